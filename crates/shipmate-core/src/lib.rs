@@ -1,1 +1,41 @@
-//! placeholder
+//! The rules of a team, without a clock, a file, a socket, a thread or chance.
+//!
+//! `decide(state, command)` says what happens or why not; `apply(state, record)`
+//! makes it so; `outstanding(state, observed, now)` says what the world still owes.
+//! The same commands in the same order give the same state on every machine, which
+//! is what the simulator, resume, time travel and the second log all stand on.
+//! Clippy bans hold the prohibition (`clippy.toml` beside this crate).
+
+mod apply;
+pub mod command;
+mod decide;
+mod desk;
+pub mod event;
+pub mod files;
+mod health;
+pub mod limits;
+mod message;
+pub mod name;
+mod outstanding;
+mod plan;
+mod ready;
+pub mod refusal;
+mod request;
+mod shutdown;
+pub mod state;
+mod task;
+mod team;
+mod teammate;
+mod usage;
+
+pub use apply::apply;
+pub use command::{Act, Command};
+pub use decide::{Decided, decide};
+pub use desk::{Desk, Outcome};
+pub use event::{Event, Record, RequestId, TaskId};
+pub use name::{Actor, Address, Alias, Name, Position, TeammateRef};
+pub use outstanding::{Effect, Observed, Outstanding, Watch, outstanding};
+pub use refusal::Refusal;
+pub use state::State;
+pub use task::claim::{available, available_for};
+pub use task::why::{Obstacle, obstacles};

@@ -1,0 +1,172 @@
+//! `apply`: a record changes the state. It never refuses: what is in the log happened.
+
+use crate::event::{Event, Record};
+use crate::health;
+use crate::message;
+use crate::name::Position;
+use crate::plan;
+use crate::shutdown;
+use crate::state::{
+    BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, TeamPhase,
+};
+use crate::task::{change, claim, create, finish};
+use crate::{team, teammate, usage};
+
+pub fn apply(state: &mut State, record: &Record) {
+    assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
+    state.position = record.n;
+    if let Some(req) = &record.req {
+        state.clients.apply(req, record.n);
+    }
+    apply_event(state, record);
+}
+
+fn apply_event(state: &mut State, record: &Record) {
+    match &record.event {
+        Event::TeamCreated { team, parent, description, verification } => {
+            team::apply_created(state, team, parent.as_ref(), description, *verification);
+        }
+        Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
+        Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,
+        Event::TeamBudgetSet { team, budget } => state.team_mut(team).budget = *budget,
+        Event::TeammateAdded { who, profile } => teammate::apply_added(state, who, profile),
+        Event::TeammateStarted { who, token_hash, supervision, host } => {
+            teammate::apply_started(state, who, token_hash, *supervision, host.as_ref());
+        }
+        Event::TeammateIdle { who, reason } => {
+            state.teammate_mut(&who.address).idle = Some(reason.clone());
+        }
+        Event::TeammatePaused { who, reason } => {
+            state.teammate_mut(who).paused = Some(reason.clone());
+        }
+        Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
+        Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
+        Event::TeammateDisappeared { who, reason } => {
+            teammate::apply_disappeared(state, record.n, who, reason);
+        }
+        Event::TeammateStopped { who, outcome } => {
+            let life = Life::Stopped { outcome: outcome.clone() };
+            teammate::apply_ended(state, who, life, "stopped".to_owned());
+        }
+        Event::TeammateRemoved { who } => teammate::apply_removed(state, who),
+        Event::TeammateBudgetSet { who, budget } => state.teammate_mut(who).budget = *budget,
+        _ => apply_task_event(state, record),
+    }
+}
+
+fn apply_task_event(state: &mut State, record: &Record) {
+    let at = record.at;
+    match &record.event {
+        Event::TaskCreated { task, team, spec } => {
+            create::apply_created(state, at, &record.by, *task, team, spec);
+        }
+        Event::TaskUpdated { task, changes } => change::apply_updated(state, at, *task, changes),
+        Event::TaskClaimed { task, by, lease_ms } => {
+            claim::apply_claimed(state, record.n, at, *task, by, *lease_ms);
+        }
+        Event::TaskRenewed { task, renewal, .. } => claim::apply_renewed(state, *task, *renewal),
+        Event::TaskSubmitted { task, commit, result, .. } => {
+            finish::apply_submitted(state, at, *task, commit, result);
+        }
+        Event::TaskCompleted { task, commit, result, .. } => {
+            finish::apply_completed(state, at, *task, commit, result);
+        }
+        Event::TaskReturned { task, reason, .. } => {
+            finish::apply_returned(state, at, *task, reason);
+        }
+        Event::TaskReleased { task, cause, reason, .. } => {
+            finish::apply_released(state, at, *task, *cause, reason);
+        }
+        Event::TaskFailed { task, reason, .. } => finish::apply_failed(state, at, *task, reason),
+        Event::TaskRetried { task } => change::apply_retried(state, at, *task),
+        Event::TaskAssigned { task, to } => change::apply_assigned(state, at, *task, to.as_ref()),
+        Event::TaskDeleted { task } => change::apply_deleted(state, at, *task),
+        Event::TaskWorkSetAside { task, who, work, .. } => {
+            state.task_mut(*task).set_aside.push((who.clone(), work.clone()));
+        }
+        _ => apply_talk_event(state, record),
+    }
+}
+
+fn apply_talk_event(state: &mut State, record: &Record) {
+    let (n, at) = (record.n, record.at);
+    match &record.event {
+        Event::MessageSent { to, kind, body, reply_to, epoch } => {
+            let waiting = to.iter().map(|to| (to.clone(), Delivery::Queued)).collect();
+            let (from, kind, body) = (record.by.clone(), kind.clone(), body.clone());
+            let (reply_to, epoch) = (*reply_to, *epoch);
+            let from = sender(from, &kind);
+            let message = Message { from, kind, body, reply_to, epoch, sent_at: at, waiting };
+            message::apply_sent(state, n, message);
+        }
+        Event::MessageOffered { to, messages } => {
+            message::apply_progress(state, to, messages, &Delivery::Offered);
+        }
+        Event::MessageInjected { to, messages, turn } => {
+            message::apply_progress(state, to, messages, &Delivery::Injected { turn: *turn });
+        }
+        Event::MessageAcknowledged { to, messages }
+        | Event::MessageExpired { to, messages, .. }
+        | Event::MessageBounced { to, messages, .. } => message::apply_done(state, to, messages),
+        Event::PlanSubmitted { who, task, body } => {
+            let (who, body, decision) = (who.clone(), body.clone(), Decision::Open);
+            let plan = Plan { who, task: *task, body, submitted_at: at, decision };
+            plan::apply_submitted(state, n, plan);
+        }
+        Event::PlanApproved { plan } => {
+            plan::apply_verdict(state, *plan, Decision::Approved { by: record.by.clone() });
+        }
+        Event::PlanRejected { plan, feedback } => {
+            let (by, feedback) = (record.by.clone(), feedback.clone());
+            plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback });
+        }
+        Event::QuestionAsked { who, kind, text, options } => {
+            let (who, text, options) = (who.clone(), text.clone(), options.clone());
+            let (kind, answer) = (*kind, None);
+            let question =
+                Question { who, kind, text, options, asked_at: at, answer, withdrawn: false };
+            plan::apply_asked(state, n, question);
+        }
+        Event::QuestionAnswered { question, answer } => {
+            plan::apply_answered(state, *question, &record.by, answer);
+        }
+        _ => apply_end_event(state, record),
+    }
+}
+
+/// A notice or bounce comes from the runtime, whoever's command brought it about.
+fn sender(by: crate::name::Actor, kind: &crate::event::MessageKind) -> crate::name::Actor {
+    use crate::event::MessageKind::{Bounce, Notice};
+    match kind {
+        Notice | Bounce => crate::name::Actor::Runtime,
+        _ => by,
+    }
+}
+
+fn apply_end_event(state: &mut State, record: &Record) {
+    let n: Position = record.n;
+    match &record.event {
+        Event::ShutdownRequested { who, reason, deadline_ms } => {
+            shutdown::apply_requested(state, n, &record.by, who, reason, *deadline_ms);
+        }
+        Event::ShutdownAnswered { shutdown, answer } => {
+            shutdown::apply_answered(state, *shutdown, answer);
+        }
+        Event::ShutdownTimedOut { shutdown } => shutdown::apply_timed_out(state, *shutdown),
+        Event::BreakerOpened { team } => {
+            health::apply_breaker(state, team, BreakerPhase::Open { at: n });
+        }
+        Event::BreakerHalfOpened { team } => {
+            health::apply_breaker(state, team, BreakerPhase::HalfOpen { at: n, probe: None });
+        }
+        Event::BreakerClosed { team } => health::apply_breaker(state, team, BreakerPhase::Closed),
+        Event::BreakerStrikeForgiven { team, strike } => {
+            state.team_mut(team).breaker.strikes.remove(strike);
+        }
+        Event::UsageReserved { who, usage } => usage::apply_reserved(state, n, who, usage),
+        Event::UsageRecorded { who, usage, reservation, .. } => {
+            usage::apply_recorded(state, who, usage, *reservation);
+        }
+        _ => unreachable!("every other event was applied above"),
+    }
+}

@@ -1,0 +1,288 @@
+//! Commands: what somebody asks of the team. `decide` turns one into events or a
+//! refusal. Time and fresh ids arrive inside the command; nothing here is drawn
+//! from a clock or from chance.
+
+use crate::event::{
+    Budget, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId, QuestionKind,
+    Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision, TaskChanges,
+    TaskId, TaskSpec, Token, Usage, Verification,
+};
+use crate::name::{Actor, Address, Name, Position, TeammateRef};
+
+/// A command with who gives it and which request it came in.
+#[derive(Debug, Clone)]
+pub struct Command {
+    pub by: Actor,
+    /// Absent for the runtime's own commands, which are safe to repeat by themselves.
+    pub req: Option<RequestId>,
+    pub act: Act,
+}
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    CreateTeam(CreateTeam),
+    DeleteTeam {
+        team: Name,
+        reason: String,
+        urgency: Urgency,
+    },
+    SetTeamBudget {
+        team: Name,
+        budget: Budget,
+    },
+
+    AddTeammate {
+        who: Address,
+        profile: Profile,
+    },
+    StartTeammate(StartTeammate),
+    RemoveTeammate {
+        who: Address,
+    },
+    PauseTeammate {
+        who: Address,
+        reason: String,
+    },
+    ContinueTeammate {
+        who: Address,
+    },
+    SetTeammateMode {
+        who: Address,
+        mode: Mode,
+    },
+    SetTeammateBudget {
+        who: Address,
+        budget: Budget,
+    },
+    /// The teammate says it has nothing to do, and why.
+    ReportIdle {
+        reason: String,
+    },
+    /// The runtime saw the process or connection go.
+    ReportDisappeared {
+        who: TeammateRef,
+        reason: String,
+    },
+    /// The runtime saw the process end.
+    ReportStopped {
+        who: TeammateRef,
+        outcome: Outcome,
+    },
+
+    CreateTasks {
+        team: Name,
+        tasks: Vec<NewTask>,
+    },
+    UpdateTask {
+        task: TaskId,
+        changes: TaskChanges,
+    },
+    ClaimTask {
+        task: TaskId,
+        lease_ms: Option<u64>,
+    },
+    /// The best task this teammate may take now.
+    ClaimNext {
+        lease_ms: Option<u64>,
+    },
+    RenewClaim {
+        task: TaskId,
+        token: Token,
+    },
+    /// An observer measured the lease on its own clock; only the last renewal counts.
+    ExpireClaim {
+        task: TaskId,
+        token: Token,
+        renewal: u32,
+    },
+    SubmitTask {
+        task: TaskId,
+        token: Token,
+        commit: Option<String>,
+        result: String,
+    },
+    /// Absent token: a person decides about the claim as it stands.
+    CompleteTask {
+        task: TaskId,
+        token: Option<Token>,
+        commit: Option<String>,
+        result: String,
+    },
+    ReturnTask {
+        task: TaskId,
+        token: Token,
+        reason: String,
+    },
+    FailTask {
+        task: TaskId,
+        token: Token,
+        reason: String,
+    },
+    ReleaseTask {
+        task: TaskId,
+        token: Option<Token>,
+        reason: String,
+    },
+    AssignTask {
+        task: TaskId,
+        to: Option<Name>,
+    },
+    RetryTask {
+        task: TaskId,
+    },
+    DeleteTask {
+        task: TaskId,
+    },
+    SetAsideWork {
+        task: TaskId,
+        token: Token,
+        work: String,
+    },
+
+    SendMessage {
+        to: To,
+        kind: MessageKind,
+        body: String,
+        reply_to: Option<MessageId>,
+    },
+    /// Reads and acknowledges in one step, so that reading is exactly once.
+    ReadInbox {
+        max: usize,
+    },
+    OfferMessages {
+        to: TeammateRef,
+        messages: Vec<MessageId>,
+    },
+    InjectMessages {
+        messages: Vec<MessageId>,
+        turn: u64,
+    },
+    AcknowledgeMessages {
+        messages: Vec<MessageId>,
+    },
+    ExpireMessages {
+        to: Recipient,
+        messages: Vec<MessageId>,
+        reason: String,
+    },
+
+    SubmitPlan {
+        task: Option<TaskId>,
+        body: String,
+    },
+    DecidePlan {
+        plan: PlanId,
+        verdict: Verdict,
+    },
+
+    Ask {
+        kind: QuestionKind,
+        text: String,
+        options: Vec<String>,
+    },
+    Answer {
+        question: QuestionId,
+        answer: String,
+    },
+
+    RequestShutdown {
+        whom: Whom,
+        reason: String,
+        deadline_ms: u64,
+    },
+    AnswerShutdown {
+        shutdown: ShutdownId,
+        answer: ShutdownAnswer,
+    },
+    ExpireShutdown {
+        shutdown: ShutdownId,
+    },
+
+    ForgiveStrike {
+        team: Name,
+        strike: Position,
+    },
+    ProbeBreaker {
+        team: Name,
+        opened: Position,
+    },
+    ReportProbe {
+        team: Name,
+        half_opened: Position,
+        result: Probe,
+    },
+
+    ReserveUsage {
+        usage: Usage,
+    },
+    ReportUsage {
+        usage: Usage,
+        task: Option<TaskId>,
+        reservation: Option<ReservationId>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct CreateTeam {
+    pub team: Name,
+    pub parent: Option<Name>,
+    pub description: String,
+    pub verification: Verification,
+    /// Name of its lead; a team without one is led by the person.
+    pub lead: Option<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub struct StartTeammate {
+    pub who: Address,
+    /// Of the token that this life will show. The token itself never gets here.
+    pub token_hash: String,
+    pub supervision: Supervision,
+    pub host: Option<Name>,
+}
+
+/// A task to create. `blocked_by` may name tasks of the same command.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    pub spec: TaskSpec,
+    /// Indices into the same command's list, for plans whose tasks have no id yet.
+    pub blocked_by_new: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum To {
+    /// A name: in the sender's team first, else the only one in the tree.
+    Name(Name),
+    Address(Address),
+    Person,
+    /// Everybody in the sender's team (or the named one) but the sender.
+    All {
+        team: Option<Name>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whom {
+    Team(Name),
+    Teammate(TeammateRef),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Approve,
+    Reject { feedback: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Ask everyone to stop and wait this long.
+    Deadline { ms: u64 },
+    /// End everyone at once.
+    Now,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    Answered,
+    Silent,
+}

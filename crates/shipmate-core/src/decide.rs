@@ -1,0 +1,130 @@
+//! `decide`: a command against the state gives events or a refusal, and changes nothing.
+
+use crate::command::{Act, Command};
+use crate::event::Event;
+use crate::name::Position;
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::task::{change, claim, create, finish};
+use crate::{health, message, plan, shutdown, team, teammate, usage};
+
+/// What becomes of a command that is not refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decided {
+    /// To be recorded. Empty when the state already is as asked.
+    Events(Vec<Event>),
+    /// This very request was carried out before; its records are the answer.
+    Before { first: Position, last: Position },
+}
+
+pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
+    if let Some(req) = &command.req
+        && let Some(handled) = state.clients.handled(req)?
+    {
+        return Ok(Decided::Before { first: handled.first, last: handled.last });
+    }
+    decide_act(state, command).map(Decided::Events)
+}
+
+fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>, Refusal> {
+    let by = &command.by;
+    match &command.act {
+        Act::CreateTeam(cmd) => team::decide_create(state, by, cmd),
+        Act::DeleteTeam { team, reason, urgency } => {
+            team::decide_delete(state, by, team, reason, *urgency)
+        }
+        Act::SetTeamBudget { team, budget } => usage::decide_team_budget(state, by, team, *budget),
+        Act::AddTeammate { who, profile } => teammate::decide_add(state, by, who, profile),
+        Act::StartTeammate(cmd) => teammate::decide_start(state, by, cmd),
+        Act::RemoveTeammate { who } => teammate::decide_remove(state, by, who),
+        Act::PauseTeammate { who, reason } => teammate::decide_pause(state, by, who, reason),
+        Act::ContinueTeammate { who } => teammate::decide_continue(state, by, who),
+        Act::SetTeammateMode { who, mode } => teammate::decide_mode(state, by, who, *mode),
+        Act::SetTeammateBudget { who, budget } => {
+            usage::decide_teammate_budget(state, by, who, *budget)
+        }
+        Act::ReportIdle { reason } => teammate::decide_idle(state, by, reason),
+        Act::ReportDisappeared { who, reason } => {
+            health::decide_disappeared(state, by, who, reason)
+        }
+        Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
+        act => decide_task(state, command, act),
+    }
+}
+
+fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>, Refusal> {
+    let by = &command.by;
+    match act {
+        Act::CreateTasks { team, tasks } => create::decide_create(state, by, team, tasks),
+        Act::UpdateTask { task, changes } => change::decide_update(state, by, *task, changes),
+        Act::ClaimTask { task, lease_ms } => claim::decide_claim(state, by, *task, *lease_ms),
+        Act::ClaimNext { lease_ms } => claim::decide_claim_next(state, by, *lease_ms),
+        Act::RenewClaim { task, token } => claim::decide_renew(state, by, *task, *token),
+        Act::ExpireClaim { task, token, renewal } => {
+            claim::decide_expire(state, by, *task, *token, *renewal)
+        }
+        Act::SubmitTask { task, token, commit, result } => {
+            let work = finish::Work { commit: commit.as_ref(), result };
+            finish::decide_submit(state, by, *task, *token, work)
+        }
+        Act::CompleteTask { task, token, commit, result } => {
+            let work = finish::Work { commit: commit.as_ref(), result };
+            finish::decide_complete(state, by, *task, *token, work)
+        }
+        Act::ReturnTask { task, token, reason } => {
+            finish::decide_return(state, by, *task, *token, reason)
+        }
+        Act::FailTask { task, token, reason } => {
+            finish::decide_fail(state, by, *task, *token, reason)
+        }
+        Act::ReleaseTask { task, token, reason } => {
+            finish::decide_release(state, by, *task, *token, reason)
+        }
+        Act::AssignTask { task, to } => change::decide_assign(state, by, *task, to.as_ref()),
+        Act::RetryTask { task } => change::decide_retry(state, by, *task),
+        Act::DeleteTask { task } => change::decide_delete(state, by, *task),
+        Act::SetAsideWork { task, token, work } => {
+            finish::decide_set_aside(state, by, *task, *token, work)
+        }
+        act => decide_talk(state, command, act),
+    }
+}
+
+fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>, Refusal> {
+    let by = &command.by;
+    match act {
+        Act::SendMessage { to, kind, body, reply_to } => {
+            message::decide_send(state, by, to, kind, body, *reply_to)
+        }
+        Act::ReadInbox { max } => message::decide_read(state, by, *max),
+        Act::OfferMessages { to, messages } => message::decide_offer(state, by, to, messages),
+        Act::InjectMessages { messages, turn } => {
+            message::decide_inject(state, by, messages, *turn)
+        }
+        Act::AcknowledgeMessages { messages } => message::decide_acknowledge(state, by, messages),
+        Act::ExpireMessages { to, messages, reason } => {
+            message::decide_expire(state, by, to, messages, reason)
+        }
+        Act::SubmitPlan { task, body } => plan::decide_submit(state, by, *task, body),
+        Act::DecidePlan { plan, verdict } => plan::decide_verdict(state, by, *plan, verdict),
+        Act::Ask { kind, text, options } => plan::decide_ask(state, by, *kind, text, options),
+        Act::Answer { question, answer } => plan::decide_answer(state, by, *question, answer),
+        Act::RequestShutdown { whom, reason, deadline_ms } => {
+            shutdown::decide_request(state, by, whom, reason, *deadline_ms)
+        }
+        Act::AnswerShutdown { shutdown, answer } => {
+            shutdown::decide_answer(state, by, *shutdown, answer)
+        }
+        Act::ExpireShutdown { shutdown } => shutdown::decide_expire(state, by, *shutdown),
+        Act::ForgiveStrike { team, strike } => health::decide_forgive(state, by, team, *strike),
+        Act::ProbeBreaker { team, opened } => health::decide_probe(state, by, team, *opened),
+        Act::ReportProbe { team, half_opened, result } => {
+            health::decide_probed(state, by, team, *half_opened, *result)
+        }
+        Act::ReserveUsage { usage } => usage::decide_reserve(state, by, usage),
+        Act::ReportUsage { usage, task, reservation } => {
+            usage::decide_report(state, by, usage, *task, *reservation)
+        }
+        _ => unreachable!("every other act was decided above"),
+    }
+}

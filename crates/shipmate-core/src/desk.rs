@@ -1,0 +1,88 @@
+//! The desk: where one writer decides commands in batches.
+//!
+//! Commands are decided and applied one after the other, so each sees those before
+//! it; their records wait until the log confirms them together. Nobody may be
+//! answered before that. When the log does not confirm, the state has run ahead of
+//! it and must be thrown away: the caller builds a new desk from the log and
+//! decides the same commands again, which request ids make safe.
+
+use crate::apply::apply;
+use crate::command::Command;
+use crate::decide::{Decided, decide};
+use crate::event::Record;
+use crate::name::Position;
+use crate::refusal::Refusal;
+use crate::state::State;
+
+#[derive(Debug, Clone)]
+pub struct Desk {
+    state: State,
+    confirmed: Position,
+    pending: Vec<Record>,
+}
+
+/// What becomes of a command once the batch is confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It wrote the records `first..=last`.
+    Done {
+        first: Position,
+        last: Position,
+    },
+    /// The state already was as asked; nothing was written.
+    Unchanged,
+    Refused(Refusal),
+}
+
+impl Desk {
+    /// A desk over the state that the whole log folds to.
+    pub fn new(state: State) -> Desk {
+        Desk { confirmed: state.position, state, pending: Vec::new() }
+    }
+
+    /// Includes what is not confirmed yet.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Decides a command at this wall-clock time.
+    pub fn handle(&mut self, at: u64, command: &Command) -> Outcome {
+        match decide(&self.state, command) {
+            Err(refusal) => Outcome::Refused(refusal),
+            Ok(Decided::Before { first, last }) => Outcome::Done { first, last },
+            Ok(Decided::Events(events)) if events.is_empty() => Outcome::Unchanged,
+            Ok(Decided::Events(events)) => {
+                let first = self.state.position + 1;
+                for event in events {
+                    let n = self.state.position + 1;
+                    let (by, req) = (command.by.clone(), command.req.clone());
+                    let record = Record { n, at, by, req, event };
+                    apply(&mut self.state, &record);
+                    self.pending.push(record);
+                }
+                Outcome::Done { first, last: self.state.position }
+            }
+        }
+    }
+
+    /// The end the log must have, and what to append to it.
+    ///
+    /// An empty batch must be appended too before anybody is refused: a refusal
+    /// given on a stale view would be a lie.
+    pub fn batch(&self) -> (Position, &[Record]) {
+        (self.confirmed, &self.pending)
+    }
+
+    /// The log has the batch.
+    pub fn confirm(&mut self) -> Vec<Record> {
+        self.confirmed = self.state.position;
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Takes in records that another writer appended.
+    pub fn catch_up(&mut self, record: &Record) {
+        assert!(self.pending.is_empty(), "a desk with a batch under way cannot catch up");
+        apply(&mut self.state, record);
+        self.confirmed = record.n;
+    }
+}

@@ -1,0 +1,503 @@
+//! Events: what happened. Their names on the wire (`task.claimed`) never change.
+//!
+//! An event states a fact and carries what `apply` needs, no more: what follows
+//! from it (who is unblocked, which files are free) is derived. New fields come
+//! with `#[serde(default)]`, so that a log of any earlier release stays readable;
+//! the golden log in `tests/` holds that.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::FileSet;
+use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Dense position; also the token of a claim and the id of a message, plan,
+    /// question or shutdown request that this record begins.
+    pub n: Position,
+    /// Wall clock in milliseconds since 1970, for people. No rule reads it.
+    pub at: u64,
+    pub by: Actor,
+    /// The request this record answers, so that a repeated one is recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub req: Option<RequestId>,
+    pub event: Event,
+}
+
+/// Names a request: who asked, and the how-manieth of its requests it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RequestId {
+    pub client: Name,
+    pub counter: u64,
+}
+
+pub type TaskId = u32;
+/// Fencing token: the position of the record that made the claim.
+pub type Token = Position;
+pub type MessageId = Position;
+pub type PlanId = Position;
+pub type QuestionId = Position;
+pub type ShutdownId = Position;
+pub type ReservationId = Position;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    #[serde(rename = "team.created")]
+    TeamCreated {
+        team: Name,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<Name>,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        #[serde(default)]
+        verification: Verification,
+    },
+    #[serde(rename = "team.deletion_requested")]
+    TeamDeletionRequested { team: Name },
+    #[serde(rename = "team.deleted")]
+    TeamDeleted { team: Name },
+    #[serde(rename = "team.budget_set")]
+    TeamBudgetSet { team: Name, budget: Budget },
+
+    #[serde(rename = "teammate.added")]
+    TeammateAdded { who: Address, profile: Profile },
+    #[serde(rename = "teammate.started")]
+    TeammateStarted {
+        who: TeammateRef,
+        token_hash: String,
+        #[serde(default)]
+        supervision: Supervision,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<Name>,
+    },
+    #[serde(rename = "teammate.idle")]
+    TeammateIdle { who: TeammateRef, reason: String },
+    #[serde(rename = "teammate.paused")]
+    TeammatePaused { who: Address, reason: String },
+    #[serde(rename = "teammate.continued")]
+    TeammateContinued { who: Address },
+    #[serde(rename = "teammate.mode_changed")]
+    TeammateModeChanged { who: Address, mode: Mode },
+    #[serde(rename = "teammate.disappeared")]
+    TeammateDisappeared { who: TeammateRef, reason: String },
+    #[serde(rename = "teammate.stopped")]
+    TeammateStopped { who: TeammateRef, outcome: Outcome },
+    #[serde(rename = "teammate.removed")]
+    TeammateRemoved { who: Address },
+    #[serde(rename = "teammate.budget_set")]
+    TeammateBudgetSet { who: Address, budget: Budget },
+
+    #[serde(rename = "task.created")]
+    TaskCreated { task: TaskId, team: Name, spec: TaskSpec },
+    #[serde(rename = "task.updated")]
+    TaskUpdated { task: TaskId, changes: TaskChanges },
+    #[serde(rename = "task.claimed")]
+    TaskClaimed {
+        task: TaskId,
+        by: TeammateRef,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease_ms: Option<u64>,
+    },
+    #[serde(rename = "task.renewed")]
+    TaskRenewed { task: TaskId, token: Token, renewal: u32 },
+    #[serde(rename = "task.submitted")]
+    TaskSubmitted {
+        task: TaskId,
+        token: Token,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        result: String,
+    },
+    #[serde(rename = "task.completed")]
+    TaskCompleted {
+        task: TaskId,
+        token: Token,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        result: String,
+    },
+    /// A gate or merge said no: the task goes back to the teammate that submitted it.
+    #[serde(rename = "task.returned")]
+    TaskReturned { task: TaskId, token: Token, reason: String },
+    /// The claim ended without a result and the task may be taken again.
+    #[serde(rename = "task.released")]
+    TaskReleased { task: TaskId, token: Token, cause: ReleaseCause, reason: String },
+    /// The retry limit is reached; a person or the lead may retry it.
+    #[serde(rename = "task.failed")]
+    TaskFailed { task: TaskId, token: Token, reason: String },
+    #[serde(rename = "task.retried")]
+    TaskRetried { task: TaskId },
+    #[serde(rename = "task.assigned")]
+    TaskAssigned {
+        task: TaskId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Name>,
+    },
+    #[serde(rename = "task.deleted")]
+    TaskDeleted { task: TaskId },
+    /// Work of a claim that had ended: kept for the lead to look at, never merged.
+    #[serde(rename = "task.work_set_aside")]
+    TaskWorkSetAside { task: TaskId, token: Token, who: TeammateRef, work: String },
+
+    #[serde(rename = "message.sent")]
+    MessageSent {
+        to: Vec<Recipient>,
+        kind: MessageKind,
+        body: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<MessageId>,
+        /// Control is meant for one life of a teammate and ends with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epoch: Option<u32>,
+    },
+    #[serde(rename = "message.offered")]
+    MessageOffered { to: Recipient, messages: Vec<MessageId> },
+    #[serde(rename = "message.injected")]
+    MessageInjected { to: Recipient, messages: Vec<MessageId>, turn: u64 },
+    #[serde(rename = "message.acknowledged")]
+    MessageAcknowledged { to: Recipient, messages: Vec<MessageId> },
+    #[serde(rename = "message.expired")]
+    MessageExpired { to: Recipient, messages: Vec<MessageId>, reason: String },
+    #[serde(rename = "message.bounced")]
+    MessageBounced { to: Recipient, messages: Vec<MessageId>, reason: String },
+
+    #[serde(rename = "plan.submitted")]
+    PlanSubmitted {
+        who: TeammateRef,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        body: String,
+    },
+    #[serde(rename = "plan.approved")]
+    PlanApproved { plan: PlanId },
+    #[serde(rename = "plan.rejected")]
+    PlanRejected { plan: PlanId, feedback: String },
+
+    #[serde(rename = "question.asked")]
+    QuestionAsked {
+        who: TeammateRef,
+        kind: QuestionKind,
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+    },
+    #[serde(rename = "question.answered")]
+    QuestionAnswered { question: QuestionId, answer: String },
+
+    #[serde(rename = "shutdown.requested")]
+    ShutdownRequested { who: TeammateRef, reason: String, deadline_ms: u64 },
+    #[serde(rename = "shutdown.answered")]
+    ShutdownAnswered { shutdown: ShutdownId, answer: ShutdownAnswer },
+    #[serde(rename = "shutdown.timed_out")]
+    ShutdownTimedOut { shutdown: ShutdownId },
+
+    #[serde(rename = "breaker.opened")]
+    BreakerOpened { team: Name },
+    #[serde(rename = "breaker.half_opened")]
+    BreakerHalfOpened { team: Name },
+    #[serde(rename = "breaker.closed")]
+    BreakerClosed { team: Name },
+    /// A disappearance no longer counts: it lies further back than the window.
+    #[serde(rename = "breaker.strike_forgiven")]
+    BreakerStrikeForgiven { team: Name, strike: Position },
+
+    #[serde(rename = "usage.reserved")]
+    UsageReserved { who: TeammateRef, usage: Usage },
+    #[serde(rename = "usage.recorded")]
+    UsageRecorded {
+        who: TeammateRef,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reservation: Option<ReservationId>,
+    },
+}
+
+/// What must be true of a task's work before it counts as completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verification {
+    /// The holder's word is enough: a submission completes at once.
+    #[default]
+    None,
+    /// The runtime completes or returns it after its gates.
+    Gate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervision {
+    /// Nobody watches the process: claims need a lease.
+    #[default]
+    None,
+    /// A supervisor's connection is its sign of life.
+    Supervised,
+    /// Runs one task and ends; allowed while the breaker is open.
+    OneShot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    #[default]
+    Normal,
+    /// Reads and plans; writes only after its plan is approved.
+    Plan,
+    /// Reads, plans the board, messages and spawns; neither writes nor runs.
+    Delegate,
+    ReadOnly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seat {
+    #[default]
+    Member,
+    Lead,
+}
+
+/// What a teammate is, independent of its lives.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Profile {
+    #[serde(default)]
+    pub seat: Seat,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Name>,
+    /// The program behind the teammate, as the runtime's profiles name it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// What it may write; empty means anywhere.
+    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
+    pub scope: FileSet,
+    #[serde(default)]
+    pub mode: Mode,
+    /// How many claimed tasks it may hold at once.
+    #[serde(default = "one")]
+    pub tasks_max: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// How one life of a teammate ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Clean,
+    /// Ended with work left over, which is a deviation in the summary.
+    InProgress {
+        pending: Vec<String>,
+    },
+    Error {
+        reason: String,
+    },
+    TimedOut,
+    /// Ended without being asked first (`--now`).
+    Forced,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseCause {
+    /// Given back on purpose: costs no retry.
+    GivenBack,
+    /// Taken away by a lead or person: costs no retry.
+    Reassigned,
+    /// The attempt failed.
+    Failed,
+    /// The lease ran out.
+    Expired,
+    /// The holder's life ended.
+    HolderGone,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dependency {
+    Task(TaskId),
+    Group(Name),
+}
+
+/// A task as it was asked for, its references already resolved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub active_form: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<Alias>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Name>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<Dependency>,
+    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
+    pub files: FileSet,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<Name>,
+    #[serde(default = "default_priority", skip_serializing_if = "is_default_priority")]
+    pub priority: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default = "default_retries", skip_serializing_if = "is_default_retries")]
+    pub retries_max: u32,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+fn default_priority() -> i32 {
+    crate::limits::PRIORITY_DEFAULT
+}
+fn is_default_priority(priority: &i32) -> bool {
+    *priority == default_priority()
+}
+fn default_retries() -> u32 {
+    crate::limits::RETRIES_DEFAULT
+}
+fn is_default_retries(retries: &u32) -> bool {
+    *retries == default_retries()
+}
+
+/// What an update changes; absent means unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskChanges {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleChange>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileSet>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_blocked_by: Vec<Dependency>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_blocked_by: Vec<Dependency>,
+    /// An empty value removes the key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleChange {
+    Any,
+    Only(Name),
+}
+
+/// Who a message lies with: a member's name outlives its epochs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recipient {
+    Person,
+    Member(Address),
+}
+
+impl std::fmt::Display for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Recipient::Person => f.write_str("person"),
+            Recipient::Member(address) => address.fmt(f),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    Message,
+    Broadcast,
+    ShutdownRequest,
+    ShutdownResponse,
+    PlanApprovalRequest,
+    PlanApprovalResponse,
+    Question,
+    Answer,
+    /// The runtime tells a lead or holder what happened.
+    Notice,
+    /// A message that could not be read by its recipient, back at its sender.
+    Bounce,
+    /// A typed handoff; its schema is the playbook's business.
+    Handoff(Name),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    Question,
+    Permission,
+    Scope,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShutdownAnswer {
+    Clean,
+    InProgress { pending: Vec<String> },
+    Error { reason: String },
+    Rejected { reason: String },
+}
+
+/// Tokens and money; money in millionths of a dollar, so that sums are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    #[serde(default)]
+    pub tokens_in: u64,
+    #[serde(default)]
+    pub tokens_out: u64,
+    #[serde(default)]
+    pub tokens_cached: u64,
+    #[serde(default)]
+    pub cost_micros: u64,
+}
+
+impl Usage {
+    pub fn tokens(&self) -> u64 {
+        self.tokens_in.saturating_add(self.tokens_out)
+    }
+
+    pub fn plus(&self, other: &Usage) -> Usage {
+        Usage {
+            tokens_in: self.tokens_in.saturating_add(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_add(other.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_add(other.tokens_cached),
+            cost_micros: self.cost_micros.saturating_add(other.cost_micros),
+        }
+    }
+
+    pub(crate) fn minus(&self, other: &Usage) -> Usage {
+        Usage {
+            tokens_in: self.tokens_in.saturating_sub(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_sub(other.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_sub(other.tokens_cached),
+            cost_micros: self.cost_micros.saturating_sub(other.cost_micros),
+        }
+    }
+}
+
+/// Ceilings; absent means none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Budget {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros_max: Option<u64>,
+}

@@ -1,0 +1,61 @@
+//! Every limit of the core, in one place, so that a refusal can name it.
+//!
+//! Nothing a client sends may grow the state without bound: each list, text and
+//! queue below has a ceiling, and passing it is a refusal, never a truncation.
+
+/// Longest name of a team, teammate, role or group, in bytes.
+pub const NAME_BYTES_MAX: usize = 64;
+/// Longest alias of a task (`03-01/T3`), in bytes.
+pub const ALIAS_BYTES_MAX: usize = 128;
+/// Longest subject of a task or one-line summary, in bytes.
+pub const SUBJECT_BYTES_MAX: usize = 512;
+/// Longest free text: a task's description, a message, a plan, a reason.
+pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Longest file pattern, in bytes.
+pub const PATTERN_BYTES_MAX: usize = 1024;
+/// Most file patterns of one task or scope.
+pub const PATTERNS_MAX: usize = 256;
+/// Most dependencies of one task. A group stands for more (one edge each).
+pub const DEPENDENCIES_MAX: usize = 1024;
+/// Most metadata entries of one task.
+pub const METADATA_MAX: usize = 64;
+/// Most tasks created by one command.
+pub const TASKS_PER_COMMAND_MAX: usize = 10_000;
+/// Most tasks in one tree of teams.
+pub const TASKS_MAX: usize = 1_000_000;
+/// Most teammates in one tree of teams.
+pub const TEAMMATES_MAX: usize = 10_000;
+/// Most teams in one tree.
+pub const TEAMS_MAX: usize = 1_000;
+/// Most unread messages in one inbox.
+pub const INBOX_MAX: usize = 10_000;
+/// Most undecided plans, open questions and open reservations, each.
+pub const OPEN_MAX: usize = 10_000;
+/// Decided plans, answered questions and ended shutdowns that stay in the state.
+/// Older ones are still in the log.
+pub const CLOSED_KEPT: usize = 200;
+/// Clients whose last request is remembered, so that it can be asked again.
+pub const CLIENTS_KEPT: usize = 10_000;
+/// Most tasks a teammate may hold at once.
+pub const HELD_MAX: u32 = 64;
+/// How far a new dependency raises the critical path of what came before it.
+///
+/// Beyond this many tasks the rank of far ancestors is left as it is: a chain of
+/// 100,000 tasks must not cost 100,000 steps for each link, and a task with a
+/// thousand levels behind it is urgent either way.
+pub const PATH_STEPS_MAX: usize = 4_096;
+
+/// The length a task counts for when its plan gives none.
+pub const DURATION_DEFAULT_MS: u64 = 60_000;
+/// The order of a task that was given none; lower is sooner.
+pub const PRIORITY_DEFAULT: i32 = 100;
+/// How often a task may come back before it counts as failed.
+pub const RETRIES_DEFAULT: u32 = 3;
+/// Disappearances that open a team's circuit breaker.
+pub const STRIKES_MAX: usize = 2;
+/// How long a disappearance counts against the breaker.
+pub const STRIKE_MS: u64 = 5 * 60 * 1000;
+/// How long a breaker stays open before one probe is let through.
+pub const OPEN_MS: u64 = 2 * 60 * 1000;
+/// How long a probe has to answer.
+pub const PROBE_MS: u64 = 60 * 1000;

@@ -1,0 +1,316 @@
+//! Messages: accepted once durable, in order per sender, read exactly once.
+//!
+//! A message lies with a name and waits for whichever life reads it; control is
+//! bound to one epoch and ends with it. A broadcast is one record: everybody has
+//! it or nobody. Who sent a message is who acted, never a field of the request.
+
+use std::collections::BTreeMap;
+
+use crate::command::To;
+use crate::event::{Event, MessageId, MessageKind, Recipient};
+use crate::limits::{INBOX_MAX, TEXT_BYTES_MAX};
+use crate::name::{Actor, Address, Name, Position, TeammateRef};
+use crate::refusal::Refusal;
+use crate::state::{Delivery, Life, Message, State};
+use crate::task::create::check_texts;
+
+pub(crate) fn decide_send(
+    state: &State,
+    by: &Actor,
+    to: &To,
+    kind: &MessageKind,
+    body: &str,
+    reply_to: Option<MessageId>,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_present(by)?;
+    if body.is_empty() {
+        return Err(Refusal::Empty { what: "the message" });
+    }
+    check_texts(&[("the message", body, TEXT_BYTES_MAX)])?;
+    // The other kinds carry a decision and are sent by deciding it.
+    let kind = match (kind, to) {
+        (MessageKind::Message, To::All { .. }) => MessageKind::Broadcast,
+        (MessageKind::Message | MessageKind::Handoff(_), _) => kind.clone(),
+        _ => return Err(Refusal::NotTheirs { by: by.clone(), what: "send that kind by hand" }),
+    };
+    let to = resolve(state, by, to)?;
+    for recipient in &to {
+        require_room(state, recipient)?;
+    }
+    Ok(vec![Event::MessageSent { to, kind, body: body.to_owned(), reply_to, epoch: None }])
+}
+
+fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal> {
+    let own_team = match by {
+        Actor::Teammate(who) => Some(&who.address.team),
+        _ => state.root.as_ref(),
+    };
+    match to {
+        To::Person => Ok(vec![Recipient::Person]),
+        To::Address(address) => one_member(state, address.clone()),
+        To::Name(name) => {
+            let near = own_team.map(|team| Address { team: team.clone(), name: name.clone() });
+            if let Some(near) = near.filter(|near| state.require_member(near).is_ok()) {
+                return one_member(state, near);
+            }
+            let mut found = named(state, name);
+            match found.len() {
+                0 => {
+                    let (name, members) = (name.to_string(), state.members());
+                    Err(Refusal::UnknownTeammate { name, members })
+                }
+                1 => one_member(state, found.remove(0)),
+                _ => Err(Refusal::AmbiguousTeammate { name: name.clone(), members: found }),
+            }
+        }
+        To::All { team } => {
+            let Some(team) = team.as_ref().or(own_team) else {
+                return Err(Refusal::Empty { what: "the team to send to" });
+            };
+            state.require_team(team)?;
+            let others = state.members_of(team).filter(|(address, mate)| {
+                mate.can_receive() && !matches!(by, Actor::Teammate(me) if me.address == **address)
+            });
+            let found: Vec<_> = others.map(|(who, _)| Recipient::Member(who.clone())).collect();
+            if found.is_empty() {
+                return Err(Refusal::NobodyElse { team: team.clone() });
+            }
+            Ok(found)
+        }
+    }
+}
+
+fn named(state: &State, name: &Name) -> Vec<Address> {
+    let members = state.teammates.iter();
+    let named = members.filter(|(who, mate)| who.name == *name && mate.life != Life::Removed);
+    named.map(|(who, _)| who.clone()).collect()
+}
+
+fn one_member(state: &State, address: Address) -> Result<Vec<Recipient>, Refusal> {
+    if !state.require_member(&address)?.can_receive() {
+        let members = state.members();
+        return Err(Refusal::Stopped { who: address, members });
+    }
+    Ok(vec![Recipient::Member(address)])
+}
+
+fn require_room(state: &State, recipient: &Recipient) -> Result<(), Refusal> {
+    if inbox(state, recipient).len() >= INBOX_MAX {
+        return Err(Refusal::InboxFull { who: recipient.to_string(), limit: INBOX_MAX });
+    }
+    Ok(())
+}
+
+fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a std::collections::BTreeSet<MessageId> {
+    match recipient {
+        Recipient::Person => &state.person_inbox,
+        Recipient::Member(address) => &state.teammates[address].inbox,
+    }
+}
+
+/// Tells a team's lead, or the person where there is none, what happened.
+pub(crate) fn tell_lead(state: &State, team: &Name, text: String) -> Option<Event> {
+    let lead = state.teams[team].lead.clone();
+    let lead = lead.map(|name| Address { team: team.clone(), name });
+    match lead.filter(|lead| state.teammates[lead].can_receive()) {
+        Some(lead) => notice(state, &lead, text),
+        None => to_one(state, Recipient::Person, MessageKind::Notice, text, None),
+    }
+}
+
+/// A word from the runtime to a member. A full inbox does not get it: the fact is
+/// in the log, and a notice must never make a command fail.
+pub(crate) fn notice(state: &State, who: &Address, text: String) -> Option<Event> {
+    let can_receive = state.teammates[who].can_receive();
+    let recipient = Recipient::Member(who.clone());
+    can_receive.then(|| to_one(state, recipient, MessageKind::Notice, text, None)).flatten()
+}
+
+/// The same, bound to one life.
+pub(crate) fn control_notice(state: &State, who: &TeammateRef, text: String) -> Option<Event> {
+    control(state, who, MessageKind::Notice, text)
+}
+
+pub(crate) fn control(
+    state: &State,
+    who: &TeammateRef,
+    kind: MessageKind,
+    text: String,
+) -> Option<Event> {
+    state.require_current(who).ok()?;
+    to_one(state, Recipient::Member(who.address.clone()), kind, text, Some(who.epoch))
+}
+
+pub(crate) fn to_one(
+    state: &State,
+    to: Recipient,
+    kind: MessageKind,
+    body: String,
+    epoch: Option<u32>,
+) -> Option<Event> {
+    require_room(state, &to).ok()?;
+    let mut body = body;
+    if body.len() > TEXT_BYTES_MAX {
+        let end = (0..=TEXT_BYTES_MAX).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
+        body.truncate(end);
+    }
+    Some(Event::MessageSent { to: vec![to], kind, body, reply_to: None, epoch })
+}
+
+/// Hands over the oldest unread messages and marks them read, in one step.
+pub(crate) fn decide_read(state: &State, by: &Actor, max: usize) -> Result<Vec<Event>, Refusal> {
+    let to = require_reader(state, by)?;
+    let messages: Vec<MessageId> = inbox(state, &to).iter().copied().take(max).collect();
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::MessageAcknowledged { to, messages }])
+}
+
+fn require_reader(state: &State, by: &Actor) -> Result<Recipient, Refusal> {
+    match by {
+        Actor::Person => Ok(Recipient::Person),
+        Actor::Teammate(who) => {
+            state.require_current(who)?;
+            Ok(Recipient::Member(who.address.clone()))
+        }
+        Actor::Runtime => Err(Refusal::NotTheirs { by: by.clone(), what: "read mail" }),
+    }
+}
+
+fn require_in_inbox(state: &State, to: &Recipient, messages: &[MessageId]) -> Result<(), Refusal> {
+    let inbox = inbox(state, to);
+    match messages.iter().find(|id| !inbox.contains(id)) {
+        Some(message) => Err(Refusal::NotInInbox { message: *message, who: to.to_string() }),
+        None if messages.is_empty() => Err(Refusal::Empty { what: "the list of messages" }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn decide_offer(
+    state: &State,
+    by: &Actor,
+    to: &TeammateRef,
+    messages: &[MessageId],
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "offer messages")?;
+    state.require_current(to)?;
+    let to = Recipient::Member(to.address.clone());
+    require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageOffered { to, messages: messages.to_vec() }])
+}
+
+pub(crate) fn decide_inject(
+    state: &State,
+    by: &Actor,
+    messages: &[MessageId],
+    turn: u64,
+) -> Result<Vec<Event>, Refusal> {
+    let to = require_reader(state, by)?;
+    require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageInjected { to, messages: messages.to_vec(), turn }])
+}
+
+pub(crate) fn decide_acknowledge(
+    state: &State,
+    by: &Actor,
+    messages: &[MessageId],
+) -> Result<Vec<Event>, Refusal> {
+    let to = require_reader(state, by)?;
+    require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageAcknowledged { to, messages: messages.to_vec() }])
+}
+
+pub(crate) fn decide_expire(
+    state: &State,
+    by: &Actor,
+    to: &Recipient,
+    messages: &[MessageId],
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "let messages expire")?;
+    if let Recipient::Member(who) = to {
+        state.require_member(who)?;
+    }
+    require_in_inbox(state, to, messages)?;
+    let (to, messages, reason) = (to.clone(), messages.to_vec(), reason.to_owned());
+    Ok(vec![Event::MessageExpired { to, messages, reason }])
+}
+
+/// Control that was meant for the life that ends.
+pub(crate) fn expire_control(state: &State, who: &Address, reason: &str) -> Vec<Event> {
+    let bound = |id: &&MessageId| state.messages[id].epoch.is_some();
+    let messages: Vec<_> = state.teammates[who].inbox.iter().filter(bound).copied().collect();
+    if messages.is_empty() {
+        return Vec::new();
+    }
+    let to = Recipient::Member(who.clone());
+    vec![Event::MessageExpired { to, messages, reason: reason.to_owned() }]
+}
+
+/// Nobody will read this inbox any more: its mail goes back to whoever sent it.
+pub(crate) fn bounce_all(state: &State, who: &Address, reason: &str) -> Vec<Event> {
+    let mut events = expire_control(state, who, reason);
+    let mut by_sender: BTreeMap<&Actor, Vec<MessageId>> = BTreeMap::new();
+    for id in &state.teammates[who].inbox {
+        let message = &state.messages[id];
+        if message.epoch.is_none() {
+            by_sender.entry(&message.from).or_default().push(*id);
+        }
+    }
+    for (sender, messages) in by_sender {
+        let ids = messages.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let text = format!("{who} did not read your message {ids}: {reason}");
+        let (to, reason) = (Recipient::Member(who.clone()), reason.to_owned());
+        events.push(Event::MessageBounced { to, messages, reason });
+        let back = match sender {
+            Actor::Person => Some(Recipient::Person),
+            Actor::Teammate(from) if from.address != *who => state
+                .require_member(&from.address)
+                .is_ok_and(|mate| mate.can_receive())
+                .then(|| Recipient::Member(from.address.clone())),
+            _ => None,
+        };
+        events.extend(back.and_then(|to| to_one(state, to, MessageKind::Bounce, text, None)));
+    }
+    events
+}
+
+pub(crate) fn apply_sent(state: &mut State, id: Position, message: Message) {
+    for recipient in message.waiting.keys() {
+        match recipient {
+            Recipient::Person => state.person_inbox.insert(id),
+            Recipient::Member(who) => {
+                state.teammates.get_mut(who).expect("a recipient is a member").inbox.insert(id)
+            }
+        };
+    }
+    state.messages.insert(id, message);
+}
+
+pub(crate) fn apply_progress(
+    state: &mut State,
+    to: &Recipient,
+    messages: &[MessageId],
+    delivery: &Delivery,
+) {
+    for id in messages {
+        let message = state.messages.get_mut(id).expect("a message in an inbox is kept");
+        message.waiting.insert(to.clone(), delivery.clone());
+    }
+}
+
+/// Read, expired or bounced: out of this inbox, and forgotten when out of all.
+pub(crate) fn apply_done(state: &mut State, to: &Recipient, messages: &[MessageId]) {
+    for id in messages {
+        match to {
+            Recipient::Person => state.person_inbox.remove(id),
+            Recipient::Member(who) => state.teammate_mut(who).inbox.remove(id),
+        };
+        let message = state.messages.get_mut(id).expect("a message in an inbox is kept");
+        message.waiting.remove(to);
+        if message.waiting.is_empty() {
+            state.messages.remove(id);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Refusals: answers that a person or a model reads next.
+//!
+//! Each states the fact that stood in the way and names the ids; `remedy` says what
+//! to do. A refusal is never logged as an error and never enters the log: a
+//! refused command changes nothing.
+
+use crate::event::{Budget, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
+use crate::files::BadPattern;
+use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    #[error(transparent)]
+    BadPattern(#[from] BadPattern),
+    #[error("{what} is empty")]
+    Empty { what: &'static str },
+    #[error("{what} is {size} {unit} and the limit is {limit}")]
+    OverLimit { what: &'static str, size: usize, limit: usize, unit: &'static str },
+
+    #[error("there is no team {team}")]
+    UnknownTeam { team: Name },
+    #[error("team {team} exists already")]
+    TeamExists { team: Name },
+    #[error("team {team} is being deleted")]
+    TeamEnding { team: Name },
+    #[error("a tree of teams has one root and it is {root}")]
+    SecondRoot { root: Name },
+
+    #[error("there is no teammate {name}; members: {}", list(members))]
+    UnknownTeammate { name: String, members: Vec<Address> },
+    #[error("{who} is a member already")]
+    TeammateExists { who: Address },
+    #[error("team {team} has a lead already: {lead}")]
+    LeadExists { team: Name, lead: Name },
+    #[error("{name} is ambiguous: {}", list(members))]
+    AmbiguousTeammate { name: Name, members: Vec<Address> },
+    #[error("{who} has stopped and reads no more mail; members: {}", list(members))]
+    Stopped { who: Address, members: Vec<Address> },
+    #[error("{who} is running as epoch {epoch}")]
+    StillRunning { who: Address, epoch: u32 },
+    #[error("{who} is not running")]
+    NotRunning { who: Address },
+    #[error("{who} is no longer current: the epoch of {} is now {current}", who.address)]
+    StaleTeammate { who: TeammateRef, current: u32 },
+    #[error("{who} is paused: {reason}")]
+    Paused { who: Address, reason: String },
+    #[error("{who} was asked to shut down and takes no new task")]
+    ShuttingDown { who: Address },
+
+    #[error("there is no task {task}")]
+    UnknownTask { task: TaskId },
+    #[error("there is no group {group}")]
+    UnknownGroup { group: Name },
+    #[error("the alias {alias} belongs to task {task}")]
+    AliasTaken { alias: Alias, task: TaskId },
+    #[error("task {task} cannot depend on itself")]
+    SelfDependency { task: TaskId },
+    #[error("that dependency would close a circle: {}", circle(tasks))]
+    Cycle { tasks: Vec<TaskId> },
+    #[error("task {task} does not depend on that")]
+    NoSuchDependency { task: TaskId },
+    #[error("task {task} is {status}")]
+    NotPending { task: TaskId, status: &'static str },
+    #[error("task {task} is claimed by {by}")]
+    AlreadyClaimed { task: TaskId, by: TeammateRef },
+    #[error("task {task} is {status}, not in progress")]
+    NotInProgress { task: TaskId, status: &'static str },
+    #[error("task {task} is blocked by {}", on.join(", "))]
+    Blocked { task: TaskId, on: Vec<String> },
+    #[error("task {task} is for role {role}, and {who} has {}", role_of(has))]
+    OtherRole { task: TaskId, role: Name, who: Address, has: Option<Name> },
+    #[error("task {task} is assigned to {assignee}")]
+    AssignedElsewhere { task: TaskId, assignee: Name },
+    #[error("task {task} belongs to team {team}")]
+    OtherTeam { task: TaskId, team: Name },
+    #[error("task {task} needs files held by {by} for task {holder}")]
+    FilesHeld { task: TaskId, holder: TaskId, by: TeammateRef },
+    #[error("{who} holds {held} of {limit} tasks it may hold: {}", list(tasks))]
+    HoldsEnough { who: Address, held: usize, limit: u32, tasks: Vec<TaskId> },
+    #[error("no task is available for {who} now{}", waiting_for(waiting))]
+    NothingAvailable { who: Address, waiting: usize },
+    #[error("the claim {token} on task {task} has ended; {}", now_held(now))]
+    StaleClaim { task: TaskId, token: Token, now: Option<TeammateRef> },
+    #[error("the lease on task {task} was renewed ({renewal}) after the one that ran out")]
+    Renewed { task: TaskId, renewal: u32 },
+    #[error("task {task} is not submitted")]
+    NotSubmitted { task: TaskId },
+    #[error("task {task} is submitted and waits for its gate")]
+    AlreadySubmitted { task: TaskId },
+    #[error("in team {team} a gate completes tasks; {who} can submit task {task}")]
+    GateCompletes { task: TaskId, team: Name, who: Actor },
+    #[error("task {task} has not failed, it is {status}")]
+    NotFailed { task: TaskId, status: &'static str },
+
+    #[error("{by} may not {what}; the lead of team {team} or a person may")]
+    NotAllowed { by: Actor, what: &'static str, team: Name },
+    #[error("{by} may not {what}")]
+    NotTheirs { by: Actor, what: &'static str },
+    #[error("the inbox of {who} holds {limit} unread messages, which is its limit")]
+    InboxFull { who: String, limit: usize },
+    #[error("message {message} is not in the inbox of {who}")]
+    NotInInbox { message: MessageId, who: String },
+    #[error("nobody else is in team {team}")]
+    NobodyElse { team: Name },
+
+    #[error("there is no plan {plan}")]
+    UnknownPlan { plan: PlanId },
+    #[error("plan {plan} was decided already")]
+    PlanDecided { plan: PlanId },
+    #[error("{who} must have its plan approved before it hands in work")]
+    PlanNotApproved { who: Address },
+    #[error("there is no question {question}")]
+    UnknownQuestion { question: QuestionId },
+    #[error("question {question} was answered already")]
+    QuestionAnswered { question: QuestionId },
+    #[error("{answer:?} is not one of the options: {}", options.join(", "))]
+    NotAnOption { answer: String, options: Vec<String> },
+    #[error("there is no open shutdown request {shutdown}")]
+    UnknownShutdown { shutdown: ShutdownId },
+    #[error("nobody in team {team} is running")]
+    NobodyRuns { team: Name },
+
+    #[error("the circuit breaker of team {team} is open after {strikes} disappearances")]
+    BreakerOpen { team: Name, strikes: usize },
+    #[error("the circuit breaker of team {team} is trying one teammate first")]
+    BreakerProbing { team: Name },
+    #[error("the circuit breaker of team {team} is not in that state")]
+    BreakerElsewhere { team: Name },
+    #[error("the budget of {whose} is used up ({budget:?})")]
+    BudgetSpent { whose: String, budget: Budget },
+
+    #[error("request {counter} is older than the last one of this client ({last})")]
+    StaleRequest { counter: u64, last: u64 },
+}
+
+impl Refusal {
+    /// A stable word for programs; the message is for readers and may change.
+    pub fn code(&self) -> String {
+        let text = format!("{self:?}");
+        let end = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
+        text[..end].to_owned()
+    }
+
+    /// What to do about it, when there is something to do.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Refusal::StaleClaim { .. } => {
+                "stop working on it: someone else may hold it; your work can be set aside for the \
+                 lead"
+            }
+            Refusal::StaleTeammate { .. } => "a newer life of this name runs; end this one",
+            Refusal::Blocked { .. } => "take another task, or wait for those to be completed",
+            Refusal::FilesHeld { .. } => "take another task, or ask the holder when it is done",
+            Refusal::OtherRole { .. } => "let a teammate of that role take it",
+            Refusal::AssignedElsewhere { .. } => "ask the lead to reassign it",
+            Refusal::HoldsEnough { .. } => "submit, release or fail one of them first",
+            Refusal::AlreadyClaimed { .. } => "take another task",
+            Refusal::NothingAvailable { .. } => "wait: you are woken when one becomes available",
+            Refusal::GateCompletes { .. } => "submit it instead of completing it",
+            Refusal::UnknownTeam { .. } => "`shipmate team list` names the teams",
+            Refusal::UnknownTask { .. } => "`shipmate task list` names the tasks",
+            Refusal::UnknownGroup { .. } => "create a task with that group first",
+            Refusal::AmbiguousTeammate { .. } => "write it as team/name",
+            Refusal::TeammateExists { .. } => "choose another name, or start this one again",
+            Refusal::TeamExists { .. } => "choose another name, or use that team",
+            Refusal::StillRunning { .. } => "shut it down first",
+            Refusal::NotRunning { .. } => "start it first (`shipmate teammate start`)",
+            Refusal::Cycle { .. } | Refusal::SelfDependency { .. } => {
+                "leave out one of those dependencies"
+            }
+            Refusal::OverLimit { .. } => "make it smaller, or put the rest into a file",
+            Refusal::BudgetSpent { .. } => "a person or the lead can raise it",
+            Refusal::BreakerOpen { .. } => {
+                "one-shot teammates may start; a probe follows by itself"
+            }
+            Refusal::PlanNotApproved { .. } => "submit a plan and wait for the answer",
+            Refusal::InboxFull { .. } => "wait until it has read some",
+            _ => return None,
+        })
+    }
+}
+
+fn list<T: std::fmt::Display>(items: &[T]) -> String {
+    const SHOWN: usize = 20;
+    if items.is_empty() {
+        return "none".to_owned();
+    }
+    let mut text = items.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if items.len() > SHOWN {
+        text.push_str(&format!(" and {} more", items.len() - SHOWN));
+    }
+    text
+}
+
+fn circle(tasks: &[TaskId]) -> String {
+    tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+}
+
+fn role_of(role: &Option<Name>) -> String {
+    role.as_ref().map_or_else(|| "none".to_owned(), |role| format!("role {role}"))
+}
+
+fn waiting_for(waiting: &usize) -> String {
+    match waiting {
+        0 => String::new(),
+        1 => "; 1 task is blocked or held".to_owned(),
+        n => format!("; {n} tasks are blocked or held"),
+    }
+}
+
+fn now_held(now: &Option<TeammateRef>) -> String {
+    match now {
+        Some(who) => format!("it is claimed by {who} now"),
+        None => "nobody holds it now".to_owned(),
+    }
+}

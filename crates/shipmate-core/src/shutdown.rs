@@ -1,0 +1,185 @@
+//! Shutdown: a request with a deadline, an answer, and an end that is always seen.
+//!
+//! A request is bound to one life. Whatever becomes of it is recorded: clean, with
+//! work left, in error, rejected, or out of time. For a teammate with a process
+//! behind it the runtime reports the end; otherwise the answer is the end.
+
+use crate::command::Whom;
+use crate::event::{Event, MessageKind, Outcome, ShutdownAnswer, ShutdownId};
+use crate::limits::TEXT_BYTES_MAX;
+use crate::message;
+use crate::name::{Actor, Address, TeammateRef};
+use crate::plan::forget_oldest;
+use crate::refusal::Refusal;
+use crate::state::{Shutdown, ShutdownEnd, State, Teammate};
+use crate::task::create::check_texts;
+use crate::teammate;
+
+pub(crate) fn decide_request(
+    state: &State,
+    by: &Actor,
+    whom: &Whom,
+    reason: &str,
+    deadline_ms: u64,
+) -> Result<Vec<Event>, Refusal> {
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX / 2)])?;
+    match whom {
+        Whom::Teammate(who) => {
+            state.require_manager(by, &who.address.team, "shut a teammate down")?;
+            let mate = state.require_current(who)?;
+            if mate.shutdown.is_some() {
+                return Err(Refusal::ShuttingDown { who: who.address.clone() });
+            }
+            Ok(ask(state, &who.address, mate, reason, deadline_ms))
+        }
+        Whom::Team(team) => {
+            state.require_team(team)?;
+            state.require_manager(by, team, "shut the team down")?;
+            let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
+            let running = state.members_of(team);
+            let running = running.filter(|(who, mate)| mate.is_running() && !own(who));
+            let events: Vec<Event> = running
+                .filter(|(_, mate)| mate.shutdown.is_none())
+                .flat_map(|(who, mate)| ask(state, who, mate, reason, deadline_ms))
+                .collect();
+            if events.is_empty() {
+                return Err(Refusal::NobodyRuns { team: team.clone() });
+            }
+            Ok(events)
+        }
+    }
+}
+
+/// One request, as a fact and as control in the inbox. Nobody is asked twice.
+pub(crate) fn ask(
+    state: &State,
+    who: &Address,
+    mate: &Teammate,
+    reason: &str,
+    deadline_ms: u64,
+) -> Vec<Event> {
+    if mate.shutdown.is_some() && deadline_ms > 0 {
+        return Vec::new();
+    }
+    let who = teammate::current(who, mate);
+    let text = format!("shutdown requested: {reason}; answer within {deadline_ms} ms");
+    let told = message::control(state, &who, MessageKind::ShutdownRequest, text);
+    let mut events = vec![Event::ShutdownRequested { who, reason: reason.to_owned(), deadline_ms }];
+    events.extend(told);
+    events
+}
+
+pub(crate) fn apply_requested(
+    state: &mut State,
+    id: ShutdownId,
+    by: &Actor,
+    who: &TeammateRef,
+    reason: &str,
+    deadline_ms: u64,
+) {
+    if let Some(earlier) = state.teammate_mut(&who.address).shutdown.replace(id) {
+        close(state, earlier, "asked again");
+    }
+    let (who, by, reason) = (who.clone(), by.clone(), reason.to_owned());
+    let end = ShutdownEnd::Open;
+    state.shutdowns.insert(id, Shutdown { who, by, reason, deadline_ms, end });
+    forget_oldest(&mut state.shutdowns, |s| matches!(s.end, ShutdownEnd::Closed { .. }));
+}
+
+fn require_open(state: &State, id: ShutdownId) -> Result<&Shutdown, Refusal> {
+    match state.shutdowns.get(&id) {
+        Some(found) if found.end == ShutdownEnd::Open => Ok(found),
+        _ => Err(Refusal::UnknownShutdown { shutdown: id }),
+    }
+}
+
+pub(crate) fn decide_answer(
+    state: &State,
+    by: &Actor,
+    id: ShutdownId,
+    answer: &ShutdownAnswer,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, mate) = state.require_teammate(by, "answer a shutdown request")?;
+    let request = require_open(state, id)?;
+    if request.who != *who {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "answer another's shutdown" });
+    }
+    let pending = match answer {
+        ShutdownAnswer::InProgress { pending } => pending.join("\n"),
+        ShutdownAnswer::Error { reason } | ShutdownAnswer::Rejected { reason } => reason.clone(),
+        ShutdownAnswer::Clean => String::new(),
+    };
+    check_texts(&[("the answer", &pending, TEXT_BYTES_MAX / 2)])?;
+    let mut events = vec![Event::ShutdownAnswered { shutdown: id, answer: answer.clone() }];
+    let (outcome, word) = match answer {
+        ShutdownAnswer::Clean => (Some(Outcome::Clean), "stops"),
+        ShutdownAnswer::InProgress { pending } => {
+            (Some(Outcome::InProgress { pending: pending.clone() }), "stops with work left")
+        }
+        ShutdownAnswer::Error { reason } => {
+            (Some(Outcome::Error { reason: reason.clone() }), "stops in error")
+        }
+        ShutdownAnswer::Rejected { .. } => (None, "refuses to stop"),
+    };
+    let text = if pending.is_empty() {
+        format!("{who} {word}")
+    } else {
+        format!("{who} {word}: {pending}")
+    };
+    events.extend(reply(state, &request.by, &who.address, text));
+    if let Some(outcome) = outcome.filter(|_| !teammate::ends_by_process(mate)) {
+        events.extend(teammate::stop(state, who, mate, outcome));
+    }
+    Ok(events)
+}
+
+/// The answer goes to whoever asked, or to the lead when that was the runtime.
+fn reply(state: &State, asked_by: &Actor, who: &Address, text: String) -> Option<Event> {
+    let kind = MessageKind::ShutdownResponse;
+    match asked_by {
+        Actor::Person => message::to_one(state, crate::event::Recipient::Person, kind, text, None),
+        Actor::Teammate(lead) if state.require_current(lead).is_ok() => {
+            let to = crate::event::Recipient::Member(lead.address.clone());
+            message::to_one(state, to, kind, text, None)
+        }
+        _ => message::tell_lead(state, &who.team, text),
+    }
+}
+
+/// The deadline passed on the observer's clock.
+pub(crate) fn decide_expire(
+    state: &State,
+    by: &Actor,
+    id: ShutdownId,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "end a shutdown request")?;
+    let request = require_open(state, id)?;
+    let mut events = vec![Event::ShutdownTimedOut { shutdown: id }];
+    let mate = state.require_current(&request.who)?;
+    if !teammate::ends_by_process(mate) {
+        events.extend(teammate::stop(state, &request.who, mate, Outcome::TimedOut));
+    }
+    Ok(events)
+}
+
+pub(crate) fn apply_answered(state: &mut State, id: ShutdownId, answer: &ShutdownAnswer) {
+    let request = state.shutdowns.get_mut(&id).expect("an answered request was made");
+    if let ShutdownAnswer::Rejected { reason } = answer {
+        request.end = ShutdownEnd::Closed { how: format!("rejected: {reason}") };
+        let who = request.who.address.clone();
+        state.teammate_mut(&who).shutdown = None;
+    } else {
+        request.end = ShutdownEnd::Ending;
+    }
+}
+
+pub(crate) fn apply_timed_out(state: &mut State, id: ShutdownId) {
+    let request = state.shutdowns.get_mut(&id).expect("a timed out request was made");
+    request.end = ShutdownEnd::Ending;
+}
+
+pub(crate) fn close(state: &mut State, id: ShutdownId, how: &str) {
+    if let Some(request) = state.shutdowns.get_mut(&id) {
+        request.end = ShutdownEnd::Closed { how: how.to_owned() };
+    }
+}

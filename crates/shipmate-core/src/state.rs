@@ -1,0 +1,525 @@
+//! The state of one tree of teams: the fold of its log.
+//!
+//! Everything in it follows from the events alone. What is not worth folding again
+//! (`Ready`) is derived from the rest and left out of snapshots.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{
+    Budget, Dependency, MessageId, MessageKind, Outcome, PlanId, Profile, QuestionId, QuestionKind,
+    Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
+    Verification,
+};
+use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::ready::{LaneKey, Pool, Rank, Ready};
+use crate::refusal::Refusal;
+use crate::request::Clients;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Position of the last record applied.
+    pub position: Position,
+    pub(crate) clients: Clients,
+    pub root: Option<Name>,
+    pub teams: BTreeMap<Name, Team>,
+    pub teammates: BTreeMap<Address, Teammate>,
+    /// Task `n` stands at index `n - 1`: ids are dense and tasks are never taken out.
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) aliases: BTreeMap<Alias, TaskId>,
+    /// Tasks of a plan that wait for one which comes later in the same append.
+    pub(crate) forward: BTreeMap<TaskId, Vec<TaskId>>,
+    pub groups: BTreeMap<Name, Group>,
+    /// Messages that somebody has not read yet. Read ones are in the log.
+    pub messages: BTreeMap<MessageId, Message>,
+    pub person_inbox: BTreeSet<MessageId>,
+    pub plans: BTreeMap<PlanId, Plan>,
+    pub questions: BTreeMap<QuestionId, Question>,
+    pub shutdowns: BTreeMap<ShutdownId, Shutdown>,
+    pub(crate) reservations: BTreeMap<ReservationId, (Address, Usage)>,
+    /// Tasks in progress with a lease, for whoever measures leases.
+    pub(crate) leased: BTreeSet<TaskId>,
+    /// Tasks that wait for a gate.
+    pub(crate) submitted: BTreeSet<TaskId>,
+    #[serde(skip)]
+    pub(crate) ready: Ready,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Team {
+    pub parent: Option<Name>,
+    pub description: String,
+    pub verification: Verification,
+    pub phase: TeamPhase,
+    pub lead: Option<Name>,
+    pub budget: Budget,
+    pub usage: Usage,
+    pub reserved: Usage,
+    pub breaker: Breaker,
+    /// How many tasks are in each status, so that a summary looks at none of them.
+    pub counts: Counts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TeamPhase {
+    Active,
+    Ending,
+    Deleted,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub pending: usize,
+    pub in_progress: usize,
+    pub completed: usize,
+    pub failed: usize,
+    pub deleted: usize,
+}
+
+/// Per team: two disappearances close together stop new teammates for a while.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Positions of the disappearances that still count.
+    pub strikes: BTreeSet<Position>,
+    pub phase: BreakerPhase,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BreakerPhase {
+    #[default]
+    Closed,
+    Open {
+        at: Position,
+    },
+    HalfOpen {
+        at: Position,
+        /// The one teammate that was let through.
+        probe: Option<TeammateRef>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Teammate {
+    pub profile: Profile,
+    /// 0 until it is first started.
+    pub epoch: u32,
+    pub life: Life,
+    pub supervision: Supervision,
+    pub host: Option<Name>,
+    pub token_hash: String,
+    /// Why it has nothing to do; absent while it holds a task.
+    pub idle: Option<String>,
+    pub paused: Option<String>,
+    pub holds: BTreeSet<TaskId>,
+    /// Submitted tasks that wait for their gate.
+    pub submitted: BTreeSet<TaskId>,
+    /// Tasks that a gate sent back; they come first.
+    pub returned: BTreeSet<TaskId>,
+    pub inbox: BTreeSet<MessageId>,
+    pub approved_plan: Option<PlanId>,
+    pub shutdown: Option<ShutdownId>,
+    pub budget: Budget,
+    pub usage: Usage,
+    pub reserved: Usage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Life {
+    Added,
+    Running,
+    Disappeared { reason: String },
+    Stopped { outcome: Outcome },
+    Removed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub id: TaskId,
+    pub team: Name,
+    pub spec: TaskSpec,
+    pub created_by: Actor,
+    pub created_at: u64,
+    pub changed_at: u64,
+    pub status: Status,
+    /// Attempts that came back; see `TaskSpec::retries_max`.
+    pub retries: u32,
+    /// Why the last attempt came back.
+    pub last_failure: Option<String>,
+    /// Dependencies that are not met yet.
+    pub(crate) unmet: u32,
+    pub dependents: Vec<TaskId>,
+    /// Length of the longest path from here to the end of the plan.
+    pub path_ms: u64,
+    /// Work of claims that had ended.
+    pub set_aside: Vec<(TeammateRef, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    Pending,
+    InProgress(Claim),
+    Completed { by: Option<TeammateRef>, commit: Option<String>, result: String },
+    Failed { reason: String },
+    Deleted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub by: TeammateRef,
+    pub token: Token,
+    pub lease_ms: Option<u64>,
+    pub renewal: u32,
+    pub stage: Stage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    Claimed,
+    Submitted { commit: Option<String>, result: String },
+    Returned { reason: String },
+}
+
+/// Tasks that can be depended on together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub members: Vec<TaskId>,
+    pub completed: usize,
+    pub deleted: usize,
+    pub dependents: Vec<TaskId>,
+}
+
+impl Group {
+    /// Deleted members do not count, and nothing is not something done.
+    pub fn is_done(&self) -> bool {
+        self.completed > 0 && self.completed + self.deleted == self.members.len()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub from: Actor,
+    pub kind: MessageKind,
+    pub body: String,
+    pub reply_to: Option<MessageId>,
+    pub epoch: Option<u32>,
+    pub sent_at: u64,
+    /// Recipients that have not read it, and how far it has come to each.
+    #[serde(with = "pairs")]
+    pub waiting: BTreeMap<Recipient, Delivery>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Delivery {
+    Queued,
+    Offered,
+    Injected { turn: u64 },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    pub who: TeammateRef,
+    pub task: Option<TaskId>,
+    pub body: String,
+    pub submitted_at: u64,
+    pub decision: Decision,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Decision {
+    Open,
+    Approved {
+        by: Actor,
+    },
+    Rejected {
+        by: Actor,
+        feedback: String,
+    },
+    /// The life that asked has ended.
+    Withdrawn,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub who: TeammateRef,
+    pub kind: QuestionKind,
+    pub text: String,
+    pub options: Vec<String>,
+    pub asked_at: u64,
+    pub answer: Option<(Actor, String)>,
+    pub withdrawn: bool,
+}
+
+impl Question {
+    pub fn is_open(&self) -> bool {
+        self.answer.is_none() && !self.withdrawn
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shutdown {
+    pub who: TeammateRef,
+    pub by: Actor,
+    pub reason: String,
+    pub deadline_ms: u64,
+    pub end: ShutdownEnd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ShutdownEnd {
+    Open,
+    /// Answered or out of time; the process is still to be seen ending.
+    Ending,
+    Closed {
+        how: String,
+    },
+}
+
+impl Task {
+    pub fn status_word(&self) -> &'static str {
+        match self.status {
+            Status::Pending => "pending",
+            Status::InProgress(_) => "in_progress",
+            Status::Completed { .. } => "completed",
+            Status::Failed { .. } => "failed",
+            Status::Deleted => "deleted",
+        }
+    }
+
+    pub fn claim(&self) -> Option<&Claim> {
+        match &self.status {
+            Status::InProgress(claim) => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// Every dependency is met.
+    pub fn is_unblocked(&self) -> bool {
+        self.unmet == 0
+    }
+
+    pub(crate) fn duration_ms(&self) -> u64 {
+        self.spec.duration_ms.unwrap_or(crate::limits::DURATION_DEFAULT_MS)
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.status == Status::Pending && self.unmet == 0
+    }
+
+    pub(crate) fn rank(&self) -> Rank {
+        (self.spec.priority, std::cmp::Reverse(self.path_ms), self.id)
+    }
+
+    pub(crate) fn lane(&self) -> LaneKey {
+        LaneKey {
+            pool: Pool {
+                team: self.team.clone(),
+                role: self.spec.role.clone(),
+                assignee: self.spec.assignee.clone(),
+            },
+            files: self.spec.files.clone(),
+        }
+    }
+}
+
+impl Teammate {
+    pub fn is_running(&self) -> bool {
+        self.life == Life::Running
+    }
+
+    /// Mail may be put into its inbox: it reads it now or in its next life.
+    pub fn can_receive(&self) -> bool {
+        matches!(self.life, Life::Added | Life::Running | Life::Disappeared { .. })
+    }
+
+    pub fn is_lead(&self) -> bool {
+        self.profile.seat == Seat::Lead
+    }
+}
+
+impl State {
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get((id as usize).checked_sub(1)?)
+    }
+
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    pub fn by_alias(&self, alias: &Alias) -> Option<TaskId> {
+        self.aliases.get(alias).copied()
+    }
+
+    /// The whole tree has ended; nothing can be added to it.
+    pub fn is_over(&self) -> bool {
+        let root = self.root.as_ref().and_then(|root| self.teams.get(root));
+        root.is_some_and(|root| root.phase == TeamPhase::Deleted)
+    }
+
+    /// Rebuilds what a snapshot leaves out.
+    pub fn restore(mut self) -> State {
+        self.ready = Ready::default();
+        let mut ready = Ready::default();
+        for task in &self.tasks {
+            if task.claim().is_some() {
+                ready.hold(task.id, &task.spec.files);
+            }
+        }
+        for task in self.tasks.iter().filter(|task| task.is_ready()) {
+            ready.add(task.lane(), task.rank());
+        }
+        self.ready = ready;
+        self
+    }
+
+    pub(crate) fn task_mut(&mut self, id: TaskId) -> &mut Task {
+        self.tasks.get_mut(id as usize - 1).expect("an event names a task created before it")
+    }
+
+    pub(crate) fn team_mut(&mut self, team: &Name) -> &mut Team {
+        self.teams.get_mut(team).expect("an event names a team created before it")
+    }
+
+    pub(crate) fn teammate_mut(&mut self, who: &Address) -> &mut Teammate {
+        self.teammates.get_mut(who).expect("an event names a teammate added before it")
+    }
+
+    pub fn members(&self) -> Vec<Address> {
+        let present = |t: &Teammate| t.life != Life::Removed;
+        self.teammates.iter().filter(|(_, t)| present(t)).map(|(a, _)| a.clone()).collect()
+    }
+
+    pub fn members_of<'a>(
+        &'a self,
+        team: &'a Name,
+    ) -> impl Iterator<Item = (&'a Address, &'a Teammate)> {
+        // Addresses sort by team first, so a team's members stand together.
+        self.teammates
+            .range(first_of(team)..)
+            .take_while(move |(address, _)| address.team == *team)
+            .filter(|(_, teammate)| teammate.life != Life::Removed)
+    }
+
+    pub(crate) fn require_team(&self, team: &Name) -> Result<&Team, Refusal> {
+        match self.teams.get(team) {
+            Some(found) if found.phase != TeamPhase::Deleted => Ok(found),
+            _ => Err(Refusal::UnknownTeam { team: team.clone() }),
+        }
+    }
+
+    pub(crate) fn require_active_team(&self, team: &Name) -> Result<&Team, Refusal> {
+        let found = self.require_team(team)?;
+        if found.phase == TeamPhase::Ending {
+            return Err(Refusal::TeamEnding { team: team.clone() });
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn require_task(&self, task: TaskId) -> Result<&Task, Refusal> {
+        self.task(task).ok_or(Refusal::UnknownTask { task })
+    }
+
+    pub(crate) fn require_member(&self, who: &Address) -> Result<&Teammate, Refusal> {
+        match self.teammates.get(who) {
+            Some(found) if found.life != Life::Removed => Ok(found),
+            _ => Err(Refusal::UnknownTeammate { name: who.to_string(), members: self.members() }),
+        }
+    }
+
+    /// The teammate, if this is its present life.
+    pub(crate) fn require_current(&self, who: &TeammateRef) -> Result<&Teammate, Refusal> {
+        let found = self.require_member(&who.address)?;
+        if found.epoch != who.epoch {
+            return Err(Refusal::StaleTeammate { who: who.clone(), current: found.epoch });
+        }
+        if !found.is_running() {
+            return Err(Refusal::NotRunning { who: who.address.clone() });
+        }
+        Ok(found)
+    }
+
+    /// The actor as a teammate in its present life.
+    pub(crate) fn require_teammate<'a>(
+        &'a self,
+        by: &'a Actor,
+        what: &'static str,
+    ) -> Result<(&'a TeammateRef, &'a Teammate), Refusal> {
+        match by {
+            Actor::Teammate(who) => Ok((who, self.require_current(who)?)),
+            _ => Err(Refusal::NotTheirs { by: by.clone(), what }),
+        }
+    }
+
+    /// A person, the runtime, or the lead of the team or of one above it.
+    pub(crate) fn require_manager(
+        &self,
+        by: &Actor,
+        team: &Name,
+        what: &'static str,
+    ) -> Result<(), Refusal> {
+        let Actor::Teammate(who) = by else { return Ok(()) };
+        if self.require_current(who)?.is_lead() {
+            let mut at = Some(team);
+            while let Some(here) = at {
+                if *here == who.address.team {
+                    return Ok(());
+                }
+                at = self.teams.get(here).and_then(|team| team.parent.as_ref());
+            }
+        }
+        Err(Refusal::NotAllowed { by: by.clone(), what, team: team.clone() })
+    }
+
+    pub(crate) fn require_runtime(&self, by: &Actor, what: &'static str) -> Result<(), Refusal> {
+        match by {
+            Actor::Runtime => Ok(()),
+            _ => Err(Refusal::NotTheirs { by: by.clone(), what }),
+        }
+    }
+
+    /// The actor's epoch is current; persons and the runtime always are.
+    pub(crate) fn require_present(&self, by: &Actor) -> Result<(), Refusal> {
+        if let Actor::Teammate(who) = by {
+            self.require_current(who)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn dependency_is_met(&self, dependency: &Dependency) -> bool {
+        match dependency {
+            Dependency::Task(id) => {
+                self.task(*id).is_some_and(|task| matches!(task.status, Status::Completed { .. }))
+            }
+            Dependency::Group(name) => self.groups.get(name).is_some_and(Group::is_done),
+        }
+    }
+}
+
+fn first_of(team: &Name) -> Address {
+    let least: Name = "0".parse().expect("a digit is a name");
+    Address { team: team.clone(), name: least }
+}
+
+/// JSON objects have text keys; these maps do not.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer, K: Serialize, V: Serialize>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map.iter())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, K, V>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+    {
+        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}

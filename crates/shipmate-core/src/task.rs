@@ -1,0 +1,147 @@
+//! Tasks: what is to be done, by whom, after what, in which files.
+//!
+//! An agent submits; `completed` follows only when the team's verification is
+//! satisfied, and only then are dependents free. Whatever an agent does with a
+//! task carries the token of its claim, and a stale one is refused by name.
+
+pub(crate) mod change;
+pub(crate) mod claim;
+pub(crate) mod create;
+pub(crate) mod finish;
+pub(crate) mod graph;
+pub(crate) mod why;
+
+use crate::event::{Event, ReleaseCause, TaskId, Token};
+use crate::message;
+use crate::name::Actor;
+use crate::refusal::Refusal;
+use crate::state::{Claim, Counts, Stage, State, Status, Task};
+
+/// Changes a task and keeps every index that depends on it.
+///
+/// All changes of status, claim, dependencies met, rank, role, assignee and files
+/// go through here: the task is taken out of the indexes as it was and put back as
+/// it is, so no path can forget one.
+pub(crate) fn retask(state: &mut State, id: TaskId, change: impl FnOnce(&mut Task)) {
+    leave(state, id);
+    change(state.task_mut(id));
+    enter(state, id);
+}
+
+fn leave(state: &mut State, id: TaskId) {
+    let task = &state.tasks[id as usize - 1];
+    if task.is_ready() {
+        state.ready.remove(&task.lane(), task.rank());
+    }
+    let team = state.teams.get_mut(&task.team).expect("a task's team exists");
+    *count(&mut team.counts, &task.status) -= 1;
+    if let Status::InProgress(claim) = &task.status {
+        state.ready.free(id);
+        state.leased.remove(&id);
+        state.submitted.remove(&id);
+        let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");
+        holder.holds.remove(&id);
+        holder.submitted.remove(&id);
+        holder.returned.remove(&id);
+        if holder.holds.is_empty() && holder.idle.is_none() {
+            holder.idle = Some("no task".to_owned());
+        }
+    }
+}
+
+fn enter(state: &mut State, id: TaskId) {
+    let task = &state.tasks[id as usize - 1];
+    if task.is_ready() {
+        state.ready.add(task.lane(), task.rank());
+    }
+    let team = state.teams.get_mut(&task.team).expect("a task's team exists");
+    *count(&mut team.counts, &task.status) += 1;
+    if let Status::InProgress(claim) = &task.status {
+        state.ready.hold(id, &task.spec.files);
+        let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");
+        match claim.stage {
+            Stage::Claimed => {
+                holder.holds.insert(id);
+                holder.idle = None;
+                if claim.lease_ms.is_some() {
+                    state.leased.insert(id);
+                }
+            }
+            Stage::Submitted { .. } => {
+                holder.submitted.insert(id);
+                state.submitted.insert(id);
+            }
+            Stage::Returned { .. } => {
+                holder.returned.insert(id);
+            }
+        }
+    }
+}
+
+pub(crate) fn count<'a>(counts: &'a mut Counts, status: &Status) -> &'a mut usize {
+    match status {
+        Status::Pending => &mut counts.pending,
+        Status::InProgress(_) => &mut counts.in_progress,
+        Status::Completed { .. } => &mut counts.completed,
+        Status::Failed { .. } => &mut counts.failed,
+        Status::Deleted => &mut counts.deleted,
+    }
+}
+
+/// The claim this token stands for, if it still stands.
+pub(crate) fn require_claim(task: &Task, token: Token) -> Result<&Claim, Refusal> {
+    match &task.status {
+        Status::InProgress(claim) if claim.token == token => Ok(claim),
+        Status::InProgress(claim) => {
+            Err(Refusal::StaleClaim { task: task.id, token, now: Some(claim.by.clone()) })
+        }
+        _ => Err(Refusal::StaleClaim { task: task.id, token, now: None }),
+    }
+}
+
+/// The claim, and that this actor is the one who holds it.
+pub(crate) fn require_holder<'a>(
+    state: &State,
+    by: &Actor,
+    task: &'a Task,
+    token: Token,
+    what: &'static str,
+) -> Result<&'a Claim, Refusal> {
+    let claim = require_claim(task, token)?;
+    match by {
+        Actor::Teammate(who) => {
+            state.require_current(who)?;
+            if claim.by != *who {
+                return Err(Refusal::AlreadyClaimed { task: task.id, by: claim.by.clone() });
+            }
+        }
+        Actor::Runtime => {}
+        Actor::Person => return Err(Refusal::NotTheirs { by: by.clone(), what }),
+    }
+    Ok(claim)
+}
+
+/// The end of an attempt: back to the board, or failed when the retries are used up.
+pub(crate) fn end_attempt(
+    state: &State,
+    task: &Task,
+    cause: ReleaseCause,
+    reason: &str,
+) -> Vec<Event> {
+    let token = task.claim().expect("an attempt that ends is in progress").token;
+    let reason = reason.to_owned();
+    let costs_a_retry = !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
+    if !costs_a_retry || task.retries < task.spec.retries_max {
+        return vec![Event::TaskReleased { task: task.id, token, cause, reason }];
+    }
+    let text = format!(
+        "task {} ({}) failed after {} attempts: {reason}{}",
+        task.id,
+        task.spec.subject,
+        task.retries + 1,
+        graph::dependents_clause(state, task),
+    );
+    let mut events = vec![Event::TaskFailed { task: task.id, token, reason }];
+    events.extend(message::tell_lead(state, &task.team, text));
+    events
+}

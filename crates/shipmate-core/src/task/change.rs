@@ -1,0 +1,228 @@
+//! Changing a task that exists: its words, its dependencies, who it is for.
+
+use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, TaskId};
+use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::message;
+use crate::name::{Actor, Address, Name};
+use crate::refusal::Refusal;
+use crate::state::{State, Status};
+use crate::task::create::{check_lists, check_metadata, check_texts};
+use crate::task::{end_attempt, graph, retask};
+
+/// Changes words, order, files or dependencies.
+///
+/// Whoever made or holds the task may; a lead or person always may. Files of a
+/// task in progress stay as they are: others may already have relied on them.
+pub(crate) fn decide_update(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    changes: &TaskChanges,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    state.require_present(by)?;
+    let own = task.created_by == *by
+        || task.claim().is_some_and(|claim| *by == Actor::Teammate(claim.by.clone()));
+    if !own {
+        state.require_manager(by, &task.team, "change another's task")?;
+    }
+    if *changes == TaskChanges::default() {
+        return Err(Refusal::Empty { what: "the list of changes" });
+    }
+    if matches!(task.status, Status::Completed { .. } | Status::Deleted) {
+        return Err(Refusal::NotPending { task: id, status: task.status_word() });
+    }
+    let shapes_work = changes.files.is_some()
+        || changes.role.is_some()
+        || !changes.add_blocked_by.is_empty()
+        || !changes.remove_blocked_by.is_empty();
+    if shapes_work && task.status != Status::Pending {
+        return Err(Refusal::NotPending { task: id, status: task.status_word() });
+    }
+    let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+    check_texts(&[
+        ("the subject", &text(&changes.subject), SUBJECT_BYTES_MAX),
+        ("the description", &text(&changes.description), TEXT_BYTES_MAX),
+        ("the active form", &text(&changes.active_form), SUBJECT_BYTES_MAX),
+    ])?;
+    if changes.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
+        return Err(Refusal::Empty { what: "the subject" });
+    }
+    let mut metadata = task.spec.metadata.clone();
+    metadata.extend(changes.metadata.clone());
+    check_metadata(&metadata)?;
+    let files = changes.files.as_ref().map_or(0, |files| files.iter().count());
+    check_lists(files, task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+    check_dependencies(state, id, changes)?;
+    Ok(vec![Event::TaskUpdated { task: id, changes: changes.clone() }])
+}
+
+fn check_dependencies(state: &State, id: TaskId, changes: &TaskChanges) -> Result<(), Refusal> {
+    let task = state.require_task(id)?;
+    for on in &changes.remove_blocked_by {
+        if !task.spec.blocked_by.contains(on) {
+            return Err(Refusal::NoSuchDependency { task: id });
+        }
+    }
+    for on in &changes.add_blocked_by {
+        match on {
+            Dependency::Task(other) if *other == id => {
+                return Err(Refusal::SelfDependency { task: id });
+            }
+            Dependency::Task(other) => drop(state.require_task(*other)?),
+            Dependency::Group(group) if !state.groups.contains_key(group) => {
+                return Err(Refusal::UnknownGroup { group: group.clone() });
+            }
+            Dependency::Group(_) => {}
+        }
+    }
+    if changes.add_blocked_by.is_empty() {
+        return Ok(());
+    }
+    graph::refuse_cycle([id], |node| {
+        let mut next = graph::depends_on(state, node);
+        if *node == Dependency::Task(id) {
+            next.extend(changes.add_blocked_by.iter().cloned());
+        }
+        next
+    })
+}
+
+pub(crate) fn apply_updated(state: &mut State, at: u64, id: TaskId, changes: &TaskChanges) {
+    for on in &changes.remove_blocked_by {
+        if state.task_mut(id).spec.blocked_by.contains(on) {
+            graph::unlink(state, id, on);
+            state.task_mut(id).spec.blocked_by.retain(|other| other != on);
+        }
+    }
+    for on in &changes.add_blocked_by {
+        if !state.task_mut(id).spec.blocked_by.contains(on) {
+            state.task_mut(id).spec.blocked_by.push(on.clone());
+            graph::link(state, id, on);
+        }
+    }
+    retask(state, id, |task| {
+        task.changed_at = at;
+        let spec = &mut task.spec;
+        let set = |to: &mut String, from: &Option<String>| {
+            if let Some(text) = from {
+                to.clone_from(text);
+            }
+        };
+        set(&mut spec.subject, &changes.subject);
+        set(&mut spec.description, &changes.description);
+        set(&mut spec.active_form, &changes.active_form);
+        spec.priority = changes.priority.unwrap_or(spec.priority);
+        if let Some(files) = &changes.files {
+            spec.files = files.clone();
+        }
+        match &changes.role {
+            Some(RoleChange::Any) => spec.role = None,
+            Some(RoleChange::Only(role)) => spec.role = Some(role.clone()),
+            None => {}
+        }
+        for (key, value) in &changes.metadata {
+            if value.is_empty() {
+                spec.metadata.remove(key);
+            } else {
+                spec.metadata.insert(key.clone(), value.clone());
+            }
+        }
+        if let Some(duration) = changes.duration_ms {
+            let behind =
+                task.path_ms - task.spec.duration_ms.unwrap_or(crate::limits::DURATION_DEFAULT_MS);
+            task.spec.duration_ms = Some(duration);
+            task.path_ms = duration.saturating_add(behind);
+        }
+    });
+    graph::raise_paths(state, id);
+}
+
+/// Makes a task one teammate's, or anybody's. A task in progress is taken from its
+/// holder, whose token ends with that.
+pub(crate) fn decide_assign(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    to: Option<&Name>,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    state.require_manager(by, &task.team, "assign tasks")?;
+    if let Some(name) = to {
+        state.require_member(&Address { team: task.team.clone(), name: name.clone() })?;
+    }
+    let mut events = Vec::new();
+    match &task.status {
+        Status::Pending | Status::Failed { .. } => {}
+        Status::InProgress(claim) if to == Some(&claim.by.address.name) => {}
+        Status::InProgress(claim) => {
+            events = end_attempt(state, task, ReleaseCause::Reassigned, "it was reassigned");
+            let text = format!("task {id} ({}) was reassigned", task.spec.subject);
+            events.extend(message::control_notice(state, &claim.by, text));
+        }
+        _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
+    }
+    events.push(Event::TaskAssigned { task: id, to: to.cloned() });
+    Ok(events)
+}
+
+pub(crate) fn apply_assigned(state: &mut State, at: u64, id: TaskId, to: Option<&Name>) {
+    retask(state, id, |task| {
+        task.spec.assignee = to.cloned();
+        task.changed_at = at;
+    });
+}
+
+/// Puts a failed task back on the board with its retries renewed.
+pub(crate) fn decide_retry(state: &State, by: &Actor, id: TaskId) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    state.require_manager(by, &task.team, "retry a failed task")?;
+    if !matches!(task.status, Status::Failed { .. }) {
+        return Err(Refusal::NotFailed { task: id, status: task.status_word() });
+    }
+    Ok(vec![Event::TaskRetried { task: id }])
+}
+
+pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
+    retask(state, id, |task| {
+        task.status = Status::Pending;
+        task.retries = 0;
+        task.changed_at = at;
+    });
+}
+
+/// Takes a task off the board. What depends on it stays blocked, and the lead is told.
+pub(crate) fn decide_delete(state: &State, by: &Actor, id: TaskId) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    state.require_present(by)?;
+    if task.created_by != *by {
+        state.require_manager(by, &task.team, "delete another's task")?;
+    }
+    match &task.status {
+        Status::Pending | Status::Failed { .. } => {}
+        Status::InProgress(claim) => {
+            return Err(Refusal::AlreadyClaimed { task: id, by: claim.by.clone() });
+        }
+        _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
+    }
+    let mut events = vec![Event::TaskDeleted { task: id }];
+    let waiting = graph::dependents_clause(state, task);
+    if !waiting.is_empty() {
+        let text = format!("task {id} ({}) was deleted{waiting}", task.spec.subject);
+        events.extend(message::tell_lead(state, &task.team, text));
+    }
+    Ok(events)
+}
+
+pub(crate) fn apply_deleted(state: &mut State, at: u64, id: TaskId) {
+    retask(state, id, |task| {
+        task.status = Status::Deleted;
+        task.changed_at = at;
+    });
+    if let Some(alias) = state.task_mut(id).spec.alias.clone() {
+        state.aliases.remove(&alias);
+    }
+    if let Some(group) = state.task_mut(id).spec.group.clone() {
+        graph::regroup(state, &group, |group| group.deleted += 1);
+    }
+}

@@ -1,0 +1,199 @@
+//! Claiming: who may take which task, and for how long.
+//!
+//! A lease instead of a lock: a teammate is a process that may die or a model
+//! that may forget, and the team must not wait for either.
+
+use crate::event::{Event, ReleaseCause, TaskId, Token};
+use crate::name::{Actor, Position, TeammateRef};
+use crate::ready::Pool;
+use crate::refusal::Refusal;
+use crate::state::{Claim, Stage, State, Status, Task, Teammate};
+use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
+use crate::usage;
+
+/// Gives a task to a teammate. Safe to repeat: the holder extends its lease.
+pub(crate) fn decide_claim(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    lease_ms: Option<u64>,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, teammate) = state.require_teammate(by, "claim tasks")?;
+    let task = state.require_task(id)?;
+    match &task.status {
+        Status::Pending => {}
+        Status::InProgress(claim) if claim.by == *who => {
+            return claim_own(state, who, teammate, task, claim, lease_ms);
+        }
+        Status::InProgress(claim) => {
+            return Err(Refusal::AlreadyClaimed { task: id, by: claim.by.clone() });
+        }
+        _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
+    }
+    require_free_hands(state, who, teammate)?;
+    if task.team != who.address.team {
+        return Err(Refusal::OtherTeam { task: id, team: task.team.clone() });
+    }
+    if task.unmet > 0 {
+        return Err(Refusal::Blocked { task: id, on: graph::open_blockers(state, task) });
+    }
+    if let Some(role) = &task.spec.role
+        && teammate.profile.role.as_ref() != Some(role)
+    {
+        let (who, has) = (who.address.clone(), teammate.profile.role.clone());
+        return Err(Refusal::OtherRole { task: id, role: role.clone(), who, has });
+    }
+    if let Some(assignee) = &task.spec.assignee
+        && *assignee != who.address.name
+    {
+        return Err(Refusal::AssignedElsewhere { task: id, assignee: assignee.clone() });
+    }
+    if let Some(holder) = state.ready.holders(&task.spec.files).next() {
+        let by = state.tasks[holder as usize - 1].claim().expect("a holder holds").by.clone();
+        return Err(Refusal::FilesHeld { task: id, holder, by });
+    }
+    Ok(vec![Event::TaskClaimed { task: id, by: who.clone(), lease_ms }])
+}
+
+/// The holder asks again: a returned task is taken up, a claimed one renewed.
+fn claim_own(
+    state: &State,
+    who: &TeammateRef,
+    teammate: &Teammate,
+    task: &Task,
+    claim: &Claim,
+    lease_ms: Option<u64>,
+) -> Result<Vec<Event>, Refusal> {
+    match claim.stage {
+        Stage::Claimed => {
+            let renewal = claim.renewal + 1;
+            Ok(vec![Event::TaskRenewed { task: task.id, token: claim.token, renewal }])
+        }
+        Stage::Submitted { .. } => Err(Refusal::AlreadySubmitted { task: task.id }),
+        Stage::Returned { .. } => {
+            require_free_hands(state, who, teammate)?;
+            Ok(vec![Event::TaskClaimed { task: task.id, by: who.clone(), lease_ms }])
+        }
+    }
+}
+
+/// Takes the best task there is for this teammate: what a gate sent back to it
+/// first, then by priority, longest path behind it, and id.
+pub(crate) fn decide_claim_next(
+    state: &State,
+    by: &Actor,
+    lease_ms: Option<u64>,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, teammate) = state.require_teammate(by, "claim tasks")?;
+    require_free_hands(state, who, teammate)?;
+    let best =
+        teammate.returned.first().copied().or_else(|| state.ready.best(&pools(who, teammate)));
+    let Some(task) = best else {
+        let waiting = state.teams[&who.address.team].counts.pending;
+        return Err(Refusal::NothingAvailable { who: who.address.clone(), waiting });
+    };
+    Ok(vec![Event::TaskClaimed { task, by: who.clone(), lease_ms }])
+}
+
+/// What this teammate could take now, best first.
+pub fn available_for(state: &State, who: &TeammateRef, max: usize) -> Vec<TaskId> {
+    let Some(teammate) = state.teammates.get(&who.address) else { return Vec::new() };
+    let mut found: Vec<TaskId> = teammate.returned.iter().copied().take(max).collect();
+    found.extend(state.ready.available(&pools(who, teammate), max - found.len()));
+    found
+}
+
+/// What anybody could take now, best first.
+pub fn available(state: &State, max: usize) -> Vec<TaskId> {
+    let pools: Vec<Pool> = state.ready.open_pools().cloned().collect();
+    state.ready.available(&pools, max)
+}
+
+fn pools(who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
+    let team = &who.address.team;
+    let pool = |role: Option<_>, assignee: Option<_>| Pool { team: team.clone(), role, assignee };
+    let own = || Some(who.address.name.clone());
+    let mut pools = vec![pool(None, None), pool(None, own())];
+    if let Some(role) = &teammate.profile.role {
+        pools.extend([pool(Some(role.clone()), None), pool(Some(role.clone()), own())]);
+    }
+    pools
+}
+
+fn require_free_hands(
+    state: &State,
+    who: &TeammateRef,
+    teammate: &Teammate,
+) -> Result<(), Refusal> {
+    state.require_active_team(&who.address.team)?;
+    let address = || who.address.clone();
+    if let Some(reason) = &teammate.paused {
+        return Err(Refusal::Paused { who: address(), reason: reason.clone() });
+    }
+    if teammate.shutdown.is_some() {
+        return Err(Refusal::ShuttingDown { who: address() });
+    }
+    if teammate.holds.len() >= teammate.profile.tasks_max as usize {
+        return Err(Refusal::HoldsEnough {
+            who: address(),
+            held: teammate.holds.len(),
+            limit: teammate.profile.tasks_max,
+            tasks: teammate.holds.iter().copied().collect(),
+        });
+    }
+    usage::require_budget(state, &who.address, teammate, &Default::default())
+}
+
+pub(crate) fn decide_renew(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    let claim = require_holder(state, by, task, token, "renew a claim")?;
+    Ok(vec![Event::TaskRenewed { task: id, token, renewal: claim.renewal + 1 }])
+}
+
+/// The lease ran out on the observer's clock. Only the last renewal can run out.
+pub(crate) fn decide_expire(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    renewal: u32,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "end a lease")?;
+    let task = state.require_task(id)?;
+    let claim = require_claim(task, token)?;
+    if claim.renewal != renewal {
+        return Err(Refusal::Renewed { task: id, renewal: claim.renewal });
+    }
+    if claim.stage != Stage::Claimed {
+        return Err(Refusal::AlreadySubmitted { task: id });
+    }
+    Ok(end_attempt(state, task, ReleaseCause::Expired, "its lease ran out"))
+}
+
+pub(crate) fn apply_claimed(
+    state: &mut State,
+    token: Position,
+    at: u64,
+    id: TaskId,
+    by: &TeammateRef,
+    lease_ms: Option<u64>,
+) {
+    retask(state, id, |task| {
+        let by = by.clone();
+        let claim = Claim { by, token, lease_ms, renewal: 0, stage: Stage::Claimed };
+        task.status = Status::InProgress(claim);
+        task.changed_at = at;
+    });
+}
+
+pub(crate) fn apply_renewed(state: &mut State, id: TaskId, renewal: u32) {
+    match &mut state.task_mut(id).status {
+        Status::InProgress(claim) => claim.renewal = renewal,
+        _ => unreachable!("only a claim that stands is renewed"),
+    }
+}

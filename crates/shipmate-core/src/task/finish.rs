@@ -1,0 +1,268 @@
+//! The end of a claim: submitted, completed, returned, failed, released.
+
+use crate::event::{Event, ReleaseCause, TaskId, Token, Verification};
+use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::message;
+use crate::name::Actor;
+use crate::plan;
+use crate::refusal::Refusal;
+use crate::state::{Stage, State, Status};
+use crate::task::create::check_texts;
+use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
+
+/// What a holder hands in with its work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work<'a> {
+    pub(crate) commit: Option<&'a String>,
+    pub(crate) result: &'a str,
+}
+
+impl Work<'_> {
+    fn check(&self) -> Result<(), Refusal> {
+        let commit = self.commit.map_or("", String::as_str);
+        check_texts(&[
+            ("the result", self.result, TEXT_BYTES_MAX),
+            ("the commit", commit, SUBJECT_BYTES_MAX),
+        ])
+    }
+
+    fn submitted(&self, task: TaskId, token: Token) -> Event {
+        let (commit, result) = (self.commit.cloned(), self.result.to_owned());
+        Event::TaskSubmitted { task, token, commit, result }
+    }
+
+    fn completed(&self, task: TaskId, token: Token) -> Event {
+        let (commit, result) = (self.commit.cloned(), self.result.to_owned());
+        Event::TaskCompleted { task, token, commit, result }
+    }
+}
+
+/// Hands in the work. Without a gate the submission is the completion.
+pub(crate) fn decide_submit(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    work: Work<'_>,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    let claim = require_holder(state, by, task, token, "submit a task")?;
+    if matches!(claim.stage, Stage::Submitted { .. }) {
+        return Err(Refusal::AlreadySubmitted { task: id });
+    }
+    work.check()?;
+    plan::require_approved(state, &claim.by.address)?;
+    let mut events = vec![work.submitted(id, token)];
+    if state.teams[&task.team].verification == Verification::None {
+        events.push(work.completed(id, token));
+    }
+    Ok(events)
+}
+
+/// Completes a task: the runtime after its gates, the holder where there is no
+/// gate, or a person who decides it.
+pub(crate) fn decide_complete(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Option<Token>,
+    work: Work<'_>,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    let Some(claim) = task.claim() else {
+        return Err(match token {
+            Some(token) => Refusal::StaleClaim { task: id, token, now: None },
+            None => Refusal::NotInProgress { task: id, status: task.status_word() },
+        });
+    };
+    let token = token.unwrap_or(claim.token);
+    require_claim(task, token)?;
+    work.check()?;
+    match by {
+        Actor::Person => {}
+        Actor::Runtime if matches!(claim.stage, Stage::Submitted { .. }) => {}
+        Actor::Runtime => return Err(Refusal::NotSubmitted { task: id }),
+        Actor::Teammate(_) => {
+            require_holder(state, by, task, token, "complete a task")?;
+            if state.teams[&task.team].verification == Verification::Gate {
+                let team = task.team.clone();
+                return Err(Refusal::GateCompletes { task: id, team, who: by.clone() });
+            }
+            plan::require_approved(state, &claim.by.address)?;
+        }
+    }
+    Ok(vec![work.completed(id, token)])
+}
+
+/// A gate or merge said no. The task keeps its files and goes back to whoever
+/// submitted it; when that life has ended or the retries are used up, it does not.
+pub(crate) fn decide_return(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "return a task")?;
+    let task = state.require_task(id)?;
+    let claim = require_claim(task, token)?;
+    if !matches!(claim.stage, Stage::Submitted { .. }) {
+        return Err(Refusal::NotSubmitted { task: id });
+    }
+    let holder_is_there = state.require_current(&claim.by).is_ok();
+    if !holder_is_there || task.retries >= task.spec.retries_max {
+        return Ok(end_attempt(state, task, ReleaseCause::Failed, reason));
+    }
+    let mut events = vec![Event::TaskReturned { task: id, token, reason: reason.to_owned() }];
+    let text = format!("task {id} ({}) came back: {reason}", task.spec.subject);
+    events.extend(message::notice(state, &claim.by.address, text));
+    Ok(events)
+}
+
+/// The attempt failed: another may try, up to the limit.
+pub(crate) fn decide_fail(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    require_holder(state, by, task, token, "fail a task")?;
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    Ok(end_attempt(state, task, ReleaseCause::Failed, reason))
+}
+
+/// Gives a task back without blame: the holder, or a lead or person for it.
+pub(crate) fn decide_release(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Option<Token>,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    let Some(claim) = task.claim() else {
+        return Err(Refusal::NotInProgress { task: id, status: task.status_word() });
+    };
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    let token = token.unwrap_or(claim.token);
+    require_claim(task, token)?;
+    if *by == Actor::Teammate(claim.by.clone()) {
+        require_holder(state, by, task, token, "release a task")?;
+        return Ok(end_attempt(state, task, ReleaseCause::GivenBack, reason));
+    }
+    state.require_manager(by, &task.team, "release another's task")?;
+    let mut events = end_attempt(state, task, ReleaseCause::Reassigned, reason);
+    let text = format!("task {id} ({}) was taken from you: {reason}", task.spec.subject);
+    events.extend(message::control_notice(state, &claim.by, text));
+    Ok(events)
+}
+
+pub(crate) fn decide_set_aside(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    work: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let task = state.require_task(id)?;
+    let Actor::Teammate(who) = by else {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "set work aside" });
+    };
+    state.require_member(&who.address)?;
+    check_texts(&[("the work", work, SUBJECT_BYTES_MAX)])?;
+    if task.claim().is_some_and(|claim| claim.token == token) {
+        return Err(Refusal::AlreadyClaimed { task: id, by: who.clone() });
+    }
+    if task.set_aside.len() >= crate::limits::CLOSED_KEPT {
+        let (size, limit) = (task.set_aside.len(), crate::limits::CLOSED_KEPT);
+        return Err(Refusal::OverLimit {
+            what: "the work set aside",
+            size,
+            limit,
+            unit: "entries",
+        });
+    }
+    let text = format!("late work of {who} on task {id} was set aside: {work}");
+    let (who, work) = (who.clone(), work.to_owned());
+    let mut events = vec![Event::TaskWorkSetAside { task: id, token, who, work }];
+    events.extend(message::tell_lead(state, &task.team, text));
+    Ok(events)
+}
+
+pub(crate) fn apply_submitted(
+    state: &mut State,
+    at: u64,
+    id: TaskId,
+    commit: &Option<String>,
+    result: &str,
+) {
+    set_stage(
+        state,
+        at,
+        id,
+        Stage::Submitted { commit: commit.clone(), result: result.to_owned() },
+    );
+}
+
+pub(crate) fn apply_returned(state: &mut State, at: u64, id: TaskId, reason: &str) {
+    set_stage(state, at, id, Stage::Returned { reason: reason.to_owned() });
+    let task = state.task_mut(id);
+    task.retries += 1;
+    task.last_failure = Some(reason.to_owned());
+}
+
+fn set_stage(state: &mut State, at: u64, id: TaskId, stage: Stage) {
+    retask(state, id, |task| {
+        task.changed_at = at;
+        match &mut task.status {
+            Status::InProgress(claim) => claim.stage = stage,
+            _ => unreachable!("only a task in progress has a stage"),
+        }
+    });
+}
+
+pub(crate) fn apply_completed(
+    state: &mut State,
+    at: u64,
+    id: TaskId,
+    commit: &Option<String>,
+    result: &str,
+) {
+    retask(state, id, |task| {
+        let by = task.claim().map(|claim| claim.by.clone());
+        let (commit, result) = (commit.clone(), result.to_owned());
+        task.status = Status::Completed { by, commit, result };
+        task.changed_at = at;
+    });
+    graph::unblock_dependents(state, id);
+    if let Some(group) = state.task_mut(id).spec.group.clone() {
+        graph::regroup(state, &group, |group| group.completed += 1);
+    }
+}
+
+pub(crate) fn apply_released(
+    state: &mut State,
+    at: u64,
+    id: TaskId,
+    cause: ReleaseCause,
+    reason: &str,
+) {
+    retask(state, id, |task| {
+        task.status = Status::Pending;
+        task.changed_at = at;
+        if !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned) {
+            task.retries += 1;
+            task.last_failure = Some(reason.to_owned());
+        }
+    });
+}
+
+pub(crate) fn apply_failed(state: &mut State, at: u64, id: TaskId, reason: &str) {
+    retask(state, id, |task| {
+        task.status = Status::Failed { reason: reason.to_owned() };
+        task.last_failure = Some(reason.to_owned());
+        task.changed_at = at;
+    });
+}

@@ -1,0 +1,148 @@
+//! Teams: a tree in one log. Deleting one ends everybody in it first.
+
+use crate::command::{CreateTeam, Urgency};
+use crate::event::{Budget, Event, Outcome, Profile, Seat, Verification};
+use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
+use crate::name::{Actor, Address, Name};
+use crate::refusal::Refusal;
+use crate::shutdown;
+use crate::state::{State, Team, TeamPhase};
+use crate::task::create::check_texts;
+use crate::teammate;
+
+pub(crate) fn decide_create(
+    state: &State,
+    by: &Actor,
+    cmd: &CreateTeam,
+) -> Result<Vec<Event>, Refusal> {
+    if state.teams.contains_key(&cmd.team) {
+        return Err(Refusal::TeamExists { team: cmd.team.clone() });
+    }
+    match (&cmd.parent, &state.root) {
+        (Some(parent), _) => {
+            state.require_active_team(parent)?;
+            state.require_manager(by, parent, "create a team below it")?;
+        }
+        (None, Some(root)) => return Err(Refusal::SecondRoot { root: root.clone() }),
+        (None, None) => {}
+    }
+    if state.teams.len() >= TEAMS_MAX {
+        let (size, limit) = (state.teams.len() + 1, TEAMS_MAX);
+        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
+    }
+    check_texts(&[("the description", &cmd.description, TEXT_BYTES_MAX)])?;
+    let mut events = vec![Event::TeamCreated {
+        team: cmd.team.clone(),
+        parent: cmd.parent.clone(),
+        description: cmd.description.clone(),
+        verification: cmd.verification,
+    }];
+    if let Some(lead) = &cmd.lead {
+        events.push(Event::TeammateAdded {
+            who: Address { team: cmd.team.clone(), name: lead.clone() },
+            profile: Profile { seat: Seat::Lead, tasks_max: 1, ..Profile::default() },
+        });
+    }
+    Ok(events)
+}
+
+pub(crate) fn apply_created(
+    state: &mut State,
+    team: &Name,
+    parent: Option<&Name>,
+    description: &str,
+    verification: Verification,
+) {
+    if parent.is_none() {
+        state.root = Some(team.clone());
+    }
+    let created = Team {
+        parent: parent.cloned(),
+        description: description.to_owned(),
+        verification,
+        phase: TeamPhase::Active,
+        lead: None,
+        budget: Budget::default(),
+        usage: Default::default(),
+        reserved: Default::default(),
+        breaker: Default::default(),
+        counts: Default::default(),
+    };
+    state.teams.insert(team.clone(), created);
+}
+
+/// Ends a team and every team below it.
+///
+/// Everybody who runs is asked to stop and has until the deadline; the team is gone
+/// when the last of them is. With nobody running it is gone at once. Never a
+/// silent refusal and never a leak: what does not answer is ended by the runtime.
+pub(crate) fn decide_delete(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    reason: &str,
+    urgency: Urgency,
+) -> Result<Vec<Event>, Refusal> {
+    let found = state.require_team(team)?;
+    state.require_manager(by, team, "delete the team")?;
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    let mut events = Vec::new();
+    let ending = subtree(state, team);
+    if found.phase == TeamPhase::Active {
+        let fresh = ending.iter().filter(|team| state.teams[team].phase == TeamPhase::Active);
+        events.extend(fresh.map(|team| Event::TeamDeletionRequested { team: (*team).clone() }));
+    } else if urgency != Urgency::Now {
+        return Err(Refusal::TeamEnding { team: team.clone() });
+    }
+    let mut left = 0;
+    for name in &ending {
+        for (address, mate) in state.members_of(name).filter(|(_, mate)| mate.is_running()) {
+            match urgency {
+                Urgency::Now if !teammate::ends_by_process(mate) => {
+                    let who = teammate::current(address, mate);
+                    events.extend(teammate::end_life(state, &who, mate, Outcome::Forced));
+                }
+                Urgency::Now => {
+                    left += 1;
+                    events.extend(shutdown::ask(state, address, mate, reason, 0));
+                }
+                Urgency::Deadline { ms } => {
+                    left += 1;
+                    events.extend(shutdown::ask(state, address, mate, reason, ms));
+                }
+            }
+        }
+    }
+    if left == 0 {
+        events.extend(ending.iter().rev().map(|team| Event::TeamDeleted { team: team.clone() }));
+    }
+    Ok(events)
+}
+
+/// A team and all below it, parents first.
+fn subtree(state: &State, team: &Name) -> Vec<Name> {
+    let mut found = vec![team.clone()];
+    let mut next = 0;
+    while next < found.len() {
+        let parent = found[next].clone();
+        let below = state.teams.iter().filter(|(_, team)| {
+            team.parent.as_ref() == Some(&parent) && team.phase != TeamPhase::Deleted
+        });
+        found.extend(below.map(|(name, _)| name.clone()));
+        next += 1;
+    }
+    found
+}
+
+/// The teams that are over once `leaving` no longer runs, children first.
+pub(crate) fn ended_with(state: &State, leaving: &Address) -> Vec<Event> {
+    let Some(root) = &state.root else { return Vec::new() };
+    let mut over = Vec::new();
+    for name in subtree(state, root).iter().rev() {
+        let runs = state.members_of(name).any(|(who, mate)| mate.is_running() && who != leaving);
+        if state.teams[name].phase == TeamPhase::Ending && !runs {
+            over.push(Event::TeamDeleted { team: name.clone() });
+        }
+    }
+    over
+}

@@ -1,0 +1,292 @@
+//! Teammates: members of a team with lives. A life is an epoch; what belongs to an
+//! ended one can write, receive and stop nothing.
+
+use crate::command::StartTeammate;
+use crate::event::{Event, Mode, Outcome, Profile, ReleaseCause, Supervision};
+use crate::health;
+use crate::limits::{HELD_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
+use crate::message;
+use crate::name::{Actor, Address, Position, TeammateRef};
+use crate::refusal::Refusal;
+use crate::state::{Decision, Life, State, Teammate};
+use crate::task::create::check_texts;
+use crate::task::end_attempt;
+use crate::team;
+
+pub(crate) fn current(address: &Address, teammate: &Teammate) -> TeammateRef {
+    TeammateRef { address: address.clone(), epoch: teammate.epoch }
+}
+
+/// Its end is a process that the runtime sees ending.
+pub(crate) fn ends_by_process(teammate: &Teammate) -> bool {
+    teammate.supervision != Supervision::None
+}
+
+pub(crate) fn decide_add(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+    profile: &Profile,
+) -> Result<Vec<Event>, Refusal> {
+    let team = state.require_active_team(&who.team)?;
+    state.require_manager(by, &who.team, "add teammates")?;
+    if state.require_member(who).is_ok() {
+        return Err(Refusal::TeammateExists { who: who.clone() });
+    }
+    if let (crate::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
+        return Err(Refusal::LeadExists { team: who.team.clone(), lead: lead.clone() });
+    }
+    let held = profile.tasks_max as usize;
+    let limits = [
+        ("the tree", state.teammates.len() + 1, TEAMMATES_MAX, "teammates"),
+        ("the number of tasks held at once", held, HELD_MAX as usize, "tasks"),
+        ("the scope", profile.scope.iter().count(), PATTERNS_MAX, "entries"),
+    ];
+    for (what, size, limit, unit) in limits {
+        if size > limit {
+            return Err(Refusal::OverLimit { what, size, limit, unit });
+        }
+    }
+    check_texts(&[
+        ("the agent", &profile.agent, SUBJECT_BYTES_MAX),
+        ("the model", &profile.model, SUBJECT_BYTES_MAX),
+    ])?;
+    if held == 0 {
+        return Err(Refusal::Empty { what: "the number of tasks held at once" });
+    }
+    Ok(vec![Event::TeammateAdded { who: who.clone(), profile: profile.clone() }])
+}
+
+pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
+    if profile.seat == crate::event::Seat::Lead {
+        state.team_mut(&who.team).lead = Some(who.name.clone());
+    }
+    // A removed name that comes back goes on counting its epochs.
+    let epoch = state.teammates.get(who).map_or(0, |before| before.epoch);
+    let added = Teammate {
+        profile: profile.clone(),
+        epoch,
+        life: Life::Added,
+        supervision: Supervision::None,
+        host: None,
+        token_hash: String::new(),
+        idle: Some("not started".to_owned()),
+        paused: None,
+        holds: Default::default(),
+        submitted: Default::default(),
+        returned: Default::default(),
+        inbox: Default::default(),
+        approved_plan: None,
+        shutdown: None,
+        budget: Default::default(),
+        usage: Default::default(),
+        reserved: Default::default(),
+    };
+    state.teammates.insert(who.clone(), added);
+}
+
+/// Begins a new life under the name.
+///
+/// A life that runs must end first: two processes under one name would each be
+/// refused half of the time. The breaker may say no, except to one-shot teammates.
+pub(crate) fn decide_start(
+    state: &State,
+    by: &Actor,
+    cmd: &StartTeammate,
+) -> Result<Vec<Event>, Refusal> {
+    let teammate = state.require_member(&cmd.who)?;
+    state.require_active_team(&cmd.who.team)?;
+    state.require_manager(by, &cmd.who.team, "start teammates")?;
+    if teammate.is_running() {
+        return Err(Refusal::StillRunning { who: cmd.who.clone(), epoch: teammate.epoch });
+    }
+    health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
+    let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
+    let mut events = message::expire_control(state, &cmd.who, "a new life began");
+    events.push(Event::TeammateStarted {
+        who,
+        token_hash: cmd.token_hash.clone(),
+        supervision: cmd.supervision,
+        host: cmd.host.clone(),
+    });
+    Ok(events)
+}
+
+pub(crate) fn apply_started(
+    state: &mut State,
+    who: &TeammateRef,
+    token_hash: &str,
+    supervision: Supervision,
+    host: Option<&crate::name::Name>,
+) {
+    let teammate = state.teammate_mut(&who.address);
+    teammate.epoch = who.epoch;
+    teammate.life = Life::Running;
+    teammate.token_hash = token_hash.to_owned();
+    teammate.supervision = supervision;
+    teammate.host = host.cloned();
+    teammate.idle = Some("just started".to_owned());
+    teammate.approved_plan = None;
+    health::note_probe(state, who);
+}
+
+pub(crate) fn decide_remove(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+) -> Result<Vec<Event>, Refusal> {
+    let teammate = state.require_member(who)?;
+    state.require_manager(by, &who.team, "remove teammates")?;
+    let mut events = Vec::new();
+    if teammate.is_running() {
+        if ends_by_process(teammate) {
+            return Err(Refusal::StillRunning { who: who.clone(), epoch: teammate.epoch });
+        }
+        events = stop(state, &current(who, teammate), teammate, Outcome::Forced);
+    } else {
+        events.extend(message::bounce_all(state, who, "it was removed"));
+    }
+    events.push(Event::TeammateRemoved { who: who.clone() });
+    Ok(events)
+}
+
+pub(crate) fn apply_removed(state: &mut State, who: &Address) {
+    let lead = &mut state.team_mut(&who.team).lead;
+    if lead.as_ref() == Some(&who.name) {
+        *lead = None;
+    }
+    state.teammate_mut(who).life = Life::Removed;
+}
+
+pub(crate) fn decide_idle(state: &State, by: &Actor, reason: &str) -> Result<Vec<Event>, Refusal> {
+    let (who, teammate) = state.require_teammate(by, "report that it is idle")?;
+    check_texts(&[("the reason", reason, SUBJECT_BYTES_MAX)])?;
+    if reason.trim().is_empty() {
+        return Err(Refusal::Empty { what: "the reason" });
+    }
+    if teammate.idle.as_deref() == Some(reason) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeammateIdle { who: who.clone(), reason: reason.to_owned() }])
+}
+
+pub(crate) fn decide_pause(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_member(who)?;
+    state.require_manager(by, &who.team, "pause teammates")?;
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    Ok(vec![Event::TeammatePaused { who: who.clone(), reason: reason.to_owned() }])
+}
+
+pub(crate) fn decide_continue(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+) -> Result<Vec<Event>, Refusal> {
+    let teammate = state.require_member(who)?;
+    state.require_manager(by, &who.team, "let teammates continue")?;
+    if teammate.paused.is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeammateContinued { who: who.clone() }])
+}
+
+pub(crate) fn decide_mode(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+    mode: Mode,
+) -> Result<Vec<Event>, Refusal> {
+    let teammate = state.require_member(who)?;
+    state.require_manager(by, &who.team, "change a teammate's mode")?;
+    // A lead may not lift its own limits.
+    if matches!(by, Actor::Teammate(me) if me.address == *who) {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "change its own mode" });
+    }
+    if teammate.profile.mode == mode {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeammateModeChanged { who: who.clone(), mode }])
+}
+
+pub(crate) fn decide_stopped(
+    state: &State,
+    by: &Actor,
+    who: &TeammateRef,
+    outcome: &Outcome,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report that a teammate stopped")?;
+    let teammate = state.require_current(who)?;
+    Ok(stop(state, who, teammate, outcome.clone()))
+}
+
+/// The end of a life, and all that ends with it.
+pub(crate) fn stop(
+    state: &State,
+    who: &TeammateRef,
+    teammate: &Teammate,
+    outcome: Outcome,
+) -> Vec<Event> {
+    let mut events = end_life(state, who, teammate, outcome);
+    events.extend(team::ended_with(state, &who.address));
+    events
+}
+
+/// The same without asking whether its team is over with it.
+pub(crate) fn end_life(
+    state: &State,
+    who: &TeammateRef,
+    teammate: &Teammate,
+    outcome: Outcome,
+) -> Vec<Event> {
+    let mut events = vec![Event::TeammateStopped { who: who.clone(), outcome }];
+    events.extend(release_all(state, teammate, "its holder stopped"));
+    events.extend(message::bounce_all(state, &who.address, "it stopped"));
+    events
+}
+
+/// Gives back what a life held. Submitted work stays: it is at its gate already.
+pub(crate) fn release_all(state: &State, teammate: &Teammate, reason: &str) -> Vec<Event> {
+    let held = teammate.holds.iter().chain(&teammate.returned);
+    held.flat_map(|id| {
+        let task = state.task(*id).expect("a held task exists");
+        end_attempt(state, task, ReleaseCause::HolderGone, reason)
+    })
+    .collect()
+}
+
+/// Marks a life as over. Its open questions and plans are withdrawn: an answer
+/// could reach nobody.
+pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle: String) {
+    let teammate = state.teammate_mut(&who.address);
+    teammate.life = life;
+    teammate.idle = Some(idle);
+    teammate.approved_plan = None;
+    let shutdown = teammate.shutdown.take();
+    let reserved = teammate.reserved;
+    crate::usage::reserve(state, &who.address, |all| all.minus(&reserved));
+    state.reservations.retain(|_, (address, _)| *address != who.address);
+    if let Some(id) = shutdown {
+        crate::shutdown::close(state, id, "the teammate ended");
+    }
+    for plan in state.plans.values_mut() {
+        if plan.who == *who && plan.decision == Decision::Open {
+            plan.decision = Decision::Withdrawn;
+        }
+    }
+    for question in state.questions.values_mut() {
+        if question.who == *who && question.is_open() {
+            question.withdrawn = true;
+        }
+    }
+}
+
+pub(crate) fn apply_disappeared(state: &mut State, at: Position, who: &TeammateRef, reason: &str) {
+    let life = Life::Disappeared { reason: reason.to_owned() };
+    apply_ended(state, who, life, format!("disappeared: {reason}"));
+    state.team_mut(&who.address.team).breaker.strikes.insert(at);
+}

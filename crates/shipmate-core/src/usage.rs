@@ -1,0 +1,155 @@
+//! Usage and budgets: stop before a ceiling is passed, not after.
+//!
+//! An agent that knows its next step's cost reserves it first; the reservation
+//! counts until the report settles it. One that only reports afterwards gets no
+//! new task once its budget is used up.
+
+use crate::event::{Budget, Event, ReservationId, TaskId, Usage};
+use crate::limits::OPEN_MAX;
+use crate::name::{Actor, Address, Name, TeammateRef};
+use crate::refusal::Refusal;
+use crate::state::{State, Teammate};
+
+/// There is room for `more` in the teammate's budget and in those of its team and
+/// every team above.
+pub(crate) fn require_budget(
+    state: &State,
+    who: &Address,
+    teammate: &Teammate,
+    more: &Usage,
+) -> Result<(), Refusal> {
+    let own = teammate.usage.plus(&teammate.reserved);
+    refuse_spent(|| who.to_string(), teammate.budget, &own, more)?;
+    let mut at = Some(&who.team);
+    while let Some(name) = at {
+        let team = &state.teams[name];
+        let used = team.usage.plus(&team.reserved);
+        refuse_spent(|| format!("team {name}"), team.budget, &used, more)?;
+        at = team.parent.as_ref();
+    }
+    Ok(())
+}
+
+fn refuse_spent(
+    whose: impl Fn() -> String,
+    budget: Budget,
+    used: &Usage,
+    more: &Usage,
+) -> Result<(), Refusal> {
+    let after = used.plus(more);
+    // A budget that is exactly used up has no room for a next step either.
+    let passes = |max: Option<u64>, used: u64, after: u64| {
+        max.is_some_and(|max| after > max || (*more == Usage::default() && used >= max))
+    };
+    if passes(budget.tokens_max, used.tokens(), after.tokens())
+        || passes(budget.cost_micros_max, used.cost_micros, after.cost_micros)
+    {
+        return Err(Refusal::BudgetSpent { whose: whose(), budget });
+    }
+    Ok(())
+}
+
+pub(crate) fn decide_reserve(
+    state: &State,
+    by: &Actor,
+    usage: &Usage,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, teammate) = state.require_teammate(by, "reserve usage")?;
+    if state.reservations.len() >= OPEN_MAX {
+        let (size, limit) = (state.reservations.len() + 1, OPEN_MAX);
+        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "reservations" });
+    }
+    require_budget(state, &who.address, teammate, usage)?;
+    Ok(vec![Event::UsageReserved { who: who.clone(), usage: *usage }])
+}
+
+/// What was used, whatever the budget says: it has been spent.
+pub(crate) fn decide_report(
+    state: &State,
+    by: &Actor,
+    usage: &Usage,
+    task: Option<TaskId>,
+    reservation: Option<ReservationId>,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, _) = state.require_teammate(by, "report usage")?;
+    if let Some(task) = task {
+        state.require_task(task)?;
+    }
+    // A reservation of an earlier life is gone; the usage still counts.
+    let own = |(address, _): &(Address, Usage)| *address == who.address;
+    let reservation = reservation.filter(|id| state.reservations.get(id).is_some_and(own));
+    Ok(vec![Event::UsageRecorded { who: who.clone(), usage: *usage, task, reservation }])
+}
+
+pub(crate) fn decide_team_budget(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    budget: Budget,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_team(team)?;
+    require_person(by, "set a budget")?;
+    Ok(vec![Event::TeamBudgetSet { team: team.clone(), budget }])
+}
+
+pub(crate) fn decide_teammate_budget(
+    state: &State,
+    by: &Actor,
+    who: &Address,
+    budget: Budget,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_member(who)?;
+    // A lead spends too: it may limit others, never itself.
+    if matches!(by, Actor::Teammate(me) if me.address == *who) {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "set its own budget" });
+    }
+    state.require_manager(by, &who.team, "set budgets")?;
+    Ok(vec![Event::TeammateBudgetSet { who: who.clone(), budget }])
+}
+
+fn require_person(by: &Actor, what: &'static str) -> Result<(), Refusal> {
+    match by {
+        Actor::Teammate(_) => Err(Refusal::NotTheirs { by: by.clone(), what }),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn apply_reserved(
+    state: &mut State,
+    id: ReservationId,
+    who: &TeammateRef,
+    usage: &Usage,
+) {
+    state.reservations.insert(id, (who.address.clone(), *usage));
+    reserve(state, &who.address, |reserved| reserved.plus(usage));
+}
+
+pub(crate) fn apply_recorded(
+    state: &mut State,
+    who: &TeammateRef,
+    usage: &Usage,
+    reservation: Option<ReservationId>,
+) {
+    if let Some((_, reserved)) = reservation.and_then(|id| state.reservations.remove(&id)) {
+        reserve(state, &who.address, |all| all.minus(&reserved));
+    }
+    let teammate = state.teammate_mut(&who.address);
+    teammate.usage = teammate.usage.plus(usage);
+    for_team_and_above(state, &who.address.team, |team| team.usage = team.usage.plus(usage));
+}
+
+/// Changes what is reserved for a teammate and in all its teams.
+pub(crate) fn reserve(state: &mut State, who: &Address, change: impl Fn(&Usage) -> Usage) {
+    let teammate = state.teammate_mut(who);
+    teammate.reserved = change(&teammate.reserved);
+    for_team_and_above(state, &who.team, |team| team.reserved = change(&team.reserved));
+}
+
+fn for_team_and_above(state: &mut State, team: &Name, change: impl Fn(&mut crate::state::Team)) {
+    let mut at = Some(team.clone());
+    while let Some(name) = at {
+        let team = state.team_mut(&name);
+        change(team);
+        at = team.parent.clone();
+    }
+}
