@@ -1,1 +1,70 @@
-fn main() {}
+//! The project's own commands: `cargo xtask test` and the rules it runs.
+//!
+//! One entry for a person and for CI, in Rust, so that a fresh machine needs no other tool than
+//! cargo. A rule is a module whose check is a function of text: its tests prove that it can fail,
+//! and one more test holds this repository to it, so plain `cargo test` catches what CI would.
+//!
+//! A subcommand is a module with `Args` and `run(&Args) -> Result<(), String>`, and one line in
+//! [`Command`] and in `main`. The error is plain text because nothing branches on it: a person
+//! reads it, so it says what is wrong and what to do.
+
+mod cargo;
+mod docs;
+mod ignored;
+mod layers;
+mod nats;
+mod rust_text;
+mod step;
+mod test;
+mod tidy;
+mod tree;
+mod violation;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's own commands
+#[derive(Parser, Debug)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    #[command(visible_alias = "ci")]
+    Test(test::Args),
+    Tidy(tidy::Args),
+    Layers(layers::Args),
+    Docs(docs::Args),
+    NatsServer(nats::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Test(args) => test::run(&args),
+        Command::Tidy(args) => tidy::run(&args),
+        Command::Layers(args) => layers::run(&args),
+        Command::Docs(args) => docs::run(&args),
+        Command::NatsServer(args) => nats::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,1 +1,25 @@
-//! placeholder
+//! What crosses the coordinator's socket, and the client that speaks it.
+//!
+//! One JSON object a line, in both directions. A connection begins with `Hello`;
+//! then each `Request` is answered by the `Reply` with its id. Replies to different
+//! requests of one connection may come in another order; notices come between them.
+//! Nothing here knows the state of a team: references are text (`3`, `03-01/T3`,
+//! `alpha/ana`), and who acts is said by the token, never by a field.
+
+pub mod ask;
+pub mod client;
+pub mod place;
+pub mod view;
+pub mod wire;
+
+pub use ask::Ask;
+pub use client::{Client, ClientFailure};
+pub use place::{BadPlace, Place};
+pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
+
+/// Grows when an old client would misunderstand a new coordinator, or the reverse.
+pub const PROTOCOL: u32 = 1;
+/// Longest line either side accepts. A plan of 10,000 tasks fits.
+pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Longest first line: whoever sends more before saying hello is no client.
+pub const HELLO_BYTES_MAX: usize = 4 * 1024;

@@ -1,0 +1,390 @@
+//! What can be asked. Each variant is one verb of the CLI and of the tools.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    Status,
+    Teams,
+    TeamShow,
+    TeamCreate(TeamCreate),
+    TeamDelete {
+        reason: String,
+        deadline_ms: u64,
+        now: bool,
+    },
+    TeamBudget {
+        budget: Budget,
+    },
+
+    Teammates,
+    TeammateShow {
+        name: String,
+    },
+    TeammateAdd(TeammateAdd),
+    TeammateStart {
+        name: String,
+        supervision: Supervision,
+    },
+    TeammateRemove {
+        name: String,
+    },
+    TeammatePause {
+        name: String,
+        reason: String,
+    },
+    TeammateContinue {
+        name: String,
+    },
+    TeammateMode {
+        name: String,
+        mode: String,
+    },
+    TeammateBudget {
+        name: String,
+        budget: Budget,
+    },
+    TeammateIdle {
+        reason: String,
+    },
+
+    Tasks {
+        filter: TaskFilter,
+    },
+    TaskShow {
+        task: String,
+    },
+    TaskCreate {
+        tasks: Vec<TaskNew>,
+    },
+    TaskUpdate {
+        task: String,
+        changes: TaskChanges,
+    },
+    TaskClaim {
+        task: String,
+        lease_ms: Option<u64>,
+    },
+    /// The best task there is for me; `wait` until there is one.
+    TaskNext {
+        lease_ms: Option<u64>,
+        wait: bool,
+    },
+    TaskRenew {
+        task: String,
+        token: u64,
+    },
+    TaskSubmit {
+        task: String,
+        token: u64,
+        commit: Option<String>,
+        result: String,
+    },
+    TaskComplete {
+        task: String,
+        token: Option<u64>,
+        commit: Option<String>,
+        result: String,
+    },
+    TaskFail {
+        task: String,
+        token: u64,
+        reason: String,
+    },
+    TaskRelease {
+        task: String,
+        token: Option<u64>,
+        reason: String,
+    },
+    TaskAssign {
+        task: String,
+        to: Option<String>,
+    },
+    TaskRetry {
+        task: String,
+    },
+    TaskDelete {
+        task: String,
+    },
+    TaskSetAside {
+        task: String,
+        token: u64,
+        work: String,
+    },
+
+    /// `to`: a name, `team/name`, `person`, `all` or `team/all`.
+    Send {
+        to: String,
+        body: String,
+        kind: Option<String>,
+        reply_to: Option<u64>,
+    },
+    /// Reads and acknowledges; `wait` until there is something to read.
+    InboxRead {
+        max: usize,
+        wait: bool,
+    },
+    InboxPeek,
+    MessageTrace {
+        message: u64,
+    },
+    MessageInject {
+        messages: Vec<u64>,
+        turn: u64,
+    },
+    MessageAcknowledge {
+        messages: Vec<u64>,
+    },
+
+    PlanSubmit {
+        task: Option<String>,
+        body: String,
+    },
+    Plans {
+        all: bool,
+    },
+    PlanApprove {
+        plan: u64,
+    },
+    PlanReject {
+        plan: u64,
+        feedback: String,
+    },
+
+    Question {
+        kind: QuestionKind,
+        text: String,
+        options: Vec<String>,
+    },
+    Questions {
+        all: bool,
+    },
+    Answer {
+        question: u64,
+        answer: String,
+    },
+
+    Shutdown {
+        name: Option<String>,
+        reason: String,
+        deadline_ms: u64,
+    },
+    ShutdownAnswer {
+        shutdown: u64,
+        answer: ShutdownAnswer,
+    },
+
+    UsageReserve {
+        usage: Usage,
+    },
+    UsageReport {
+        usage: Usage,
+        task: Option<String>,
+        reservation: Option<u64>,
+    },
+
+    Log {
+        after: u64,
+        max: usize,
+    },
+    /// The board as it was when this record was the last.
+    StatusAt {
+        position: u64,
+    },
+    TasksAt {
+        position: u64,
+    },
+    /// New records from here on, as notices.
+    Follow {
+        after: u64,
+    },
+    /// Reads the whole log and checks every record.
+    Verify,
+}
+
+impl Ask {
+    /// Changes nothing: may be repeated without a counter.
+    pub fn is_read(&self) -> bool {
+        matches!(
+            self,
+            Ask::Status
+                | Ask::Teams
+                | Ask::TeamShow
+                | Ask::Teammates
+                | Ask::TeammateShow { .. }
+                | Ask::Tasks { .. }
+                | Ask::TaskShow { .. }
+                | Ask::InboxPeek
+                | Ask::MessageTrace { .. }
+                | Ask::Plans { .. }
+                | Ask::Questions { .. }
+                | Ask::Log { .. }
+                | Ask::StatusAt { .. }
+                | Ask::TasksAt { .. }
+                | Ask::Follow { .. }
+                | Ask::Verify
+        )
+    }
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TeamCreate {
+    pub name: String,
+    #[serde(default)]
+    pub parent: Option<String>,
+    #[serde(default)]
+    pub description: String,
+    /// A gate decides whether submitted work is completed.
+    #[serde(default)]
+    pub gate: bool,
+    #[serde(default)]
+    pub lead: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TeammateAdd {
+    pub name: String,
+    #[serde(default)]
+    pub lead: bool,
+    #[serde(default)]
+    pub role: Option<String>,
+    #[serde(default)]
+    pub agent: String,
+    #[serde(default)]
+    pub model: String,
+    #[serde(default)]
+    pub scope: Vec<String>,
+    /// `normal`, `plan`, `delegate` or `read_only`.
+    #[serde(default)]
+    pub mode: Option<String>,
+    #[serde(default)]
+    pub tasks_max: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervision {
+    #[default]
+    None,
+    Supervised,
+    OneShot,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Budget {
+    #[serde(default)]
+    pub tokens_max: Option<u64>,
+    #[serde(default)]
+    pub cost_micros_max: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Usage {
+    #[serde(default)]
+    pub tokens_in: u64,
+    #[serde(default)]
+    pub tokens_out: u64,
+    #[serde(default)]
+    pub tokens_cached: u64,
+    #[serde(default)]
+    pub cost_micros: u64,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskFilter {
+    /// `pending`, `in_progress`, `completed`, `failed`, `deleted`; empty means all but deleted.
+    #[serde(default)]
+    pub status: Vec<String>,
+    /// Only what could be taken now (by this teammate, or by anybody for a person).
+    #[serde(default)]
+    pub available: bool,
+    #[serde(default)]
+    pub owner: Option<String>,
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Case-insensitive part of the subject.
+    #[serde(default)]
+    pub search: Option<String>,
+    /// Only ids above this one: the next page.
+    #[serde(default)]
+    pub after: u32,
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskNew {
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub active_form: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Ids, aliases (also of tasks in the same request) or `group:NAME`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries_max: Option<u32>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// What to change; absent means unchanged.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskChanges {
+    #[serde(default)]
+    pub subject: Option<String>,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub active_form: Option<String>,
+    #[serde(default)]
+    pub priority: Option<i32>,
+    #[serde(default)]
+    pub duration_ms: Option<u64>,
+    /// Empty text means any role.
+    #[serde(default)]
+    pub role: Option<String>,
+    #[serde(default)]
+    pub files: Option<Vec<String>>,
+    #[serde(default)]
+    pub add_blocked_by: Vec<String>,
+    #[serde(default)]
+    pub remove_blocked_by: Vec<String>,
+    /// Empty text removes the key.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    Question,
+    Permission,
+    Scope,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShutdownAnswer {
+    Clean,
+    InProgress { pending: Vec<String> },
+    Error { reason: String },
+    Rejected { reason: String },
+}

@@ -1,0 +1,295 @@
+//! The client: finds or starts the coordinator, asks, and asks again after a crash.
+//!
+//! A request keeps its id until it is answered, so a lost answer is asked for again
+//! and never carried out twice. The coordinator may die at any moment; the next
+//! read or write notices, and the same request goes to its successor.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::ask::Ask;
+use crate::place::{BadPlace, Place};
+use crate::wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
+use crate::{LINE_BYTES_MAX, PROTOCOL};
+
+/// How long a starting coordinator may take before the client gives up on it.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often one request may find the coordinator gone.
+const ATTEMPTS_MAX: usize = 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientFailure {
+    /// Show it: it says what stood in the way.
+    #[error("{0}")]
+    Refused(Refused),
+    /// Another release runs; the message says how to replace it.
+    #[error("{0}")]
+    Version(String),
+    #[error(transparent)]
+    Place(#[from] BadPlace),
+    #[error("the coordinator could not be started: {0}")]
+    Start(String),
+    #[error("no coordinator is running for {0}")]
+    NotRunning(String),
+    #[error("the connection to the coordinator failed {ATTEMPTS_MAX} times, last: {0}")]
+    Connection(String),
+    #[error("the coordinator sent something this release does not understand: {0}")]
+    Nonsense(String),
+    #[error("{0}\n  run a shipmate command in this workspace as its owner first")]
+    Token(String),
+}
+
+/// How to start a coordinator where none runs.
+#[derive(Debug, Clone)]
+pub enum Launch {
+    /// This program with these arguments; it prints `ready` when it listens.
+    Program { program: std::path::PathBuf, args: Vec<std::ffi::OsString> },
+    /// Do not start one.
+    Never,
+}
+
+#[derive(Debug)]
+pub struct Client {
+    place: Place,
+    launch: Launch,
+    token: TokenSource,
+    id: String,
+    counter: u64,
+    connection: Option<Connection>,
+    pub team: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum TokenSource {
+    /// The workspace's own token file, which the coordinator writes at its first start.
+    Person,
+    Given(String),
+}
+
+#[derive(Debug)]
+struct Connection {
+    reader: BufReader<UnixStream>,
+    welcome: Welcome,
+}
+
+/// Where a try ended: worth another one with a new connection, or not.
+enum Trouble {
+    Lost(String),
+    Final(ClientFailure),
+}
+
+impl Client {
+    pub fn new(place: Place, launch: Launch, token: TokenSource) -> Client {
+        let mut random = [0_u8; 12];
+        getrandom::fill(&mut random).expect("the system gives random bytes");
+        let id = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        Client { place, launch, token, id, counter: 0, connection: None, team: None }
+    }
+
+    /// Who this client acts as, according to the coordinator.
+    pub fn welcome(&mut self) -> Result<Welcome, ClientFailure> {
+        let mut last = String::new();
+        for _ in 0..ATTEMPTS_MAX {
+            match self.connected() {
+                Ok(connection) => return Ok(connection.welcome.clone()),
+                Err(Trouble::Lost(reason)) => last = reason,
+                Err(Trouble::Final(failure)) => return Err(failure),
+            }
+        }
+        Err(ClientFailure::Connection(last))
+    }
+
+    /// Asks and waits for the answer, through restarts of the coordinator.
+    pub fn ask(&mut self, ask: Ask) -> Result<Answer, ClientFailure> {
+        self.counter += 1;
+        let request = Request { id: self.counter, team: self.team.clone(), ask };
+        let mut line = serde_json::to_vec(&request).expect("a request is JSON");
+        line.push(b'\n');
+        let mut last = String::new();
+        for _ in 0..ATTEMPTS_MAX {
+            match self.exchange(request.id, &line) {
+                Ok(answer) => return Ok(answer),
+                Err(Trouble::Final(failure)) => return Err(failure),
+                Err(Trouble::Lost(reason)) => {
+                    self.connection = None;
+                    last = reason;
+                }
+            }
+        }
+        Err(ClientFailure::Connection(last))
+    }
+
+    fn exchange(&mut self, id: u64, line: &[u8]) -> Result<Answer, Trouble> {
+        let connection = self.connected()?;
+        connection.reader.get_mut().write_all(line).map_err(lost)?;
+        loop {
+            match connection.read()? {
+                Reply::Answer { id: of, answer } if of == id => return Ok(answer),
+                Reply::Refused { id: of, refused } if of == id || of == 0 => {
+                    return Err(Trouble::Final(ClientFailure::Refused(refused)));
+                }
+                // Late answers to a request that was given up, and notices nobody follows.
+                Reply::Answer { .. } | Reply::Refused { .. } | Reply::Notice(_) => {}
+                Reply::Welcome(_) => return Err(nonsense("a second welcome".to_owned())),
+            }
+        }
+    }
+
+    /// Follows a log from `after` on; `each` says whether to go on. Survives restarts
+    /// of the coordinator by following again from the last record seen.
+    pub fn follow(
+        &mut self,
+        after: u64,
+        mut each: impl FnMut(&str) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), ClientFailure> {
+        let mut after = after;
+        loop {
+            self.ask(Ask::Follow { after })?;
+            while let Some(connection) = &mut self.connection {
+                match connection.read() {
+                    Ok(Reply::Notice(Notice::Records { records, .. })) => {
+                        for record in records {
+                            after = after.max(position_of(record.get()));
+                            if each(record.get()).is_break() {
+                                return Ok(());
+                            }
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(Trouble::Final(failure)) => return Err(failure),
+                    Err(Trouble::Lost(_)) => self.connection = None,
+                }
+            }
+        }
+    }
+
+    fn connected(&mut self) -> Result<&mut Connection, Trouble> {
+        if self.connection.is_none() {
+            self.connection = Some(self.connect()?);
+        }
+        Ok(self.connection.as_mut().expect("it was connected above"))
+    }
+
+    fn connect(&self) -> Result<Connection, Trouble> {
+        let socket = self.place.socket().map_err(final_place)?;
+        let stream = match UnixStream::connect(&socket) {
+            Ok(stream) => stream,
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+                self.launch()?;
+                UnixStream::connect(&socket).map_err(lost)?
+            }
+            Err(e) => {
+                let text = format!("{}: {e}", socket.display());
+                return Err(Trouble::Final(ClientFailure::Start(text)));
+            }
+        };
+        let hello = Hello {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            client: self.id.clone(),
+            token: self.token()?,
+        };
+        let mut line = serde_json::to_vec(&hello).expect("a hello is JSON");
+        line.push(b'\n');
+        let mut reader = BufReader::with_capacity(64 * 1024, stream);
+        reader.get_mut().write_all(&line).map_err(lost)?;
+        match read_reply(&mut reader)? {
+            Reply::Welcome(welcome) => Ok(Connection { reader, welcome }),
+            Reply::Refused { refused, .. } if refused.code == "Version" => {
+                Err(Trouble::Final(ClientFailure::Version(refused.to_string())))
+            }
+            Reply::Refused { refused, .. } => Err(Trouble::Final(ClientFailure::Refused(refused))),
+            other => Err(nonsense(format!("{other:?} instead of a welcome"))),
+        }
+    }
+
+    fn token(&self) -> Result<String, Trouble> {
+        match &self.token {
+            TokenSource::Given(token) => Ok(token.clone()),
+            TokenSource::Person => {
+                let path = self.place.person_token();
+                std::fs::read_to_string(&path).map(|text| text.trim().to_owned()).map_err(|e| {
+                    let text = format!("{}: {e}", path.display());
+                    Trouble::Final(ClientFailure::Token(text))
+                })
+            }
+        }
+    }
+
+    /// Starts a coordinator and waits until it, or another one, listens.
+    fn launch(&self) -> Result<(), Trouble> {
+        let Launch::Program { program, args } = &self.launch else {
+            let workspace = self.place.workspace.display().to_string();
+            return Err(Trouble::Final(ClientFailure::NotRunning(workspace)));
+        };
+        let failed = |text: String| Trouble::Final(ClientFailure::Start(text));
+        let mut child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| failed(format!("{}: {e}", program.display())))?;
+        let stdout = child.stdout.take().expect("stdout was piped");
+        let (tell, told) = std::sync::mpsc::channel();
+        // The pipe ends with the child's first line or its death; a thread lets the
+        // wait have an end without polling.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = BufReader::new(stdout).read_line(&mut line);
+            // Nobody listens any more when the client has given up.
+            drop(tell.send(read.map(|_| line)));
+            // Reaps the child when it exits before this process does.
+            drop(child.wait());
+        });
+        match told.recv_timeout(START_TIMEOUT) {
+            Ok(Ok(line)) if line.trim() == "ready" => Ok(()),
+            Ok(Ok(line)) if line.trim().is_empty() => {
+                Err(Trouble::Lost("the coordinator ended while starting".to_owned()))
+            }
+            Ok(Ok(line)) => Err(failed(line.trim().replace("\\n", "\n"))),
+            Ok(Err(e)) => Err(failed(e.to_string())),
+            Err(_) => Err(failed(format!(
+                "it did not listen within {} s\n  see `shipmate doctor`",
+                START_TIMEOUT.as_secs()
+            ))),
+        }
+    }
+}
+
+impl Connection {
+    fn read(&mut self) -> Result<Reply, Trouble> {
+        read_reply(&mut self.reader)
+    }
+}
+
+fn read_reply(reader: &mut BufReader<UnixStream>) -> Result<Reply, Trouble> {
+    let mut line = Vec::new();
+    let read = reader.take(LINE_BYTES_MAX as u64 * 4).read_until(b'\n', &mut line).map_err(lost)?;
+    if read == 0 || line.last() != Some(&b'\n') {
+        return Err(Trouble::Lost("the connection ended".to_owned()));
+    }
+    serde_json::from_slice(&line).map_err(|e| nonsense(e.to_string()))
+}
+
+fn lost(e: std::io::Error) -> Trouble {
+    Trouble::Lost(e.to_string())
+}
+
+fn nonsense(text: String) -> Trouble {
+    Trouble::Final(ClientFailure::Nonsense(text))
+}
+
+fn final_place(e: BadPlace) -> Trouble {
+    Trouble::Final(ClientFailure::Place(e))
+}
+
+fn position_of(record: &str) -> u64 {
+    #[derive(serde::Deserialize)]
+    struct Numbered {
+        n: u64,
+    }
+    serde_json::from_str::<Numbered>(record).map_or(0, |record| record.n)
+}

@@ -1,0 +1,200 @@
+//! Views: what a front end shows. Neutral between terminal, page and tools; the
+//! fields of each are the documented shape of the CLI's `--json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// One line of a task list.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskRow {
+    pub id: u32,
+    pub subject: String,
+    /// `pending`, `in_progress`, `completed`, `failed` or `deleted`.
+    pub status: String,
+    /// `claimed`, `submitted` or `returned`, while in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Pending and nothing stands in the way.
+    pub available: bool,
+    /// Why a pending task cannot be taken, or not by everybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub priority: i32,
+    pub team: String,
+}
+
+/// Everything about one task.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskView {
+    #[serde(flatten)]
+    pub row: TaskRow,
+    pub description: String,
+    pub active_form: String,
+    pub files: Vec<String>,
+    pub role: Option<String>,
+    pub assignee: Option<String>,
+    pub blocks: Vec<u32>,
+    pub duration_ms: Option<u64>,
+    /// Longest way from this task to the end of the plan.
+    pub path_ms: u64,
+    pub retries: u32,
+    pub retries_max: u32,
+    pub last_failure: Option<String>,
+    pub metadata: BTreeMap<String, String>,
+    /// Fencing token of the present claim.
+    pub token: Option<u64>,
+    pub lease_ms: Option<u64>,
+    pub commit: Option<String>,
+    pub result: Option<String>,
+    pub set_aside: Vec<String>,
+    pub created_by: String,
+    /// Milliseconds since 1970.
+    pub created_at: u64,
+    pub changed_at: u64,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Counts {
+    pub pending: usize,
+    pub in_progress: usize,
+    pub completed: usize,
+    pub failed: usize,
+    pub deleted: usize,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TeamView {
+    pub name: String,
+    pub parent: Option<String>,
+    pub description: String,
+    /// `active`, `ending` or `deleted`.
+    pub phase: String,
+    pub lead: Option<String>,
+    pub gate: bool,
+    pub teammates: usize,
+    pub running: usize,
+    pub tasks: Counts,
+    /// `closed`, `open` or `half_open`.
+    pub breaker: String,
+    pub tokens_used: u64,
+    pub cost_micros: u64,
+    pub tokens_max: Option<u64>,
+    pub cost_micros_max: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TeammateView {
+    pub name: String,
+    pub team: String,
+    pub lead: bool,
+    pub epoch: u32,
+    /// `added`, `active`, `idle`, `paused`, `stopping`, `stopped` or `disappeared`.
+    pub state: String,
+    /// Why it is in that state.
+    pub why: String,
+    pub role: Option<String>,
+    pub agent: String,
+    pub model: String,
+    pub mode: String,
+    pub scope: Vec<String>,
+    pub holds: Vec<u32>,
+    pub submitted: Vec<u32>,
+    pub returned: Vec<u32>,
+    pub unread: usize,
+    pub tasks_max: u32,
+    pub tokens_used: u64,
+    pub cost_micros: u64,
+    pub host: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InboxMessage {
+    pub id: u64,
+    pub from: String,
+    /// `message`, `broadcast`, `notice`, `shutdown_request`, …; a handoff's own kind.
+    pub kind: String,
+    pub body: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<u64>,
+    pub sent_at: u64,
+}
+
+/// The life of one message, recipient by recipient.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MessageTrace {
+    pub message: InboxMessage,
+    pub to: Vec<DeliveryTrace>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DeliveryTrace {
+    pub to: String,
+    /// `queued`, `offered`, `injected`, `acknowledged`, `expired` or `bounced`.
+    pub state: String,
+    pub steps: Vec<DeliveryStep>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DeliveryStep {
+    pub state: String,
+    pub position: u64,
+    pub at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PlanView {
+    pub id: u64,
+    pub who: String,
+    pub task: Option<u32>,
+    pub body: String,
+    /// `open`, `approved`, `rejected` or `withdrawn`.
+    pub state: String,
+    pub feedback: Option<String>,
+    pub submitted_at: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuestionView {
+    pub id: u64,
+    pub who: String,
+    /// `question`, `permission` or `scope`.
+    pub kind: String,
+    pub text: String,
+    pub options: Vec<String>,
+    /// `open`, `answered` or `withdrawn`.
+    pub state: String,
+    pub answer: Option<String>,
+    pub asked_at: u64,
+}
+
+/// A whole tree at a glance.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Status {
+    pub root: String,
+    /// Position of the last record.
+    pub position: u64,
+    pub teams: Vec<TeamView>,
+    pub teammates: Vec<TeammateView>,
+    /// Tasks that could be taken now, best first, at most 20.
+    pub available: Vec<u32>,
+    pub open_plans: usize,
+    pub open_questions: usize,
+    pub unread_by_person: usize,
+    /// `sqlite` or `nats`.
+    pub log: String,
+}
+
+/// A record of the log as it is stored.
+pub type LogRecord = Box<RawValue>;

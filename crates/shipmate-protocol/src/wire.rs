@@ -1,0 +1,129 @@
+//! The lines themselves: hello, request, reply, notice.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ask::Ask;
+use crate::view::{
+    InboxMessage, LogRecord, MessageTrace, PlanView, QuestionView, Status, TaskRow, TaskView,
+    TeamView, TeammateView,
+};
+
+/// The first line of a connection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Hello {
+    pub protocol: u32,
+    /// Release of the program, for the message when protocols differ.
+    pub version: String,
+    /// Chosen at random by the client; names it in request ids.
+    pub client: String,
+    pub token: String,
+}
+
+/// The answer to `Hello`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Welcome {
+    pub protocol: u32,
+    pub version: String,
+    pub pid: u32,
+    /// Who this connection acts as: `person` or `team/name@epoch`.
+    pub actor: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Request {
+    /// Grows by one with each request; the same again means the same request.
+    pub id: u64,
+    /// The team it is about; may be left out where there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    pub ask: Ask,
+}
+
+/// A line from the coordinator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Welcome(Welcome),
+    Answer { id: u64, answer: Answer },
+    Refused { id: u64, refused: Refused },
+    Notice(Notice),
+}
+
+/// A fact that stood in the way, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Stable word for programs (`StaleClaim`); the message may change.
+    pub code: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "\n  {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Done and durable: the records `first..=last` say what happened.
+    Done {
+        first: u64,
+        last: u64,
+    },
+    /// The state already was as asked.
+    Unchanged,
+    Created {
+        tasks: Vec<u32>,
+    },
+    Claimed {
+        task: Box<TaskView>,
+        token: u64,
+    },
+    Sent {
+        message: u64,
+        to: Vec<String>,
+    },
+    /// A plan, question, shutdown request or reservation, by its id.
+    Opened {
+        id: u64,
+    },
+    /// A teammate's life began; its token is told once, here.
+    Started {
+        who: String,
+        token: String,
+    },
+    Messages(Vec<InboxMessage>),
+    Status(Box<Status>),
+    Teams(Vec<TeamView>),
+    Team(Box<TeamView>),
+    Teammates(Vec<TeammateView>),
+    Teammate(Box<TeammateView>),
+    Tasks(Vec<TaskRow>),
+    Task(Box<TaskView>),
+    Trace(Box<MessageTrace>),
+    Plans(Vec<PlanView>),
+    Questions(Vec<QuestionView>),
+    Log(Vec<LogRecord>),
+    Verified {
+        records: u64,
+    },
+    Following {
+        after: u64,
+    },
+}
+
+/// What happened meanwhile, for those who follow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// New records of a team's log, in order and without gaps.
+    Records { team: String, records: Vec<Box<RawValue>> },
+}

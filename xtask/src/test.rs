@@ -1,0 +1,154 @@
+//! `cargo xtask test`: everything that has to hold, in one command.
+//!
+//! The README names it and CI runs it, so there is one answer to "does it work". Cheap steps come
+//! first. Every test runs or is named with the reason why it did not.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing};
+use crate::ignored::{self, Ignored};
+use crate::step::Steps;
+use crate::tree::Tree;
+use crate::{docs, layers, nats, tidy};
+
+/// Run the tests and every rule of the project
+///
+/// The first run fetches a nats-server into the user's cache folder; later runs need no network.
+/// With a FILTER only the tests whose name contains it are run, and nothing else.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Run only tests whose name contains one of these
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+
+    /// Leave out fmt, clippy and rustdoc
+    #[arg(long)]
+    no_lint: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let mut steps = Steps::default();
+    let everything = args.filters.is_empty();
+    let lint = everything && !args.no_lint;
+
+    if lint {
+        steps.run("fmt", || run_command(&mut cargo(["fmt", "--all", "--check"])));
+    }
+    if everything {
+        steps.run("tidy", || tidy::run(&tidy::Args {}));
+        steps.run("layers", || layers::run(&layers::Args {}));
+    }
+    if lint {
+        steps.run("clippy", clippy);
+    } else if everything {
+        steps.not_run("fmt, clippy, rustdoc", "--no-lint");
+    }
+
+    let mut server = None;
+    steps.run("nats-server", || {
+        let path = nats::server()?;
+        println!("{}={}", nats::VARIABLE, path.display());
+        server = Some(path);
+        Ok(())
+    });
+    let tests = Tests { server, filters: &args.filters };
+    if has_subcommand("nextest") {
+        steps.run("tests", || tests.with_nextest());
+    } else {
+        println!("\ncargo-nextest is not installed, so cargo test runs the tests");
+        steps.run("tests", || tests.with_libtest(&["--lib", "--bins", "--tests", "--examples"]));
+    }
+
+    if everything {
+        steps.run("doc tests", || tests.with_libtest(&["--doc"]));
+        if lint {
+            steps.run("rustdoc", rustdoc);
+        }
+        steps.run("reference pages", docs::check);
+        if has_subcommand("deny") {
+            steps.run("deny", || run_command(&mut cargo(["deny", "check"])));
+        } else {
+            steps.not_run("deny", "cargo-deny is not installed (cargo install cargo-deny)");
+        }
+    } else {
+        steps.not_run("rules and doc tests", "a FILTER selects among the other tests");
+    }
+    steps.finish()
+}
+
+/// Warnings are denied by an argument, not by RUSTFLAGS: those would build everything twice.
+fn clippy() -> Result<(), String> {
+    run_command(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn rustdoc() -> Result<(), String> {
+    let mut flags = std::env::var_os("RUSTDOCFLAGS").unwrap_or_default();
+    flags.push(" -D warnings");
+    run_command(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", flags))
+}
+
+struct Tests<'a> {
+    server: Option<PathBuf>,
+    filters: &'a [String],
+}
+
+impl Tests<'_> {
+    fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = cargo(args);
+        if let Some(server) = &self.server {
+            command.env(nats::VARIABLE, server);
+        }
+        command
+    }
+
+    fn with_nextest(&self) -> Result<(), String> {
+        let mut command = self.cargo(&["nextest", "run", "--workspace"]);
+        command.args(["--profile", profile(std::env::var_os("CI"))]).args(self.filters);
+        let result = run_command(&mut command);
+        if !self.filters.is_empty() {
+            return result;
+        }
+        // A build that failed has no list of tests, and its own message is the one to read.
+        result?;
+
+        let mut list = self.cargo(&["nextest", "list", "--workspace", "--run-ignored", "only"]);
+        list.args(["--message-format", "json", "--cargo-quiet"]);
+        let left_out = ignored::from_nextest(&output(&mut list)?, &reasons()?)?;
+        ignored::account(&left_out)
+    }
+
+    /// `cargo test` for the targets that are named, which says itself what it left out and why.
+    fn with_libtest(&self, targets: &[&str]) -> Result<(), String> {
+        let mut command = self.cargo(&["test", "--workspace", "--no-fail-fast"]);
+        command.args(targets).arg("--").args(self.filters);
+        let mut left_out = Vec::new();
+        let result = run_seeing(&mut command, |line| left_out.extend(ignored::from_libtest(line)));
+        result.and(ignored::account(&left_out))
+    }
+}
+
+fn profile(ci: Option<OsString>) -> &'static str {
+    if ci.is_some_and(|v| !v.is_empty() && v != "false" && v != "0") { "ci" } else { "default" }
+}
+
+/// Every `#[ignore]` of the repository.
+fn reasons() -> Result<Vec<Ignored>, String> {
+    let tree = Tree::read()?;
+    let sources = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
+    Ok(sources.flat_map(|(_, text)| ignored::scan(text)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_follows_the_variable_that_ci_sets() {
+        assert_eq!(profile(None), "default");
+        assert_eq!(profile(Some("".into())), "default");
+        assert_eq!(profile(Some("false".into())), "default");
+        assert_eq!(profile(Some("true".into())), "ci");
+    }
+}
