@@ -1,1 +1,22 @@
-//! placeholder
+//! The coordinator: the one process of a workspace that writes its logs.
+//!
+//! It accepts connections on a socket, decides requests in batches against the pure
+//! core, appends each batch once and answers after the log has confirmed. Timers and
+//! other effects are derived from the state, so a crash costs nothing that was
+//! acknowledged and a restart is an ordinary start.
+
+mod answer;
+mod board;
+mod clock;
+mod connection;
+mod coordinator;
+mod lock;
+mod open;
+mod secret;
+mod settings;
+mod translate;
+mod views;
+
+pub use coordinator::{Ended, run};
+pub use lock::holder;
+pub use settings::{Durability, Nats, Settings, Store};

@@ -1,0 +1,312 @@
+//! Answers: from the state for requests that read, from their own records for those
+//! that wrote. A request asked again gets its answer from the same records.
+
+use serde_json::value::RawValue;
+use shipmate_core::event::{Event, Recipient};
+use shipmate_core::state::State;
+use shipmate_core::{Actor, Name, Record};
+use shipmate_log::AnyLog;
+use shipmate_log::Log as _;
+use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::view::{DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, TaskRow};
+use shipmate_protocol::{Answer, Ask, Refused};
+
+use crate::open::{self, read_refusal, refused};
+use crate::secret::Secrets;
+use crate::translate::{self, Scene};
+use crate::views;
+
+/// Most records one answer carries.
+const RECORDS_MAX: usize = 10_000;
+
+/// Answers what the present state alone can tell; `None` if it takes the log.
+pub(crate) fn from_state(
+    scene: &Scene<'_>,
+    ask: &Ask,
+    log: &str,
+) -> Option<Result<Answer, Refused>> {
+    let state = scene.state;
+    Some(match ask {
+        Ask::Status => Ok(Answer::Status(Box::new(views::status(state, log)))),
+        Ask::TeamShow => match state.teams.contains_key(scene.team) {
+            true => Ok(Answer::Team(Box::new(views::team(state, scene.team)))),
+            false => Err(unknown("team", "UnknownTeam", scene.team.as_str())),
+        },
+        Ask::Teammates => {
+            let members = state.members_of(scene.team);
+            Ok(Answer::Teammates(members.map(|(who, mate)| views::teammate(who, mate)).collect()))
+        }
+        Ask::TeammateShow { name } => show_teammate(scene, name),
+        Ask::Tasks { filter } => Ok(Answer::Tasks(rows(scene, filter))),
+        Ask::TaskShow { task } => translate::task_id(state, task).map(|id| {
+            let task = state.task(id).expect("a resolved task exists");
+            Answer::Task(Box::new(views::task(state, task)))
+        }),
+        Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor))),
+        Ask::Plans { all } => Ok(Answer::Plans(views::plans(state, *all))),
+        Ask::Questions { all } => Ok(Answer::Questions(views::questions(state, *all))),
+        _ => return None,
+    })
+}
+
+fn unknown(what: &str, code: &str, name: &str) -> Refused {
+    let remedy = format!("`shipmate {what} list` names them");
+    refused(code, format!("there is no {what} {name}"), &remedy)
+}
+
+fn show_teammate(scene: &Scene<'_>, text: &str) -> Result<Answer, Refused> {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let team = match text.split_once('/') {
+        Some((team, _)) => translate::name(team)?,
+        None => scene.team.clone(),
+    };
+    let name = translate::name(name)?;
+    let mut members = scene.state.members_of(&team);
+    match members.find(|(who, _)| who.name == name) {
+        Some((who, mate)) => Ok(Answer::Teammate(Box::new(views::teammate(who, mate)))),
+        None => Err(unknown("teammate", "UnknownTeammate", name.as_str())),
+    }
+}
+
+fn peek(state: &State, actor: &Actor) -> Vec<InboxMessage> {
+    let inbox = match actor {
+        Actor::Teammate(who) => state.teammates.get(&who.address).map(|mate| &mate.inbox),
+        _ => Some(&state.person_inbox),
+    };
+    let ids = inbox.into_iter().flatten();
+    ids.map(|id| views::message(*id, &state.messages[id])).collect()
+}
+
+fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
+    let state = scene.state;
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    if filter.available {
+        let max = limit.min(state.tasks().len());
+        let ids = match scene.actor {
+            Actor::Teammate(who) => shipmate_core::available_for(state, who, max),
+            _ => shipmate_core::available(state, max),
+        };
+        let tasks = ids.into_iter().filter_map(|id| state.task(id));
+        return tasks.map(|task| views::row(state, task)).collect();
+    }
+    let search = filter.search.as_ref().map(|text| text.to_lowercase());
+    let wanted = |task: &&shipmate_core::state::Task| {
+        let word = task.status_word();
+        let status = match filter.status.is_empty() {
+            true => word != "deleted",
+            false => filter.status.iter().any(|status| status == word),
+        };
+        let group = filter.group.as_deref();
+        status
+            && group.is_none_or(|group| task.spec.group.as_ref().map(Name::as_str) == Some(group))
+            && search.as_ref().is_none_or(|text| task.spec.subject.to_lowercase().contains(text))
+    };
+    let tasks = state.tasks().iter().skip(filter.after as usize).filter(wanted);
+    let rows = tasks.map(|task| views::row(state, task));
+    let owned = rows.filter(|row| {
+        let owner = filter.owner.as_deref();
+        owner.is_none_or(|owner| row.owner.as_deref().is_some_and(|by| is_owner(by, owner)))
+    });
+    owned.take(limit).collect()
+}
+
+/// `alpha/ana@2` is `ana`, `alpha/ana` and itself.
+fn is_owner(by: &str, owner: &str) -> bool {
+    let address = by.split('@').next().unwrap_or(by);
+    by == owner || address == owner || address.rsplit('/').next() == Some(owner)
+}
+
+/// Answers a request from the records it wrote.
+pub(crate) async fn from_records(
+    ask: &Ask,
+    records: &[Record],
+    state: &State,
+    log: &mut AnyLog,
+    secrets: &Secrets,
+    root: &str,
+) -> Result<Answer, Refused> {
+    let first = records.first().expect("a request that is done wrote a record");
+    let last = records.last().expect("a request that is done wrote a record").n;
+    Ok(match (ask, &first.event) {
+        (Ask::TaskCreate { .. }, _) => Answer::Created {
+            tasks: records
+                .iter()
+                .filter_map(|record| match record.event {
+                    Event::TaskCreated { task, .. } => Some(task),
+                    _ => None,
+                })
+                .collect(),
+        },
+        (Ask::TaskClaim { .. } | Ask::TaskNext { .. }, Event::TaskClaimed { task, .. }) => {
+            claimed(state, *task, first.n)
+        }
+        (Ask::TaskClaim { .. }, Event::TaskRenewed { task, token, .. }) => {
+            claimed(state, *task, *token)
+        }
+        (Ask::Send { .. }, Event::MessageSent { to, .. }) => {
+            Answer::Sent { message: first.n, to: to.iter().map(ToString::to_string).collect() }
+        }
+        (Ask::InboxRead { .. }, Event::MessageAcknowledged { messages, .. }) => {
+            Answer::Messages(bodies(log, messages).await?)
+        }
+        (Ask::TeammateStart { .. }, _) => {
+            let started = records.iter().find_map(|record| match &record.event {
+                Event::TeammateStarted { who, .. } => Some(who),
+                _ => None,
+            });
+            let who = started.expect("a start wrote that it started");
+            Answer::Started { who: who.to_string(), token: secrets.token(root, who) }
+        }
+        (
+            Ask::PlanSubmit { .. }
+            | Ask::Question { .. }
+            | Ask::Shutdown { .. }
+            | Ask::UsageReserve { .. },
+            _,
+        ) => Answer::Opened { id: first.n },
+        _ => Answer::Done { first: first.n, last },
+    })
+}
+
+fn claimed(state: &State, task: u32, token: u64) -> Answer {
+    let task = state.task(task).expect("a claimed task exists");
+    Answer::Claimed { task: Box::new(views::task(state, task)), token }
+}
+
+/// The texts of messages that may have left the state already.
+async fn bodies(log: &mut AnyLog, messages: &[u64]) -> Result<Vec<InboxMessage>, Refused> {
+    let mut found = Vec::with_capacity(messages.len());
+    for id in messages {
+        found.push(message(&one(log, *id).await?));
+    }
+    Ok(found)
+}
+
+async fn one(log: &mut AnyLog, position: u64) -> Result<Record, Refused> {
+    let none = || refused("UnknownMessage", format!("there is no record {position}"), "");
+    let before = position.checked_sub(1).ok_or_else(none)?;
+    let page = log.read(before, 1).await.map_err(|e| read_refusal(&e))?;
+    let entry = page.into_iter().next().ok_or_else(none)?;
+    open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))
+}
+
+fn message(record: &Record) -> InboxMessage {
+    let Event::MessageSent { kind, body, reply_to, .. } = &record.event else {
+        unreachable!("an inbox holds positions of messages")
+    };
+    let runtime = matches!(
+        kind,
+        shipmate_core::event::MessageKind::Notice | shipmate_core::event::MessageKind::Bounce
+    );
+    let from = if runtime { Actor::Runtime } else { record.by.clone() };
+    InboxMessage {
+        id: record.n,
+        from: from.to_string(),
+        kind: views::kind_word(kind),
+        body: body.clone(),
+        reply_to: *reply_to,
+        sent_at: record.at,
+    }
+}
+
+/// Records as they are stored, for `log` and for those who follow.
+pub(crate) async fn records(
+    log: &mut AnyLog,
+    after: u64,
+    max: usize,
+) -> Result<Vec<Box<RawValue>>, Refused> {
+    let page = log.read(after, max.min(RECORDS_MAX)).await.map_err(|e| read_refusal(&e))?;
+    let raw = page.into_iter().map(|entry| RawValue::from_string(entry.text));
+    raw.collect::<Result<_, _>>()
+        .map_err(|e| refused("LogDamaged", format!("a record is not JSON: {e}"), ""))
+}
+
+/// Follows one message through the log.
+pub(crate) async fn trace(log: &mut AnyLog, state: &State, id: u64) -> Result<Answer, Refused> {
+    let sent = one(log, id).await?;
+    let Event::MessageSent { to, .. } = &sent.event else {
+        let remedy = "`shipmate log` shows records; messages are the message.sent ones";
+        return Err(refused("UnknownMessage", format!("record {id} is not a message"), remedy));
+    };
+    let queued = |to: &Recipient| DeliveryTrace {
+        to: to.to_string(),
+        state: "queued".to_owned(),
+        steps: vec![step("queued", &sent, None)],
+    };
+    let mut trace = MessageTrace { message: message(&sent), to: to.iter().map(queued).collect() };
+    let mut at = id;
+    let mut open = to.len();
+    while open > 0 {
+        let page = log.read(at, 4096).await.map_err(|e| read_refusal(&e))?;
+        if page.is_empty() {
+            break;
+        }
+        for entry in &page {
+            at = entry.position;
+            // Most records are not about messages; do not parse those.
+            if entry.text.contains("\"message.") {
+                let record =
+                    open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
+                open -= follow(&mut trace, &record, id);
+            }
+        }
+    }
+    debug_assert_eq!(open > 0, state.messages.contains_key(&id), "an unread message is kept");
+    Ok(Answer::Trace(Box::new(trace)))
+}
+
+/// Adds a record's step to the trace; how many deliveries ended with it.
+fn follow(trace: &mut MessageTrace, record: &Record, id: u64) -> usize {
+    let (to, messages, word, detail) = match &record.event {
+        Event::MessageOffered { to, messages } => (to, messages, "offered", None),
+        Event::MessageInjected { to, messages, turn } => {
+            (to, messages, "injected", Some(format!("turn {turn}")))
+        }
+        Event::MessageAcknowledged { to, messages } => (to, messages, "acknowledged", None),
+        Event::MessageExpired { to, messages, reason } => {
+            (to, messages, "expired", Some(reason.clone()))
+        }
+        Event::MessageBounced { to, messages, reason } => {
+            (to, messages, "bounced", Some(reason.clone()))
+        }
+        _ => return 0,
+    };
+    if !messages.contains(&id) {
+        return 0;
+    }
+    let to = to.to_string();
+    let ends = matches!(word, "acknowledged" | "expired" | "bounced");
+    for delivery in trace.to.iter_mut().filter(|delivery| delivery.to == to) {
+        delivery.state = word.to_owned();
+        delivery.steps.push(step(word, record, detail.clone()));
+    }
+    usize::from(ends)
+}
+
+fn step(state: &str, record: &Record, detail: Option<String>) -> DeliveryStep {
+    DeliveryStep { state: state.to_owned(), position: record.n, at: record.at, detail }
+}
+
+/// The board as of a position.
+pub(crate) async fn at(
+    log: &mut AnyLog,
+    scene: &Scene<'_>,
+    ask: &Ask,
+    log_word: &str,
+) -> Result<Answer, Refused> {
+    let (Ask::StatusAt { position } | Ask::TasksAt { position }) = ask else {
+        unreachable!("only these look back")
+    };
+    if *position > scene.state.position || *position == 0 {
+        let message = format!("the log has records 1 to {}", scene.state.position);
+        return Err(refused("UnknownRecord", message, "name one of those"));
+    }
+    let mut state = State::default();
+    open::fold_from(log, &mut state, *position).await.map_err(|e| read_refusal(&e))?;
+    let then = Scene { state: &state, ..*scene };
+    let now = match ask {
+        Ask::StatusAt { .. } => Ask::Status,
+        _ => Ask::Tasks { filter: TaskFilter::default() },
+    };
+    from_state(&then, &now, log_word).expect("both are answered from a state")
+}

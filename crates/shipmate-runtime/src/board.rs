@@ -1,0 +1,580 @@
+//! One tree of teams: its log, its desk and everybody who waits for it.
+//!
+//! A turn drains the queue, decides everything, lets those who wait try again,
+//! appends once and answers all. Nobody is answered before the log has confirmed.
+//! Because the sender's record and the waiting reader's are decided in one turn, a
+//! message reaches a waiting reader after one sync, not two.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use shipmate_core::{
+    Act, Actor, Command, Desk, Name, Observed, Outcome, Position, Record, Refusal, RequestId,
+    State, outstanding,
+};
+use shipmate_log::{AnyLog, AppendFailure, EndWatch, Log as _};
+use shipmate_protocol::wire::Reply;
+use shipmate_protocol::{Answer, Ask, Notice, Refused};
+use tokio::sync::Notify;
+
+use crate::answer;
+use crate::clock::{Monotonic, wall_ms};
+use crate::connection::Connection;
+use crate::open::{self, Opened, read_refusal, refused};
+use crate::secret::Secrets;
+use crate::settings::{Settings, Store};
+use crate::translate::{self, Scene};
+
+/// Most requests decided in one turn; the rest come in the next.
+const TURN_MAX: usize = 4096;
+/// At least so many records lie between two snapshots.
+const SNAPSHOT_EVERY: u64 = 20_000;
+/// How often a turn may lose against other writers before it says so.
+const CONFLICTS_MAX: usize = 200;
+/// Timers are looked at this long after a change at the latest; they may be late by
+/// it and never early, and a busy board does not look after every turn.
+const LOOK_AFTER_MS: u64 = 100;
+
+/// A request on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) connection: Rc<Connection>,
+    pub(crate) id: u64,
+    pub(crate) client: Name,
+    pub(crate) actor: Actor,
+    pub(crate) team: Option<Name>,
+    pub(crate) ask: Ask,
+}
+
+impl Job {
+    fn reply(&self, answer: Result<Answer, Refused>) {
+        let id = self.id;
+        self.connection.send(&match answer {
+            Ok(answer) => Reply::Answer { id, answer },
+            Err(refused) => Reply::Refused { id, refused },
+        });
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.ask, Ask::TaskNext { wait: true, .. } | Ask::InboxRead { wait: true, .. })
+    }
+}
+
+/// What the rest of the coordinator holds of a board.
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub(crate) root: Name,
+    queue: RefCell<VecDeque<Job>>,
+    wake: Notify,
+    desk: RefCell<Desk>,
+    timer_runs: std::cell::Cell<bool>,
+    /// Set when the board can no longer serve; every job gets this answer.
+    broken: RefCell<Option<Refused>>,
+}
+
+impl Board {
+    pub(crate) fn push(&self, job: Job) {
+        if let Some(broken) = &*self.broken.borrow() {
+            job.reply(Err(broken.clone()));
+            return;
+        }
+        self.queue.borrow_mut().push_back(job);
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn with_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(self.desk.borrow().state())
+    }
+
+    /// Nothing will happen here unless somebody asks.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.queue.borrow().is_empty() && !self.timer_runs.get()
+    }
+}
+
+/// Somebody who is sent every record.
+#[derive(Debug)]
+struct Follower {
+    connection: Rc<Connection>,
+    sent: Position,
+}
+
+/// A decided job whose answer waits for the log.
+struct Decided {
+    job: Job,
+    what: What,
+}
+
+enum What {
+    Answer(Result<Answer, Refused>),
+    /// From its own records.
+    Records {
+        first: Position,
+        last: Position,
+    },
+    /// From the log, once the batch is in it.
+    Log,
+}
+
+/// The board's own side.
+pub(crate) struct Worker {
+    board: Rc<Board>,
+    settings: Rc<Settings>,
+    secrets: Rc<Secrets>,
+    log: AnyLog,
+    watch: EndWatch,
+    shared: bool,
+    clock: Monotonic,
+    observed: Observed,
+    look_at_ms: Option<u64>,
+    parked: Vec<Job>,
+    followers: Vec<Follower>,
+    snapshot: Position,
+}
+
+pub(crate) fn new(
+    root: Name,
+    opened: Opened,
+    settings: &Rc<Settings>,
+    secrets: &Rc<Secrets>,
+) -> (Rc<Board>, Worker) {
+    let Opened { mut log, desk, snapshot } = opened;
+    let watch = log.follow();
+    let board = Rc::new(Board {
+        root,
+        queue: RefCell::default(),
+        wake: Notify::new(),
+        desk: RefCell::new(desk),
+        timer_runs: std::cell::Cell::new(false),
+        broken: RefCell::new(None),
+    });
+    let worker = Worker {
+        board: Rc::clone(&board),
+        settings: Rc::clone(settings),
+        secrets: Rc::clone(secrets),
+        log,
+        watch,
+        shared: matches!(settings.store, Store::Nats(_)),
+        clock: Monotonic::new(),
+        observed: Observed::default(),
+        look_at_ms: Some(0),
+        parked: Vec::new(),
+        followers: Vec::new(),
+        snapshot,
+    };
+    (board, worker)
+}
+
+/// Why a worker ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WorkerEnd {
+    Stopped,
+    /// The tree was deleted; its folder may be put away.
+    Over,
+    Broken(String),
+}
+
+impl Worker {
+    /// Serves until told to stop, or until there is nothing left to serve.
+    pub(crate) async fn run(mut self, stop: Rc<Notify>) -> WorkerEnd {
+        loop {
+            let board = Rc::clone(&self.board);
+            let position = self.position();
+            let look_at = self.look_at_ms.map(|ms| self.clock.instant(ms));
+            let look = async {
+                match look_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let shared = self.shared;
+            let watch = &mut self.watch;
+            let grown = async {
+                match shared {
+                    true => watch.beyond(position).await.is_ok(),
+                    false => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.notified() => {
+                    self.rest(1).await;
+                    return WorkerEnd::Stopped;
+                }
+                () = board.wake.notified() => {}
+                () = look => {}
+                follows = grown => {
+                    if !follows {
+                        self.watch = self.log.follow();
+                    }
+                    if let Err(refused) = self.catch_up().await {
+                        eprintln!("{}", refused.message);
+                    }
+                }
+            }
+            if let Err(end) = self.turn().await {
+                return end;
+            }
+            if self.board.with_state(State::is_over) && self.board.queue.borrow().is_empty() {
+                let gone = translate::refusal(&Refusal::UnknownTeam { team: board.root.clone() });
+                refuse(std::mem::take(&mut self.parked), &gone);
+                return WorkerEnd::Over;
+            }
+        }
+    }
+
+    fn position(&self) -> Position {
+        self.board.with_state(|state| state.position)
+    }
+
+    async fn turn(&mut self) -> Result<(), WorkerEnd> {
+        loop {
+            let jobs: Vec<Job> = {
+                let mut queue = self.board.queue.borrow_mut();
+                let count = queue.len().min(TURN_MAX);
+                queue.drain(..count).collect()
+            };
+            let due = self.look();
+            if jobs.is_empty() && due.is_empty() && !self.anything_new_for_the_parked() {
+                return Ok(());
+            }
+            self.serve(jobs, &due).await?;
+            self.tell_followers().await;
+            self.keep_snapshot().await;
+        }
+    }
+
+    /// Whether another writer's records may have given the waiting what they wait for.
+    fn anything_new_for_the_parked(&self) -> bool {
+        self.shared && !self.parked.is_empty() && self.followers_lag()
+    }
+
+    fn followers_lag(&self) -> bool {
+        let position = self.position();
+        self.followers.iter().any(|follower| follower.sent < position)
+    }
+
+    /// Decides jobs and due commands, appends, answers; again after a conflict.
+    async fn serve(&mut self, jobs: Vec<Job>, due: &[Act]) -> Result<(), WorkerEnd> {
+        let mut jobs = jobs;
+        for _ in 0..CONFLICTS_MAX {
+            let decided = self.decide(jobs, due);
+            let (expected, texts) = self.batch();
+            let only_reads = texts.is_empty() && !self.shared;
+            let appended = match only_reads {
+                true => Ok(expected),
+                false => self.log.append(expected, &texts).await,
+            };
+            let failure = match appended {
+                Ok(_) => {
+                    let records = self.board.desk.borrow_mut().confirm();
+                    self.answer_all(decided, &records).await;
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            // The desk ran ahead of the log: throw it away, and those who waited wait again.
+            let (again, parked): (Vec<Job>, Vec<Job>) =
+                decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
+            self.parked.extend(parked);
+            if let Err(refused) = self.rebuild().await {
+                return self.give_up(again, &refused);
+            }
+            match failure {
+                AppendFailure::Conflict { .. } | AppendFailure::Unconfirmed(_) => jobs = again,
+                AppendFailure::TooLarge { .. } if again.len() > 1 => {
+                    return Box::pin(self.serve_one_by_one(again)).await;
+                }
+                AppendFailure::TooLarge { bytes, max } => {
+                    let text = format!("the request needs {bytes} bytes in the log at once");
+                    let remedy = format!("the limit is {max}; ask for less at once");
+                    refuse(again, &refused("TooLarge", text, &remedy));
+                    return Ok(());
+                }
+                AppendFailure::Full(text) => {
+                    let remedy = "make room; nothing was lost and reading goes on";
+                    refuse(again, &refused("LogFull", text, remedy));
+                    return Ok(());
+                }
+                AppendFailure::Broken(text) => {
+                    let remedy = "the coordinator starts anew with the next command";
+                    return self.give_up(again, &refused("LogBroken", text, remedy));
+                }
+            }
+        }
+        let text = format!("other writers were faster {CONFLICTS_MAX} times");
+        refuse(jobs, &refused("Busy", text, "ask again"));
+        Ok(())
+    }
+
+    async fn serve_one_by_one(&mut self, jobs: Vec<Job>) -> Result<(), WorkerEnd> {
+        for job in jobs {
+            self.serve(vec![job], &[]).await?;
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, jobs: Vec<Job>, refused: &Refused) -> Result<(), WorkerEnd> {
+        refuse(jobs, refused);
+        refuse(std::mem::take(&mut self.parked), refused);
+        refuse(self.board.queue.borrow_mut().drain(..).collect(), refused);
+        *self.board.broken.borrow_mut() = Some(refused.clone());
+        Err(WorkerEnd::Broken(refused.message.clone()))
+    }
+
+    fn decide(&mut self, jobs: Vec<Job>, due: &[Act]) -> Vec<Decided> {
+        let at = wall_ms();
+        for act in due {
+            let command = Command { by: Actor::Runtime, req: None, act: act.clone() };
+            // A refusal means that the state has moved on, which is as good.
+            let _moved_on = self.board.desk.borrow_mut().handle(at, &command);
+        }
+        let mut decided = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            self.decide_one(at, job, &mut decided);
+        }
+        let something_happened = !self.board.desk.borrow().batch().1.is_empty();
+        if something_happened || self.shared {
+            self.parked.retain(|job| job.connection.is_open());
+            for job in std::mem::take(&mut self.parked) {
+                self.decide_one(at, job, &mut decided);
+            }
+        }
+        decided
+    }
+
+    fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
+        let mut desk = self.board.desk.borrow_mut();
+        let team = scene_team(&job, &self.board.root);
+        let scene = Scene {
+            state: desk.state(),
+            actor: &job.actor,
+            secrets: &self.secrets,
+            root: self.board.root.as_str(),
+            team: &team,
+        };
+        let what = match scene.act(&job.ask) {
+            Err(refused) => What::Answer(Err(refused)),
+            Ok(None) => match answer::from_state(&scene, &job.ask, self.log_word()) {
+                Some(answer) => What::Answer(answer),
+                None => What::Log,
+            },
+            Ok(Some(act)) => {
+                let req = Some(RequestId { client: job.client.clone(), counter: job.id });
+                let command = Command { by: job.actor.clone(), req, act };
+                match desk.handle(at, &command) {
+                    Outcome::Done { first, last } => What::Records { first, last },
+                    Outcome::Refused(Refusal::NothingAvailable { .. }) if job.waits() => {
+                        drop(desk);
+                        self.parked.push(job);
+                        return;
+                    }
+                    Outcome::Unchanged if job.waits() => {
+                        drop(desk);
+                        self.parked.push(job);
+                        return;
+                    }
+                    Outcome::Unchanged => What::Answer(Ok(unchanged(&job.ask))),
+                    Outcome::Refused(refusal) => What::Answer(Err(translate::refusal(&refusal))),
+                }
+            }
+        };
+        drop(desk);
+        decided.push(Decided { job, what });
+    }
+
+    fn batch(&self) -> (Position, Vec<String>) {
+        let desk = self.board.desk.borrow();
+        let (expected, records) = desk.batch();
+        let text = |record: &Record| serde_json::to_string(record).expect("a record is JSON");
+        (expected, records.iter().map(text).collect())
+    }
+
+    async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
+        if !records.is_empty() {
+            let soon = self.clock.now_ms() + LOOK_AFTER_MS;
+            self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
+        }
+        for Decided { job, what } in decided {
+            let answer = match what {
+                What::Answer(answer) => answer,
+                What::Records { first, last } => self.answer_done(&job, first, last, records).await,
+                What::Log => self.answer_from_log(&job).await,
+            };
+            job.reply(answer);
+        }
+    }
+
+    async fn answer_done(
+        &mut self,
+        job: &Job,
+        first: Position,
+        last: Position,
+        records: &[Record],
+    ) -> Result<Answer, Refused> {
+        let start = records.first().map_or(Position::MAX, |record| record.n);
+        let board = Rc::clone(&self.board);
+        let root = board.root.as_str();
+        if first >= start {
+            let own = &records[(first - start) as usize..=(last - start) as usize];
+            let desk = board.desk.borrow();
+            let (state, secrets) = (desk.state(), &self.secrets);
+            return answer::from_records(&job.ask, own, state, &mut self.log, secrets, root).await;
+        }
+        // Asked again: the records are in the log.
+        let page = self.log.read(first - 1, (last - first + 1) as usize).await;
+        let page = page.map_err(|e| read_refusal(&e))?;
+        let own: Result<Vec<Record>, _> =
+            page.iter().map(|entry| open::parse(&entry.text, entry.position)).collect();
+        let own = own.map_err(|e| read_refusal(&e))?;
+        let desk = board.desk.borrow();
+        let (state, secrets) = (desk.state(), &self.secrets);
+        answer::from_records(&job.ask, &own, state, &mut self.log, secrets, root).await
+    }
+
+    async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
+        match &job.ask {
+            Ask::Log { after, max } => {
+                Ok(Answer::Log(answer::records(&mut self.log, *after, *max).await?))
+            }
+            Ask::Follow { after } => {
+                let sent = (*after).min(self.position());
+                let connection = Rc::clone(&job.connection);
+                self.followers.push(Follower { connection, sent });
+                Ok(Answer::Following { after: sent })
+            }
+            Ask::MessageTrace { message } => {
+                let board = Rc::clone(&self.board);
+                let desk = board.desk.borrow();
+                answer::trace(&mut self.log, desk.state(), *message).await
+            }
+            Ask::StatusAt { .. } | Ask::TasksAt { .. } => {
+                let board = Rc::clone(&self.board);
+                let desk = board.desk.borrow();
+                let team = scene_team(job, &board.root);
+                let scene = Scene {
+                    state: desk.state(),
+                    actor: &job.actor,
+                    secrets: &self.secrets,
+                    root: board.root.as_str(),
+                    team: &team,
+                };
+                let word = self.log_word();
+                answer::at(&mut self.log, &scene, &job.ask, word).await
+            }
+            Ask::Verify => {
+                let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;
+                Ok(Answer::Verified { records: verified.records })
+            }
+            other => Err(refused("BadRequest", format!("{other:?} is not for a team"), "")),
+        }
+    }
+
+    fn log_word(&self) -> &'static str {
+        match self.settings.store {
+            Store::Sqlite(_) => "sqlite",
+            Store::Nats(_) => "nats",
+        }
+    }
+
+    /// Looks at the timers when it is time to, and says which commands are due.
+    fn look(&mut self) -> Vec<Act> {
+        let now = self.clock.now_ms();
+        if self.look_at_ms.is_none_or(|at| at > now) {
+            return Vec::new();
+        }
+        let board = Rc::clone(&self.board);
+        let desk = board.desk.borrow();
+        self.observed.look(desk.state(), now);
+        let owed = outstanding(desk.state(), &self.observed, now);
+        self.look_at_ms = owed.wake_at_ms;
+        board.timer_runs.set(owed.wake_at_ms.is_some() || !owed.due.is_empty());
+        owed.due
+    }
+
+    async fn tell_followers(&mut self) {
+        self.followers.retain(|follower| follower.connection.is_open());
+        let end = self.position();
+        let mut followers = std::mem::take(&mut self.followers);
+        for follower in &mut followers {
+            while follower.sent < end && follower.connection.is_open() {
+                let Ok(records) = answer::records(&mut self.log, follower.sent, 1000).await else {
+                    follower.connection.close();
+                    break;
+                };
+                if records.is_empty() {
+                    break;
+                }
+                follower.sent += records.len() as u64;
+                let team = self.board.root.to_string();
+                follower.connection.send(&Reply::Notice(Notice::Records { team, records }));
+            }
+        }
+        self.followers = followers;
+    }
+
+    /// A snapshot costs the size of the board, so it waits for that many records.
+    async fn keep_snapshot(&mut self) {
+        let (position, tasks) =
+            self.board.with_state(|state| (state.position, state.tasks().len() as u64));
+        if position - self.snapshot >= SNAPSHOT_EVERY.max(2 * tasks) {
+            self.rest(SNAPSHOT_EVERY).await;
+        }
+    }
+
+    /// Saves a snapshot if at least so many records came since the last.
+    async fn rest(&mut self, records_min: u64) {
+        let board = Rc::clone(&self.board);
+        let desk = board.desk.borrow();
+        let position = desk.state().position;
+        if position - self.snapshot >= records_min {
+            open::save(&mut self.log, desk.state()).await;
+            self.snapshot = position;
+        }
+        self.log.rest().await;
+    }
+
+    async fn rebuild(&mut self) -> Result<(), Refused> {
+        let (state, _) = open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?;
+        *self.board.desk.borrow_mut() = Desk::new(state);
+        Ok(())
+    }
+
+    /// Takes in what other writers appended.
+    async fn catch_up(&mut self) -> Result<(), Refused> {
+        loop {
+            let page = self.log.read(self.position(), 4096).await.map_err(|e| read_refusal(&e))?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for entry in page {
+                let record =
+                    open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
+                self.board.desk.borrow_mut().catch_up(&record);
+            }
+        }
+    }
+}
+
+/// The team a request is about: the one it names, the actor's own, or the root.
+fn scene_team(job: &Job, root: &Name) -> Name {
+    match (&job.team, &job.actor) {
+        (Some(team), _) => team.clone(),
+        (None, Actor::Teammate(who)) => who.address.team.clone(),
+        (None, _) => root.clone(),
+    }
+}
+
+fn unchanged(ask: &Ask) -> Answer {
+    match ask {
+        Ask::InboxRead { .. } => Answer::Messages(Vec::new()),
+        _ => Answer::Unchanged,
+    }
+}
+
+fn refuse(jobs: Vec<Job>, refused: &Refused) {
+    for job in jobs {
+        job.reply(Err(refused.clone()));
+    }
+}

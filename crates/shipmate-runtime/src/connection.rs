@@ -1,0 +1,164 @@
+//! One client's connection: lines in, lines out, both bounded.
+//!
+//! Writing never blocks the coordinator: what the socket does not take at once waits
+//! in a buffer, and a reader that lets it grow past the limit is cut off. It comes
+//! back and asks again.
+
+use std::cell::{Cell, RefCell};
+use std::io::ErrorKind;
+use std::rc::Rc;
+
+use shipmate_protocol::wire::Reply;
+use tokio::net::UnixStream;
+
+/// What a client may leave unread.
+const OUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: UnixStream,
+    out: RefCell<Vec<u8>>,
+    flushing: Cell<bool>,
+    open: Cell<bool>,
+}
+
+/// Why no further line comes.
+#[derive(Debug)]
+pub(crate) enum LineEnd {
+    Closed,
+    TooLong,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: UnixStream) -> Rc<Connection> {
+        Rc::new(Connection {
+            stream,
+            out: RefCell::default(),
+            flushing: Cell::new(false),
+            open: Cell::new(true),
+        })
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.get()
+    }
+
+    pub(crate) fn close(&self) {
+        self.open.set(false);
+    }
+
+    /// Waits until what was sent is on its way, then closes.
+    pub(crate) async fn finish(&self) {
+        while self.is_open() && !self.out.borrow().is_empty() {
+            if self.stream.writable().await.is_err() {
+                break;
+            }
+            self.write_some();
+        }
+        self.close();
+    }
+
+    pub(crate) fn send(self: &Rc<Self>, reply: &Reply) {
+        let mut out = self.out.borrow_mut();
+        serde_json::to_writer(&mut *out, reply).expect("a reply is JSON");
+        out.push(b'\n');
+        drop(out);
+        self.flush();
+    }
+
+    fn flush(self: &Rc<Self>) {
+        if self.flushing.get() || !self.is_open() {
+            return;
+        }
+        self.write_some();
+        let left = self.out.borrow().len();
+        if left > OUT_BYTES_MAX {
+            self.close();
+        } else if left > 0 && self.is_open() {
+            self.flushing.set(true);
+            let this = Rc::clone(self);
+            tokio::task::spawn_local(async move {
+                while this.is_open() && !this.out.borrow().is_empty() {
+                    if this.stream.writable().await.is_err() {
+                        this.close();
+                    }
+                    this.write_some();
+                }
+                this.flushing.set(false);
+            });
+        }
+    }
+
+    fn write_some(&self) {
+        let mut out = self.out.borrow_mut();
+        let mut sent = 0;
+        while sent < out.len() {
+            match self.stream.try_write(&out[sent..]) {
+                Ok(0) => break,
+                Ok(n) => sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    self.close();
+                    break;
+                }
+            }
+        }
+        out.drain(..sent);
+    }
+}
+
+/// Cuts what a connection sends into lines.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    connection: Rc<Connection>,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were given out as lines.
+    taken: usize,
+    /// Bytes known to hold no line end.
+    searched: usize,
+}
+
+impl Lines {
+    pub(crate) fn new(connection: &Rc<Connection>) -> Lines {
+        let connection = Rc::clone(connection);
+        Lines { connection, buffer: Vec::with_capacity(4096), taken: 0, searched: 0 }
+    }
+
+    /// The next line, without its end. Half a line before the end is no line.
+    pub(crate) async fn next(&mut self, bytes_max: usize) -> Result<&[u8], LineEnd> {
+        loop {
+            let from = self.searched;
+            if let Some(at) = self.buffer[from..].iter().position(|byte| *byte == b'\n') {
+                let (start, end) = (self.taken, from + at);
+                self.taken = end + 1;
+                self.searched = end + 1;
+                return Ok(&self.buffer[start..end]);
+            }
+            self.buffer.drain(..self.taken);
+            self.taken = 0;
+            self.searched = self.buffer.len();
+            if self.buffer.len() > bytes_max {
+                return Err(LineEnd::TooLong);
+            }
+            if self.buffer.is_empty() && self.buffer.capacity() > 1 << 20 {
+                self.buffer.shrink_to(4096);
+            }
+            self.fill().await?;
+        }
+    }
+
+    async fn fill(&mut self) -> Result<(), LineEnd> {
+        let stream = &self.connection.stream;
+        loop {
+            if stream.readable().await.is_err() || !self.connection.is_open() {
+                return Err(LineEnd::Closed);
+            }
+            match stream.try_read_buf(&mut self.buffer) {
+                Ok(0) => return Err(LineEnd::Closed),
+                Ok(_) => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Err(LineEnd::Closed),
+            }
+        }
+    }
+}

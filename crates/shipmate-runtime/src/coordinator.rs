@@ -1,0 +1,473 @@
+//! The process: socket, boards, idle exit, orderly end.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::rc::Rc;
+
+use shipmate_core::{Actor, Name};
+use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
+use shipmate_protocol::{Answer, Ask, HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Place, Refused};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+use crate::board::{self, Board, Job, WorkerEnd};
+use crate::connection::{Connection, LineEnd, Lines};
+use crate::lock::{self, Lock};
+use crate::open::{self, refused};
+use crate::secret::{self, Secrets};
+use crate::settings::{Settings, Store};
+use crate::{translate, views};
+
+/// How a coordinator ended, when it did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// Another one serves this workspace.
+    Served,
+    Idle,
+    Asked,
+}
+
+struct Coordinator {
+    settings: Rc<Settings>,
+    secrets: Rc<Secrets>,
+    boards: RefCell<BTreeMap<Name, Rc<Board>>>,
+    /// One at a time opens boards, so that none is opened twice.
+    opening: tokio::sync::Mutex<()>,
+    connections: Cell<usize>,
+    /// Something changed that may make the coordinator idle, or broke it.
+    changed: Notify,
+    stop: RefCell<Vec<Rc<Notify>>>,
+    workers: Cell<usize>,
+    broken: RefCell<Option<String>>,
+}
+
+/// Runs the coordinator until it is idle or asked to end.
+///
+/// `ready` is called once the socket listens, or at once if somebody else's does.
+pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
+    prepare(&settings.place).map_err(|(path, e)| {
+        format!("{}: {e}\n  the workspace must be writable by you", path.display())
+    })?;
+    let socket = settings.place.socket().map_err(|e| e.to_string())?;
+    let named = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
+    let mut held = match lock::acquire(&settings.place, &socket)
+        .map_err(|e| named(&settings.place.lock(), e))?
+    {
+        Lock::Ours(held) => held,
+        Lock::Served => {
+            ready();
+            return Ok(Ended::Served);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    let local = tokio::task::LocalSet::new();
+    let ended = local.block_on(&runtime, async {
+        let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
+        let listener = bind(&socket).map_err(|e| named(&socket, e))?;
+        held.started();
+        ready();
+        let coordinator = Rc::new(Coordinator {
+            settings: Rc::new(settings),
+            secrets: Rc::new(secrets),
+            boards: RefCell::default(),
+            opening: tokio::sync::Mutex::new(()),
+            connections: Cell::new(0),
+            changed: Notify::new(),
+            stop: RefCell::default(),
+            workers: Cell::new(0),
+            broken: RefCell::new(None),
+        });
+        let ended = coordinator.serve(listener).await;
+        coordinator.end_boards().await;
+        ended
+    });
+    // Whoever connects from here on finds nobody, and starts the next one, which
+    // waits for our lock: that is freed when this process ends.
+    match fs::remove_file(&socket) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(named(&socket, e)),
+        _ => ended,
+    }
+}
+
+/// The folders, readable by their owner only, and what git should not see.
+fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
+    let project = place.project();
+    fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
+    let ignore = project.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "state/\n").map_err(|e| (ignore.clone(), e))?;
+    }
+    let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
+    folders.extend(std::env::var_os("SHIPMATE_RUNTIME_DIR").map(Into::into));
+    for folder in folders {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|e| (folder.clone(), e))?;
+    }
+    Ok(())
+}
+
+/// Binds under another name and renames: nobody ever finds a socket of a wrong mode.
+fn bind(socket: &Path) -> io::Result<UnixListener> {
+    let fresh = socket.with_extension("new");
+    for stale in [&fresh, &socket.to_owned()] {
+        match fs::remove_file(stale) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    let listener = UnixListener::bind(&fresh)?;
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
+    fs::rename(&fresh, socket)?;
+    Ok(listener)
+}
+
+impl Coordinator {
+    async fn serve(self: &Rc<Self>, listener: UnixListener) -> Result<Ended, String> {
+        let asked = |kind| signal(kind).map_err(|e| e.to_string());
+        let mut terminate = asked(SignalKind::terminate())?;
+        let mut interrupt = asked(SignalKind::interrupt())?;
+        let mut hangup = asked(SignalKind::hangup())?;
+        let mut idle_since = tokio::time::Instant::now();
+        loop {
+            let idle = self.is_idle();
+            let idle_end = async {
+                match idle {
+                    true => tokio::time::sleep_until(idle_since + self.settings.idle_exit).await,
+                    false => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                accepted = listener.accept() => {
+                    if let Ok((stream, _)) = accepted {
+                        self.accept(stream);
+                    }
+                    idle_since = tokio::time::Instant::now();
+                }
+                () = self.changed.notified() => {
+                    if let Some(broken) = self.broken.borrow().clone() {
+                        return Err(broken);
+                    }
+                    idle_since = tokio::time::Instant::now();
+                }
+                () = idle_end => return Ok(Ended::Idle),
+                _ = terminate.recv() => return Ok(Ended::Asked),
+                _ = interrupt.recv() => return Ok(Ended::Asked),
+                _ = hangup.recv() => {}
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let at_rest = |board: &Rc<Board>| board.is_at_rest();
+        self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
+    }
+
+    /// Lets every board finish its turn and save a snapshot.
+    async fn end_boards(&self) {
+        for stop in self.stop.borrow().iter() {
+            stop.notify_one();
+        }
+        while self.workers.get() > 0 {
+            self.changed.notified().await;
+        }
+    }
+
+    fn accept(self: &Rc<Self>, stream: UnixStream) {
+        // The socket's mode keeps others out already; this holds if the folder's does not.
+        let ours =
+            stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw());
+        if !ours {
+            return;
+        }
+        self.connections.set(self.connections.get() + 1);
+        let this = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let connection = Connection::new(stream);
+            if let Err(refused) = this.converse(&connection).await {
+                connection.send(&Reply::Refused { id: 0, refused });
+            }
+            connection.finish().await;
+            this.connections.set(this.connections.get() - 1);
+            this.changed.notify_one();
+        });
+    }
+
+    /// Hello, then requests until the client goes.
+    async fn converse(self: &Rc<Self>, connection: &Rc<Connection>) -> Result<(), Refused> {
+        let mut lines = Lines::new(connection);
+        let hello = match lines.next(HELLO_BYTES_MAX).await {
+            Ok(line) => parse_hello(line)?,
+            Err(LineEnd::Closed) => return Ok(()),
+            Err(LineEnd::TooLong) => return Err(too_long(HELLO_BYTES_MAX)),
+        };
+        let client = translate::name(&hello.client)?;
+        let (actor, root) = self.authenticate(&hello.token).await?;
+        connection.send(&Reply::Welcome(Welcome {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            actor: actor.to_string(),
+        }));
+        loop {
+            let line = match lines.next(LINE_BYTES_MAX).await {
+                Ok(line) => line,
+                Err(LineEnd::Closed) => return Ok(()),
+                Err(LineEnd::TooLong) => return Err(too_long(LINE_BYTES_MAX)),
+            };
+            let request: Request = serde_json::from_slice(line).map_err(|e| {
+                let text = format!("that is not a request: {e}");
+                refused("BadRequest", text, "one JSON object a line; see docs/reference")
+            })?;
+            self.dispatch(connection, &client, &actor, root.as_ref(), request).await;
+        }
+    }
+
+    async fn dispatch(
+        self: &Rc<Self>,
+        connection: &Rc<Connection>,
+        client: &Name,
+        actor: &Actor,
+        root: Option<&Name>,
+        request: Request,
+    ) {
+        let Request { id, team, ask } = request;
+        let found = self.find_board(root, team.as_deref(), &ask).await;
+        match found {
+            Ok(Found::All) => {
+                let answer = self.teams().await;
+                connection.send(&match answer {
+                    Ok(answer) => Reply::Answer { id, answer },
+                    Err(refused) => Reply::Refused { id, refused },
+                });
+            }
+            Ok(Found::One(board, team)) => {
+                let connection = Rc::clone(connection);
+                let (client, actor) = (client.clone(), actor.clone());
+                board.push(Job { connection, id, client, actor, team, ask });
+            }
+            Err(refused) => connection.send(&Reply::Refused { id, refused }),
+        }
+    }
+
+    async fn authenticate(self: &Rc<Self>, token: &str) -> Result<(Actor, Option<Name>), Refused> {
+        if self.secrets.is_person(token) {
+            return Ok((Actor::Person, None));
+        }
+        let bad = || {
+            refused(
+                "BadToken",
+                "this token belongs to nobody here".to_owned(),
+                "start the teammate again for a new token",
+            )
+        };
+        let named = secret::named(token).ok_or_else(bad)?;
+        let root = translate::name(&named.root)?;
+        let board = self.board(&root).await?.ok_or_else(bad)?;
+        board.with_state(|state| {
+            let mate = state.teammates.get(&named.who.address).ok_or_else(bad)?;
+            if mate.epoch == named.who.epoch && secret::proves(token, &mate.token_hash) {
+                return Ok((Actor::Teammate(named.who.clone()), Some(root.clone())));
+            }
+            if *token == self.secrets.token(root.as_str(), &named.who)
+                && mate.epoch > named.who.epoch
+            {
+                let (who, current) = (named.who.clone(), mate.epoch);
+                return Err(translate::refusal(&shipmate_core::Refusal::StaleTeammate {
+                    who,
+                    current,
+                }));
+            }
+            Err(bad())
+        })
+    }
+
+    async fn find_board(
+        self: &Rc<Self>,
+        own_root: Option<&Name>,
+        team: Option<&str>,
+        ask: &Ask,
+    ) -> Result<Found, Refused> {
+        let team = team.map(translate::name).transpose()?;
+        if let Some(root) = own_root {
+            // A token is good for its own tree, whatever the request names.
+            let board = self.board(root).await?.ok_or_else(|| no_team(root.as_str()))?;
+            return Ok(Found::One(board, team));
+        }
+        match (ask, &team) {
+            (Ask::Teams, _) => return Ok(Found::All),
+            (Ask::TeamCreate(create), _) if create.parent.is_none() => {
+                let root = translate::name(&create.name)?;
+                return Ok(Found::One(self.create(&root).await?, None));
+            }
+            (Ask::TeamCreate(create), None) => {
+                let parent = create.parent.as_deref().unwrap_or_default();
+                let parent = translate::name(parent)?;
+                return Ok(Found::One(self.board_of(&parent).await?, None));
+            }
+            (_, Some(team)) => {
+                return Ok(Found::One(self.board_of(team).await?, Some(team.clone())));
+            }
+            (_, None) => {}
+        }
+        let mut roots = self.roots()?;
+        match (roots.pop(), roots.is_empty()) {
+            (None, _) => {
+                let remedy = "create one: `shipmate team create NAME`";
+                Err(refused("NoTeam", "there is no team in this workspace".to_owned(), remedy))
+            }
+            (Some(only), true) => {
+                let board = self.board(&only).await?.ok_or_else(|| no_team(only.as_str()))?;
+                Ok(Found::One(board, None))
+            }
+            (Some(last), false) => {
+                roots.push(last);
+                let names: Vec<String> = roots.iter().map(ToString::to_string).collect();
+                let text = format!("there are several teams here: {}", names.join(", "));
+                Err(refused("AmbiguousTeam", text, "say which with --team"))
+            }
+        }
+    }
+
+    /// The board of a root team or of any team below one.
+    async fn board_of(self: &Rc<Self>, team: &Name) -> Result<Rc<Board>, Refused> {
+        if let Some(board) = self.board(team).await? {
+            return Ok(board);
+        }
+        for root in self.roots()? {
+            if let Some(board) = self.board(&root).await?
+                && board.with_state(|state| state.teams.contains_key(team))
+            {
+                return Ok(board);
+            }
+        }
+        Err(no_team(team.as_str()))
+    }
+
+    async fn teams(self: &Rc<Self>) -> Result<Answer, Refused> {
+        let mut all = Vec::new();
+        for root in self.roots()? {
+            if let Some(board) = self.board(&root).await? {
+                all.extend(board.with_state(views::teams));
+            }
+        }
+        Ok(Answer::Teams(all))
+    }
+
+    /// The root teams of this workspace, by their folders.
+    fn roots(&self) -> Result<Vec<Name>, Refused> {
+        let folder = self.settings.place.teams();
+        let entries = fs::read_dir(&folder).map_err(|e| {
+            refused(
+                "StateUnreadable",
+                format!("{}: {e}", folder.display()),
+                "check its permissions",
+            )
+        })?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let mut names: Vec<Name> = names.collect();
+        names.sort();
+        Ok(names)
+    }
+
+    async fn board(self: &Rc<Self>, root: &Name) -> Result<Option<Rc<Board>>, Refused> {
+        if let Some(board) = self.boards.borrow().get(root) {
+            return Ok(Some(Rc::clone(board)));
+        }
+        let local = open::folder(&self.settings, root.as_str()).exists();
+        if !local && matches!(self.settings.store, Store::Sqlite(_)) {
+            return Ok(None);
+        }
+        let board = self.create(root).await?;
+        let known = board.with_state(|state| state.root.is_some());
+        Ok((local || known).then_some(board))
+    }
+
+    /// Opens a board, making its log where there is none.
+    async fn create(self: &Rc<Self>, root: &Name) -> Result<Rc<Board>, Refused> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(board) = self.boards.borrow().get(root) {
+            return Ok(Rc::clone(board));
+        }
+        let opened = open::open(&self.settings, root.as_str()).await?;
+        let (board, worker) = board::new(root.clone(), opened, &self.settings, &self.secrets);
+        let stop = Rc::new(Notify::new());
+        self.stop.borrow_mut().push(Rc::clone(&stop));
+        self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
+        self.workers.set(self.workers.get() + 1);
+        let (this, root) = (Rc::clone(self), root.clone());
+        tokio::task::spawn_local(async move {
+            let end = worker.run(stop).await;
+            this.boards.borrow_mut().remove(&root);
+            match end {
+                WorkerEnd::Stopped => {}
+                WorkerEnd::Over => this.put_away(&root),
+                WorkerEnd::Broken(reason) => *this.broken.borrow_mut() = Some(reason),
+            }
+            this.workers.set(this.workers.get() - 1);
+            this.changed.notify_one();
+        });
+        Ok(board)
+    }
+
+    /// A deleted team's log is kept, out of the way: it says what happened.
+    fn put_away(&self, root: &Name) {
+        let from = open::folder(&self.settings, root.as_str());
+        let folder = self.settings.place.state().join("deleted");
+        let moved = fs::create_dir_all(&folder).and_then(|()| {
+            let free = (1..).map(|n| folder.join(format!("{root}-{n}"))).find(|to| !to.exists());
+            fs::rename(&from, free.expect("some number is free"))
+        });
+        if let Err(e) = moved {
+            eprintln!("{}: {e}", from.display());
+        }
+    }
+}
+
+enum Found {
+    All,
+    One(Rc<Board>, Option<Name>),
+}
+
+fn no_team(team: &str) -> Refused {
+    refused(
+        "UnknownTeam",
+        format!("there is no team {team}"),
+        "`shipmate team list` names the teams",
+    )
+}
+
+fn too_long(limit: usize) -> Refused {
+    let text = format!("a line is longer than {limit} bytes");
+    refused("TooLong", text, "send less at once")
+}
+
+fn parse_hello(line: &[u8]) -> Result<Hello, Refused> {
+    let hello: serde_json::Value = serde_json::from_slice(line).map_err(|e| {
+        let text = format!("a connection begins with a hello, and this is none: {e}");
+        refused("BadHello", text, "use the shipmate command")
+    })?;
+    // The version comes first: a hello of another release may have other fields.
+    let theirs = hello.get("protocol").and_then(serde_json::Value::as_u64);
+    if theirs != Some(u64::from(PROTOCOL)) {
+        let release = hello.get("version").and_then(serde_json::Value::as_str).unwrap_or("?");
+        let theirs = theirs.map_or_else(|| "none".to_owned(), |n| n.to_string());
+        let text = format!(
+            "this client is shipmate {release} (protocol {theirs}), the running coordinator is {} \
+             (protocol {PROTOCOL})",
+            env!("CARGO_PKG_VERSION")
+        );
+        let remedy = "end it with `shipmate coordinator stop`; the next command starts a new one";
+        return Err(refused("Version", text, remedy));
+    }
+    serde_json::from_value(hello).map_err(|e| {
+        refused("BadHello", format!("this hello cannot be read: {e}"), "use the shipmate command")
+    })
+}

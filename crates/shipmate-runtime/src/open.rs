@@ -1,0 +1,170 @@
+//! Opening a team's log: snapshot, tail, and the state they fold to.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use shipmate_core::{Desk, State};
+use shipmate_log::{
+    AnyLog, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure,
+    Snapshot, SqliteLog,
+};
+use shipmate_protocol::Refused;
+
+use crate::settings::{Durability, Nats, Settings, Store};
+
+/// Grows when the state's shape changes; an older snapshot is then folded anew.
+const SNAPSHOT_FORMAT: u32 = 1;
+/// Records read at once while folding.
+const PAGE: usize = 4096;
+
+#[derive(Serialize, Deserialize)]
+struct Saved<S> {
+    format: u32,
+    state: S,
+}
+
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) log: AnyLog,
+    pub(crate) desk: Desk,
+    /// Position of the snapshot it was opened from.
+    pub(crate) snapshot: u64,
+}
+
+pub(crate) fn folder(settings: &Settings, root: &str) -> PathBuf {
+    settings.place.teams().join(root)
+}
+
+pub(crate) async fn open(settings: &Settings, root: &str) -> Result<Opened, Refused> {
+    let mut log = open_log(settings, root).await.map_err(|e| open_refusal(&e))?;
+    let (state, snapshot) = fold(&mut log).await.map_err(|e| read_refusal(&e))?;
+    Ok(Opened { log, desk: Desk::new(state), snapshot })
+}
+
+async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure> {
+    let folder = folder(settings, root);
+    fs::create_dir_all(&folder).map_err(|e| {
+        OpenFailure::Unsuitable(format!("{}: {e}; check its permissions", folder.display()))
+    })?;
+    match &settings.store {
+        Store::Sqlite(durability) => {
+            let durability = match durability {
+                Durability::Power => shipmate_log::Durability::Power,
+                Durability::Process => shipmate_log::Durability::Process,
+            };
+            Ok(AnyLog::Sqlite(SqliteLog::open(&folder.join("log.db"), durability)?))
+        }
+        Store::Nats(nats) => open_jetstream(nats, root).await,
+    }
+}
+
+/// A deleted team's log is closed for ever, so its name goes on with the next
+/// generation of its subject.
+async fn open_jetstream(nats: &Nats, root: &str) -> Result<AnyLog, OpenFailure> {
+    for generation in 1.. {
+        let subject = format!("{}.{root}.{generation}", nats.subject_prefix);
+        let mut options = JetStreamOptions::new(&nats.url, &nats.stream, subject);
+        if let Some(path) = &nats.credentials {
+            options.access = JetStreamAccess::CredentialsFile(path.clone());
+        }
+        let mut log = AnyLog::JetStream(JetStreamLog::open(options).await?);
+        let (state, _) =
+            fold(&mut log).await.map_err(|e| OpenFailure::Unavailable(e.to_string()))?;
+        if !state.is_over() {
+            return Ok(log);
+        }
+    }
+    unreachable!("there is always a next generation")
+}
+
+/// The state of the whole log, and the position of the snapshot that helped.
+pub(crate) async fn fold(log: &mut AnyLog) -> Result<(State, u64), ReadFailure> {
+    let (mut state, snapshot) = match log.load_snapshot().await? {
+        Some(snapshot) => match serde_json::from_str::<Saved<State>>(&snapshot.text) {
+            Ok(saved) if saved.format == SNAPSHOT_FORMAT => {
+                (saved.state.restore(), snapshot.position)
+            }
+            // Of another release: only a cache, so fold from the beginning.
+            _ => (State::default(), 0),
+        },
+        None => (State::default(), 0),
+    };
+    fold_from(log, &mut state, u64::MAX).await?;
+    Ok((state, snapshot))
+}
+
+/// Applies what comes after the state, up to and including `until`.
+pub(crate) async fn fold_from(
+    log: &mut AnyLog,
+    state: &mut State,
+    until: u64,
+) -> Result<(), ReadFailure> {
+    while state.position < until {
+        let page = log.read(state.position, PAGE).await?;
+        if page.is_empty() {
+            break;
+        }
+        for entry in page.iter().take_while(|entry| entry.position <= until) {
+            let record = parse(&entry.text, entry.position)?;
+            shipmate_core::apply(state, &record);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn parse(text: &str, position: u64) -> Result<shipmate_core::Record, ReadFailure> {
+    let damaged = |reason: String| {
+        let place = "the team's log".to_owned();
+        ReadFailure::Damaged { position, place, reason }
+    };
+    let record: shipmate_core::Record =
+        serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
+    if record.n != position {
+        return Err(damaged(format!("it says that it is record {}", record.n)));
+    }
+    Ok(record)
+}
+
+pub(crate) async fn save(log: &mut AnyLog, state: &State) {
+    let saved = Saved { format: SNAPSHOT_FORMAT, state };
+    let text = serde_json::to_string(&saved).expect("a state is JSON");
+    let snapshot = Snapshot { position: state.position, text };
+    if let Err(failure) = log.save_snapshot(&snapshot).await {
+        // Only time is lost: the next start reads more of the log.
+        eprintln!("{failure}");
+    }
+}
+
+pub(crate) fn refused(code: &str, message: String, remedy: &str) -> Refused {
+    let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
+    Refused { code: code.to_owned(), message, remedy }
+}
+
+pub(crate) fn open_refusal(failure: &OpenFailure) -> Refused {
+    let text = failure.to_string();
+    match failure {
+        OpenFailure::InUse { .. } => {
+            refused("LogInUse", text, "stop the other coordinator: `shipmate coordinator stop`")
+        }
+        OpenFailure::Unsuitable(_) => refused("LogUnsuitable", text, ""),
+        OpenFailure::Damaged { .. } => refused(
+            "LogDamaged",
+            text,
+            "restore the team's folder from a backup; nothing was changed",
+        ),
+        OpenFailure::Unavailable(_) => refused("LogUnavailable", text, "try again later"),
+    }
+}
+
+pub(crate) fn read_refusal(failure: &ReadFailure) -> Refused {
+    let text = failure.to_string();
+    match failure {
+        ReadFailure::Damaged { .. } => refused(
+            "LogDamaged",
+            text,
+            "restore the team's folder from a backup; nothing was changed",
+        ),
+        ReadFailure::Unavailable(_) => refused("LogUnavailable", text, "try again later"),
+    }
+}

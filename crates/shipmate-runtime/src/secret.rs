@@ -1,0 +1,105 @@
+//! Tokens: who a connection acts as.
+//!
+//! The log holds a hash of each teammate's token and never the token. A token is
+//! made from the workspace's key and the life it is for, so that a lost answer to
+//! `teammate start` can be given again. Key and person's token are files that only
+//! their owner can read.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use shipmate_core::{Address, TeammateRef};
+use shipmate_protocol::Place;
+
+#[derive(Clone)]
+pub(crate) struct Secrets {
+    key: Vec<u8>,
+    person: String,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+/// Who a token names, before it is proved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) root: String,
+    pub(crate) who: TeammateRef,
+}
+
+impl Secrets {
+    pub(crate) fn load(place: &Place) -> io::Result<Secrets> {
+        let key = load_or_make(&place.state().join("secret.key"), "")?.into_bytes();
+        let person = load_or_make(&place.person_token(), "person.")?;
+        Ok(Secrets { key, person })
+    }
+
+    pub(crate) fn is_person(&self, token: &str) -> bool {
+        same(token.as_bytes(), self.person.as_bytes())
+    }
+
+    /// The token of one life: `root.team.name.epoch.secret`.
+    pub(crate) fn token(&self, root: &str, who: &TeammateRef) -> String {
+        let name = format!("{root}.{}.{}.{}", who.address.team, who.address.name, who.epoch);
+        // Keyed twice, as in HMAC: one pass could be extended by whoever knows a token.
+        let inner = Sha256::new().chain_update(&self.key).chain_update(&name).finalize();
+        let outer = Sha256::new().chain_update(&self.key).chain_update(inner).finalize();
+        format!("{name}.{}", hex(&outer))
+    }
+}
+
+pub(crate) fn hash(token: &str) -> String {
+    hex(&Sha256::digest(token.as_bytes()))
+}
+
+/// Is this the token that the log knows by this hash?
+pub(crate) fn proves(token: &str, known_hash: &str) -> bool {
+    same(hash(token).as_bytes(), known_hash.as_bytes())
+}
+
+pub(crate) fn named(token: &str) -> Option<Named> {
+    let mut parts = token.split('.');
+    let (root, team, name, epoch) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let address = Address { team: team.parse().ok()?, name: name.parse().ok()? };
+    let who = TeammateRef { address, epoch: epoch.parse().ok()? };
+    Some(Named { root: root.to_owned(), who })
+}
+
+/// Takes the same time wherever the difference is.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
+}
+
+fn load_or_make(path: &Path, prefix: &str) -> io::Result<String> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => {
+            let mut random = [0_u8; 32];
+            getrandom::fill(&mut random).map_err(io::Error::other)?;
+            let text = format!("{prefix}{}", hex(&random));
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            Ok(text)
+        }
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            let mut text = String::new();
+            fs::File::open(path)?.read_to_string(&mut text)?;
+            if text.trim().len() < 64 {
+                // A crash between create and write left it empty: nobody has used it.
+                fs::remove_file(path)?;
+                return load_or_make(path, prefix);
+            }
+            Ok(text.trim().to_owned())
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,388 @@
+//! From a request's words to a command of the core: names checked, references
+//! resolved against the state as it is at that moment.
+
+use std::collections::BTreeMap;
+
+use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
+use shipmate_core::event::{
+    self, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges, TaskSpec,
+    Verification,
+};
+use shipmate_core::files::{FileSet, Pattern};
+use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, TeammateRef};
+use shipmate_protocol::{Ask, Refused, ask};
+
+use crate::open::refused;
+use crate::secret::{Secrets, hash};
+
+/// What a translation may look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) actor: &'a Actor,
+    pub(crate) secrets: &'a Secrets,
+    pub(crate) root: &'a str,
+    /// The team the request names, else the actor's own, else the root.
+    pub(crate) team: &'a Name,
+}
+
+pub(crate) fn refusal(refusal: &Refusal) -> Refused {
+    refused(&refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
+}
+
+fn bad(message: String, remedy: &str) -> Refused {
+    refused("BadRequest", message, remedy)
+}
+
+pub(crate) fn name(text: &str) -> Result<Name, Refused> {
+    text.parse().map_err(|e| refusal(&Refusal::BadName(e)))
+}
+
+/// `3`, an alias, or nothing of the sort.
+pub(crate) fn task_id(state: &State, text: &str) -> Result<TaskId, Refused> {
+    if let Ok(id) = text.parse::<TaskId>() {
+        return match state.task(id) {
+            Some(_) => Ok(id),
+            None => Err(refusal(&Refusal::UnknownTask { task: id })),
+        };
+    }
+    let alias: Alias = text.parse().map_err(|e| refusal(&Refusal::BadName(e)))?;
+    state.by_alias(&alias).ok_or_else(|| {
+        let remedy = "`shipmate task list` names the tasks";
+        refused("UnknownTask", format!("there is no task with the alias {alias}"), remedy)
+    })
+}
+
+fn files(patterns: &[String]) -> Result<FileSet, Refused> {
+    let parsed: Result<Vec<Pattern>, _> = patterns.iter().map(|text| text.parse()).collect();
+    parsed.map(FileSet::new).map_err(|e| refusal(&Refusal::BadPattern(e)))
+}
+
+fn optional(text: Option<&String>) -> Result<Option<Name>, Refused> {
+    text.map(|text| name(text)).transpose()
+}
+
+fn mode(text: &str) -> Result<Mode, Refused> {
+    match text {
+        "normal" => Ok(Mode::Normal),
+        "plan" => Ok(Mode::Plan),
+        "delegate" => Ok(Mode::Delegate),
+        "read_only" | "read-only" => Ok(Mode::ReadOnly),
+        other => {
+            Err(bad(format!("{other:?} is not a mode"), "use normal, plan, delegate or read_only"))
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// `ana` in the request's team, or `team/ana`.
+    fn address(&self, text: &str) -> Result<Address, Refused> {
+        if text.contains('/') {
+            return text.parse().map_err(|e| refusal(&Refusal::BadName(e)));
+        }
+        Ok(Address { team: self.team.clone(), name: name(text)? })
+    }
+
+    fn current(&self, text: &str) -> Result<TeammateRef, Refused> {
+        let address = self.address(text)?;
+        let epoch = self.state.teammates.get(&address).map_or(0, |mate| mate.epoch);
+        Ok(TeammateRef { address, epoch })
+    }
+
+    fn task(&self, text: &str) -> Result<TaskId, Refused> {
+        task_id(self.state, text)
+    }
+
+    fn optional_task(&self, text: Option<&String>) -> Result<Option<TaskId>, Refused> {
+        text.map(|text| self.task(text)).transpose()
+    }
+
+    fn dependency(&self, text: &str) -> Result<Dependency, Refused> {
+        match text.strip_prefix("group:") {
+            Some(group) => Ok(Dependency::Group(name(group)?)),
+            None => Ok(Dependency::Task(self.task(text)?)),
+        }
+    }
+
+    fn dependencies(&self, texts: &[String]) -> Result<Vec<Dependency>, Refused> {
+        texts.iter().map(|text| self.dependency(text)).collect()
+    }
+
+    /// The act a request asks for; `None` for one that only reads.
+    pub(crate) fn act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
+        Ok(Some(match ask {
+            Ask::TeamCreate(create) => self.create_team(create)?,
+            Ask::TeamDelete { reason, deadline_ms, now } => Act::DeleteTeam {
+                team: self.team.clone(),
+                reason: reason.clone(),
+                urgency: if *now { Urgency::Now } else { Urgency::Deadline { ms: *deadline_ms } },
+            },
+            Ask::TeamBudget { budget } => {
+                Act::SetTeamBudget { team: self.team.clone(), budget: self::budget(budget) }
+            }
+            Ask::TeammateAdd(add) => self.add_teammate(add)?,
+            Ask::TeammateStart { name, supervision } => self.start_teammate(name, *supervision)?,
+            Ask::TeammateRemove { name } => Act::RemoveTeammate { who: self.address(name)? },
+            Ask::TeammatePause { name, reason } => {
+                Act::PauseTeammate { who: self.address(name)?, reason: reason.clone() }
+            }
+            Ask::TeammateContinue { name } => Act::ContinueTeammate { who: self.address(name)? },
+            Ask::TeammateMode { name, mode } => {
+                Act::SetTeammateMode { who: self.address(name)?, mode: self::mode(mode)? }
+            }
+            Ask::TeammateBudget { name, budget } => {
+                Act::SetTeammateBudget { who: self.address(name)?, budget: self::budget(budget) }
+            }
+            Ask::TeammateIdle { reason } => Act::ReportIdle { reason: reason.clone() },
+            _ => return self.task_act(ask),
+        }))
+    }
+
+    fn task_act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
+        Ok(Some(match ask {
+            Ask::TaskCreate { tasks } => self.create_tasks(tasks)?,
+            Ask::TaskUpdate { task, changes } => {
+                Act::UpdateTask { task: self.task(task)?, changes: self.changes(changes)? }
+            }
+            Ask::TaskClaim { task, lease_ms } => {
+                Act::ClaimTask { task: self.task(task)?, lease_ms: *lease_ms }
+            }
+            Ask::TaskNext { lease_ms, .. } => Act::ClaimNext { lease_ms: *lease_ms },
+            Ask::TaskRenew { task, token } => {
+                Act::RenewClaim { task: self.task(task)?, token: *token }
+            }
+            Ask::TaskSubmit { task, token, commit, result } => Act::SubmitTask {
+                task: self.task(task)?,
+                token: *token,
+                commit: commit.clone(),
+                result: result.clone(),
+            },
+            Ask::TaskComplete { task, token, commit, result } => Act::CompleteTask {
+                task: self.task(task)?,
+                token: *token,
+                commit: commit.clone(),
+                result: result.clone(),
+            },
+            Ask::TaskFail { task, token, reason } => {
+                Act::FailTask { task: self.task(task)?, token: *token, reason: reason.clone() }
+            }
+            Ask::TaskRelease { task, token, reason } => {
+                Act::ReleaseTask { task: self.task(task)?, token: *token, reason: reason.clone() }
+            }
+            Ask::TaskAssign { task, to } => {
+                Act::AssignTask { task: self.task(task)?, to: optional(to.as_ref())? }
+            }
+            Ask::TaskRetry { task } => Act::RetryTask { task: self.task(task)? },
+            Ask::TaskDelete { task } => Act::DeleteTask { task: self.task(task)? },
+            Ask::TaskSetAside { task, token, work } => {
+                Act::SetAsideWork { task: self.task(task)?, token: *token, work: work.clone() }
+            }
+            _ => return self.talk_act(ask),
+        }))
+    }
+
+    fn talk_act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
+        Ok(Some(match ask {
+            Ask::Send { to, body, kind, reply_to } => Act::SendMessage {
+                to: self.recipient(to)?,
+                kind: match kind.as_deref() {
+                    None | Some("message" | "broadcast") => MessageKind::Message,
+                    Some(kind) => MessageKind::Handoff(name(kind)?),
+                },
+                body: body.clone(),
+                reply_to: *reply_to,
+            },
+            Ask::InboxRead { max, .. } => Act::ReadInbox { max: (*max).clamp(1, 1000) },
+            Ask::MessageInject { messages, turn } => {
+                Act::InjectMessages { messages: messages.clone(), turn: *turn }
+            }
+            Ask::MessageAcknowledge { messages } => {
+                Act::AcknowledgeMessages { messages: messages.clone() }
+            }
+            Ask::PlanSubmit { task, body } => {
+                Act::SubmitPlan { task: self.optional_task(task.as_ref())?, body: body.clone() }
+            }
+            Ask::PlanApprove { plan } => Act::DecidePlan { plan: *plan, verdict: Verdict::Approve },
+            Ask::PlanReject { plan, feedback } => {
+                let verdict = Verdict::Reject { feedback: feedback.clone() };
+                Act::DecidePlan { plan: *plan, verdict }
+            }
+            Ask::Question { kind, text, options } => Act::Ask {
+                kind: match kind {
+                    ask::QuestionKind::Question => event::QuestionKind::Question,
+                    ask::QuestionKind::Permission => event::QuestionKind::Permission,
+                    ask::QuestionKind::Scope => event::QuestionKind::Scope,
+                },
+                text: text.clone(),
+                options: options.clone(),
+            },
+            Ask::Answer { question, answer } => {
+                Act::Answer { question: *question, answer: answer.clone() }
+            }
+            Ask::Shutdown { name, reason, deadline_ms } => Act::RequestShutdown {
+                whom: match name {
+                    Some(name) => Whom::Teammate(self.current(name)?),
+                    None => Whom::Team(self.team.clone()),
+                },
+                reason: reason.clone(),
+                deadline_ms: *deadline_ms,
+            },
+            Ask::ShutdownAnswer { shutdown, answer } => {
+                Act::AnswerShutdown { shutdown: *shutdown, answer: shutdown_answer(answer) }
+            }
+            Ask::UsageReserve { usage } => Act::ReserveUsage { usage: self::usage(usage) },
+            Ask::UsageReport { usage, task, reservation } => Act::ReportUsage {
+                usage: self::usage(usage),
+                task: self.optional_task(task.as_ref())?,
+                reservation: *reservation,
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    fn create_team(&self, create: &ask::TeamCreate) -> Result<Act, Refused> {
+        Ok(Act::CreateTeam(CreateTeam {
+            team: name(&create.name)?,
+            parent: optional(create.parent.as_ref())?,
+            description: create.description.clone(),
+            verification: if create.gate { Verification::Gate } else { Verification::None },
+            lead: optional(create.lead.as_ref())?,
+        }))
+    }
+
+    fn add_teammate(&self, add: &ask::TeammateAdd) -> Result<Act, Refused> {
+        let profile = Profile {
+            seat: if add.lead { Seat::Lead } else { Seat::Member },
+            role: optional(add.role.as_ref())?,
+            agent: add.agent.clone(),
+            model: add.model.clone(),
+            scope: files(&add.scope)?,
+            mode: add.mode.as_ref().map_or(Ok(Mode::Normal), |text| mode(text))?,
+            tasks_max: add.tasks_max.unwrap_or(1),
+        };
+        Ok(Act::AddTeammate { who: self.address(&add.name)?, profile })
+    }
+
+    fn start_teammate(&self, name: &str, kind: ask::Supervision) -> Result<Act, Refused> {
+        let now = self.current(name)?;
+        let next = TeammateRef { address: now.address.clone(), epoch: now.epoch + 1 };
+        Ok(Act::StartTeammate(StartTeammate {
+            who: now.address,
+            token_hash: hash(&self.secrets.token(self.root, &next)),
+            supervision: match kind {
+                ask::Supervision::None => event::Supervision::None,
+                ask::Supervision::Supervised => event::Supervision::Supervised,
+                ask::Supervision::OneShot => event::Supervision::OneShot,
+            },
+            host: None,
+        }))
+    }
+
+    fn create_tasks(&self, tasks: &[ask::TaskNew]) -> Result<Act, Refused> {
+        let mut fresh: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, task) in tasks.iter().enumerate() {
+            if let Some(alias) = &task.alias {
+                fresh.entry(alias).or_insert(index);
+            }
+        }
+        let new: Result<Vec<NewTask>, Refused> =
+            tasks.iter().map(|task| self.new_task(task, &fresh)).collect();
+        Ok(Act::CreateTasks { team: self.team.clone(), tasks: new? })
+    }
+
+    fn new_task(
+        &self,
+        task: &ask::TaskNew,
+        fresh: &BTreeMap<&str, usize>,
+    ) -> Result<NewTask, Refused> {
+        let mut blocked_by = Vec::new();
+        let mut blocked_by_new = Vec::new();
+        for text in &task.blocked_by {
+            match fresh.get(text.as_str()) {
+                Some(index) => blocked_by_new.push(*index),
+                None => blocked_by.push(self.dependency(text)?),
+            }
+        }
+        let alias = task.alias.as_ref().map(|text| text.parse::<Alias>()).transpose();
+        let spec = TaskSpec {
+            subject: task.subject.clone(),
+            description: task.description.clone(),
+            active_form: task.active_form.clone(),
+            alias: alias.map_err(|e| refusal(&Refusal::BadName(e)))?,
+            group: optional(task.group.as_ref())?,
+            blocked_by,
+            files: files(&task.files)?,
+            role: optional(task.role.as_ref())?,
+            assignee: optional(task.assignee.as_ref())?,
+            priority: task.priority.unwrap_or(PRIORITY_DEFAULT),
+            duration_ms: task.duration_ms,
+            retries_max: task.retries_max.unwrap_or(RETRIES_DEFAULT),
+            metadata: task.metadata.clone(),
+        };
+        Ok(NewTask { spec, blocked_by_new })
+    }
+
+    fn changes(&self, changes: &ask::TaskChanges) -> Result<TaskChanges, Refused> {
+        Ok(TaskChanges {
+            subject: changes.subject.clone(),
+            description: changes.description.clone(),
+            active_form: changes.active_form.clone(),
+            priority: changes.priority,
+            duration_ms: changes.duration_ms,
+            role: match changes.role.as_deref() {
+                None => None,
+                Some("") => Some(RoleChange::Any),
+                Some(role) => Some(RoleChange::Only(name(role)?)),
+            },
+            files: changes.files.as_ref().map(|patterns| files(patterns)).transpose()?,
+            add_blocked_by: self.dependencies(&changes.add_blocked_by)?,
+            remove_blocked_by: self.dependencies(&changes.remove_blocked_by)?,
+            metadata: changes.metadata.clone(),
+        })
+    }
+
+    fn recipient(&self, text: &str) -> Result<To, Refused> {
+        match text.split_once('/') {
+            _ if text == "person" => Ok(To::Person),
+            _ if text == "all" => Ok(To::All { team: Some(self.team.clone()) }),
+            Some((team, "all")) => Ok(To::All { team: Some(name(team)?) }),
+            Some(_) => Ok(To::Address(self.address(text)?)),
+            // A person's bare name is looked up in the team the request is about.
+            None if *self.actor == Actor::Person => {
+                let near = self.address(text)?;
+                let known = self.state.teammates.contains_key(&near);
+                Ok(if known { To::Address(near) } else { To::Name(name(text)?) })
+            }
+            None => Ok(To::Name(name(text)?)),
+        }
+    }
+}
+
+fn budget(budget: &ask::Budget) -> event::Budget {
+    event::Budget { tokens_max: budget.tokens_max, cost_micros_max: budget.cost_micros_max }
+}
+
+fn usage(usage: &ask::Usage) -> event::Usage {
+    event::Usage {
+        tokens_in: usage.tokens_in,
+        tokens_out: usage.tokens_out,
+        tokens_cached: usage.tokens_cached,
+        cost_micros: usage.cost_micros,
+    }
+}
+
+fn shutdown_answer(answer: &ask::ShutdownAnswer) -> event::ShutdownAnswer {
+    match answer {
+        ask::ShutdownAnswer::Clean => event::ShutdownAnswer::Clean,
+        ask::ShutdownAnswer::InProgress { pending } => {
+            event::ShutdownAnswer::InProgress { pending: pending.clone() }
+        }
+        ask::ShutdownAnswer::Error { reason } => {
+            event::ShutdownAnswer::Error { reason: reason.clone() }
+        }
+        ask::ShutdownAnswer::Rejected { reason } => {
+            event::ShutdownAnswer::Rejected { reason: reason.clone() }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! From the state to what a front end shows.
+
+use shipmate_core::event::{Dependency, MessageKind, Mode, QuestionKind, Verification};
+use shipmate_core::state::{
+    BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, TeamPhase,
+    Teammate,
+};
+use shipmate_core::{Address, Name, Obstacle, obstacles};
+use shipmate_protocol::view::{
+    Counts, InboxMessage, PlanView, QuestionView, Status, TaskRow, TaskView, TeamView, TeammateView,
+};
+
+pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
+    let found = obstacles(state, task);
+    let stands_in_the_way =
+        |o: &Obstacle| matches!(o, Obstacle::Blocked { .. } | Obstacle::FilesHeld { .. });
+    let claim = task.claim();
+    TaskRow {
+        id: task.id,
+        subject: task.spec.subject.clone(),
+        status: task.status_word().to_owned(),
+        stage: claim.map(|claim| stage_word(&claim.stage).to_owned()),
+        owner: owner(task),
+        available: task.status == TaskStatus::Pending && !found.iter().any(stands_in_the_way),
+        why: why(task, &found),
+        blocked_by: task.spec.blocked_by.iter().map(dependency).collect(),
+        alias: task.spec.alias.as_ref().map(ToString::to_string),
+        group: task.spec.group.as_ref().map(ToString::to_string),
+        priority: task.spec.priority,
+        team: task.team.to_string(),
+    }
+}
+
+fn why(task: &Task, found: &[Obstacle]) -> Vec<String> {
+    let mut why: Vec<String> = found.iter().map(ToString::to_string).collect();
+    match &task.status {
+        TaskStatus::Failed { reason } => why.push(format!("failed: {reason}")),
+        TaskStatus::InProgress(claim) => {
+            if let Stage::Returned { reason } = &claim.stage {
+                why.push(format!("came back: {reason}"));
+            }
+        }
+        _ => {}
+    }
+    why
+}
+
+fn owner(task: &Task) -> Option<String> {
+    match &task.status {
+        TaskStatus::InProgress(claim) => Some(claim.by.to_string()),
+        TaskStatus::Completed { by, .. } => by.as_ref().map(ToString::to_string),
+        _ => None,
+    }
+}
+
+fn stage_word(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Claimed => "claimed",
+        Stage::Submitted { .. } => "submitted",
+        Stage::Returned { .. } => "returned",
+    }
+}
+
+fn dependency(on: &Dependency) -> String {
+    match on {
+        Dependency::Task(id) => id.to_string(),
+        Dependency::Group(name) => format!("group:{name}"),
+    }
+}
+
+pub(crate) fn task(state: &State, task: &Task) -> TaskView {
+    let (commit, result) = match &task.status {
+        TaskStatus::Completed { commit, result, .. } => (commit.clone(), Some(result.clone())),
+        TaskStatus::InProgress(claim) => match &claim.stage {
+            Stage::Submitted { commit, result } => (commit.clone(), Some(result.clone())),
+            _ => (None, None),
+        },
+        _ => (None, None),
+    };
+    let spec = &task.spec;
+    TaskView {
+        row: row(state, task),
+        description: spec.description.clone(),
+        active_form: spec.active_form.clone(),
+        files: spec.files.iter().map(ToString::to_string).collect(),
+        role: spec.role.as_ref().map(ToString::to_string),
+        assignee: spec.assignee.as_ref().map(ToString::to_string),
+        blocks: task.dependents.clone(),
+        duration_ms: spec.duration_ms,
+        path_ms: task.path_ms,
+        retries: task.retries,
+        retries_max: spec.retries_max,
+        last_failure: task.last_failure.clone(),
+        metadata: spec.metadata.clone(),
+        token: task.claim().map(|claim| claim.token),
+        lease_ms: task.claim().and_then(|claim| claim.lease_ms),
+        commit,
+        result: result.filter(|result| !result.is_empty()),
+        set_aside: task.set_aside.iter().map(|(who, work)| format!("{who}: {work}")).collect(),
+        created_by: task.created_by.to_string(),
+        created_at: task.created_at,
+        changed_at: task.changed_at,
+    }
+}
+
+pub(crate) fn team(state: &State, name: &Name) -> TeamView {
+    let team = &state.teams[name];
+    let counts = &team.counts;
+    TeamView {
+        name: name.to_string(),
+        parent: team.parent.as_ref().map(ToString::to_string),
+        description: team.description.clone(),
+        phase: match team.phase {
+            TeamPhase::Active => "active",
+            TeamPhase::Ending => "ending",
+            TeamPhase::Deleted => "deleted",
+        }
+        .to_owned(),
+        lead: team.lead.as_ref().map(ToString::to_string),
+        gate: team.verification == Verification::Gate,
+        teammates: state.members_of(name).count(),
+        running: state.members_of(name).filter(|(_, mate)| mate.is_running()).count(),
+        tasks: Counts {
+            pending: counts.pending,
+            in_progress: counts.in_progress,
+            completed: counts.completed,
+            failed: counts.failed,
+            deleted: counts.deleted,
+        },
+        breaker: match team.breaker.phase {
+            BreakerPhase::Closed => "closed",
+            BreakerPhase::Open { .. } => "open",
+            BreakerPhase::HalfOpen { .. } => "half_open",
+        }
+        .to_owned(),
+        tokens_used: team.usage.tokens(),
+        cost_micros: team.usage.cost_micros,
+        tokens_max: team.budget.tokens_max,
+        cost_micros_max: team.budget.cost_micros_max,
+    }
+}
+
+pub(crate) fn teams(state: &State) -> Vec<TeamView> {
+    let shown = state.teams.iter().filter(|(_, team)| team.phase != TeamPhase::Deleted);
+    shown.map(|(name, _)| team(state, name)).collect()
+}
+
+pub(crate) fn teammate(address: &Address, mate: &Teammate) -> TeammateView {
+    let (word, why) = presence(mate);
+    TeammateView {
+        name: address.name.to_string(),
+        team: address.team.to_string(),
+        lead: mate.is_lead(),
+        epoch: mate.epoch,
+        state: word.to_owned(),
+        why,
+        role: mate.profile.role.as_ref().map(ToString::to_string),
+        agent: mate.profile.agent.clone(),
+        model: mate.profile.model.clone(),
+        mode: mode_word(mate.profile.mode).to_owned(),
+        scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
+        holds: mate.holds.iter().copied().collect(),
+        submitted: mate.submitted.iter().copied().collect(),
+        returned: mate.returned.iter().copied().collect(),
+        unread: mate.inbox.len(),
+        tasks_max: mate.profile.tasks_max,
+        tokens_used: mate.usage.tokens(),
+        cost_micros: mate.usage.cost_micros,
+        host: mate.host.as_ref().map(ToString::to_string),
+    }
+}
+
+fn presence(mate: &Teammate) -> (&'static str, String) {
+    let held = || {
+        let ids: Vec<String> = mate.holds.iter().map(ToString::to_string).collect();
+        format!("task {}", ids.join(", "))
+    };
+    let idle = || mate.idle.clone().unwrap_or_else(held);
+    match &mate.life {
+        Life::Added => ("added", "not started".to_owned()),
+        Life::Disappeared { reason } => ("disappeared", reason.clone()),
+        Life::Stopped { outcome } => ("stopped", format!("{outcome:?}").to_lowercase()),
+        Life::Removed => ("removed", String::new()),
+        Life::Running if mate.shutdown.is_some() => ("stopping", "asked to shut down".to_owned()),
+        Life::Running if mate.paused.is_some() => {
+            ("paused", mate.paused.clone().unwrap_or_default())
+        }
+        Life::Running if mate.holds.is_empty() => ("idle", idle()),
+        Life::Running => ("active", held()),
+    }
+}
+
+pub(crate) fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Normal => "normal",
+        Mode::Plan => "plan",
+        Mode::Delegate => "delegate",
+        Mode::ReadOnly => "read_only",
+    }
+}
+
+pub(crate) fn status(state: &State, log: &str) -> Status {
+    let present = |(_, mate): &(&Address, &Teammate)| mate.life != Life::Removed;
+    Status {
+        root: state.root.as_ref().map(ToString::to_string).unwrap_or_default(),
+        position: state.position,
+        teams: teams(state),
+        teammates: state.teammates.iter().filter(present).map(|(a, m)| teammate(a, m)).collect(),
+        available: shipmate_core::available(state, 20),
+        open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),
+        open_questions: state.questions.values().filter(|q| q.is_open()).count(),
+        unread_by_person: state.person_inbox.len(),
+        log: log.to_owned(),
+    }
+}
+
+pub(crate) fn kind_word(kind: &MessageKind) -> String {
+    match kind {
+        MessageKind::Message => "message",
+        MessageKind::Broadcast => "broadcast",
+        MessageKind::ShutdownRequest => "shutdown_request",
+        MessageKind::ShutdownResponse => "shutdown_response",
+        MessageKind::PlanApprovalRequest => "plan_approval_request",
+        MessageKind::PlanApprovalResponse => "plan_approval_response",
+        MessageKind::Question => "question",
+        MessageKind::Answer => "answer",
+        MessageKind::Notice => "notice",
+        MessageKind::Bounce => "bounce",
+        MessageKind::Handoff(kind) => kind.as_str(),
+    }
+    .to_owned()
+}
+
+pub(crate) fn message(id: u64, message: &Message) -> InboxMessage {
+    InboxMessage {
+        id,
+        from: message.from.to_string(),
+        kind: kind_word(&message.kind),
+        body: message.body.clone(),
+        reply_to: message.reply_to,
+        sent_at: message.sent_at,
+    }
+}
+
+pub(crate) fn plans(state: &State, all: bool) -> Vec<PlanView> {
+    let shown = state.plans.iter().filter(|(_, plan)| all || plan.decision == Decision::Open);
+    let view = shown.map(|(id, plan)| {
+        let (word, feedback) = match &plan.decision {
+            Decision::Open => ("open", None),
+            Decision::Approved { .. } => ("approved", None),
+            Decision::Rejected { feedback, .. } => ("rejected", Some(feedback.clone())),
+            Decision::Withdrawn => ("withdrawn", None),
+        };
+        PlanView {
+            id: *id,
+            who: plan.who.to_string(),
+            task: plan.task,
+            body: plan.body.clone(),
+            state: word.to_owned(),
+            feedback,
+            submitted_at: plan.submitted_at,
+        }
+    });
+    view.collect()
+}
+
+pub(crate) fn questions(state: &State, all: bool) -> Vec<QuestionView> {
+    let shown = state.questions.iter().filter(|(_, question)| all || question.is_open());
+    let view = shown.map(|(id, question)| QuestionView {
+        id: *id,
+        who: question.who.to_string(),
+        kind: match question.kind {
+            QuestionKind::Question => "question",
+            QuestionKind::Permission => "permission",
+            QuestionKind::Scope => "scope",
+        }
+        .to_owned(),
+        text: question.text.clone(),
+        options: question.options.clone(),
+        state: match (&question.answer, question.withdrawn) {
+            (Some(_), _) => "answered",
+            (None, true) => "withdrawn",
+            (None, false) => "open",
+        }
+        .to_owned(),
+        answer: question.answer.as_ref().map(|(_, answer)| answer.clone()),
+        asked_at: question.asked_at,
+    });
+    view.collect()
+}
