@@ -117,17 +117,16 @@ fn is_owner(by: &str, owner: &str) -> bool {
 }
 
 /// Answers a request from the records it wrote.
-pub(crate) async fn from_records(
+pub(crate) fn from_records(
     ask: &Ask,
     records: &[Record],
     state: &State,
-    log: &mut AnyLog,
     secrets: &Secrets,
     root: &str,
-) -> Result<Answer, Refused> {
+) -> Answer {
     let first = records.first().expect("a request that is done wrote a record");
     let last = records.last().expect("a request that is done wrote a record").n;
-    Ok(match (ask, &first.event) {
+    match (ask, &first.event) {
         (Ask::TaskCreate { .. }, _) => Answer::Created {
             tasks: records
                 .iter()
@@ -146,9 +145,6 @@ pub(crate) async fn from_records(
         (Ask::Send { .. }, Event::MessageSent { to, .. }) => {
             Answer::Sent { message: first.n, to: to.iter().map(ToString::to_string).collect() }
         }
-        (Ask::InboxRead { .. }, Event::MessageAcknowledged { messages, .. }) => {
-            Answer::Messages(bodies(log, messages).await?)
-        }
         (Ask::TeammateStart { .. }, _) => {
             let started = records.iter().find_map(|record| match &record.event {
                 Event::TeammateStarted { who, .. } => Some(who),
@@ -165,7 +161,7 @@ pub(crate) async fn from_records(
             _,
         ) => Answer::Opened { id: first.n },
         _ => Answer::Done { first: first.n, last },
-    })
+    }
 }
 
 fn claimed(state: &State, task: u32, token: u64) -> Answer {
@@ -173,8 +169,19 @@ fn claimed(state: &State, task: u32, token: u64) -> Answer {
     Answer::Claimed { task: Box::new(views::task(state, task)), token }
 }
 
+/// The messages that a request has read, if that is what it did.
+pub(crate) fn read_messages(records: &[Record]) -> Option<&[u64]> {
+    match records {
+        [Record { event: Event::MessageAcknowledged { messages, .. }, .. }] => Some(messages),
+        _ => None,
+    }
+}
+
 /// The texts of messages that may have left the state already.
-async fn bodies(log: &mut AnyLog, messages: &[u64]) -> Result<Vec<InboxMessage>, Refused> {
+pub(crate) async fn bodies(
+    log: &mut AnyLog,
+    messages: &[u64],
+) -> Result<Vec<InboxMessage>, Refused> {
     let mut found = Vec::with_capacity(messages.len());
     for id in messages {
         found.push(message(&one(log, *id).await?));
@@ -222,7 +229,7 @@ pub(crate) async fn records(
 }
 
 /// Follows one message through the log.
-pub(crate) async fn trace(log: &mut AnyLog, state: &State, id: u64) -> Result<Answer, Refused> {
+pub(crate) async fn trace(log: &mut AnyLog, id: u64) -> Result<Answer, Refused> {
     let sent = one(log, id).await?;
     let Event::MessageSent { to, .. } = &sent.event else {
         let remedy = "`shipmate log` shows records; messages are the message.sent ones";
@@ -251,7 +258,6 @@ pub(crate) async fn trace(log: &mut AnyLog, state: &State, id: u64) -> Result<An
             }
         }
     }
-    debug_assert_eq!(open > 0, state.messages.contains_key(&id), "an unread message is kept");
     Ok(Answer::Trace(Box::new(trace)))
 }
 
@@ -287,26 +293,13 @@ fn step(state: &str, record: &Record, detail: Option<String>) -> DeliveryStep {
     DeliveryStep { state: state.to_owned(), position: record.n, at: record.at, detail }
 }
 
-/// The board as of a position.
-pub(crate) async fn at(
-    log: &mut AnyLog,
-    scene: &Scene<'_>,
-    ask: &Ask,
-    log_word: &str,
-) -> Result<Answer, Refused> {
-    let (Ask::StatusAt { position } | Ask::TasksAt { position }) = ask else {
-        unreachable!("only these look back")
-    };
-    if *position > scene.state.position || *position == 0 {
-        let message = format!("the log has records 1 to {}", scene.state.position);
+/// The state as of a position.
+pub(crate) async fn at(log: &mut AnyLog, position: u64, end: u64) -> Result<State, Refused> {
+    if position > end || position == 0 {
+        let message = format!("the log has records 1 to {end}");
         return Err(refused("UnknownRecord", message, "name one of those"));
     }
     let mut state = State::default();
-    open::fold_from(log, &mut state, *position).await.map_err(|e| read_refusal(&e))?;
-    let then = Scene { state: &state, ..*scene };
-    let now = match ask {
-        Ask::StatusAt { .. } => Ask::Status,
-        _ => Ask::Tasks { filter: TaskFilter::default() },
-    };
-    from_state(&then, &now, log_word).expect("both are answered from a state")
+    open::fold_from(log, &mut state, position).await.map_err(|e| read_refusal(&e))?;
+    Ok(state)
 }

@@ -14,6 +14,7 @@ use shipmate_core::{
     State, outstanding,
 };
 use shipmate_log::{AnyLog, AppendFailure, EndWatch, Log as _};
+use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Notice, Refused};
 use tokio::sync::Notify;
@@ -414,13 +415,9 @@ impl Worker {
         records: &[Record],
     ) -> Result<Answer, Refused> {
         let start = records.first().map_or(Position::MAX, |record| record.n);
-        let board = Rc::clone(&self.board);
-        let root = board.root.as_str();
         if first >= start {
             let own = &records[(first - start) as usize..=(last - start) as usize];
-            let desk = board.desk.borrow();
-            let (state, secrets) = (desk.state(), &self.secrets);
-            return answer::from_records(&job.ask, own, state, &mut self.log, secrets, root).await;
+            return self.answer_own(job, own).await;
         }
         // Asked again: the records are in the log.
         let page = self.log.read(first - 1, (last - first + 1) as usize).await;
@@ -428,9 +425,16 @@ impl Worker {
         let own: Result<Vec<Record>, _> =
             page.iter().map(|entry| open::parse(&entry.text, entry.position)).collect();
         let own = own.map_err(|e| read_refusal(&e))?;
-        let desk = board.desk.borrow();
-        let (state, secrets) = (desk.state(), &self.secrets);
-        answer::from_records(&job.ask, &own, state, &mut self.log, secrets, root).await
+        self.answer_own(job, &own).await
+    }
+
+    async fn answer_own(&mut self, job: &Job, own: &[Record]) -> Result<Answer, Refused> {
+        if let (Ask::InboxRead { .. }, Some(messages)) = (&job.ask, answer::read_messages(own)) {
+            return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
+        }
+        let root = self.board.root.as_str();
+        let desk = self.board.desk.borrow();
+        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets, root))
     }
 
     async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
@@ -444,24 +448,24 @@ impl Worker {
                 self.followers.push(Follower { connection, sent });
                 Ok(Answer::Following { after: sent })
             }
-            Ask::MessageTrace { message } => {
-                let board = Rc::clone(&self.board);
-                let desk = board.desk.borrow();
-                answer::trace(&mut self.log, desk.state(), *message).await
-            }
-            Ask::StatusAt { .. } | Ask::TasksAt { .. } => {
-                let board = Rc::clone(&self.board);
-                let desk = board.desk.borrow();
-                let team = scene_team(job, &board.root);
+            Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,
+            Ask::StatusAt { position } | Ask::TasksAt { position } => {
+                let end = self.position();
+                let then = answer::at(&mut self.log, *position, end).await?;
+                let team = scene_team(job, &self.board.root);
                 let scene = Scene {
-                    state: desk.state(),
+                    state: &then,
                     actor: &job.actor,
                     secrets: &self.secrets,
-                    root: board.root.as_str(),
+                    root: self.board.root.as_str(),
                     team: &team,
                 };
-                let word = self.log_word();
-                answer::at(&mut self.log, &scene, &job.ask, word).await
+                let now = match job.ask {
+                    Ask::StatusAt { .. } => Ask::Status,
+                    _ => Ask::Tasks { filter: TaskFilter::default() },
+                };
+                let answer = answer::from_state(&scene, &now, self.log_word());
+                answer.expect("both are answered from a state")
             }
             Ask::Verify => {
                 let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;
@@ -525,11 +529,10 @@ impl Worker {
 
     /// Saves a snapshot if at least so many records came since the last.
     async fn rest(&mut self, records_min: u64) {
-        let board = Rc::clone(&self.board);
-        let desk = board.desk.borrow();
-        let position = desk.state().position;
+        let position = self.position();
         if position - self.snapshot >= records_min {
-            open::save(&mut self.log, desk.state()).await;
+            let snapshot = self.board.with_state(open::snapshot);
+            open::save(&mut self.log, &snapshot).await;
             self.snapshot = position;
         }
         self.log.rest().await;

@@ -53,7 +53,7 @@ async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure
                 Durability::Power => shipmate_log::Durability::Power,
                 Durability::Process => shipmate_log::Durability::Process,
             };
-            Ok(AnyLog::Sqlite(SqliteLog::open(&folder.join("log.db"), durability)?))
+            Ok(AnyLog::Sqlite(SqliteLog::open(folder.join("log.db"), durability)?))
         }
         Store::Nats(nats) => open_jetstream(nats, root).await,
     }
@@ -126,11 +126,14 @@ pub(crate) fn parse(text: &str, position: u64) -> Result<shipmate_core::Record, 
     Ok(record)
 }
 
-pub(crate) async fn save(log: &mut AnyLog, state: &State) {
+pub(crate) fn snapshot(state: &State) -> Snapshot {
     let saved = Saved { format: SNAPSHOT_FORMAT, state };
     let text = serde_json::to_string(&saved).expect("a state is JSON");
-    let snapshot = Snapshot { position: state.position, text };
-    if let Err(failure) = log.save_snapshot(&snapshot).await {
+    Snapshot { position: state.position, text }
+}
+
+pub(crate) async fn save(log: &mut AnyLog, snapshot: &Snapshot) {
+    if let Err(failure) = log.save_snapshot(snapshot).await {
         // Only time is lost: the next start reads more of the log.
         eprintln!("{failure}");
     }

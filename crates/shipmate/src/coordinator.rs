@@ -1,0 +1,72 @@
+//! The coordinator as a process: this program, invoked by itself.
+//!
+//! It tells whoever started it `ready`, or the reason why not, in one line on its
+//! standard output, and then lets go of the terminal: it outlives that command.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use shipmate_protocol::Place;
+use shipmate_runtime::{Nats, Settings, Store};
+
+use crate::config::{Config, Durability, LogKind};
+
+/// A century: long enough to be never, short enough to add to a clock.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
+    // A session of its own, so that closing the terminal does not end it. Fails when
+    // a shell made it the leader of a group, which serves as well.
+    drop(rustix::process::setsid());
+    let settings =
+        Settings { place: place.clone(), store: store(config), idle_exit: idle_exit(config) };
+    match shipmate_runtime::run(settings, || let_go(place)) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(reason) => {
+            // One line, because whoever started it reads one.
+            println!("{}", reason.replace('\n', "\\n"));
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn store(config: &Config) -> Store {
+    match config.log {
+        LogKind::Sqlite => Store::Sqlite(match config.durability {
+            Durability::Power => shipmate_runtime::Durability::Power,
+            Durability::Process => shipmate_runtime::Durability::Process,
+        }),
+        LogKind::Nats => Store::Nats(Nats {
+            url: config.nats.url.clone(),
+            stream: config.nats.subject_prefix.clone(),
+            subject_prefix: config.nats.subject_prefix.clone(),
+            credentials: config.nats.credentials.clone(),
+        }),
+    }
+}
+
+fn idle_exit(config: &Config) -> Duration {
+    match config.idle_exit_seconds {
+        0 => NEVER,
+        seconds => Duration::from_secs(seconds),
+    }
+}
+
+/// Says that it listens and leaves the starter's output: from here on, words for
+/// people go to a file in the state folder.
+fn let_go(place: &Place) {
+    println!("ready");
+    drop(std::io::stdout().flush());
+    if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+        drop(rustix::stdio::dup2_stdout(&null));
+    }
+    let log = place.state().join("coordinator.log");
+    let mut options = OpenOptions::new();
+    if let Ok(file) = options.create(true).append(true).mode(0o600).open(log) {
+        drop(rustix::stdio::dup2_stderr(&file));
+    }
+}
