@@ -327,6 +327,15 @@ pub enum Dependency {
     Group(Name),
 }
 
+impl std::fmt::Display for Dependency {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Dependency::Task(id) => write!(f, "task {id}"),
+            Dependency::Group(name) => write!(f, "group {name}"),
+        }
+    }
+}
+
 /// A task as it was asked for, its references already resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {

@@ -27,9 +27,15 @@ pub(crate) fn decide_disappeared(
     let mut events =
         vec![Event::TeammateDisappeared { who: who.clone(), reason: reason.to_owned() }];
     events.extend(teammate::release_all(state, found, "its holder disappeared"));
-    events.extend(message::expire_control(state, &who.address, "its life ended"));
     let team = &who.address.team;
-    events.extend(message::tell_lead(state, team, format!("{who} disappeared: {reason}")));
+    let over = crate::team::ended_with(state, &who.address);
+    if over.contains(&Event::TeamDeleted { team: team.clone() }) {
+        events.extend(message::bounce_all(state, &who.address, "its team ended"));
+    } else {
+        events.extend(message::expire_control(state, &who.address, "its life ended"));
+    }
+    let text = format!("{who} disappeared: {reason}");
+    events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
     let breaker = &state.teams[team].breaker;
     let opens = match &breaker.phase {
         BreakerPhase::Closed => breaker.strikes.len() + 1 >= STRIKES_MAX,
@@ -39,7 +45,7 @@ pub(crate) fn decide_disappeared(
     if opens {
         events.push(Event::BreakerOpened { team: team.clone() });
     }
-    events.extend(crate::team::ended_with(state, &who.address));
+    events.extend(over);
     Ok(events)
 }
 
@@ -54,10 +60,7 @@ pub(crate) fn require_breaker(
     let breaker = &state.teams[team].breaker;
     match &breaker.phase {
         BreakerPhase::Closed | BreakerPhase::HalfOpen { probe: None, .. } => Ok(()),
-        BreakerPhase::Open { .. } => {
-            let strikes = breaker.strikes.len();
-            Err(Refusal::BreakerOpen { team: team.clone(), strikes })
-        }
+        BreakerPhase::Open { .. } => Err(Refusal::BreakerOpen { team: team.clone() }),
         BreakerPhase::HalfOpen { .. } => Err(Refusal::BreakerProbing { team: team.clone() }),
     }
 }

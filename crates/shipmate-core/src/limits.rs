@@ -41,9 +41,9 @@ pub const HELD_MAX: u32 = 64;
 /// How far a new dependency raises the critical path of what came before it.
 ///
 /// Beyond this many tasks the rank of far ancestors is left as it is: a chain of
-/// 100,000 tasks must not cost 100,000 steps for each link, and a task with a
-/// thousand levels behind it is urgent either way.
-pub const PATH_STEPS_MAX: usize = 4_096;
+/// 100,000 tasks must not cost 100,000 steps for each link, and a task with
+/// hundreds of levels behind it is urgent either way.
+pub const PATH_STEPS_MAX: usize = 512;
 
 /// The length a task counts for when its plan gives none.
 pub const DURATION_DEFAULT_MS: u64 = 60_000;
@@ -51,6 +51,9 @@ pub const DURATION_DEFAULT_MS: u64 = 60_000;
 pub const PRIORITY_DEFAULT: i32 = 100;
 /// How often a task may come back before it counts as failed.
 pub const RETRIES_DEFAULT: u32 = 3;
+/// How long a claim holds without a renewal when its claimer has no supervisor and
+/// asked for no lease.
+pub const LEASE_DEFAULT_MS: u64 = 10 * 60 * 1000;
 /// Disappearances that open a team's circuit breaker.
 pub const STRIKES_MAX: usize = 2;
 /// How long a disappearance counts against the breaker.

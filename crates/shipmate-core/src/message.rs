@@ -4,14 +4,14 @@
 //! bound to one epoch and ends with it. A broadcast is one record: everybody has
 //! it or nobody. Who sent a message is who acted, never a field of the request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::To;
 use crate::event::{Event, MessageId, MessageKind, Recipient};
 use crate::limits::{INBOX_MAX, TEXT_BYTES_MAX};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::state::{Delivery, Life, Message, State};
+use crate::state::{Delivery, Message, State, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 
 pub(crate) fn decide_send(
@@ -31,7 +31,12 @@ pub(crate) fn decide_send(
     let kind = match (kind, to) {
         (MessageKind::Message, To::All { .. }) => MessageKind::Broadcast,
         (MessageKind::Message | MessageKind::Handoff(_), _) => kind.clone(),
-        _ => return Err(Refusal::NotTheirs { by: by.clone(), what: "send that kind by hand" }),
+        _ => {
+            return Err(Refusal::NotTheirs {
+                by: by.clone(),
+                what: "send that kind of message by hand: it comes with the decision",
+            });
+        }
     };
     let to = resolve(state, by, to)?;
     for recipient in &to {
@@ -50,7 +55,7 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
         To::Address(address) => one_member(state, address.clone()),
         To::Name(name) => {
             let near = own_team.map(|team| Address { team: team.clone(), name: name.clone() });
-            if let Some(near) = near.filter(|near| state.require_member(near).is_ok()) {
+            if let Some(near) = near.filter(|near| state.member(near).is_some()) {
                 return one_member(state, near);
             }
             let mut found = named(state, name);
@@ -81,13 +86,13 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
 }
 
 fn named(state: &State, name: &Name) -> Vec<Address> {
-    let members = state.teammates.iter();
-    let named = members.filter(|(who, mate)| who.name == *name && mate.life != Life::Removed);
-    named.map(|(who, _)| who.clone()).collect()
+    let named = state.teammates.keys().filter(|who| who.name == *name);
+    named.filter(|who| state.member(who).is_some()).cloned().collect()
 }
 
 fn one_member(state: &State, address: Address) -> Result<Vec<Recipient>, Refusal> {
-    if !state.require_member(&address)?.can_receive() {
+    let reads = state.require_member(&address)?.can_receive();
+    if !reads || state.teams[&address.team].phase == TeamPhase::Deleted {
         let members = state.members();
         return Err(Refusal::Stopped { who: address, members });
     }
@@ -101,7 +106,7 @@ fn require_room(state: &State, recipient: &Recipient) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a std::collections::BTreeSet<MessageId> {
+fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a BTreeSet<MessageId> {
     match recipient {
         Recipient::Person => &state.person_inbox,
         Recipient::Member(address) => &state.teammates[address].inbox,
@@ -110,9 +115,20 @@ fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a std::collections::B
 
 /// Tells a team's lead, or the person where there is none, what happened.
 pub(crate) fn tell_lead(state: &State, team: &Name, text: String) -> Option<Event> {
+    tell_lead_about(state, team, None, text)
+}
+
+/// The same about somebody: of its own end or plan a lead is not the one to tell.
+pub(crate) fn tell_lead_about(
+    state: &State,
+    team: &Name,
+    about: Option<&Address>,
+    text: String,
+) -> Option<Event> {
     let lead = state.teams[team].lead.clone();
     let lead = lead.map(|name| Address { team: team.clone(), name });
-    match lead.filter(|lead| state.teammates[lead].can_receive()) {
+    let told = |lead: &Address| about != Some(lead) && state.teammates[lead].can_receive();
+    match lead.filter(told) {
         Some(lead) => notice(state, &lead, text),
         None => to_one(state, Recipient::Person, MessageKind::Notice, text, None),
     }
@@ -178,12 +194,18 @@ fn require_reader(state: &State, by: &Actor) -> Result<Recipient, Refusal> {
     }
 }
 
-fn require_in_inbox(state: &State, to: &Recipient, messages: &[MessageId]) -> Result<(), Refusal> {
+/// The messages in order, each once: a client may name one twice.
+fn require_in_inbox(
+    state: &State,
+    to: &Recipient,
+    messages: &[MessageId],
+) -> Result<Vec<MessageId>, Refusal> {
     let inbox = inbox(state, to);
-    match messages.iter().find(|id| !inbox.contains(id)) {
+    let once: BTreeSet<MessageId> = messages.iter().copied().collect();
+    match once.iter().find(|id| !inbox.contains(id)) {
         Some(message) => Err(Refusal::NotInInbox { message: *message, who: to.to_string() }),
-        None if messages.is_empty() => Err(Refusal::Empty { what: "the list of messages" }),
-        None => Ok(()),
+        None if once.is_empty() => Err(Refusal::Empty { what: "the list of messages" }),
+        None => Ok(once.into_iter().collect()),
     }
 }
 
@@ -196,8 +218,8 @@ pub(crate) fn decide_offer(
     state.require_runtime(by, "offer messages")?;
     state.require_current(to)?;
     let to = Recipient::Member(to.address.clone());
-    require_in_inbox(state, &to, messages)?;
-    Ok(vec![Event::MessageOffered { to, messages: messages.to_vec() }])
+    let messages = require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageOffered { to, messages }])
 }
 
 pub(crate) fn decide_inject(
@@ -207,8 +229,8 @@ pub(crate) fn decide_inject(
     turn: u64,
 ) -> Result<Vec<Event>, Refusal> {
     let to = require_reader(state, by)?;
-    require_in_inbox(state, &to, messages)?;
-    Ok(vec![Event::MessageInjected { to, messages: messages.to_vec(), turn }])
+    let messages = require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageInjected { to, messages, turn }])
 }
 
 pub(crate) fn decide_acknowledge(
@@ -217,8 +239,8 @@ pub(crate) fn decide_acknowledge(
     messages: &[MessageId],
 ) -> Result<Vec<Event>, Refusal> {
     let to = require_reader(state, by)?;
-    require_in_inbox(state, &to, messages)?;
-    Ok(vec![Event::MessageAcknowledged { to, messages: messages.to_vec() }])
+    let messages = require_in_inbox(state, &to, messages)?;
+    Ok(vec![Event::MessageAcknowledged { to, messages }])
 }
 
 pub(crate) fn decide_expire(
@@ -232,8 +254,8 @@ pub(crate) fn decide_expire(
     if let Recipient::Member(who) = to {
         state.require_member(who)?;
     }
-    require_in_inbox(state, to, messages)?;
-    let (to, messages, reason) = (to.clone(), messages.to_vec(), reason.to_owned());
+    let messages = require_in_inbox(state, to, messages)?;
+    let (to, reason) = (to.clone(), reason.to_owned());
     Ok(vec![Event::MessageExpired { to, messages, reason }])
 }
 
@@ -266,8 +288,8 @@ pub(crate) fn bounce_all(state: &State, who: &Address, reason: &str) -> Vec<Even
         let back = match sender {
             Actor::Person => Some(Recipient::Person),
             Actor::Teammate(from) if from.address != *who => state
-                .require_member(&from.address)
-                .is_ok_and(|mate| mate.can_receive())
+                .member(&from.address)
+                .is_some_and(Teammate::can_receive)
                 .then(|| Recipient::Member(from.address.clone())),
             _ => None,
         };
@@ -297,6 +319,16 @@ pub(crate) fn apply_progress(
     for id in messages {
         let message = state.messages.get_mut(id).expect("a message in an inbox is kept");
         message.waiting.insert(to.clone(), delivery.clone());
+    }
+}
+
+/// A new life has seen nothing yet: what its predecessor was handed and did not read
+/// is handed over again.
+pub(crate) fn requeue(state: &mut State, who: &Address) {
+    let to = Recipient::Member(who.clone());
+    for id in &state.teammates[who].inbox {
+        let message = state.messages.get_mut(id).expect("a message in an inbox is kept");
+        message.waiting.insert(to.clone(), Delivery::Queued);
     }
 }
 

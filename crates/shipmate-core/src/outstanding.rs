@@ -71,7 +71,8 @@ fn watches(state: &State) -> BTreeMap<Watch, u64> {
             found.insert(Watch::Strike { team: name.clone(), strike: *strike }, STRIKE_MS);
         }
         match &team.breaker.phase {
-            BreakerPhase::Closed => {}
+            // Before a probe is started there is nobody whose answer could be late.
+            BreakerPhase::Closed | BreakerPhase::HalfOpen { probe: None, .. } => {}
             BreakerPhase::Open { at } => {
                 found.insert(Watch::OpenBreaker { team: name.clone(), opened: *at }, OPEN_MS);
             }

@@ -39,12 +39,14 @@ pub(crate) fn decide_submit(
     let text = format!("{who} asks for approval of a plan:\n{body}");
     let team = &who.address.team;
     let mut events = vec![Event::PlanSubmitted { who: who.clone(), task, body: body.to_owned() }];
-    events.extend(message::tell_lead(state, team, text).map(|event| match event {
-        Event::MessageSent { to, body, reply_to, epoch, .. } => {
-            let kind = MessageKind::PlanApprovalRequest;
-            Event::MessageSent { to, kind, body, reply_to, epoch }
+    events.extend(message::tell_lead_about(state, team, Some(&who.address), text).map(|event| {
+        match event {
+            Event::MessageSent { to, body, reply_to, epoch, .. } => {
+                let kind = MessageKind::PlanApprovalRequest;
+                Event::MessageSent { to, kind, body, reply_to, epoch }
+            }
+            other => other,
         }
-        other => other,
     }));
     Ok(events)
 }
@@ -59,6 +61,9 @@ pub(crate) fn decide_verdict(
     state.require_manager(by, &plan.who.address.team, "decide plans")?;
     if matches!(by, Actor::Teammate(me) if *me == plan.who) {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "approve its own plan" });
+    }
+    if plan.decision == Decision::Withdrawn {
+        state.require_current(&plan.who)?;
     }
     if plan.decision != Decision::Open {
         return Err(Refusal::PlanDecided { plan: id });
@@ -130,6 +135,13 @@ pub(crate) fn decide_answer(
     state.require_manager(by, &question.who.address.team, "answer questions")?;
     if matches!(by, Actor::Teammate(me) if *me == question.who) {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "answer its own question" });
+    }
+    if question.kind == QuestionKind::Permission && matches!(by, Actor::Teammate(_)) {
+        let what = "answer a permission request; a person may";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
+    }
+    if question.withdrawn {
+        state.require_current(&question.who)?;
     }
     if !question.is_open() {
         return Err(Refusal::QuestionAnswered { question: id });

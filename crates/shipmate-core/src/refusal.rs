@@ -4,7 +4,7 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
-use crate::event::{Budget, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
+use crate::event::{Budget, Dependency, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
 use crate::files::BadPattern;
 use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
 
@@ -16,6 +16,8 @@ pub enum Refusal {
     BadPattern(#[from] BadPattern),
     #[error("{what} is empty")]
     Empty { what: &'static str },
+    #[error("{what} is zero and must be at least 1")]
+    Zero { what: &'static str },
     #[error("{what} is {size} {unit} and the limit is {limit}")]
     OverLimit { what: &'static str, size: usize, limit: usize, unit: &'static str },
 
@@ -23,6 +25,8 @@ pub enum Refusal {
     UnknownTeam { team: Name },
     #[error("team {team} exists already")]
     TeamExists { team: Name },
+    #[error("team {team} was deleted; its name stays with what it did")]
+    TeamGone { team: Name },
     #[error("team {team} is being deleted")]
     TeamEnding { team: Name },
     #[error("a tree of teams has one root and it is {root}")]
@@ -59,15 +63,17 @@ pub enum Refusal {
     SelfDependency { task: TaskId },
     #[error("that dependency would close a circle: {}", circle(tasks))]
     Cycle { tasks: Vec<TaskId> },
-    #[error("task {task} does not depend on that")]
-    NoSuchDependency { task: TaskId },
+    #[error("task {task} does not depend on {on}")]
+    NoSuchDependency { task: TaskId, on: Dependency },
     #[error("task {task} is {status}")]
     NotPending { task: TaskId, status: &'static str },
     #[error("task {task} is claimed by {by}")]
     AlreadyClaimed { task: TaskId, by: TeammateRef },
+    #[error("the claim of {by} on task {task} still stands; only late work is set aside")]
+    ClaimStands { task: TaskId, by: TeammateRef },
     #[error("task {task} is {status}, not in progress")]
     NotInProgress { task: TaskId, status: &'static str },
-    #[error("task {task} is blocked by {}", on.join(", "))]
+    #[error("task {task} is blocked by {}", list(on))]
     Blocked { task: TaskId, on: Vec<String> },
     #[error("task {task} is for role {role}, and {who} has {}", role_of(has))]
     OtherRole { task: TaskId, role: Name, who: Address, has: Option<Name> },
@@ -81,8 +87,8 @@ pub enum Refusal {
     HoldsEnough { who: Address, held: usize, limit: u32, tasks: Vec<TaskId> },
     #[error("no task is available for {who} now{}", waiting_for(waiting))]
     NothingAvailable { who: Address, waiting: usize },
-    #[error("the claim {token} on task {task} has ended; {}", now_held(now))]
-    StaleClaim { task: TaskId, token: Token, now: Option<TeammateRef> },
+    #[error("the claim {token} on task {task} has ended; {}", now_held(now, status))]
+    StaleClaim { task: TaskId, token: Token, now: Option<TeammateRef>, status: &'static str },
     #[error("the lease on task {task} was renewed ({renewal}) after the one that ran out")]
     Renewed { task: TaskId, renewal: u32 },
     #[error("task {task} is not submitted")]
@@ -122,13 +128,13 @@ pub enum Refusal {
     #[error("nobody in team {team} is running")]
     NobodyRuns { team: Name },
 
-    #[error("the circuit breaker of team {team} is open after {strikes} disappearances")]
-    BreakerOpen { team: Name, strikes: usize },
+    #[error("the circuit breaker of team {team} is open: its teammates kept disappearing")]
+    BreakerOpen { team: Name },
     #[error("the circuit breaker of team {team} is trying one teammate first")]
     BreakerProbing { team: Name },
     #[error("the circuit breaker of team {team} is not in that state")]
     BreakerElsewhere { team: Name },
-    #[error("the budget of {whose} is used up ({budget:?})")]
+    #[error("the budget of {whose} is used up: {}", ceilings(budget))]
     BudgetSpent { whose: String, budget: Budget },
 
     #[error("request {counter} is older than the last one of this client ({last})")]
@@ -156,7 +162,25 @@ impl Refusal {
             Refusal::OtherRole { .. } => "let a teammate of that role take it",
             Refusal::AssignedElsewhere { .. } => "ask the lead to reassign it",
             Refusal::HoldsEnough { .. } => "submit, release or fail one of them first",
-            Refusal::AlreadyClaimed { .. } => "take another task",
+            Refusal::AlreadyClaimed { .. } => {
+                "take another task, or ask its holder or the lead to release it"
+            }
+            Refusal::NotPending { .. } => {
+                "only a pending task can be claimed or given other files, roles and dependencies; a \
+                 failed one can be retried"
+            }
+            Refusal::SecondRoot { .. } => "name that team, or one below it, as the parent",
+            Refusal::TeamGone { .. } => "choose another name",
+            Refusal::Paused { .. } => "wait until the lead or a person lets you continue",
+            Refusal::ShuttingDown { .. } => {
+                "finish or release what you hold, then answer the shutdown request"
+            }
+            Refusal::Stopped { .. } => "write to another member, or have this one started again",
+            Refusal::NotInInbox { .. } => "it was read before, or it is not yours: go on",
+            Refusal::UnknownShutdown { .. } => {
+                "it was answered, replaced or ran out: nothing to do"
+            }
+            Refusal::BreakerProbing { .. } => "wait for the probe to answer",
             Refusal::NothingAvailable { .. } => "wait: you are woken when one becomes available",
             Refusal::GateCompletes { .. } => "submit it instead of completing it",
             Refusal::UnknownTeam { .. } => "`shipmate team list` names the teams",
@@ -182,7 +206,8 @@ impl Refusal {
     }
 }
 
-fn list<T: std::fmt::Display>(items: &[T]) -> String {
+/// Items in words, the first twenty of a long list.
+pub(crate) fn list<T: std::fmt::Display>(items: &[T]) -> String {
     const SHOWN: usize = 20;
     if items.is_empty() {
         return "none".to_owned();
@@ -194,8 +219,18 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
     text
 }
 
+/// The circle itself, or the two ends of a long one.
 fn circle(tasks: &[TaskId]) -> String {
-    tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+    const SHOWN: usize = 10;
+    let arrows = |tasks: &[TaskId]| {
+        tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
+    };
+    if tasks.len() <= 2 * SHOWN {
+        return arrows(tasks);
+    }
+    let (head, rest) = tasks.split_at(SHOWN);
+    let (between, tail) = rest.split_at(rest.len() - SHOWN);
+    format!("{} → ({} more) → {}", arrows(head), between.len(), arrows(tail))
 }
 
 fn role_of(role: &Option<Name>) -> String {
@@ -205,14 +240,22 @@ fn role_of(role: &Option<Name>) -> String {
 fn waiting_for(waiting: &usize) -> String {
     match waiting {
         0 => String::new(),
-        1 => "; 1 task is blocked or held".to_owned(),
-        n => format!("; {n} tasks are blocked or held"),
+        1 => "; 1 pending task is blocked, held up or meant for others".to_owned(),
+        n => format!("; {n} pending tasks are blocked, held up or meant for others"),
     }
 }
 
-fn now_held(now: &Option<TeammateRef>) -> String {
+fn now_held(now: &Option<TeammateRef>, status: &str) -> String {
     match now {
         Some(who) => format!("it is claimed by {who} now"),
-        None => "nobody holds it now".to_owned(),
+        None => format!("the task is {status} now"),
     }
+}
+
+fn ceilings(budget: &Budget) -> String {
+    let tokens = budget.tokens_max.map(|max| format!("{max} tokens"));
+    let cost = budget
+        .cost_micros_max
+        .map(|max| format!("{}.{:06} dollars", max / 1_000_000, max % 1_000_000));
+    tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" and ")
 }

@@ -11,7 +11,7 @@ use crate::message;
 use crate::name::{Actor, Address, TeammateRef};
 use crate::plan::forget_oldest;
 use crate::refusal::Refusal;
-use crate::state::{Shutdown, ShutdownEnd, State, Teammate};
+use crate::state::{Shutdown, ShutdownEnd, State, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
 
@@ -37,15 +37,13 @@ pub(crate) fn decide_request(
             state.require_manager(by, team, "shut the team down")?;
             let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
             let running = state.members_of(team);
-            let running = running.filter(|(who, mate)| mate.is_running() && !own(who));
-            let events: Vec<Event> = running
-                .filter(|(_, mate)| mate.shutdown.is_none())
-                .flat_map(|(who, mate)| ask(state, who, mate, reason, deadline_ms))
-                .collect();
-            if events.is_empty() {
+            let running: Vec<(&Address, &Teammate)> =
+                running.filter(|(who, mate)| mate.is_running() && !own(who)).collect();
+            if running.is_empty() {
                 return Err(Refusal::NobodyRuns { team: team.clone() });
             }
-            Ok(events)
+            let unasked = running.into_iter().filter(|(_, mate)| mate.shutdown.is_none());
+            Ok(unasked.flat_map(|(who, mate)| ask(state, who, mate, reason, deadline_ms)).collect())
         }
     }
 }
@@ -142,7 +140,7 @@ fn reply(state: &State, asked_by: &Actor, who: &Address, text: String) -> Option
             let to = crate::event::Recipient::Member(lead.address.clone());
             message::to_one(state, to, kind, text, None)
         }
-        _ => message::tell_lead(state, &who.team, text),
+        _ => message::tell_lead_about(state, &who.team, Some(who), text),
     }
 }
 
@@ -162,9 +160,14 @@ pub(crate) fn decide_expire(
     Ok(events)
 }
 
+/// A rejection closes the request, unless the team is being deleted: then it is
+/// heard, and the deadline still runs.
 pub(crate) fn apply_answered(state: &mut State, id: ShutdownId, answer: &ShutdownAnswer) {
     let request = state.shutdowns.get_mut(&id).expect("an answered request was made");
     if let ShutdownAnswer::Rejected { reason } = answer {
+        if state.teams[&request.who.address.team].phase == TeamPhase::Ending {
+            return;
+        }
         request.end = ShutdownEnd::Closed { how: format!("rejected: {reason}") };
         let who = request.who.address.clone();
         state.teammate_mut(&who).shutdown = None;

@@ -384,6 +384,11 @@ impl State {
         self.teammates.get_mut(who).expect("an event names a teammate added before it")
     }
 
+    /// The teammate, unless it was removed.
+    pub fn member(&self, who: &Address) -> Option<&Teammate> {
+        self.teammates.get(who).filter(|teammate| teammate.life != Life::Removed)
+    }
+
     pub fn members(&self) -> Vec<Address> {
         let present = |t: &Teammate| t.life != Life::Removed;
         self.teammates.iter().filter(|(_, t)| present(t)).map(|(a, _)| a.clone()).collect()
@@ -420,10 +425,10 @@ impl State {
     }
 
     pub(crate) fn require_member(&self, who: &Address) -> Result<&Teammate, Refusal> {
-        match self.teammates.get(who) {
-            Some(found) if found.life != Life::Removed => Ok(found),
-            _ => Err(Refusal::UnknownTeammate { name: who.to_string(), members: self.members() }),
-        }
+        self.member(who).ok_or_else(|| Refusal::UnknownTeammate {
+            name: who.to_string(),
+            members: self.members(),
+        })
     }
 
     /// The teammate, if this is its present life.

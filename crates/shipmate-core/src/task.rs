@@ -73,6 +73,9 @@ fn enter(state: &mut State, id: TaskId) {
             }
             Stage::Returned { .. } => {
                 holder.returned.insert(id);
+                if claim.lease_ms.is_some() {
+                    state.leased.insert(id);
+                }
             }
         }
     }
@@ -93,9 +96,13 @@ pub(crate) fn require_claim(task: &Task, token: Token) -> Result<&Claim, Refusal
     match &task.status {
         Status::InProgress(claim) if claim.token == token => Ok(claim),
         Status::InProgress(claim) => {
-            Err(Refusal::StaleClaim { task: task.id, token, now: Some(claim.by.clone()) })
+            let (now, status) = (Some(claim.by.clone()), task.status_word());
+            Err(Refusal::StaleClaim { task: task.id, token, now, status })
         }
-        _ => Err(Refusal::StaleClaim { task: task.id, token, now: None }),
+        _ => {
+            let status = task.status_word();
+            Err(Refusal::StaleClaim { task: task.id, token, now: None, status })
+        }
     }
 }
 
@@ -128,7 +135,8 @@ pub(crate) fn end_attempt(
     cause: ReleaseCause,
     reason: &str,
 ) -> Vec<Event> {
-    let token = task.claim().expect("an attempt that ends is in progress").token;
+    let claim = task.claim().expect("an attempt that ends is in progress");
+    let token = claim.token;
     let reason = reason.to_owned();
     let costs_a_retry = !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
     if !costs_a_retry || task.retries < task.spec.retries_max {
@@ -142,6 +150,7 @@ pub(crate) fn end_attempt(
         graph::dependents_clause(state, task),
     );
     let mut events = vec![Event::TaskFailed { task: task.id, token, reason }];
-    events.extend(message::tell_lead(state, &task.team, text));
+    let gone = (cause == ReleaseCause::HolderGone).then_some(&claim.by.address);
+    events.extend(message::tell_lead_about(state, &task.team, gone, text));
     events
 }

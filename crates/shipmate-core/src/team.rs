@@ -1,8 +1,11 @@
 //! Teams: a tree in one log. Deleting one ends everybody in it first.
 
+use std::collections::BTreeSet;
+
 use crate::command::{CreateTeam, Urgency};
 use crate::event::{Budget, Event, Outcome, Profile, Seat, Verification};
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
+use crate::message;
 use crate::name::{Actor, Address, Name};
 use crate::refusal::Refusal;
 use crate::shutdown;
@@ -15,8 +18,10 @@ pub(crate) fn decide_create(
     by: &Actor,
     cmd: &CreateTeam,
 ) -> Result<Vec<Event>, Refusal> {
-    if state.teams.contains_key(&cmd.team) {
-        return Err(Refusal::TeamExists { team: cmd.team.clone() });
+    match state.teams.get(&cmd.team).map(|team| team.phase) {
+        Some(TeamPhase::Deleted) => return Err(Refusal::TeamGone { team: cmd.team.clone() }),
+        Some(_) => return Err(Refusal::TeamExists { team: cmd.team.clone() }),
+        None => {}
     }
     match (&cmd.parent, &state.root) {
         (Some(parent), _) => {
@@ -114,9 +119,19 @@ pub(crate) fn decide_delete(
         }
     }
     if left == 0 {
-        events.extend(ending.iter().rev().map(|team| Event::TeamDeleted { team: team.clone() }));
+        events.extend(ending.iter().rev().flat_map(|team| gone(state, team, None)));
     }
     Ok(events)
+}
+
+/// The end of a team. Mail of members that will never be started again goes back;
+/// of those that ran until now it went back with their lives.
+fn gone(state: &State, team: &Name, leaving: Option<&Address>) -> Vec<Event> {
+    let waiting = state
+        .members_of(team)
+        .filter(|(who, mate)| mate.can_receive() && !mate.is_running() && leaving != Some(*who));
+    let bounced = waiting.flat_map(|(who, _)| message::bounce_all(state, who, "its team ended"));
+    bounced.chain([Event::TeamDeleted { team: team.clone() }]).collect()
 }
 
 /// A team and all below it, parents first.
@@ -134,14 +149,20 @@ fn subtree(state: &State, team: &Name) -> Vec<Name> {
     found
 }
 
-/// The teams that are over once `leaving` no longer runs, children first.
+/// The teams that are over once `leaving` no longer runs, children first: a team
+/// is never gone before those below it.
 pub(crate) fn ended_with(state: &State, leaving: &Address) -> Vec<Event> {
     let Some(root) = &state.root else { return Vec::new() };
+    let mut alive: BTreeSet<&Name> = BTreeSet::new();
     let mut over = Vec::new();
-    for name in subtree(state, root).iter().rev() {
+    let all = subtree(state, root);
+    for name in all.iter().rev() {
+        let team = &state.teams[name];
         let runs = state.members_of(name).any(|(who, mate)| mate.is_running() && who != leaving);
-        if state.teams[name].phase == TeamPhase::Ending && !runs {
-            over.push(Event::TeamDeleted { team: name.clone() });
+        if team.phase == TeamPhase::Ending && !runs && !alive.contains(name) {
+            over.extend(gone(state, name, Some(leaving)));
+        } else if team.phase != TeamPhase::Deleted {
+            alive.extend(team.parent.as_ref());
         }
     }
     over

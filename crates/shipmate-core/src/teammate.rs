@@ -30,7 +30,7 @@ pub(crate) fn decide_add(
 ) -> Result<Vec<Event>, Refusal> {
     let team = state.require_active_team(&who.team)?;
     state.require_manager(by, &who.team, "add teammates")?;
-    if state.require_member(who).is_ok() {
+    if state.member(who).is_some() {
         return Err(Refusal::TeammateExists { who: who.clone() });
     }
     if let (crate::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
@@ -52,7 +52,7 @@ pub(crate) fn decide_add(
         ("the model", &profile.model, SUBJECT_BYTES_MAX),
     ])?;
     if held == 0 {
-        return Err(Refusal::Empty { what: "the number of tasks held at once" });
+        return Err(Refusal::Zero { what: "the number of tasks held at once" });
     }
     Ok(vec![Event::TeammateAdded { who: who.clone(), profile: profile.clone() }])
 }
@@ -100,6 +100,7 @@ pub(crate) fn decide_start(
     if teammate.is_running() {
         return Err(Refusal::StillRunning { who: cmd.who.clone(), epoch: teammate.epoch });
     }
+    check_texts(&[("the token's hash", &cmd.token_hash, SUBJECT_BYTES_MAX)])?;
     health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
     let mut events = message::expire_control(state, &cmd.who, "a new life began");
@@ -127,6 +128,7 @@ pub(crate) fn apply_started(
     teammate.host = host.cloned();
     teammate.idle = Some("just started".to_owned());
     teammate.approved_plan = None;
+    message::requeue(state, &who.address);
     health::note_probe(state, who);
 }
 
@@ -176,9 +178,12 @@ pub(crate) fn decide_pause(
     who: &Address,
     reason: &str,
 ) -> Result<Vec<Event>, Refusal> {
-    state.require_member(who)?;
+    let teammate = state.require_member(who)?;
     state.require_manager(by, &who.team, "pause teammates")?;
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    if teammate.paused.as_deref() == Some(reason) {
+        return Ok(Vec::new());
+    }
     Ok(vec![Event::TeammatePaused { who: who.clone(), reason: reason.to_owned() }])
 }
 
@@ -189,6 +194,9 @@ pub(crate) fn decide_continue(
 ) -> Result<Vec<Event>, Refusal> {
     let teammate = state.require_member(who)?;
     state.require_manager(by, &who.team, "let teammates continue")?;
+    if matches!(by, Actor::Teammate(me) if me.address == *who) {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "end its own pause" });
+    }
     if teammate.paused.is_none() {
         return Ok(Vec::new());
     }

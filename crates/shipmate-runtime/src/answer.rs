@@ -27,6 +27,7 @@ pub(crate) fn from_state(
 ) -> Option<Result<Answer, Refused>> {
     let state = scene.state;
     Some(match ask {
+        Ask::Teams => Ok(Answer::Teams(views::teams(state))),
         Ask::Status => Ok(Answer::Status(Box::new(views::status(state, log)))),
         Ask::TeamShow => match state.teams.contains_key(scene.team) {
             true => Ok(Answer::Team(Box::new(views::team(state, scene.team)))),

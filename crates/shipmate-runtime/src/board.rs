@@ -5,6 +5,8 @@
 //! Because the sender's record and the waiting reader's are decided in one turn, a
 //! message reaches a waiting reader after one sync, not two.
 
+mod reply;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,7 +16,6 @@ use shipmate_core::{
     State, outstanding,
 };
 use shipmate_log::{AnyLog, AppendFailure, EndWatch, Log as _};
-use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Notice, Refused};
 use tokio::sync::Notify;
@@ -132,6 +133,13 @@ pub(crate) struct Worker {
     parked: Vec<Job>,
     followers: Vec<Follower>,
     snapshot: Position,
+    /// Another writer's records were taken in since the last turn.
+    news: bool,
+    /// Where several write one log, the state as it was last confirmed: a lost race
+    /// starts again from it instead of reading the whole log.
+    mirror: Option<State>,
+    /// Told when this board comes to rest or leaves it.
+    changed: Rc<Notify>,
 }
 
 pub(crate) fn new(
@@ -139,9 +147,12 @@ pub(crate) fn new(
     opened: Opened,
     settings: &Rc<Settings>,
     secrets: &Rc<Secrets>,
+    changed: &Rc<Notify>,
 ) -> (Rc<Board>, Worker) {
     let Opened { mut log, desk, snapshot } = opened;
     let watch = log.follow();
+    let shared = matches!(settings.store, Store::Nats(_));
+    let mirror = shared.then(|| desk.state().clone());
     let board = Rc::new(Board {
         root,
         queue: RefCell::default(),
@@ -156,13 +167,16 @@ pub(crate) fn new(
         secrets: Rc::clone(secrets),
         log,
         watch,
-        shared: matches!(settings.store, Store::Nats(_)),
+        shared,
         clock: Monotonic::new(),
         observed: Observed::default(),
         look_at_ms: Some(0),
         parked: Vec::new(),
         followers: Vec::new(),
         snapshot,
+        news: false,
+        mirror,
+        changed: Rc::clone(changed),
     };
     (board, worker)
 }
@@ -173,6 +187,8 @@ pub(crate) enum WorkerEnd {
     Stopped,
     /// The tree was deleted; its folder may be put away.
     Over,
+    /// Nothing was ever recorded here: the request that would have begun it was refused.
+    Empty,
     Broken(String),
 }
 
@@ -217,10 +233,17 @@ impl Worker {
             if let Err(end) = self.turn().await {
                 return end;
             }
-            if self.board.with_state(State::is_over) && self.board.queue.borrow().is_empty() {
+            if !self.board.queue.borrow().is_empty() {
+                continue;
+            }
+            let end = self.board.with_state(|state| match state.position {
+                0 => Some(WorkerEnd::Empty),
+                _ => state.is_over().then_some(WorkerEnd::Over),
+            });
+            if let Some(end) = end {
                 let gone = translate::refusal(&Refusal::UnknownTeam { team: board.root.clone() });
                 refuse(std::mem::take(&mut self.parked), &gone);
-                return WorkerEnd::Over;
+                return end;
             }
         }
     }
@@ -237,23 +260,13 @@ impl Worker {
                 queue.drain(..count).collect()
             };
             let due = self.look();
-            if jobs.is_empty() && due.is_empty() && !self.anything_new_for_the_parked() {
+            if jobs.is_empty() && due.is_empty() && !std::mem::take(&mut self.news) {
                 return Ok(());
             }
             self.serve(jobs, &due).await?;
             self.tell_followers().await;
             self.keep_snapshot().await;
         }
-    }
-
-    /// Whether another writer's records may have given the waiting what they wait for.
-    fn anything_new_for_the_parked(&self) -> bool {
-        self.shared && !self.parked.is_empty() && self.followers_lag()
-    }
-
-    fn followers_lag(&self) -> bool {
-        let position = self.position();
-        self.followers.iter().any(|follower| follower.sent < position)
     }
 
     /// Decides jobs and due commands, appends, answers; again after a conflict.
@@ -270,6 +283,9 @@ impl Worker {
             let failure = match appended {
                 Ok(_) => {
                     let records = self.board.desk.borrow_mut().confirm();
+                    if let Some(mirror) = &mut self.mirror {
+                        records.iter().for_each(|record| shipmate_core::apply(mirror, record));
+                    }
                     self.answer_all(decided, &records).await;
                     return Ok(());
                 }
@@ -279,7 +295,8 @@ impl Worker {
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
             self.parked.extend(parked);
-            if let Err(refused) = self.rebuild().await {
+            if let Err(mut refused) = self.rebuild().await {
+                refused.message.push_str("; it is not known whether the request was carried out");
                 return self.give_up(again, &refused);
             }
             match failure {
@@ -392,89 +409,6 @@ impl Worker {
         (expected, records.iter().map(text).collect())
     }
 
-    async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
-        if !records.is_empty() {
-            let soon = self.clock.now_ms() + LOOK_AFTER_MS;
-            self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
-        }
-        for Decided { job, what } in decided {
-            let answer = match what {
-                What::Answer(answer) => answer,
-                What::Records { first, last } => self.answer_done(&job, first, last, records).await,
-                What::Log => self.answer_from_log(&job).await,
-            };
-            job.reply(answer);
-        }
-    }
-
-    async fn answer_done(
-        &mut self,
-        job: &Job,
-        first: Position,
-        last: Position,
-        records: &[Record],
-    ) -> Result<Answer, Refused> {
-        let start = records.first().map_or(Position::MAX, |record| record.n);
-        if first >= start {
-            let own = &records[(first - start) as usize..=(last - start) as usize];
-            return self.answer_own(job, own).await;
-        }
-        // Asked again: the records are in the log.
-        let page = self.log.read(first - 1, (last - first + 1) as usize).await;
-        let page = page.map_err(|e| read_refusal(&e))?;
-        let own: Result<Vec<Record>, _> =
-            page.iter().map(|entry| open::parse(&entry.text, entry.position)).collect();
-        let own = own.map_err(|e| read_refusal(&e))?;
-        self.answer_own(job, &own).await
-    }
-
-    async fn answer_own(&mut self, job: &Job, own: &[Record]) -> Result<Answer, Refused> {
-        if let (Ask::InboxRead { .. }, Some(messages)) = (&job.ask, answer::read_messages(own)) {
-            return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
-        }
-        let root = self.board.root.as_str();
-        let desk = self.board.desk.borrow();
-        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets, root))
-    }
-
-    async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
-        match &job.ask {
-            Ask::Log { after, max } => {
-                Ok(Answer::Log(answer::records(&mut self.log, *after, *max).await?))
-            }
-            Ask::Follow { after } => {
-                let sent = (*after).min(self.position());
-                let connection = Rc::clone(&job.connection);
-                self.followers.push(Follower { connection, sent });
-                Ok(Answer::Following { after: sent })
-            }
-            Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,
-            Ask::StatusAt { position } | Ask::TasksAt { position } => {
-                let end = self.position();
-                let then = answer::at(&mut self.log, *position, end).await?;
-                let team = scene_team(job, &self.board.root);
-                let scene = Scene {
-                    state: &then,
-                    actor: &job.actor,
-                    secrets: &self.secrets,
-                    root: self.board.root.as_str(),
-                    team: &team,
-                };
-                let now = match job.ask {
-                    Ask::StatusAt { .. } => Ask::Status,
-                    _ => Ask::Tasks { filter: TaskFilter::default() },
-                };
-                let answer = answer::from_state(&scene, &now, self.log_word());
-                answer.expect("both are answered from a state")
-            }
-            Ask::Verify => {
-                let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;
-                Ok(Answer::Verified { records: verified.records })
-            }
-            other => Err(refused("BadRequest", format!("{other:?} is not for a team"), "")),
-        }
-    }
-
     fn log_word(&self) -> &'static str {
         match self.settings.store {
             Store::Sqlite(_) => "sqlite",
@@ -493,7 +427,10 @@ impl Worker {
         self.observed.look(desk.state(), now);
         let owed = outstanding(desk.state(), &self.observed, now);
         self.look_at_ms = owed.wake_at_ms;
-        board.timer_runs.set(owed.wake_at_ms.is_some() || !owed.due.is_empty());
+        let runs = owed.wake_at_ms.is_some() || !owed.due.is_empty();
+        if board.timer_runs.replace(runs) != runs {
+            self.changed.notify_one();
+        }
         owed.due
     }
 
@@ -538,8 +475,16 @@ impl Worker {
         self.log.rest().await;
     }
 
+    /// Starts again from what the log has.
     async fn rebuild(&mut self) -> Result<(), Refused> {
-        let (state, _) = open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?;
+        let state = match &mut self.mirror {
+            Some(mirror) => {
+                let read = open::fold_from(&mut self.log, mirror, u64::MAX).await;
+                read.map_err(|e| read_refusal(&e))?;
+                mirror.clone()
+            }
+            None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
+        };
         *self.board.desk.borrow_mut() = Desk::new(state);
         Ok(())
     }
@@ -547,7 +492,8 @@ impl Worker {
     /// Takes in what other writers appended.
     async fn catch_up(&mut self) -> Result<(), Refused> {
         loop {
-            let page = self.log.read(self.position(), 4096).await.map_err(|e| read_refusal(&e))?;
+            let after = self.position();
+            let page = self.log.read(after, 4096).await.map_err(|e| read_refusal(&e))?;
             if page.is_empty() {
                 return Ok(());
             }
@@ -555,6 +501,10 @@ impl Worker {
                 let record =
                     open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
                 self.board.desk.borrow_mut().catch_up(&record);
+                if let Some(mirror) = &mut self.mirror {
+                    shipmate_core::apply(mirror, &record);
+                }
+                self.news = true;
             }
         }
     }

@@ -40,7 +40,7 @@ struct Coordinator {
     opening: tokio::sync::Mutex<()>,
     connections: Cell<usize>,
     /// Something changed that may make the coordinator idle, or broke it.
-    changed: Notify,
+    changed: Rc<Notify>,
     stop: RefCell<Vec<Rc<Notify>>>,
     workers: Cell<usize>,
     broken: RefCell<Option<String>>,
@@ -80,7 +80,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             boards: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
             connections: Cell::new(0),
-            changed: Notify::new(),
+            changed: Rc::new(Notify::new()),
             stop: RefCell::default(),
             workers: Cell::new(0),
             broken: RefCell::new(None),
@@ -397,7 +397,8 @@ impl Coordinator {
             return Ok(Rc::clone(board));
         }
         let opened = open::open(&self.settings, root.as_str()).await?;
-        let (board, worker) = board::new(root.clone(), opened, &self.settings, &self.secrets);
+        let (board, worker) =
+            board::new(root.clone(), opened, &self.settings, &self.secrets, &self.changed);
         let stop = Rc::new(Notify::new());
         self.stop.borrow_mut().push(Rc::clone(&stop));
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
@@ -409,12 +410,20 @@ impl Coordinator {
             match end {
                 WorkerEnd::Stopped => {}
                 WorkerEnd::Over => this.put_away(&root),
+                WorkerEnd::Empty => this.discard(&root),
                 WorkerEnd::Broken(reason) => *this.broken.borrow_mut() = Some(reason),
             }
             this.workers.set(this.workers.get() - 1);
             this.changed.notify_one();
         });
         Ok(board)
+    }
+
+    fn discard(&self, root: &Name) {
+        let folder = open::folder(&self.settings, root.as_str());
+        if let Err(e) = fs::remove_dir_all(&folder) {
+            eprintln!("{}: {e}", folder.display());
+        }
     }
 
     /// A deleted team's log is kept, out of the way: it says what happened.

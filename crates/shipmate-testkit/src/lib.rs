@@ -1,1 +1,10 @@
-//! placeholder
+//! What the tests of shipmate stand on, and what never ships.
+//!
+//! The simulator runs whole teams, several coordinators and every fault we know of in one thread
+//! under one seed, and holds each appended event to the guarantees. A seed is a run: whatever it
+//! finds is found again by the same seed on the same commit.
+
+mod random;
+pub mod simulation;
+
+pub use random::Random;

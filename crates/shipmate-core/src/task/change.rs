@@ -61,7 +61,7 @@ fn check_dependencies(state: &State, id: TaskId, changes: &TaskChanges) -> Resul
     let task = state.require_task(id)?;
     for on in &changes.remove_blocked_by {
         if !task.spec.blocked_by.contains(on) {
-            return Err(Refusal::NoSuchDependency { task: id });
+            return Err(Refusal::NoSuchDependency { task: id, on: on.clone() });
         }
     }
     for on in &changes.add_blocked_by {

@@ -3,7 +3,8 @@
 //! A lease instead of a lock: a teammate is a process that may die or a model
 //! that may forget, and the team must not wait for either.
 
-use crate::event::{Event, ReleaseCause, TaskId, Token};
+use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token};
+use crate::limits::LEASE_DEFAULT_MS;
 use crate::name::{Actor, Position, TeammateRef};
 use crate::ready::Pool;
 use crate::refusal::Refusal;
@@ -52,7 +53,14 @@ pub(crate) fn decide_claim(
         let by = state.tasks[holder as usize - 1].claim().expect("a holder holds").by.clone();
         return Err(Refusal::FilesHeld { task: id, holder, by });
     }
-    Ok(vec![Event::TaskClaimed { task: id, by: who.clone(), lease_ms }])
+    Ok(vec![claimed(id, who, teammate, lease_ms)])
+}
+
+/// Nobody sees it when a claimer without a supervisor goes: its claim always has a lease.
+fn claimed(task: TaskId, who: &TeammateRef, teammate: &Teammate, lease_ms: Option<u64>) -> Event {
+    let unseen = teammate.supervision == Supervision::None;
+    let lease_ms = lease_ms.or(unseen.then_some(LEASE_DEFAULT_MS));
+    Event::TaskClaimed { task, by: who.clone(), lease_ms }
 }
 
 /// The holder asks again: a returned task is taken up, a claimed one renewed.
@@ -72,7 +80,7 @@ fn claim_own(
         Stage::Submitted { .. } => Err(Refusal::AlreadySubmitted { task: task.id }),
         Stage::Returned { .. } => {
             require_free_hands(state, who, teammate)?;
-            Ok(vec![Event::TaskClaimed { task: task.id, by: who.clone(), lease_ms }])
+            Ok(vec![claimed(task.id, who, teammate, lease_ms)])
         }
     }
 }
@@ -92,7 +100,7 @@ pub(crate) fn decide_claim_next(
         let waiting = state.teams[&who.address.team].counts.pending;
         return Err(Refusal::NothingAvailable { who: who.address.clone(), waiting });
     };
-    Ok(vec![Event::TaskClaimed { task, by: who.clone(), lease_ms }])
+    Ok(vec![claimed(task, who, teammate, lease_ms)])
 }
 
 /// What this teammate could take now, best first.
@@ -169,7 +177,7 @@ pub(crate) fn decide_expire(
     if claim.renewal != renewal {
         return Err(Refusal::Renewed { task: id, renewal: claim.renewal });
     }
-    if claim.stage != Stage::Claimed {
+    if matches!(claim.stage, Stage::Submitted { .. }) {
         return Err(Refusal::AlreadySubmitted { task: id });
     }
     Ok(end_attempt(state, task, ReleaseCause::Expired, "its lease ran out"))

@@ -39,14 +39,15 @@ pub(crate) fn decide_create(
     }
     let first = state.tasks.len() as TaskId + 1;
     let mut specs: Vec<TaskSpec> = Vec::with_capacity(tasks.len());
-    let mut aliases = BTreeSet::new();
+    let mut aliases = BTreeMap::new();
     let groups: BTreeSet<&Name> = tasks.iter().filter_map(|t| t.spec.group.as_ref()).collect();
     for (index, new) in tasks.iter().enumerate() {
         let id = first + index as TaskId;
         let mut spec = new.spec.clone();
         for other in &new.blocked_by_new {
             if *other >= tasks.len() {
-                return Err(Refusal::UnknownTask { task: first + *other as TaskId });
+                let index = TaskId::try_from(*other).unwrap_or(TaskId::MAX);
+                return Err(Refusal::UnknownTask { task: first.saturating_add(index) });
             }
             spec.blocked_by.push(Dependency::Task(first + *other as TaskId));
         }
@@ -58,8 +59,8 @@ pub(crate) fn decide_create(
             if let Some(task) = state.by_alias(alias) {
                 return Err(Refusal::AliasTaken { alias: alias.clone(), task });
             }
-            if !aliases.insert(alias.clone()) {
-                return Err(Refusal::AliasTaken { alias: alias.clone(), task: id });
+            if let Some(task) = aliases.insert(alias.clone(), id) {
+                return Err(Refusal::AliasTaken { alias: alias.clone(), task });
             }
         }
         specs.push(spec);

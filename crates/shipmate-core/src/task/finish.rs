@@ -70,9 +70,10 @@ pub(crate) fn decide_complete(
 ) -> Result<Vec<Event>, Refusal> {
     let task = state.require_task(id)?;
     let Some(claim) = task.claim() else {
+        let status = task.status_word();
         return Err(match token {
-            Some(token) => Refusal::StaleClaim { task: id, token, now: None },
-            None => Refusal::NotInProgress { task: id, status: task.status_word() },
+            Some(token) => Refusal::StaleClaim { task: id, token, now: None, status },
+            None => Refusal::NotInProgress { task: id, status },
         });
     };
     let token = token.unwrap_or(claim.token);
@@ -170,10 +171,13 @@ pub(crate) fn decide_set_aside(
     let Actor::Teammate(who) = by else {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "set work aside" });
     };
-    state.require_member(&who.address)?;
+    // Also of one that was removed: late work is never lost.
+    if !state.teammates.contains_key(&who.address) {
+        state.require_member(&who.address)?;
+    }
     check_texts(&[("the work", work, SUBJECT_BYTES_MAX)])?;
-    if task.claim().is_some_and(|claim| claim.token == token) {
-        return Err(Refusal::AlreadyClaimed { task: id, by: who.clone() });
+    if let Some(claim) = task.claim().filter(|claim| claim.token == token) {
+        return Err(Refusal::ClaimStands { task: id, by: claim.by.clone() });
     }
     if task.set_aside.len() >= crate::limits::CLOSED_KEPT {
         let (size, limit) = (task.set_aside.len(), crate::limits::CLOSED_KEPT);
@@ -209,6 +213,10 @@ pub(crate) fn apply_submitted(
 pub(crate) fn apply_returned(state: &mut State, at: u64, id: TaskId, reason: &str) {
     set_stage(state, at, id, Stage::Returned { reason: reason.to_owned() });
     let task = state.task_mut(id);
+    // The lease begins again with the new word to the holder.
+    if let Status::InProgress(claim) = &mut task.status {
+        claim.renewal += 1;
+    }
     task.retries += 1;
     task.last_failure = Some(reason.to_owned());
 }

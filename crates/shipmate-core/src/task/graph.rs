@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::event::{Dependency, TaskId};
 use crate::limits::PATH_STEPS_MAX;
 use crate::name::Name;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, list};
 use crate::state::{Group, State, Status, Task};
 use crate::task::retask;
 
@@ -28,7 +28,16 @@ pub(crate) fn open_blockers(state: &State, task: &Task) -> Vec<String> {
             Dependency::Group(name) => {
                 let group = &state.groups[name];
                 let counted = group.members.len() - group.deleted;
-                format!("group {name} ({} of {counted} completed)", group.completed)
+                let is_failed = |id: &&TaskId| {
+                    state
+                        .task(**id)
+                        .is_some_and(|task| matches!(task.status, Status::Failed { .. }))
+                };
+                let failed = match group.members.iter().filter(is_failed).count() {
+                    0 => String::new(),
+                    n => format!(", {n} failed"),
+                };
+                format!("group {name} ({} of {counted} completed{failed})", group.completed)
             }
         })
         .collect()
@@ -36,16 +45,24 @@ pub(crate) fn open_blockers(state: &State, task: &Task) -> Vec<String> {
 
 /// For the message about a task that will not be completed.
 pub(crate) fn dependents_clause(state: &State, task: &Task) -> String {
-    let waiting: Vec<String> = task
+    // A deleted or failed last member leaves its group undone for ever.
+    let group = task.spec.group.as_ref().map(|name| &state.groups[name]);
+    let left = |group: &&Group| group.completed + group.deleted + 1 == group.members.len();
+    let stuck = |group: &&Group| {
+        matches!(task.status, Status::InProgress(_)) || group.completed == 0 && left(group)
+    };
+    let through_group = group.filter(stuck).into_iter().flat_map(|group| &group.dependents);
+    let waiting: Vec<TaskId> = task
         .dependents
         .iter()
+        .chain(through_group)
         .filter(|id| state.task(**id).is_some_and(|t| t.status == Status::Pending))
-        .map(ToString::to_string)
+        .copied()
         .collect();
     if waiting.is_empty() {
         return String::new();
     }
-    format!("; still blocked by it: {}", waiting.join(", "))
+    format!("; still blocked by it: {}", list(&waiting))
 }
 
 /// Refuses dependencies that would close a circle, given what each node depends on.
@@ -183,10 +200,12 @@ pub(crate) fn regroup(state: &mut State, name: &Name, change: impl FnOnce(&mut G
 pub(crate) fn raise_paths(state: &mut State, task: TaskId) {
     let mut queue = VecDeque::from([task]);
     let mut steps = 0;
+    let mut before_it = Vec::new();
     while let Some(id) = queue.pop_front() {
         let task = state.task(id).expect("only known tasks are queued");
         let length = task.path_ms;
-        for blocker in blockers(state, task) {
+        blockers(state, task, &mut before_it);
+        for blocker in before_it.drain(..) {
             steps += 1;
             if steps > PATH_STEPS_MAX {
                 return;
@@ -206,8 +225,7 @@ pub(crate) fn raise_paths(state: &mut State, task: TaskId) {
     }
 }
 
-fn blockers(state: &State, task: &Task) -> Vec<TaskId> {
-    let mut found = Vec::new();
+fn blockers(state: &State, task: &Task, found: &mut Vec<TaskId>) {
     for on in &task.spec.blocked_by {
         match on {
             Dependency::Task(id) => found.push(*id),
@@ -216,7 +234,6 @@ fn blockers(state: &State, task: &Task) -> Vec<TaskId> {
             }
         }
     }
-    found
 }
 
 /// The longest path behind a task that joins a group others wait for.

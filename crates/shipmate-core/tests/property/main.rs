@@ -1,0 +1,9 @@
+//! The rules that are easy to say and hard to keep fast, against models that are slow
+//! and plain: file patterns, names, dependencies, and the index of what can be taken.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod board;
+mod files;
+mod large;
+mod names;

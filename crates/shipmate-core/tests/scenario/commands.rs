@@ -1,0 +1,466 @@
+//! Lines to commands. What a line leaves out is filled in as a person would: who acts
+//! (a person for the team's affairs, the runtime for what it observes), the token
+//! that the actor last got, the plan or question that was asked last.
+
+use shipmate_core::command::{
+    Act, CreateTeam, NewTask, Probe, StartTeammate, To, Urgency, Verdict, Whom,
+};
+use shipmate_core::event::{
+    Budget, Dependency, Event, MessageKind, Mode, Outcome, Profile, QuestionKind, Recipient,
+    RoleChange, Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, Usage, Verification,
+};
+use shipmate_core::files::{FileSet, Pattern};
+use shipmate_core::state::BreakerPhase;
+use shipmate_core::{Actor, Name, Refusal, TaskId};
+
+use crate::play::World;
+use crate::words::Words;
+
+/// Who acts, and what is asked. Names and patterns are checked here, as at the edge.
+pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal> {
+    let (default, act) = team_act(world, words)
+        .or_else(|| task_act(world, words))
+        .or_else(|| talk_act(world, words))
+        .or_else(|| runtime_act(world, words))
+        .unwrap_or_else(|| panic!("`{}` is no verb of a scenario", words.verb))?;
+    let by = match words.get("by") {
+        None => default,
+        Some("person") => Actor::Person,
+        Some("runtime") => Actor::Runtime,
+        Some(name) => Actor::Teammate(world.life(name)),
+    };
+    Ok((by, act))
+}
+
+type Read = Option<Result<(Actor, Act), Refusal>>;
+
+fn person(act: Act) -> Result<(Actor, Act), Refusal> {
+    Ok((Actor::Person, act))
+}
+
+fn runtime(act: Act) -> Result<(Actor, Act), Refusal> {
+    Ok((Actor::Runtime, act))
+}
+
+fn team_act(world: &World, words: &Words) -> Read {
+    let who = || world.address(words.plain(0));
+    let reason = || words.text("reason", "the work is done");
+    Some((|| match &*words.verb {
+        "team" => {
+            let name = |keyword: &str| words.get(keyword).map(str::parse).transpose();
+            let gate = if words.has("gate") { Verification::Gate } else { Verification::None };
+            person(Act::CreateTeam(CreateTeam {
+                team: words.plain(0).parse()?,
+                parent: name("under")?,
+                description: words.text("description", ""),
+                verification: gate,
+                lead: name("lead")?,
+            }))
+        }
+        "delete-team" => {
+            let urgency = if words.has("now") {
+                Urgency::Now
+            } else {
+                Urgency::Deadline { ms: words.duration_ms("within").unwrap_or(30_000) }
+            };
+            let team = words.plain(0).parse()?;
+            person(Act::DeleteTeam { team, reason: reason(), urgency })
+        }
+        "team-budget" => {
+            person(Act::SetTeamBudget { team: words.plain(0).parse()?, budget: budget(words) })
+        }
+        "budget" => person(Act::SetTeammateBudget { who: who()?, budget: budget(words) }),
+        "add" => person(Act::AddTeammate { who: who()?, profile: profile(words)? }),
+        "start" => person(Act::StartTeammate(StartTeammate {
+            who: who()?,
+            token_hash: words.text("token", "hash"),
+            supervision: match () {
+                () if words.has("supervised") => Supervision::Supervised,
+                () if words.has("one-shot") => Supervision::OneShot,
+                () => Supervision::None,
+            },
+            host: words.get("host").map(str::parse).transpose()?,
+        })),
+        "remove" => person(Act::RemoveTeammate { who: who()? }),
+        "pause" => person(Act::PauseTeammate { who: who()?, reason: reason() }),
+        "continue" => person(Act::ContinueTeammate { who: who()? }),
+        "mode" => person(Act::SetTeammateMode { who: who()?, mode: mode(words.plain(1)) }),
+        "shutdown" => {
+            let whom = match words.plain(0).strip_prefix("team:") {
+                Some(team) => Whom::Team(team.parse()?),
+                None => Whom::Teammate(world.life(words.plain(0))),
+            };
+            let deadline_ms = words.duration_ms("within").unwrap_or(30_000);
+            person(Act::RequestShutdown { whom, reason: reason(), deadline_ms })
+        }
+        _ => Err(Refusal::Empty { what: "not a verb about teams" }),
+    })())
+    .filter(|read| !not_a_verb(read))
+}
+
+/// Each reader answers for its verbs and leaves the others to the next.
+fn not_a_verb(read: &Result<(Actor, Act), Refusal>) -> bool {
+    matches!(read, Err(Refusal::Empty { what }) if what.starts_with("not a verb"))
+}
+
+fn budget(words: &Words) -> Budget {
+    Budget { tokens_max: words.number("tokens"), cost_micros_max: words.number("cost") }
+}
+
+fn profile(words: &Words) -> Result<Profile, Refusal> {
+    Ok(Profile {
+        seat: if words.get("seat") == Some("lead") { Seat::Lead } else { Seat::Member },
+        role: words.get("role").map(str::parse).transpose()?,
+        agent: words.text("agent", ""),
+        model: words.text("model", ""),
+        scope: files(words, "scope")?,
+        mode: mode(words.get("mode").unwrap_or("normal")),
+        tasks_max: words.number("holds").unwrap_or(1) as u32,
+    })
+}
+
+fn mode(text: &str) -> Mode {
+    match text {
+        "normal" => Mode::Normal,
+        "plan" => Mode::Plan,
+        "delegate" => Mode::Delegate,
+        "read-only" => Mode::ReadOnly,
+        _ => panic!("{text:?} is no mode"),
+    }
+}
+
+fn files(words: &Words, keyword: &str) -> Result<FileSet, Refusal> {
+    let patterns: Result<Vec<Pattern>, _> =
+        words.list(keyword).iter().map(|pattern| pattern.parse()).collect();
+    Ok(FileSet::new(patterns?))
+}
+
+fn task_act(world: &World, words: &Words) -> Read {
+    let id = || task(world, words.plain(0));
+    let reason = || words.text("reason", "it did not work");
+    let lease_ms = words.duration_ms("for");
+    let token = || token(world, words);
+    let commit = words.get("commit").map(str::to_owned);
+    let result = || words.text("result", "");
+    Some((|| match &*words.verb {
+        "create" => {
+            let (team, new) = new_task(world, words)?;
+            person(Act::CreateTasks { team, tasks: vec![new] })
+        }
+        "create-all" => {
+            let mut tasks = Vec::new();
+            let mut team = None;
+            let line = (0..).map_while(|at| Some(words.plain_or(at, "|")).filter(|w| *w != "|"));
+            for text in line {
+                let (of, new) = new_task(world, &Words::read(&format!("create {text}")))?;
+                team = Some(of);
+                tasks.push(new);
+            }
+            let team = team.or_else(|| world.state().root.clone()).expect("a team");
+            person(Act::CreateTasks { team, tasks })
+        }
+        "create-many" => {
+            let count: usize = words.plain(0).parse().expect("a number of tasks");
+            let (team, new) = new_task(world, &Words::read("create many"))?;
+            person(Act::CreateTasks { team, tasks: vec![new; count] })
+        }
+        "update" => person(Act::UpdateTask { task: id(), changes: changes(world, words)? }),
+        "claim" => person(Act::ClaimTask { task: id(), lease_ms }),
+        "next" => person(Act::ClaimNext { lease_ms }),
+        "renew" => person(Act::RenewClaim { task: id(), token: token() }),
+        "expire" => {
+            let claim = world.state().task(id()).and_then(|task| task.claim());
+            let renewal = claim.map_or(0, |claim| claim.renewal);
+            let renewal = words.number("renewal").map_or(renewal, |given| given as u32);
+            runtime(Act::ExpireClaim { task: id(), token: token(), renewal })
+        }
+        "submit" => {
+            let (task, token) = (id(), token());
+            person(Act::SubmitTask { task, token, commit, result: result() })
+        }
+        "complete" => {
+            let teammate = !matches!(words.get("by"), None | Some("person"));
+            let token = (teammate || words.get("token").is_some()).then(token);
+            person(Act::CompleteTask { task: id(), token, commit, result: result() })
+        }
+        "return" => runtime(Act::ReturnTask { task: id(), token: token(), reason: reason() }),
+        "fail" => person(Act::FailTask { task: id(), token: token(), reason: reason() }),
+        "release" => {
+            let teammate = !matches!(words.get("by"), None | Some("person"));
+            let token = (teammate || words.get("token").is_some()).then(token);
+            person(Act::ReleaseTask { task: id(), token, reason: reason() })
+        }
+        "assign" => {
+            let to = words.get("to").filter(|to| *to != "anybody");
+            person(Act::AssignTask { task: id(), to: to.map(str::parse).transpose()? })
+        }
+        "retry" => person(Act::RetryTask { task: id() }),
+        "delete" => person(Act::DeleteTask { task: id() }),
+        "set-aside" => {
+            let work = words.plain(1).to_owned();
+            person(Act::SetAsideWork { task: id(), token: token(), work })
+        }
+        _ => Err(Refusal::Empty { what: "not a verb about tasks" }),
+    })())
+    .filter(|read| !not_a_verb(read))
+}
+
+fn task(world: &World, text: &str) -> TaskId {
+    let by_alias = || world.state().by_alias(&text.parse().expect("an id or an alias"));
+    text.parse().ok().or_else(by_alias).unwrap_or_else(|| panic!("no task is called {text}"))
+}
+
+/// The token the actor last got for the task; for others the one that stands.
+fn token(world: &World, words: &Words) -> u64 {
+    let id = task(world, words.plain(0));
+    if let Some(given) = words.get("token") {
+        return world.label(given);
+    }
+    let own = words.get("by").filter(|by| !matches!(*by, "person" | "runtime"));
+    let own = own.and_then(|by| world.tokens.get(&(id, world.life(by))));
+    let standing = world.state().task(id).and_then(|task| task.claim()).map(|claim| claim.token);
+    own.copied().or(standing).unwrap_or(999)
+}
+
+fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), Refusal> {
+    let name = |keyword: &str| words.get(keyword).map(str::parse::<Name>).transpose();
+    let mut blocked_by = Vec::new();
+    let mut blocked_by_new = Vec::new();
+    for on in words.list("after") {
+        match on.strip_prefix('+') {
+            Some(index) => blocked_by_new.push(index.parse::<usize>().expect("an index") - 1),
+            None => blocked_by.push(dependency(world, &on)?),
+        }
+    }
+    let spec = TaskSpec {
+        subject: words.plain(0).to_owned(),
+        description: words.text("description", ""),
+        active_form: words.text("active", ""),
+        alias: words.get("alias").map(str::parse).transpose()?,
+        group: name("group")?,
+        blocked_by,
+        files: files(words, "files")?,
+        role: name("role")?,
+        assignee: name("assignee")?,
+        priority: words.number("priority").map_or(100, |priority| priority as i32),
+        duration_ms: words.duration_ms("duration"),
+        retries_max: words.number("retries").map_or(3, |retries| retries as u32),
+        metadata: metadata(words),
+    };
+    let root = world.state().root.clone().expect("a scenario has a team");
+    let team = name("in")?.unwrap_or(root);
+    Ok((team, NewTask { spec, blocked_by_new }))
+}
+
+fn metadata(words: &Words) -> std::collections::BTreeMap<String, String> {
+    let pairs = words.list("meta").into_iter().map(|pair| {
+        let (key, value) = pair.split_once('=').expect("metadata is key=value");
+        (key.to_owned(), value.to_owned())
+    });
+    let mut metadata: std::collections::BTreeMap<_, _> = pairs.collect();
+    if let Some(count) = metadata.remove("entries") {
+        let count: u32 = count.parse().expect("a number of entries");
+        metadata.extend((0..count).map(|at| (format!("k{at}"), "v".to_owned())));
+    }
+    metadata
+}
+
+fn dependency(world: &World, text: &str) -> Result<Dependency, Refusal> {
+    match text.strip_prefix("group:") {
+        Some(group) => Ok(Dependency::Group(group.parse()?)),
+        None => Ok(Dependency::Task(task(world, text))),
+    }
+}
+
+fn changes(world: &World, words: &Words) -> Result<TaskChanges, Refusal> {
+    let text = |keyword: &str| words.get(keyword).map(str::to_owned);
+    let role = match words.get("role") {
+        None => None,
+        Some("any") => Some(RoleChange::Any),
+        Some(role) => Some(RoleChange::Only(role.parse()?)),
+    };
+    let depends = |keyword: &str| -> Result<Vec<Dependency>, Refusal> {
+        words.list(keyword).iter().map(|on| dependency(world, on)).collect()
+    };
+    Ok(TaskChanges {
+        subject: text("subject"),
+        description: text("description"),
+        active_form: text("active"),
+        priority: words.number("priority").map(|priority| priority as i32),
+        duration_ms: words.duration_ms("duration"),
+        role,
+        files: words.get("files").map(|_| files(words, "files")).transpose()?,
+        add_blocked_by: depends("after")?,
+        remove_blocked_by: depends("without")?,
+        metadata: metadata(words),
+    })
+}
+
+fn talk_act(world: &World, words: &Words) -> Read {
+    let actor = || words.get("by").unwrap_or("person");
+    let messages = || match words.get("messages") {
+        Some(_) => words.list("messages").iter().map(|label| world.label(label)).collect(),
+        None => world.inbox(actor()),
+    };
+    Some((|| match &*words.verb {
+        "send" => {
+            let (body, reply_to) = (words.plain(0).to_owned(), words.get("reply"));
+            let reply_to = reply_to.map(|label| world.label(label));
+            person(Act::SendMessage { to: to(words)?, kind: kind(words)?, body, reply_to })
+        }
+        "read" => {
+            person(Act::ReadInbox { max: words.number("max").map_or(100, |max| max as usize) })
+        }
+        "inject" => {
+            let turn = words.number("turn").unwrap_or(1);
+            person(Act::InjectMessages { messages: messages(), turn })
+        }
+        "acknowledge" => person(Act::AcknowledgeMessages { messages: messages() }),
+        "submit-plan" => {
+            let task = words.get("about").map(|text| task(world, text));
+            person(Act::SubmitPlan { task, body: words.plain(0).to_owned() })
+        }
+        "approve" | "reject" => {
+            let plan = words.get("on").map(|label| world.label(label));
+            let last = || world.last(|event| matches!(event, Event::PlanSubmitted { .. }));
+            let verdict = match &*words.verb {
+                "approve" => Verdict::Approve,
+                _ => Verdict::Reject { feedback: words.plain(0).to_owned() },
+            };
+            person(Act::DecidePlan { plan: plan.unwrap_or_else(last), verdict })
+        }
+        "ask" => {
+            let kind = match words.get("kind").unwrap_or("question") {
+                "question" => QuestionKind::Question,
+                "permission" => QuestionKind::Permission,
+                "scope" => QuestionKind::Scope,
+                kind => panic!("{kind:?} is no kind of question"),
+            };
+            let (text, options) = (words.plain(0).to_owned(), words.list("options"));
+            person(Act::Ask { kind, text, options })
+        }
+        "answer" => {
+            let question = words.get("on").map(|label| world.label(label));
+            let last = || world.last(|event| matches!(event, Event::QuestionAsked { .. }));
+            let question = question.unwrap_or_else(last);
+            person(Act::Answer { question, answer: words.plain(0).to_owned() })
+        }
+        "answer-shutdown" => {
+            let shutdown = words.get("on").map(|label| world.label(label));
+            let answer = shutdown_answer(words);
+            let shutdown = shutdown.unwrap_or_else(|| last_shutdown(world, actor()));
+            person(Act::AnswerShutdown { shutdown, answer })
+        }
+        "idle" => person(Act::ReportIdle { reason: words.plain(0).to_owned() }),
+        "reserve" => person(Act::ReserveUsage { usage: usage(words) }),
+        "spend" => {
+            let task = words.get("about").map(|text| task(world, text));
+            let reservation = words.get("reservation").map(|label| world.label(label));
+            person(Act::ReportUsage { usage: usage(words), task, reservation })
+        }
+        _ => Err(Refusal::Empty { what: "not a verb about talk" }),
+    })())
+    .filter(|read| !not_a_verb(read))
+}
+
+fn to(words: &Words) -> Result<To, Refusal> {
+    Ok(match words.get("to").expect("`send` says to whom") {
+        "person" => To::Person,
+        "all" => To::All { team: None },
+        text if text.starts_with("all:") => To::All { team: Some(text[4..].parse()?) },
+        text if text.contains('/') => To::Address(text.parse()?),
+        text => To::Name(text.parse()?),
+    })
+}
+
+fn kind(words: &Words) -> Result<MessageKind, Refusal> {
+    Ok(match words.get("kind").unwrap_or("message") {
+        "message" => MessageKind::Message,
+        "shutdown_request" => MessageKind::ShutdownRequest,
+        "plan_approval_response" => MessageKind::PlanApprovalResponse,
+        text => MessageKind::Handoff(text.parse()?),
+    })
+}
+
+fn shutdown_answer(words: &Words) -> ShutdownAnswer {
+    let reason = || words.plain_or(1, "no reason").to_owned();
+    match words.plain(0) {
+        "clean" => ShutdownAnswer::Clean,
+        "in_progress" => ShutdownAnswer::InProgress { pending: vec![reason()] },
+        "error" => ShutdownAnswer::Error { reason: reason() },
+        "rejected" => ShutdownAnswer::Rejected { reason: reason() },
+        other => panic!("{other:?} is no answer to a shutdown request"),
+    }
+}
+
+fn usage(words: &Words) -> Usage {
+    let tokens_in = words.number("tokens").unwrap_or(0);
+    Usage { tokens_in, cost_micros: words.number("cost").unwrap_or(0), ..Usage::default() }
+}
+
+/// The request made last to this teammate, in whatever life.
+fn last_shutdown(world: &World, who: &str) -> u64 {
+    let who = world.life(who).address;
+    world.last(|event| matches!(event, Event::ShutdownRequested { who: to, .. } if to.address == who))
+}
+
+fn runtime_act(world: &World, words: &Words) -> Read {
+    let life = || world.life(words.plain(0));
+    let team = || words.plain(0).parse::<Name>();
+    let reason = || words.text("reason", "the process is gone");
+    Some((|| match &*words.verb {
+        "disappeared" => runtime(Act::ReportDisappeared { who: life(), reason: reason() }),
+        "stopped" => {
+            let outcome = match words.plain_or(1, "clean") {
+                "clean" => Outcome::Clean,
+                "timed_out" => Outcome::TimedOut,
+                "forced" => Outcome::Forced,
+                "error" => Outcome::Error { reason: reason() },
+                "in_progress" => Outcome::InProgress { pending: vec![reason()] },
+                other => panic!("{other:?} is no end of a life"),
+            };
+            runtime(Act::ReportStopped { who: life(), outcome })
+        }
+        "offer" => {
+            let messages = world.inbox(words.plain(0));
+            runtime(Act::OfferMessages { to: life(), messages })
+        }
+        "expire-mail" => {
+            let (messages, reason) = (world.inbox(words.plain(0)), "too old".to_owned());
+            let to = match words.plain(0) {
+                "person" => Recipient::Person,
+                _ => Recipient::Member(life().address),
+            };
+            runtime(Act::ExpireMessages { to, messages, reason })
+        }
+        "expire-shutdown" => {
+            let shutdown = words.get("on").map(|label| world.label(label));
+            let shutdown = shutdown.unwrap_or_else(|| last_shutdown(world, words.plain(0)));
+            runtime(Act::ExpireShutdown { shutdown })
+        }
+        "forgive" => {
+            let strike = world.last(|event| matches!(event, Event::TeammateDisappeared { .. }));
+            runtime(Act::ForgiveStrike { team: team()?, strike })
+        }
+        "probe" => runtime(Act::ProbeBreaker { team: team()?, opened: breaker_at(world, words) }),
+        "probed" => {
+            let result =
+                if words.plain(1) == "answered" { Probe::Answered } else { Probe::Silent };
+            let (team, half_opened) = (team()?, breaker_at(world, words));
+            runtime(Act::ReportProbe { team, half_opened, result })
+        }
+        _ => Err(Refusal::Empty { what: "not a verb of the runtime" }),
+    })())
+    .filter(|read| !not_a_verb(read))
+}
+
+fn breaker_at(world: &World, words: &Words) -> u64 {
+    if let Some(label) = words.get("on") {
+        return world.label(label);
+    }
+    let team: Name = words.plain(0).parse().expect("a team");
+    match world.state().teams.get(&team).map(|team| &team.breaker.phase) {
+        Some(BreakerPhase::Open { at } | BreakerPhase::HalfOpen { at, .. }) => *at,
+        _ => 999,
+    }
+}

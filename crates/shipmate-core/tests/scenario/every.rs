@@ -1,0 +1,165 @@
+//! Every act, event and refusal occurs in some scenario.
+//!
+//! The lists below are matches without a wildcard: a new variant does not compile
+//! until it is named here, and does not pass until a scenario produces it.
+
+use std::collections::BTreeSet;
+
+use shipmate_core::{Act, Event, Refusal};
+
+use crate::play::{Touched, first_word, play};
+use crate::{
+    breaker, dependencies, files, messages, observer, plans, requests, shutdown, tasks, teammates,
+    teams, usage,
+};
+
+/// The names of all variants; `is` exists to make the compiler count them.
+macro_rules! every {
+    ($list:ident, $is:ident, $type:ident: $($variant:ident)*) => {
+        pub(crate) const $list: &[&str] = &[$(stringify!($variant)),*];
+        #[allow(dead_code, reason = "the compiler checks that the list is whole")]
+        fn $is(value: &$type) {
+            match value {
+                $($type::$variant { .. } => {})*
+            }
+        }
+    };
+}
+
+every! { ACTS, is_act, Act:
+    CreateTeam DeleteTeam SetTeamBudget AddTeammate StartTeammate RemoveTeammate PauseTeammate
+    ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle ReportDisappeared ReportStopped
+    CreateTasks UpdateTask ClaimTask ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask
+    ReturnTask FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    ReadInbox OfferMessages InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan
+    Ask Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    ReserveUsage ReportUsage
+}
+
+every! { EVENTS, is_event, Event:
+    TeamCreated TeamDeletionRequested TeamDeleted TeamBudgetSet TeammateAdded TeammateStarted
+    TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammateDisappeared
+    TeammateStopped TeammateRemoved TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed
+    TaskRenewed TaskSubmitted TaskCompleted TaskReturned TaskReleased TaskFailed TaskRetried
+    TaskAssigned TaskDeleted TaskWorkSetAside MessageSent MessageOffered MessageInjected
+    MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
+    QuestionAsked QuestionAnswered ShutdownRequested ShutdownAnswered ShutdownTimedOut BreakerOpened
+    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
+}
+
+every! { REFUSALS, is_refusal, Refusal:
+    BadName BadPattern Empty Zero OverLimit UnknownTeam TeamExists TeamGone TeamEnding SecondRoot
+    UnknownTeammate TeammateExists LeadExists AmbiguousTeammate Stopped StillRunning NotRunning
+    StaleTeammate Paused ShuttingDown UnknownTask UnknownGroup AliasTaken SelfDependency Cycle
+    NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress Blocked OtherRole
+    AssignedElsewhere OtherTeam FilesHeld HoldsEnough NothingAvailable StaleClaim Renewed
+    NotSubmitted AlreadySubmitted GateCompletes NotFailed NotAllowed NotTheirs InboxFull NotInInbox
+    NobodyElse UnknownPlan PlanDecided PlanNotApproved UnknownQuestion QuestionAnswered NotAnOption
+    UnknownShutdown NobodyRuns BreakerOpen BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
+}
+
+/// Events by the name they have in every log there is. A line here never changes.
+pub(crate) const WIRE: &[(&str, &str)] = &[
+    ("TeamCreated", "team.created"),
+    ("TeamDeletionRequested", "team.deletion_requested"),
+    ("TeamDeleted", "team.deleted"),
+    ("TeamBudgetSet", "team.budget_set"),
+    ("TeammateAdded", "teammate.added"),
+    ("TeammateStarted", "teammate.started"),
+    ("TeammateIdle", "teammate.idle"),
+    ("TeammatePaused", "teammate.paused"),
+    ("TeammateContinued", "teammate.continued"),
+    ("TeammateModeChanged", "teammate.mode_changed"),
+    ("TeammateDisappeared", "teammate.disappeared"),
+    ("TeammateStopped", "teammate.stopped"),
+    ("TeammateRemoved", "teammate.removed"),
+    ("TeammateBudgetSet", "teammate.budget_set"),
+    ("TaskCreated", "task.created"),
+    ("TaskUpdated", "task.updated"),
+    ("TaskClaimed", "task.claimed"),
+    ("TaskRenewed", "task.renewed"),
+    ("TaskSubmitted", "task.submitted"),
+    ("TaskCompleted", "task.completed"),
+    ("TaskReturned", "task.returned"),
+    ("TaskReleased", "task.released"),
+    ("TaskFailed", "task.failed"),
+    ("TaskRetried", "task.retried"),
+    ("TaskAssigned", "task.assigned"),
+    ("TaskDeleted", "task.deleted"),
+    ("TaskWorkSetAside", "task.work_set_aside"),
+    ("MessageSent", "message.sent"),
+    ("MessageOffered", "message.offered"),
+    ("MessageInjected", "message.injected"),
+    ("MessageAcknowledged", "message.acknowledged"),
+    ("MessageExpired", "message.expired"),
+    ("MessageBounced", "message.bounced"),
+    ("PlanSubmitted", "plan.submitted"),
+    ("PlanApproved", "plan.approved"),
+    ("PlanRejected", "plan.rejected"),
+    ("QuestionAsked", "question.asked"),
+    ("QuestionAnswered", "question.answered"),
+    ("ShutdownRequested", "shutdown.requested"),
+    ("ShutdownAnswered", "shutdown.answered"),
+    ("ShutdownTimedOut", "shutdown.timed_out"),
+    ("BreakerOpened", "breaker.opened"),
+    ("BreakerHalfOpened", "breaker.half_opened"),
+    ("BreakerClosed", "breaker.closed"),
+    ("BreakerStrikeForgiven", "breaker.strike_forgiven"),
+    ("UsageReserved", "usage.reserved"),
+    ("UsageRecorded", "usage.recorded"),
+];
+
+fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    [
+        breaker::ALL, dependencies::ALL, files::ALL, messages::ALL, observer::ALL, plans::ALL,
+        requests::ALL, shutdown::ALL, tasks::ALL, teammates::ALL, teams::ALL, usage::ALL,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn missing(all: &[&str], seen: &BTreeSet<String>) -> Vec<String> {
+    all.iter().filter(|name| !seen.contains(**name)).map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_act_event_and_refusal_occurs_in_some_scenario() {
+    let mut all = Touched::default();
+    for (_, text) in all_scenarios() {
+        // Long ones repeat what short ones show.
+        if !text.contains("repeat 10000") {
+            let touched = play(text).touched;
+            all.refusals.extend(touched.refusals);
+            all.events.extend(touched.events);
+            all.acts.extend(touched.acts);
+        }
+    }
+    // Filling an inbox takes ten thousand messages; its own scenario does it.
+    all.refusals.insert("InboxFull".to_owned());
+    assert_eq!(missing(ACTS, &all.acts), [""; 0], "acts without a scenario");
+    assert_eq!(missing(REFUSALS, &all.refusals), [""; 0], "refusals without a scenario");
+    let wire: Vec<&str> = WIRE.iter().map(|(_, wire)| *wire).collect();
+    assert_eq!(missing(&wire, &all.events), [""; 0], "events without a scenario");
+}
+
+#[test]
+fn the_wire_names_are_pinned_for_every_event() {
+    let pinned: Vec<&str> = WIRE.iter().map(|(name, _)| *name).collect();
+    assert_eq!(pinned, EVENTS, "each event has one line in WIRE, in the order of the enum");
+    let names: BTreeSet<&str> = WIRE.iter().map(|(_, wire)| *wire).collect();
+    assert_eq!(names.len(), WIRE.len(), "two events share a name on the wire");
+    for (_, text) in all_scenarios().filter(|(_, text)| !text.contains("repeat 10000")) {
+        for record in play(text).records {
+            let variant = first_word(&format!("{:?}", record.event));
+            let pinned = WIRE.iter().find(|(name, _)| *name == variant).unwrap().1;
+            assert_eq!(crate::play::wire_name(&record.event), pinned);
+        }
+    }
+}
+
+#[test]
+fn a_scenarios_name_is_used_once() {
+    let names: Vec<&str> = all_scenarios().map(|(name, _)| *name).collect();
+    let once: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(once.len(), names.len());
+}

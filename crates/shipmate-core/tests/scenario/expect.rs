@@ -1,0 +1,182 @@
+//! `expect` lines: what must be true of the state or of what the world owes it.
+
+use shipmate_core::event::{Outcome, TaskId};
+use shipmate_core::state::{BreakerPhase, Life, Stage, State, TeamPhase};
+use shipmate_core::{Effect, available, available_for, obstacles, outstanding};
+
+use crate::play::{World, matches_text};
+
+pub(crate) fn check(world: &World, rest: &str, line: &str) {
+    let (what, expected) = match rest.split_once(':') {
+        Some((what, expected)) => (what.trim(), Some(expected.trim())),
+        None => (rest, None),
+    };
+    let (is, expected) = match (what.split_whitespace().collect::<Vec<_>>().as_slice(), expected) {
+        (["inbox", whose], Some(expected)) => (inbox(world, whose), expected.to_owned()),
+        (["senders", whose], Some(expected)) => (senders(world, whose), expected.to_owned()),
+        (["due"], Some(expected)) => (due(world), expected.to_owned()),
+        (["effects"], Some(expected)) => (effects(world), expected.to_owned()),
+        (["wake"], Some(expected)) => (wake(world), expected.to_owned()),
+        (["idle", who], Some(expected)) => (idle(world, who), expected.to_owned()),
+        (["counts", team], Some(expected)) => (counts(world.state(), team), expected.to_owned()),
+        (["available"], Some(expected)) => {
+            (ids(&available(world.state(), 100)), expected.to_owned())
+        }
+        (["available", "for", who], Some(expected)) => {
+            (ids(&available_for(world.state(), &world.life(who), 100)), expected.to_owned())
+        }
+        (["obstacles", id], Some(expected)) => (hindrance(world, id), expected.to_owned()),
+        (["team", team, phase @ ..], None) => (team_phase(world, team), phase.join(" ")),
+        (["breaker", team, phase @ ..], None) => (breaker(world, team), phase.join(" ")),
+        (["teammate", who, life @ ..], None) => (life_of(world, who), life.join(" ")),
+        ([id, "blocked", "by", on @ ..], None) => {
+            (hindrance(world, id), format!("blocked by {}", on.join(" ")))
+        }
+        ([id, "failure", text @ ..], None) => {
+            let task = world.state().task(number(id)).expect("a task");
+            (task.last_failure.clone().unwrap_or_default(), text.join(" "))
+        }
+        ([id, status @ ..], None) => (status_of(world, id), status.join(" ")),
+        _ => panic!("cannot read this expectation: {line}"),
+    };
+    assert!(matches_text(&expected, &is), "\n  {line}\n  is: {is}\n");
+}
+
+fn number(text: &str) -> TaskId {
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no task"))
+}
+
+fn or_nothing(parts: Vec<String>, between: &str) -> String {
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join(between) }
+}
+
+fn ids(tasks: &[TaskId]) -> String {
+    or_nothing(tasks.iter().map(ToString::to_string).collect(), ", ")
+}
+
+/// `in_progress by ana submitted`, `completed by bo`, `pending`.
+fn status_of(world: &World, id: &str) -> String {
+    use shipmate_core::state::Status;
+    let task = world.state().task(number(id)).expect("a task");
+    let word = task.status_word();
+    match &task.status {
+        Status::InProgress(claim) => {
+            let stage = match claim.stage {
+                Stage::Claimed => "",
+                Stage::Submitted { .. } => " submitted",
+                Stage::Returned { .. } => " returned",
+            };
+            format!("{word} by {}{stage}", claim.by.address.name)
+        }
+        Status::Completed { by: Some(by), .. } => format!("{word} by {}", by.address.name),
+        Status::Failed { reason } => format!("{word} {reason}"),
+        _ => word.to_owned(),
+    }
+}
+
+fn hindrance(world: &World, id: &str) -> String {
+    let task = world.state().task(number(id)).expect("a task");
+    let found = obstacles(world.state(), task);
+    or_nothing(found.iter().map(ToString::to_string).collect(), "; ")
+}
+
+fn inbox(world: &World, whose: &str) -> String {
+    let messages = world.inbox(whose);
+    let bodies = messages.iter().map(|id| world.state().messages[id].body.clone());
+    or_nothing(bodies.collect(), " | ")
+}
+
+/// Who the inbox says its messages are from, and of which kind they are.
+fn senders(world: &World, whose: &str) -> String {
+    let messages = world.inbox(whose);
+    let from = messages.iter().map(|id| {
+        let message = &world.state().messages[id];
+        let kind = serde_json::to_value(&message.kind).expect("a kind is JSON");
+        format!("{} from {}", kind.to_string().replace('"', ""), message.from)
+    });
+    or_nothing(from.collect(), " | ")
+}
+
+fn idle(world: &World, who: &str) -> String {
+    let mate = &world.state().teammates[&world.address(who).expect("a name")];
+    mate.idle.clone().unwrap_or_else(|| "busy".to_owned())
+}
+
+fn counts(state: &State, team: &str) -> String {
+    let counts = state.teams[&team.parse().expect("a team")].counts;
+    let words = [
+        (counts.pending, "pending"),
+        (counts.in_progress, "in_progress"),
+        (counts.completed, "completed"),
+        (counts.failed, "failed"),
+        (counts.deleted, "deleted"),
+    ];
+    let words = words.iter().filter(|(count, _)| *count > 0);
+    or_nothing(words.map(|(count, word)| format!("{count} {word}")).collect(), ", ")
+}
+
+fn team_phase(world: &World, team: &str) -> String {
+    match world.state().teams[&team.parse().expect("a team")].phase {
+        TeamPhase::Active => "active",
+        TeamPhase::Ending => "ending",
+        TeamPhase::Deleted if world.state().is_over() => "deleted and all is over",
+        TeamPhase::Deleted => "deleted",
+    }
+    .to_owned()
+}
+
+fn breaker(world: &World, team: &str) -> String {
+    let breaker = &world.state().teams[&team.parse().expect("a team")].breaker;
+    match (&breaker.phase, breaker.strikes.len()) {
+        (BreakerPhase::Closed, 0) => "closed".to_owned(),
+        (BreakerPhase::Closed, strikes) => format!("closed with {strikes} strikes"),
+        (BreakerPhase::Open { .. }, _) => "open".to_owned(),
+        (BreakerPhase::HalfOpen { probe: None, .. }, _) => "half open".to_owned(),
+        (BreakerPhase::HalfOpen { probe: Some(who), .. }, _) => {
+            format!("half open with {} as probe", who.address.name)
+        }
+    }
+}
+
+fn life_of(world: &World, who: &str) -> String {
+    let mate = &world.state().teammates[&world.address(who).expect("a name")];
+    let life = match &mate.life {
+        Life::Added => return "added".to_owned(),
+        Life::Running => "running",
+        Life::Disappeared { .. } => "disappeared",
+        Life::Stopped { outcome } => {
+            let how = match outcome {
+                Outcome::Clean => "clean".to_owned(),
+                Outcome::InProgress { pending } => format!("with {} left", pending.join(", ")),
+                Outcome::Error { reason } => format!("in error ({reason})"),
+                Outcome::TimedOut => "out of time".to_owned(),
+                Outcome::Forced => "by force".to_owned(),
+            };
+            return format!("stopped {how} @{}", mate.epoch);
+        }
+        Life::Removed => "removed",
+    };
+    format!("{life} @{}", mate.epoch)
+}
+
+fn due(world: &World) -> String {
+    let owed = outstanding(world.state(), &world.observed, world.now_ms);
+    let acts = owed.due.iter().map(|act| crate::play::first_word(&format!("{act:?}")));
+    or_nothing(acts.collect(), ", ")
+}
+
+/// How long until the next timer ends.
+fn wake(world: &World) -> String {
+    let owed = outstanding(world.state(), &world.observed, world.now_ms);
+    owed.wake_at_ms.map_or("never".to_owned(), |at| format!("{}ms", at - world.now_ms))
+}
+
+fn effects(world: &World) -> String {
+    let owed = outstanding(world.state(), &world.observed, world.now_ms);
+    let effects = owed.effects.iter().map(|effect| match effect {
+        Effect::EndProcess { who } => format!("end {who}"),
+        Effect::Verify { task, .. } => format!("verify {task}"),
+        Effect::Offer { to, messages } => format!("offer {} to {to}", messages.len()),
+    });
+    or_nothing(effects.collect(), " | ")
+}

@@ -1,0 +1,37 @@
+//! Every rule of the core as text: commands on the left, what comes of them on the
+//! right. `play` says how the lines are read.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+/// Named scenarios: each is a test, and all together are a list for the tests that
+/// ask whether every act, event and refusal occurs in some scenario.
+macro_rules! scenarios {
+    ($($name:ident: $text:literal,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                crate::play::check($text);
+            }
+        )*
+        pub(crate) const ALL: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
+    };
+}
+
+mod breaker;
+mod commands;
+mod dependencies;
+mod every;
+mod expect;
+mod files;
+mod golden;
+mod messages;
+mod observer;
+mod plans;
+mod play;
+mod requests;
+mod shutdown;
+mod tasks;
+mod teammates;
+mod teams;
+mod usage;
+mod words;

@@ -1,0 +1,60 @@
+//! Usage and budgets: stop before a ceiling, and count what was spent in any case.
+
+scenarios! {
+    who_has_used_up_its_budget_gets_no_new_task: "
+        join ana
+        create x
+        create y
+        budget ana tokens 100
+        claim 1 by ana
+        spend by ana tokens 99 about 1 => usage.recorded
+        submit 1 by ana
+        spend by ana tokens 1
+        next by ana                    => refused: the budget of alpha/ana is used up: 100 tokens
+        budget ana tokens 200
+        next by ana                    => task.claimed
+    ",
+    a_reservation_counts_until_it_is_settled: "
+        join ana
+        budget ana tokens 100 cost 2500000
+        reserve tokens 60 by ana as r1 => usage.reserved
+        reserve tokens 60 by ana       => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+        spend tokens 30 by ana reservation r1 => usage.recorded
+        reserve tokens 60 by ana       => usage.reserved
+        reserve cost 2500001 by ana    => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+    ",
+    a_teams_budget_bounds_all_below_it: "
+        team alpha
+        team beta under alpha
+        join beta/bo
+        join beta/cy
+        create x in beta
+        team-budget alpha tokens 10
+        spend tokens 10 by beta/bo
+        next by beta/cy                => refused: the budget of team alpha is used up: 10 tokens
+        reserve tokens 1 by beta/cy    => refused: the budget of team alpha is used up: 10 tokens
+        team-budget nowhere tokens 1   => refused: there is no team nowhere
+    ",
+    a_reservation_ends_with_its_life: "
+        join ana
+        budget ana tokens 10
+        reserve tokens 10 by ana as r1
+        disappeared ana
+        start ana
+        reserve tokens 10 by ana       => usage.reserved
+        spend tokens 3 by ana reservation r1 => usage.recorded
+        reserve tokens 1 by ana        => refused: the budget of alpha/ana is used up: 10 tokens
+    ",
+    no_model_sets_the_budget_of_a_team: "
+        team alpha lead lia
+        start lia
+        join ana
+        team-budget alpha tokens 5 by lia => refused: alpha/lia@1 may not set a budget
+        budget ana tokens 5 by ana     => refused: alpha/ana@1 may not set its own budget
+        budget lia tokens 5 by ana     => refused: alpha/ana@1 may not set budgets; the lead of team alpha or a person may
+        budget ana tokens 5 by lia     => teammate.budget_set
+        reserve tokens 1 by person     => refused: person may not reserve usage
+        spend tokens 1 by person       => refused: person may not report usage
+        spend tokens 1 about 9 by ana  => refused: there is no task 9
+    ",
+}

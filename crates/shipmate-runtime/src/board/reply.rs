@@ -1,0 +1,98 @@
+//! The answers of a turn, after the log has confirmed it.
+
+use std::rc::Rc;
+
+use shipmate_core::{Position, Record};
+use shipmate_log::Log as _;
+use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::{Answer, Ask, Refused};
+
+use super::{Decided, Follower, Job, LOOK_AFTER_MS, What, Worker, scene_team};
+use crate::answer;
+use crate::open::{self, read_refusal, refused};
+use crate::translate::Scene;
+
+impl Worker {
+    pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
+        if !records.is_empty() {
+            let soon = self.clock.now_ms() + LOOK_AFTER_MS;
+            self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
+        }
+        for Decided { job, what } in decided {
+            let answer = match what {
+                What::Answer(answer) => answer,
+                What::Records { first, last } => self.answer_done(&job, first, last, records).await,
+                What::Log => self.answer_from_log(&job).await,
+            };
+            job.reply(answer);
+        }
+    }
+
+    async fn answer_done(
+        &mut self,
+        job: &Job,
+        first: Position,
+        last: Position,
+        records: &[Record],
+    ) -> Result<Answer, Refused> {
+        let start = records.first().map_or(Position::MAX, |record| record.n);
+        if first >= start {
+            let own = &records[(first - start) as usize..=(last - start) as usize];
+            return self.answer_own(job, own).await;
+        }
+        // Asked again: the records are in the log.
+        let page = self.log.read(first - 1, (last - first + 1) as usize).await;
+        let page = page.map_err(|e| read_refusal(&e))?;
+        let own: Result<Vec<Record>, _> =
+            page.iter().map(|entry| open::parse(&entry.text, entry.position)).collect();
+        let own = own.map_err(|e| read_refusal(&e))?;
+        self.answer_own(job, &own).await
+    }
+
+    async fn answer_own(&mut self, job: &Job, own: &[Record]) -> Result<Answer, Refused> {
+        if let (Ask::InboxRead { .. }, Some(messages)) = (&job.ask, answer::read_messages(own)) {
+            return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
+        }
+        let root = self.board.root.as_str();
+        let desk = self.board.desk.borrow();
+        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets, root))
+    }
+
+    async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
+        match &job.ask {
+            Ask::Log { after, max } => {
+                Ok(Answer::Log(answer::records(&mut self.log, *after, *max).await?))
+            }
+            Ask::Follow { after } => {
+                let sent = (*after).min(self.position());
+                let connection = Rc::clone(&job.connection);
+                self.followers.push(Follower { connection, sent });
+                Ok(Answer::Following { after: sent })
+            }
+            Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,
+            Ask::StatusAt { position } | Ask::TasksAt { position } => {
+                let end = self.position();
+                let then = answer::at(&mut self.log, *position, end).await?;
+                let team = scene_team(job, &self.board.root);
+                let scene = Scene {
+                    state: &then,
+                    actor: &job.actor,
+                    secrets: &self.secrets,
+                    root: self.board.root.as_str(),
+                    team: &team,
+                };
+                let now = match job.ask {
+                    Ask::StatusAt { .. } => Ask::Status,
+                    _ => Ask::Tasks { filter: TaskFilter::default() },
+                };
+                let answer = answer::from_state(&scene, &now, self.log_word());
+                answer.expect("both are answered from a state")
+            }
+            Ask::Verify => {
+                let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;
+                Ok(Answer::Verified { records: verified.records })
+            }
+            other => Err(refused("BadRequest", format!("{other:?} is not for a team"), "")),
+        }
+    }
+}

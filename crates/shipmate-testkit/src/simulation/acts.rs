@@ -1,0 +1,183 @@
+//! What simulated people, leads, teammates and the runtime ask for: every act, by weight.
+//!
+//! Each generator looks at a recent state, so that most commands make sense, and is wrong on
+//! purpose now and then: unknown ids, somebody else's task, a token that has ended.
+
+mod talk;
+mod task;
+mod team;
+
+use shipmate_core::event::{TaskId, Token};
+use shipmate_core::{Act, Actor, Address, Name, State, TeammateRef};
+
+use super::client::Client;
+use super::vocabulary::{self, MATES, TEAMS};
+use crate::Random;
+
+/// Who asks and what it can see and remember.
+#[derive(Debug)]
+pub(crate) struct Chooser<'a> {
+    pub(crate) random: &'a mut Random,
+    pub(crate) state: &'a State,
+    /// Absent for the runtime.
+    pub(crate) client: Option<&'a Client>,
+    /// How often it uses what it knows to be old, in a thousand.
+    pub(crate) stale: u32,
+    /// It showed a token that has ended.
+    pub(crate) showed_stale_token: bool,
+}
+
+type Make = fn(&mut Chooser<'_>) -> Option<Act>;
+
+/// Weights for a person, a lead, a member and the runtime.
+const TABLE: [([u32; 4], Make); 46] = [
+    ([3, 1, 0, 0], team::create_team),
+    ([1, 1, 0, 0], team::delete_team),
+    ([2, 1, 0, 0], team::set_team_budget),
+    ([8, 4, 1, 0], team::add_teammate),
+    ([30, 12, 1, 12], team::start_teammate),
+    ([3, 1, 0, 0], team::remove_teammate),
+    ([2, 1, 0, 0], team::pause),
+    ([6, 3, 0, 0], team::carry_on),
+    ([2, 1, 1, 0], team::set_mode),
+    ([2, 2, 1, 0], team::set_teammate_budget),
+    ([0, 2, 3, 0], team::report_idle),
+    ([0, 0, 1, 2], team::report_disappeared),
+    ([0, 0, 1, 3], team::report_stopped),
+    ([16, 12, 4, 0], task::create),
+    ([5, 5, 4, 0], task::update),
+    ([1, 5, 14, 0], task::claim),
+    ([1, 8, 24, 0], task::claim_next),
+    ([1, 3, 8, 1], task::renew),
+    ([0, 0, 1, 2], task::expire_late),
+    ([0, 6, 22, 1], task::submit),
+    ([3, 5, 12, 2], task::complete),
+    ([0, 0, 1, 4], task::give_back),
+    ([1, 2, 6, 1], task::fail),
+    ([2, 2, 4, 1], task::release),
+    ([4, 3, 1, 0], task::assign),
+    ([8, 5, 1, 0], task::retry),
+    ([2, 1, 2, 0], task::delete),
+    ([1, 2, 5, 0], task::set_aside),
+    ([8, 10, 14, 1], talk::send),
+    ([8, 8, 14, 1], talk::read_inbox),
+    ([0, 0, 1, 4], talk::offer),
+    ([0, 2, 4, 0], talk::inject),
+    ([2, 3, 5, 0], talk::acknowledge),
+    ([0, 0, 1, 3], talk::expire_messages),
+    ([0, 2, 4, 0], talk::submit_plan),
+    ([6, 6, 1, 0], talk::decide_plan),
+    ([0, 3, 4, 0], talk::ask),
+    ([6, 5, 1, 0], talk::answer),
+    ([2, 1, 1, 0], talk::request_shutdown),
+    ([0, 6, 8, 0], talk::answer_shutdown),
+    ([0, 0, 1, 3], talk::expire_shutdown),
+    ([0, 0, 1, 2], talk::forgive),
+    ([0, 0, 1, 3], talk::probe),
+    ([0, 0, 1, 6], talk::report_probe),
+    ([1, 3, 5, 0], talk::reserve),
+    ([1, 3, 5, 0], talk::report_usage),
+];
+
+impl Chooser<'_> {
+    /// Something to ask, if a few tries find it.
+    pub(crate) fn choose(&mut self) -> Option<Act> {
+        let column = match self.client.map(|client| &client.who) {
+            Some(Actor::Person) => 0,
+            Some(Actor::Teammate(who)) if self.is_lead(who) => 1,
+            Some(_) => 2,
+            None => 3,
+        };
+        let weights = TABLE.iter().map(|(weights, _)| weights[column]);
+        for _ in 0..8 {
+            let index = self.random.weighted(weights.clone());
+            if let Some(act) = TABLE[index].1(self) {
+                return Some(act);
+            }
+        }
+        None
+    }
+
+    fn is_lead(&self, who: &TeammateRef) -> bool {
+        self.state.teammates.get(&who.address).is_some_and(|mate| mate.is_lead())
+    }
+
+    fn me(&self) -> Option<&TeammateRef> {
+        match self.client.map(|client| &client.who) {
+            Some(Actor::Teammate(who)) => Some(who),
+            _ => None,
+        }
+    }
+
+    fn text(&mut self, what: &str) -> String {
+        format!("{what} {}", self.random.below(1000))
+    }
+
+    /// A team that exists, now and then one that does not.
+    fn team(&mut self) -> Name {
+        let own = self.me().map(|who| who.address.team.clone());
+        if let Some(own) = own
+            && self.random.chance(700)
+        {
+            return own;
+        }
+        if self.state.teams.is_empty() || self.random.chance(20) {
+            return vocabulary::pick_name(self.random, &TEAMS);
+        }
+        let index = self.random.index(self.state.teams.len());
+        self.state.teams.keys().nth(index).expect("the index is below the length").clone()
+    }
+
+    /// A teammate that was added once, now and then one that never was.
+    fn mate(&mut self) -> Address {
+        if self.state.teammates.is_empty() || self.random.chance(20) {
+            return Address {
+                team: self.team(),
+                name: vocabulary::pick_name(self.random, &MATES),
+            };
+        }
+        let index = self.random.index(self.state.teammates.len());
+        self.state.teammates.keys().nth(index).expect("the index is below the length").clone()
+    }
+
+    /// One life of a teammate: mostly the present one.
+    fn life(&mut self) -> TeammateRef {
+        let address = self.mate();
+        let epoch = self.state.teammates.get(&address).map_or(1, |mate| mate.epoch);
+        let epoch = if self.random.chance(self.stale) { epoch.saturating_sub(1) } else { epoch };
+        TeammateRef { address, epoch }
+    }
+
+    /// The number of a task, now and then one past the last.
+    fn task(&mut self) -> TaskId {
+        self.random.below(self.state.tasks().len() as u64 + 1) as TaskId
+            + TaskId::from(!self.random.chance(30))
+    }
+
+    /// A claim to act on: one's own, an old one, or somebody else's as it stands.
+    fn claim(&mut self) -> Option<(TaskId, Token)> {
+        let (own, ended) = match self.client {
+            Some(client) => (client.claims.as_slice(), client.ended.as_slice()),
+            None => (&[][..], &[][..]),
+        };
+        if self.random.chance(self.stale)
+            && let Some(claim) = self.random.pick(ended)
+        {
+            self.showed_stale_token = true;
+            return Some(*claim);
+        }
+        if !own.is_empty() && self.random.chance(930) {
+            return self.random.pick(own).copied();
+        }
+        let held: Vec<(TaskId, Token)> = self
+            .state
+            .tasks()
+            .iter()
+            .filter_map(|task| Some((task.id, task.claim()?.token)))
+            .collect();
+        let (task, token) = *self.random.pick(&held)?;
+        let old = self.random.chance(self.stale);
+        self.showed_stale_token |= old;
+        Some((task, if old { token.saturating_sub(1) } else { token }))
+    }
+}

@@ -1,0 +1,180 @@
+//! Acts about tasks.
+
+use std::collections::BTreeMap;
+
+use shipmate_core::command::NewTask;
+use shipmate_core::event::{Dependency, RoleChange, TaskChanges, TaskSpec};
+use shipmate_core::state::{Stage, Status};
+use shipmate_core::{Act, Name, TaskId};
+
+use super::Chooser;
+use crate::simulation::vocabulary::{GROUPS, MATES, ROLES, pick_alias, pick_files, pick_name};
+
+fn dependency(c: &mut Chooser<'_>) -> Dependency {
+    if c.random.chance(200) {
+        return Dependency::Group(pick_name(c.random, &GROUPS));
+    }
+    Dependency::Task(c.task())
+}
+
+fn spec(c: &mut Chooser<'_>) -> TaskSpec {
+    let many = if c.random.chance(500) { 0 } else { c.random.below(3) };
+    TaskSpec {
+        subject: c.text("task"),
+        description: String::new(),
+        active_form: String::new(),
+        alias: c.random.chance(120).then(|| pick_alias(c.random)),
+        group: c.random.chance(250).then(|| pick_name(c.random, &GROUPS)),
+        blocked_by: (0..many).map(|_| dependency(c)).collect(),
+        files: pick_files(c.random),
+        role: c.random.chance(200).then(|| pick_name(c.random, &ROLES)),
+        assignee: c.random.chance(80).then(|| pick_name(c.random, &MATES)),
+        priority: if c.random.chance(400) { c.random.below(5) as i32 } else { 100 },
+        duration_ms: c.random.chance(400).then(|| 1 + c.random.below(100_000)),
+        retries_max: c.random.below(4) as u32,
+        metadata: BTreeMap::new(),
+    }
+}
+
+pub(super) fn create(c: &mut Chooser<'_>) -> Option<Act> {
+    // A board that grows without end would be all a seed does.
+    if c.state.tasks().len() >= 40 && !c.random.chance(200) {
+        return None;
+    }
+    let team = c.team();
+    let many = 1 + c.random.below(5) as usize;
+    let mut tasks: Vec<NewTask> = Vec::new();
+    for index in 0..many {
+        let spec = spec(c);
+        let mut blocked_by_new = Vec::new();
+        if many > 1 && c.random.chance(400) {
+            // Mostly on an earlier one; a later one is allowed and makes circles possible.
+            let end = if c.random.chance(800) { index } else { many };
+            if end > 0 {
+                blocked_by_new.push(c.random.index(end));
+            }
+        }
+        tasks.push(NewTask { spec, blocked_by_new });
+    }
+    Some(Act::CreateTasks { team, tasks })
+}
+
+pub(super) fn update(c: &mut Chooser<'_>) -> Option<Act> {
+    let task = c.task();
+    let mut changes = TaskChanges::default();
+    match c.random.below(7) {
+        0 => changes.subject = Some(c.text("renamed")),
+        1 => changes.priority = Some(c.random.below(5) as i32),
+        2 => changes.duration_ms = Some(1 + c.random.below(200_000)),
+        3 => {
+            let any = c.random.chance(500);
+            let role = pick_name(c.random, &ROLES);
+            changes.role = Some(if any { RoleChange::Any } else { RoleChange::Only(role) });
+        }
+        4 => changes.files = Some(pick_files(c.random)),
+        5 => changes.add_blocked_by = vec![dependency(c)],
+        _ => {
+            let known = c.state.task(task)?.spec.blocked_by.clone();
+            let on = if c.random.chance(900) { c.random.pick(&known)?.clone() } else { dependency(c) };
+            changes.remove_blocked_by = vec![on];
+        }
+    }
+    Some(Act::UpdateTask { task, changes })
+}
+
+fn lease_ms(c: &mut Chooser<'_>) -> Option<u64> {
+    c.random.chance(600).then(|| c.random.between(1_000, 60_000))
+}
+
+pub(super) fn claim(c: &mut Chooser<'_>) -> Option<Act> {
+    let own = c.me().map(|me| me.address.team.clone());
+    let near = c.state.tasks().iter().filter(|task| own.as_ref() == Some(&task.team));
+    let near: Vec<TaskId> =
+        near.filter(|task| task.status == Status::Pending).map(|task| task.id).collect();
+    let task = match c.random.pick(&near) {
+        Some(task) if c.random.chance(700) => *task,
+        _ => c.task(),
+    };
+    Some(Act::ClaimTask { task, lease_ms: lease_ms(c) })
+}
+
+pub(super) fn claim_next(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ClaimNext { lease_ms: lease_ms(c) })
+}
+
+pub(super) fn renew(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    Some(Act::RenewClaim { task, token })
+}
+
+/// Only what must be refused: a lease that did run out is said by a timer.
+pub(super) fn expire_late(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    let claim = c.state.task(task)?.claim()?;
+    let renewed = claim.token == token && claim.renewal > 0;
+    if claim.token == token && !renewed {
+        return None;
+    }
+    Some(Act::ExpireClaim { task, token, renewal: claim.renewal.saturating_sub(1) })
+}
+
+pub(super) fn submit(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    let commit = c.random.chance(500).then(|| "c0ffee".to_owned());
+    Some(Act::SubmitTask { task, token, commit, result: c.text("result") })
+}
+
+pub(super) fn complete(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    let token = (c.me().is_some() || c.random.chance(500)).then_some(token);
+    Some(Act::CompleteTask { task, token, commit: None, result: c.text("result") })
+}
+
+pub(super) fn give_back(c: &mut Chooser<'_>) -> Option<Act> {
+    let submitted = c.state.tasks().iter().filter_map(|task| {
+        let claim = task.claim()?;
+        matches!(claim.stage, Stage::Submitted { .. }).then_some((task.id, claim.token))
+    });
+    let submitted: Vec<(TaskId, u64)> = submitted.collect();
+    let (task, token) = match c.random.pick(&submitted) {
+        Some(found) if c.random.chance(800) => *found,
+        _ => c.claim()?,
+    };
+    Some(Act::ReturnTask { task, token, reason: c.text("red") })
+}
+
+pub(super) fn fail(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    Some(Act::FailTask { task, token, reason: c.text("failed") })
+}
+
+pub(super) fn release(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = c.claim()?;
+    let token = c.random.chance(700).then_some(token);
+    Some(Act::ReleaseTask { task, token, reason: c.text("given back") })
+}
+
+pub(super) fn assign(c: &mut Chooser<'_>) -> Option<Act> {
+    let task = c.task();
+    let to: Option<Name> = c.random.chance(600).then(|| c.mate().name);
+    Some(Act::AssignTask { task, to })
+}
+
+pub(super) fn retry(c: &mut Chooser<'_>) -> Option<Act> {
+    let failed = c.state.tasks().iter().filter(|t| matches!(t.status, Status::Failed { .. }));
+    let failed: Vec<TaskId> = failed.map(|task| task.id).collect();
+    let task = if c.random.chance(900) { *c.random.pick(&failed)? } else { c.task() };
+    Some(Act::RetryTask { task })
+}
+
+pub(super) fn delete(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::DeleteTask { task: c.task() })
+}
+
+pub(super) fn set_aside(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = match c.client.and_then(|client| client.ended.last()) {
+        Some(ended) if c.random.chance(800) => *ended,
+        _ => c.claim()?,
+    };
+    Some(Act::SetAsideWork { task, token, work: c.text("branch") })
+}

@@ -1,0 +1,127 @@
+//! Acts about teams and teammates.
+
+use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
+use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
+use shipmate_core::{Act, Address};
+
+use super::Chooser;
+use crate::simulation::vocabulary::{self, MATES, ROLES, TEAMS, pick_name};
+
+pub(super) fn create_team(c: &mut Chooser<'_>) -> Option<Act> {
+    if c.state.teams.len() >= 3 && !c.random.chance(100) {
+        return None;
+    }
+    let parent = if c.state.teams.is_empty() || c.random.chance(50) { None } else { Some(c.team()) };
+    let team = pick_name(c.random, &TEAMS);
+    let verification = if c.random.chance(400) { Verification::Gate } else { Verification::None };
+    let lead = c.random.chance(700).then(|| pick_name(c.random, &MATES));
+    let description = c.text("team");
+    Some(Act::CreateTeam(CreateTeam { team, parent, description, verification, lead }))
+}
+
+pub(super) fn delete_team(c: &mut Chooser<'_>) -> Option<Act> {
+    let team = c.team();
+    // Without the root a run is over.
+    if c.state.root.as_ref() == Some(&team) && !c.random.chance(60) {
+        return None;
+    }
+    let ms = c.random.below(30_000);
+    let urgency = if c.random.chance(400) { Urgency::Now } else { Urgency::Deadline { ms } };
+    Some(Act::DeleteTeam { team, reason: c.text("because"), urgency })
+}
+
+fn budget(c: &mut Chooser<'_>) -> Budget {
+    let mut limit = |most: u64| (!c.random.chance(500)).then(|| c.random.below(most));
+    Budget { tokens_max: limit(20_000), cost_micros_max: limit(20_000) }
+}
+
+pub(super) fn set_team_budget(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::SetTeamBudget { team: c.team(), budget: budget(c) })
+}
+
+pub(super) fn set_teammate_budget(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::SetTeammateBudget { who: c.mate(), budget: budget(c) })
+}
+
+fn mode(c: &mut Chooser<'_>) -> Mode {
+    match c.random.below(6) {
+        0 => Mode::Plan,
+        1 => Mode::Delegate,
+        2 => Mode::ReadOnly,
+        _ => Mode::Normal,
+    }
+}
+
+pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
+    let who = Address { team: c.team(), name: pick_name(c.random, &MATES) };
+    if c.state.teammates.len() >= 12 && !c.state.teammates.contains_key(&who) {
+        return None;
+    }
+    let profile = Profile {
+        seat: if c.random.chance(120) { Seat::Lead } else { Seat::Member },
+        role: c.random.chance(500).then(|| pick_name(c.random, &ROLES)),
+        agent: "simulated".to_owned(),
+        model: String::new(),
+        scope: vocabulary::pick_files(c.random),
+        mode: mode(c),
+        tasks_max: 1 + c.random.below(3) as u32,
+    };
+    Some(Act::AddTeammate { who, profile })
+}
+
+pub(super) fn start_teammate(c: &mut Chooser<'_>) -> Option<Act> {
+    let idle: Vec<Address> = c
+        .state
+        .teammates
+        .iter()
+        .filter(|(_, mate)| !mate.is_running())
+        .map(|(who, _)| who.clone())
+        .collect();
+    let who = if c.random.chance(900) { c.random.pick(&idle)?.clone() } else { c.mate() };
+    let supervision = match c.random.below(20) {
+        0..10 => Supervision::Supervised,
+        10..17 => Supervision::None,
+        _ => Supervision::OneShot,
+    };
+    let host = c.random.chance(200).then(|| vocabulary::name("host-1"));
+    let token_hash = c.text("hash");
+    Some(Act::StartTeammate(StartTeammate { who, token_hash, supervision, host }))
+}
+
+pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::RemoveTeammate { who: c.mate() })
+}
+
+pub(super) fn pause(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::PauseTeammate { who: c.mate(), reason: c.text("pause") })
+}
+
+pub(super) fn carry_on(c: &mut Chooser<'_>) -> Option<Act> {
+    let paused = c.state.teammates.iter().filter(|(_, mate)| mate.paused.is_some());
+    let paused: Vec<Address> = paused.map(|(who, _)| who.clone()).collect();
+    let who = if c.random.chance(800) { c.random.pick(&paused)?.clone() } else { c.mate() };
+    Some(Act::ContinueTeammate { who })
+}
+
+pub(super) fn set_mode(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::SetTeammateMode { who: c.mate(), mode: mode(c) })
+}
+
+pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ReportIdle { reason: format!("waits for {}", c.random.below(2)) })
+}
+
+pub(super) fn report_disappeared(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ReportDisappeared { who: c.life(), reason: c.text("gone") })
+}
+
+pub(super) fn report_stopped(c: &mut Chooser<'_>) -> Option<Act> {
+    let who = c.life();
+    let outcome = match c.random.below(4) {
+        0 => Outcome::Error { reason: c.text("error") },
+        1 => Outcome::InProgress { pending: vec![c.text("left")] },
+        2 => Outcome::TimedOut,
+        _ => Outcome::Clean,
+    };
+    Some(Act::ReportStopped { who, outcome })
+}

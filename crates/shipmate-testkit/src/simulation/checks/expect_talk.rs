@@ -1,0 +1,141 @@
+//! The same for messages, plans, questions, shutdowns, the breaker and usage.
+
+use shipmate_core::command::{To, Whom};
+use shipmate_core::event::{MessageId, MessageKind, QuestionKind, Recipient, ShutdownId};
+use shipmate_core::{Act, Actor, Address, Name, TeammateRef};
+
+use crate::simulation::model::{BreakerFacts, Fate, Model, Phase, ShutdownStage};
+
+pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
+    let runtime = *by == Actor::Runtime;
+    let current = match by {
+        Actor::Teammate(who) if model.is_current(who) => Some(who),
+        _ => None,
+    };
+    let reader = match by {
+        Actor::Person => Some(Recipient::Person),
+        _ => current.map(|who| Recipient::Member(who.address.clone())),
+    };
+    let own = |who: &TeammateRef| matches!(by, Actor::Teammate(me) if me == who);
+    Some(match act {
+        Act::SendMessage { to, kind, body, .. } => {
+            let by_hand = matches!(kind, MessageKind::Message | MessageKind::Handoff(_));
+            model.is_present(by) && !body.is_empty() && by_hand && reaches(model, by, to)
+        }
+        Act::ReadInbox { .. } => reader.is_some(),
+        Act::OfferMessages { to, messages } => {
+            let at = Recipient::Member(to.address.clone());
+            runtime && model.is_current(to) && all_wait(model, &at, messages)
+        }
+        Act::InjectMessages { messages, .. } | Act::AcknowledgeMessages { messages } => {
+            reader.is_some_and(|at| all_wait(model, &at, messages))
+        }
+        Act::ExpireMessages { to, messages, .. } => {
+            let known = match to {
+                Recipient::Person => true,
+                Recipient::Member(who) => model.is_member(who),
+            };
+            runtime && known && all_wait(model, to, messages)
+        }
+        Act::SubmitPlan { task, body } => {
+            let known = task.is_none_or(|id| model.task(id).is_some());
+            current.is_some() && known && !body.trim().is_empty()
+        }
+        Act::DecidePlan { plan, .. } => {
+            let facts = model.plans.get(plan).filter(|facts| facts.open);
+            facts.is_some_and(|facts| {
+                model.manages(by, &facts.who.address.team)
+                    && !own(&facts.who)
+                    && model.is_current(&facts.who)
+            })
+        }
+        Act::Ask { text, .. } => current.is_some() && !text.trim().is_empty(),
+        Act::Answer { question, answer } => {
+            let facts = model.questions.get(question).filter(|facts| facts.open);
+            facts.is_some_and(|facts| {
+                model.manages(by, &facts.who.address.team)
+                    && !own(&facts.who)
+                    && model.is_current(&facts.who)
+                    && (facts.kind != QuestionKind::Permission || *by == Actor::Person)
+                    && (facts.options.is_empty() || facts.options.contains(answer))
+            })
+        }
+        act => return end_verdict(model, by, act),
+    })
+}
+
+fn end_verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
+    let runtime = *by == Actor::Runtime;
+    let team = |name: &Name| model.teams.get(name).filter(|team| team.phase != Phase::Deleted);
+    let open = |id: &ShutdownId| {
+        let facts = model.shutdowns.get(id).filter(|facts| facts.end == ShutdownStage::Open);
+        facts.filter(|facts| model.is_current(&facts.who))
+    };
+    Some(match act {
+        Act::RequestShutdown { whom: Whom::Teammate(who), .. } => {
+            model.manages(by, &who.address.team)
+                && model.is_current(who)
+                && model.mates[&who.address].shutdown.is_none()
+        }
+        Act::RequestShutdown { whom: Whom::Team(name), .. } => {
+            let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
+            let others = model.running(name).iter().any(|who| !own(&who.address));
+            team(name).is_some() && model.manages(by, name) && others
+        }
+        Act::AnswerShutdown { shutdown, .. } => {
+            open(shutdown).is_some_and(|facts| *by == Actor::Teammate(facts.who.clone()))
+        }
+        Act::ExpireShutdown { shutdown } => runtime && open(shutdown).is_some(),
+        Act::ForgiveStrike { team: name, strike } => {
+            runtime && team(name).is_some_and(|team| team.strikes.contains(strike))
+        }
+        Act::ProbeBreaker { team: name, opened } => {
+            runtime && team(name).is_some_and(|t| t.breaker == BreakerFacts::Open(*opened))
+        }
+        Act::ReportProbe { team: name, half_opened, .. } => {
+            let probing = |at: &BreakerFacts| {
+                matches!(at, BreakerFacts::HalfOpen(at, _) if at == half_opened)
+            };
+            runtime && team(name).is_some_and(|team| probing(&team.breaker))
+        }
+        Act::ReserveUsage { usage } => {
+            matches!(by, Actor::Teammate(me) if model.is_current(me) && model.has_budget(me, usage))
+        }
+        Act::ReportUsage { task, .. } => {
+            let known = task.is_none_or(|id| model.task(id).is_some());
+            matches!(by, Actor::Teammate(me) if model.is_current(me)) && known
+        }
+        _ => return None,
+    })
+}
+
+fn all_wait(model: &Model, at: &Recipient, messages: &[MessageId]) -> bool {
+    let waits = |id: &MessageId| model.letters.get(&(*id, at.clone())) == Some(&Fate::Waiting);
+    !messages.is_empty() && messages.iter().all(waits)
+}
+
+fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
+    let own_team = match by {
+        Actor::Teammate(who) => Some(who.address.team.clone()),
+        _ => model.teams.iter().find(|(_, t)| t.parent.is_none()).map(|(name, _)| name.clone()),
+    };
+    match to {
+        To::Person => true,
+        To::Address(who) => model.can_receive(who),
+        To::Name(name) => {
+            let near = own_team.map(|team| Address { team, name: name.clone() });
+            if let Some(near) = near.filter(|near| model.is_member(near)) {
+                return model.can_receive(&near);
+            }
+            let named = model.mates.keys().filter(|who| who.name == *name);
+            let named: Vec<&Address> = named.filter(|who| model.is_member(who)).collect();
+            matches!(named[..], [only] if model.can_receive(only))
+        }
+        To::All { team } => {
+            let Some(team) = team.clone().or(own_team) else { return false };
+            let known = model.teams.get(&team).is_some_and(|t| t.phase != Phase::Deleted);
+            let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
+            known && model.reachable(&team).iter().any(|who| !own(who))
+        }
+    }
+}

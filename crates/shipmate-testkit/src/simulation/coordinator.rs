@@ -1,0 +1,112 @@
+//! A simulated coordinator: a desk, a clock of its own, timers, a queue and a handle of the log.
+//!
+//! It decides a batch, appends it once and answers, as the real one does. Deciding and appending
+//! are two steps of the simulation, so that another coordinator may come between them.
+
+use std::collections::VecDeque;
+
+use shipmate_core::event::{Record, Supervision};
+use shipmate_core::{
+    Act, Command, Desk, Observed, Outcome, Outstanding, Position, State, TeammateRef, outstanding,
+};
+use shipmate_log::MemoryLog;
+
+#[derive(Debug)]
+pub(crate) struct Coordinator {
+    pub(crate) desk: Desk,
+    pub(crate) log: MemoryLog,
+    /// Monotonic, with its own beginning; stands still while the machine is suspended.
+    pub(crate) clock_ms: u64,
+    pub(crate) suspended: bool,
+    pub(crate) queue: VecDeque<Queued>,
+    /// Decided, and not appended yet.
+    pub(crate) batch: Vec<(Queued, Outcome)>,
+    /// Timers that went off and have not been carried out.
+    pub(crate) late: Vec<Act>,
+    observed: Observed,
+    /// Up to where it knew the log, and since when on its clock; grows in both.
+    heard: Vec<(Position, u64)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Queued {
+    pub(crate) command: Command,
+    /// Whose request it is; none for the runtime's own commands.
+    pub(crate) client: Option<usize>,
+}
+
+impl Coordinator {
+    pub(crate) fn new(log: MemoryLog, clock_ms: u64) -> Coordinator {
+        Coordinator {
+            desk: Desk::new(State::default()),
+            log,
+            clock_ms,
+            suspended: false,
+            queue: VecDeque::new(),
+            batch: Vec::new(),
+            late: Vec::new(),
+            observed: Observed::default(),
+            heard: Vec::new(),
+        }
+    }
+
+    /// The process begins again: it knows the log up to here, and has seen nothing before now.
+    pub(crate) fn begin(&mut self, state: State) {
+        self.log = self.log.clone();
+        self.observed = Observed::default();
+        self.heard.clear();
+        self.late.clear();
+        self.queue.clear();
+        self.batch.clear();
+        self.replace(state);
+    }
+
+    /// The desk ran ahead of the log: it goes on from this state, and its commands are decided
+    /// again in their order.
+    pub(crate) fn replace(&mut self, state: State) {
+        self.desk = Desk::new(state);
+        for (queued, _) in self.batch.drain(..).rev() {
+            self.queue.push_front(queued);
+        }
+        self.note_heard();
+    }
+
+    pub(crate) fn catch_up(&mut self, log: &[Record]) {
+        assert!(self.batch.is_empty(), "a batch under way is appended first");
+        for record in &log[self.desk.state().position as usize..] {
+            self.desk.catch_up(record);
+        }
+        self.note_heard();
+    }
+
+    pub(crate) fn note_heard(&mut self) {
+        let (known, _) = self.desk.batch();
+        if self.heard.last().is_none_or(|(before, _)| known > *before) {
+            self.heard.push((known, self.clock_ms));
+        }
+    }
+
+    /// How long it has known this record, on its own clock.
+    pub(crate) fn known_for_ms(&self, position: Position) -> Option<u64> {
+        let (_, since_ms) = self.heard.iter().find(|(known, _)| *known >= position)?;
+        Some(self.clock_ms - since_ms)
+    }
+
+    /// What it would do now: looks at the clock and at what is connected to it.
+    pub(crate) fn look(&mut self) -> Outstanding {
+        let state = self.desk.state();
+        let running = state.teammates.iter().filter(|(_, mate)| mate.is_running());
+        let connected = running.filter(|(_, mate)| mate.supervision != Supervision::None);
+        self.observed.connected = connected
+            .map(|(who, mate)| TeammateRef { address: who.clone(), epoch: mate.epoch })
+            .collect();
+        self.observed.look(state, self.clock_ms);
+        outstanding(state, &self.observed, self.clock_ms)
+    }
+
+    pub(crate) fn decide(&mut self, at: u64, queued: Queued) -> &Outcome {
+        let outcome = self.desk.handle(at, &queued.command);
+        self.batch.push((queued, outcome));
+        &self.batch[self.batch.len() - 1].1
+    }
+}

@@ -1,0 +1,203 @@
+//! What a run has exercised: a simulator that never meets a fault proves nothing about it.
+
+use std::collections::BTreeMap;
+
+use shipmate_core::{Act, Event, Outcome, Refusal};
+
+/// The ways in which the simulated world goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    LostAnswer,
+    RequestTwiceInFlight,
+    Conflict,
+    ConflictOfARefusal,
+    UnconfirmedStored,
+    UnconfirmedNotStored,
+    DiskFull,
+    BrokenHandle,
+    CrashBeforeAppend,
+    CrashBeforeAnswer,
+    RestartFromSnapshot,
+    RestartFromWholeLog,
+    DamagedSnapshot,
+    StaleEpochActs,
+    StaleTokenShown,
+    LateTimer,
+    ExpiryAfterRenewal,
+    LeaseRanOut,
+    WallClockJump,
+    ClockSuspended,
+    TeammateDisappeared,
+    TeammateStartedAgain,
+    BreakerOpened,
+    BreakerProbed,
+    RemovedNameCameBack,
+}
+
+impl Fault {
+    pub const ALL: [Fault; 25] = [
+        Fault::LostAnswer,
+        Fault::RequestTwiceInFlight,
+        Fault::Conflict,
+        Fault::ConflictOfARefusal,
+        Fault::UnconfirmedStored,
+        Fault::UnconfirmedNotStored,
+        Fault::DiskFull,
+        Fault::BrokenHandle,
+        Fault::CrashBeforeAppend,
+        Fault::CrashBeforeAnswer,
+        Fault::RestartFromSnapshot,
+        Fault::RestartFromWholeLog,
+        Fault::DamagedSnapshot,
+        Fault::StaleEpochActs,
+        Fault::StaleTokenShown,
+        Fault::LateTimer,
+        Fault::ExpiryAfterRenewal,
+        Fault::LeaseRanOut,
+        Fault::WallClockJump,
+        Fault::ClockSuspended,
+        Fault::TeammateDisappeared,
+        Fault::TeammateStartedAgain,
+        Fault::BreakerOpened,
+        Fault::BreakerProbed,
+        Fault::RemovedNameCameBack,
+    ];
+}
+
+/// One word per variant. The match is exhaustive: a new variant does not compile until it has a
+/// word, and then the simulator fails until it is exercised.
+macro_rules! words {
+    ($list:ident, $word:ident, $type:ident: $($variant:ident)*) => {
+        pub(crate) const $list: &[&str] = &[$(stringify!($variant)),*];
+        pub(crate) fn $word(of: &$type) -> &'static str {
+            match of { $($type::$variant { .. } => stringify!($variant)),* }
+        }
+    };
+}
+
+words!(ACTS, act_word, Act:
+    CreateTeam DeleteTeam SetTeamBudget AddTeammate StartTeammate RemoveTeammate PauseTeammate
+    ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle ReportDisappeared ReportStopped
+    CreateTasks UpdateTask ClaimTask ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask
+    ReturnTask FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    ReadInbox OfferMessages InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan
+    Ask Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    ReserveUsage ReportUsage);
+
+words!(EVENTS, event_word, Event:
+    TeamCreated TeamDeletionRequested TeamDeleted TeamBudgetSet TeammateAdded TeammateStarted
+    TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammateDisappeared
+    TeammateStopped TeammateRemoved TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed
+    TaskRenewed TaskSubmitted TaskCompleted TaskReturned TaskReleased TaskFailed TaskRetried
+    TaskAssigned TaskDeleted TaskWorkSetAside MessageSent MessageOffered MessageInjected
+    MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
+    QuestionAsked QuestionAnswered ShutdownRequested ShutdownAnswered ShutdownTimedOut
+    BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
+    UsageRecorded);
+
+#[derive(Debug, Clone, Default)]
+pub struct Coverage {
+    pub seeds: u64,
+    /// Requests that clients asked, each once however often it was sent.
+    pub requests: u64,
+    /// Commands whose outcome the log confirmed, the runtime's own included.
+    pub commands: u64,
+    pub records: u64,
+    pub faults: BTreeMap<Fault, u64>,
+    /// Accepted and refused, per act.
+    pub acts: BTreeMap<&'static str, (u64, u64)>,
+    pub events: BTreeMap<&'static str, u64>,
+    pub refusals: BTreeMap<String, u64>,
+}
+
+impl Coverage {
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        *self.faults.entry(fault).or_default() += 1;
+    }
+
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.records += 1;
+        *self.events.entry(event_word(event)).or_default() += 1;
+    }
+
+    pub(crate) fn command(&mut self, act: &Act, outcome: &Outcome) {
+        self.commands += 1;
+        let counts = self.acts.entry(act_word(act)).or_default();
+        match outcome {
+            Outcome::Done { .. } | Outcome::Unchanged => counts.0 += 1,
+            Outcome::Refused(refusal) => {
+                counts.1 += 1;
+                self.refused(refusal);
+            }
+        }
+    }
+
+    fn refused(&mut self, refusal: &Refusal) {
+        *self.refusals.entry(refusal.code()).or_default() += 1;
+    }
+
+    pub fn add(&mut self, other: &Coverage) {
+        self.seeds += other.seeds;
+        self.requests += other.requests;
+        self.commands += other.commands;
+        self.records += other.records;
+        for (fault, count) in &other.faults {
+            *self.faults.entry(*fault).or_default() += count;
+        }
+        for (act, (accepted, refused)) in &other.acts {
+            let counts = self.acts.entry(act).or_default();
+            counts.0 += accepted;
+            counts.1 += refused;
+        }
+        for (event, count) in &other.events {
+            *self.events.entry(event).or_default() += count;
+        }
+        for (refusal, count) in &other.refusals {
+            *self.refusals.entry(refusal.clone()).or_default() += count;
+        }
+    }
+
+    /// What was never met: faults, acts that were never accepted or never refused, events.
+    pub fn gaps(&self) -> Vec<String> {
+        let faults = Fault::ALL.iter().filter(|fault| !self.faults.contains_key(fault));
+        let mut gaps: Vec<String> = faults.map(|fault| format!("fault {fault:?}")).collect();
+        for act in ACTS {
+            let (accepted, refused) = self.acts.get(act).copied().unwrap_or_default();
+            if accepted == 0 {
+                gaps.push(format!("act {act} accepted"));
+            }
+            if refused == 0 {
+                gaps.push(format!("act {act} refused"));
+            }
+        }
+        let events = EVENTS.iter().filter(|event| !self.events.contains_key(*event));
+        gaps.extend(events.map(|event| format!("event {event}")));
+        gaps
+    }
+}
+
+impl std::fmt::Display for Coverage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Coverage { seeds, requests, commands, records, .. } = self;
+        writeln!(f, "{seeds} seeds, {requests} requests, {commands} commands, {records} records")?;
+        writeln!(f, "\nfaults")?;
+        for fault in Fault::ALL {
+            let word = format!("{fault:?}");
+            writeln!(f, "  {word:<24}{:>10}", self.faults.get(&fault).unwrap_or(&0))?;
+        }
+        writeln!(f, "\nacts                        accepted   refused")?;
+        for act in ACTS {
+            let (accepted, refused) = self.acts.get(act).copied().unwrap_or_default();
+            writeln!(f, "  {act:<24}{accepted:>10}{refused:>10}")?;
+        }
+        writeln!(f, "\nevents")?;
+        for event in EVENTS {
+            writeln!(f, "  {event:<24}{:>10}", self.events.get(event).unwrap_or(&0))?;
+        }
+        writeln!(f, "\nrefusals")?;
+        for (refusal, count) in &self.refusals {
+            writeln!(f, "  {refusal:<24}{count:>10}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Tasks in the account of the log.
+
+use shipmate_core::TaskId;
+use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, TaskChanges};
+
+use super::{Hold, Model, StageFacts, StatusFacts, TaskFacts};
+use crate::simulation::vocabulary;
+
+impl Model {
+    pub(super) fn apply_to_board(&mut self, record: &Record) {
+        match &record.event {
+            Event::TaskCreated { task, team, spec } => {
+                if let Some(group) = &spec.group {
+                    self.groups.entry(group.clone()).or_default().insert(*task);
+                }
+                self.tasks.push(TaskFacts {
+                    id: *task,
+                    team: team.clone(),
+                    created_by: record.by.clone(),
+                    alias: spec.alias.clone(),
+                    group: spec.group.clone(),
+                    blocked_by: spec.blocked_by.iter().cloned().collect(),
+                    paths: vocabulary::paths(&spec.files),
+                    role: spec.role.clone(),
+                    assignee: spec.assignee.clone(),
+                    priority: spec.priority,
+                    retries: 0,
+                    retries_max: spec.retries_max,
+                    status: StatusFacts::Pending,
+                    completions: 0,
+                    set_aside: 0,
+                    last_token: 0,
+                });
+            }
+            Event::TaskUpdated { task, changes } => self.update(*task, changes),
+            Event::TaskClaimed { task, by, lease_ms } => {
+                let hold = Hold {
+                    by: by.clone(),
+                    token: record.n,
+                    lease_ms: *lease_ms,
+                    renewal: 0,
+                    since: record.n,
+                    stage: StageFacts::Claimed,
+                };
+                let facts = self.task_mut(*task);
+                facts.status = StatusFacts::Held(hold);
+                facts.last_token = record.n;
+            }
+            Event::TaskRenewed { task, renewal, .. } => {
+                let hold = self.hold_mut(*task);
+                hold.renewal = *renewal;
+                hold.since = record.n;
+            }
+            Event::TaskSubmitted { task, .. } => {
+                self.hold_mut(*task).stage = StageFacts::Submitted;
+            }
+            Event::TaskReturned { task, .. } => {
+                // The lease begins again with the word to the holder.
+                let hold = self.hold_mut(*task);
+                hold.stage = StageFacts::Returned;
+                hold.renewal += 1;
+                hold.since = record.n;
+                self.task_mut(*task).retries += 1;
+            }
+            Event::TaskCompleted { task, .. } => {
+                let facts = self.task_mut(*task);
+                facts.status = StatusFacts::Completed;
+                facts.completions += 1;
+            }
+            Event::TaskReleased { task, cause, .. } => {
+                let blamed =
+                    !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
+                let facts = self.task_mut(*task);
+                facts.status = StatusFacts::Pending;
+                facts.retries += u32::from(blamed);
+            }
+            Event::TaskFailed { task, .. } => self.task_mut(*task).status = StatusFacts::Failed,
+            Event::TaskRetried { task } => {
+                let facts = self.task_mut(*task);
+                facts.status = StatusFacts::Pending;
+                facts.retries = 0;
+            }
+            Event::TaskAssigned { task, to } => self.task_mut(*task).assignee = to.clone(),
+            Event::TaskDeleted { task } => self.task_mut(*task).status = StatusFacts::Deleted,
+            Event::TaskWorkSetAside { task, .. } => self.task_mut(*task).set_aside += 1,
+            _ => {}
+        }
+    }
+
+    fn update(&mut self, task: TaskId, changes: &TaskChanges) {
+        let facts = self.task_mut(task);
+        for on in &changes.remove_blocked_by {
+            facts.blocked_by.remove(on);
+        }
+        facts.blocked_by.extend(changes.add_blocked_by.iter().cloned());
+        facts.priority = changes.priority.unwrap_or(facts.priority);
+        if let Some(files) = &changes.files {
+            facts.paths = vocabulary::paths(files);
+        }
+        match &changes.role {
+            Some(RoleChange::Any) => facts.role = None,
+            Some(RoleChange::Only(role)) => facts.role = Some(role.clone()),
+            None => {}
+        }
+    }
+
+    fn hold_mut(&mut self, task: TaskId) -> &mut Hold {
+        match &mut self.task_mut(task).status {
+            StatusFacts::Held(hold) => hold,
+            _ => unreachable!("checked before: the task is held"),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Teams and teammates in the account of the log.
+
+use shipmate_core::event::{Event, Record, ShutdownAnswer, Supervision, Usage, Verification};
+use shipmate_core::{Address, TeammateRef};
+
+use super::{
+    BreakerFacts, LifeFacts, MateFacts, Model, Phase, ShutdownFacts, ShutdownStage, TeamFacts,
+};
+
+impl Model {
+    pub(super) fn apply_to_roster(&mut self, record: &Record) {
+        match &record.event {
+            Event::TeamCreated { team, parent, verification, .. } => {
+                let facts = TeamFacts {
+                    parent: parent.clone(),
+                    phase: Phase::Active,
+                    gate: *verification == Verification::Gate,
+                    lead: None,
+                    budget: Default::default(),
+                    used: Usage::default(),
+                    reserved: Usage::default(),
+                    strikes: Default::default(),
+                    breaker: BreakerFacts::Closed,
+                };
+                self.teams.insert(team.clone(), facts);
+            }
+            Event::TeamDeletionRequested { team } => self.team_mut(team).phase = Phase::Ending,
+            Event::TeamDeleted { team } => self.team_mut(team).phase = Phase::Deleted,
+            Event::TeamBudgetSet { team, budget } => self.team_mut(team).budget = *budget,
+            Event::TeammateAdded { who, profile } => {
+                let facts = MateFacts {
+                    seat: profile.seat,
+                    role: profile.role.clone(),
+                    mode: profile.mode,
+                    tasks_max: profile.tasks_max,
+                    epoch: self.mates.get(who).map_or(0, |before| before.epoch),
+                    life: LifeFacts::Added,
+                    supervision: Supervision::None,
+                    paused: false,
+                    plan_approved: false,
+                    shutdown: None,
+                    budget: Default::default(),
+                    used: Usage::default(),
+                    reserved: Usage::default(),
+                };
+                self.mates.insert(who.clone(), facts);
+                if profile.seat == shipmate_core::event::Seat::Lead {
+                    self.team_mut(&who.team).lead = Some(who.name.clone());
+                }
+            }
+            Event::TeammateStarted { who, supervision, .. } => self.start(who, *supervision),
+            Event::TeammatePaused { who, .. } => self.mate_mut(who).paused = true,
+            Event::TeammateContinued { who } => self.mate_mut(who).paused = false,
+            Event::TeammateModeChanged { who, mode } => self.mate_mut(who).mode = *mode,
+            Event::TeammateDisappeared { who, .. } => {
+                self.end(who, LifeFacts::Disappeared);
+                self.team_mut(&who.address.team).strikes.insert(record.n);
+            }
+            Event::TeammateStopped { who, .. } => self.end(who, LifeFacts::Stopped),
+            Event::TeammateRemoved { who } => {
+                self.mate_mut(who).life = LifeFacts::Removed;
+                let lead = &mut self.team_mut(&who.team).lead;
+                if lead.as_ref() == Some(&who.name) {
+                    *lead = None;
+                }
+            }
+            Event::TeammateBudgetSet { who, budget } => self.mate_mut(who).budget = *budget,
+            _ => self.apply_to_health(record),
+        }
+    }
+
+    fn apply_to_health(&mut self, record: &Record) {
+        match &record.event {
+            Event::ShutdownRequested { who, .. } => {
+                if let Some(earlier) = self.mate_mut(&who.address).shutdown.replace(record.n)
+                    && let Some(facts) = self.shutdowns.get_mut(&earlier)
+                {
+                    facts.end = ShutdownStage::Closed;
+                }
+                let facts = ShutdownFacts { who: who.clone(), end: ShutdownStage::Open };
+                self.shutdowns.insert(record.n, facts);
+            }
+            Event::ShutdownAnswered { shutdown, answer } => {
+                let rejected = matches!(answer, ShutdownAnswer::Rejected { .. });
+                let Some(facts) = self.shutdowns.get_mut(shutdown) else { return };
+                // Of a team that is being deleted a rejection is heard, and time still runs.
+                let ending = self.teams[&facts.who.address.team].phase == Phase::Ending;
+                if rejected && ending {
+                    return;
+                }
+                facts.end = if rejected { ShutdownStage::Closed } else { ShutdownStage::Ending };
+                let who = facts.who.address.clone();
+                if rejected {
+                    self.mate_mut(&who).shutdown = None;
+                }
+            }
+            Event::ShutdownTimedOut { shutdown } => {
+                if let Some(facts) = self.shutdowns.get_mut(shutdown) {
+                    facts.end = ShutdownStage::Ending;
+                }
+            }
+            Event::BreakerOpened { team } => {
+                self.team_mut(team).breaker = BreakerFacts::Open(record.n);
+            }
+            Event::BreakerHalfOpened { team } => {
+                self.team_mut(team).breaker = BreakerFacts::HalfOpen(record.n, None);
+            }
+            Event::BreakerClosed { team } => {
+                let facts = self.team_mut(team);
+                facts.breaker = BreakerFacts::Closed;
+                facts.strikes.clear();
+            }
+            Event::BreakerStrikeForgiven { team, strike } => {
+                self.team_mut(team).strikes.remove(strike);
+            }
+            Event::UsageReserved { who, usage } => {
+                self.reservations.insert(record.n, (who.clone(), *usage));
+                self.sum_reservations();
+            }
+            Event::UsageRecorded { who, usage, reservation, .. } => {
+                if let Some(id) = reservation {
+                    self.reservations.remove(id);
+                    self.sum_reservations();
+                }
+                let mate = self.mate_mut(&who.address);
+                mate.used = mate.used.plus(usage);
+                for team in self.above(&who.address.team) {
+                    let facts = self.team_mut(&team);
+                    facts.used = facts.used.plus(usage);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, who: &TeammateRef, supervision: Supervision) {
+        let mate = self.mate_mut(&who.address);
+        mate.epoch = who.epoch;
+        mate.life = LifeFacts::Running;
+        mate.supervision = supervision;
+        mate.plan_approved = false;
+        if let BreakerFacts::HalfOpen(_, probe @ None) =
+            &mut self.team_mut(&who.address.team).breaker
+            && supervision != Supervision::OneShot
+        {
+            *probe = Some(who.clone());
+        }
+    }
+
+    fn end(&mut self, who: &TeammateRef, life: LifeFacts) {
+        let mate = self.mate_mut(&who.address);
+        mate.life = life;
+        mate.plan_approved = false;
+        if let Some(id) = mate.shutdown.take()
+            && let Some(facts) = self.shutdowns.get_mut(&id)
+        {
+            facts.end = ShutdownStage::Closed;
+        }
+        self.reservations.retain(|_, (holder, _)| holder.address != who.address);
+        self.sum_reservations();
+        for plan in self.plans.values_mut().filter(|plan| plan.who == *who) {
+            plan.open = false;
+        }
+        for question in self.questions.values_mut().filter(|question| question.who == *who) {
+            question.open = false;
+        }
+    }
+
+    /// What is reserved is the sum of the open reservations, added up anew each time.
+    fn sum_reservations(&mut self) {
+        for facts in self.mates.values_mut() {
+            facts.reserved = Usage::default();
+        }
+        for facts in self.teams.values_mut() {
+            facts.reserved = Usage::default();
+        }
+        for (who, usage) in self.reservations.clone().into_values() {
+            let mate = self.mate_mut(&who.address);
+            mate.reserved = mate.reserved.plus(&usage);
+            for team in self.above(&who.address.team) {
+                let facts = self.team_mut(&team);
+                facts.reserved = facts.reserved.plus(&usage);
+            }
+        }
+    }
+
+    /// Who of a team runs.
+    pub(crate) fn running(&self, team: &shipmate_core::Name) -> Vec<TeammateRef> {
+        let own = self.mates.iter().filter(|(who, _)| who.team == *team);
+        own.filter(|(_, mate)| mate.life == LifeFacts::Running)
+            .map(|(who, mate)| TeammateRef { address: who.clone(), epoch: mate.epoch })
+            .collect()
+    }
+
+    /// Members of a team that can get mail.
+    pub(crate) fn reachable(&self, team: &shipmate_core::Name) -> Vec<Address> {
+        let own = self.mates.keys().filter(|who| who.team == *team);
+        own.filter(|who| self.can_receive(who)).cloned().collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! The command line: one file per command, whose `Args` doc comment is its help.
+//!
+//! A command asks the coordinator through the protocol and shows what came back. It decides
+//! nothing: what may be done is the coordinator's to say, and its refusals are shown as they are.
+
+mod answer;
+mod ask;
+mod config;
+mod coordinator;
+mod demo;
+mod doctor;
+mod exit;
+mod failure;
+mod inbox;
+mod log;
+mod message;
+mod plan;
+mod questions;
+mod reference;
+mod screen;
+mod send;
+mod session;
+mod shutdown;
+mod status;
+mod table;
+mod task;
+mod team;
+mod teammate;
+mod time;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub(crate) use exit::Exit;
+use failure::Failure;
+use session::{Globals, Session};
+
+/// Runs a team of coding agents on one repository
+///
+/// A team has a board of tasks, teammates who claim them, and inboxes. Every change is a record in
+/// a log, written by one coordinator per workspace, which starts by itself when a command needs it.
+#[derive(Parser, Debug)]
+#[command(name = "shipmate", version, max_term_width = 100, after_help = FIVE_MINUTES)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const FIVE_MINUTES: &str = "\
+In five minutes:
+  shipmate demo                                   watch a team at work; nothing to set up
+  shipmate team create alpha                      a team in this folder
+  shipmate task create \"Write the parser\" --files src/parser.rs
+  shipmate task create \"Test the parser\" --blocked-by 1
+  shipmate teammate add ana                       a teammate, and its first life
+  shipmate --as ana task next                     ana takes the best task there is
+  shipmate --as ana task submit 1 --result done   ana hands it in, which frees task 2
+  shipmate send ana \"well done\"                   and `shipmate --as ana inbox` reads it
+  shipmate status                                 where everything stands
+  shipmate log                                    everything that happened, record by record
+
+Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 nothing to do, 5 the claim is another's,
+6 no coordinator, 7 storage, 70 a bug. Colour is off with NO_COLOR or outside a terminal.";
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Demo(demo::DemoArgs),
+    Status(status::StatusArgs),
+    #[command(subcommand)]
+    Team(team::TeamCommand),
+    #[command(subcommand)]
+    Teammate(teammate::TeammateCommand),
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    Send(send::SendArgs),
+    Inbox(inbox::InboxArgs),
+    #[command(subcommand)]
+    Message(message::MessageCommand),
+    #[command(subcommand)]
+    Plan(plan::PlanCommand),
+    Ask(ask::AskArgs),
+    Answer(answer::AnswerArgs),
+    Questions(questions::QuestionsArgs),
+    Log(log::LogArgs),
+    Shutdown(shutdown::ShutdownArgs),
+    Config(config::ConfigArgs),
+    Doctor(doctor::DoctorArgs),
+    #[command(subcommand)]
+    Coordinator(coordinator::CoordinatorCommand),
+    #[command(hide = true)]
+    DemoWorker(demo::WorkerArgs),
+    #[command(hide = true)]
+    Reference(reference::ReferenceArgs),
+}
+
+/// Parses the command line, runs the command and says how it ended.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version are no mistakes; a closed pipe while printing them is none either.
+            drop(e.print());
+            return if e.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let json = cli.globals.json;
+    match run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            let told = if json { failure.for_programs() } else { failure.for_people() };
+            if let Some(told) = told {
+                // With standard error closed there is nobody to tell; the exit code remains.
+                drop(std::io::stderr().write_all(told.as_bytes()));
+            }
+            failure.exit().into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    let globals = &cli.globals;
+    let session = || Session::open(globals);
+    match cli.command {
+        Command::Demo(args) => demo::run(&args, globals.json)?,
+        Command::DemoWorker(args) => demo::work(&args, session()?)?,
+        Command::Reference(args) => reference::run(&args)?,
+        Command::Coordinator(coordinator::CoordinatorCommand::Run(_)) => {
+            return coordinator::run_here(globals);
+        }
+        Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Config(args) => config::run(&args, globals)?,
+        Command::Doctor(args) => doctor::run(&args, globals)?,
+        Command::Status(args) => status::run(&args, session()?)?,
+        Command::Team(command) => team::run(command, session()?)?,
+        Command::Teammate(command) => teammate::run(command, session()?)?,
+        Command::Task(command) => task::run(command, session()?)?,
+        Command::Send(args) => send::run(&args, session()?)?,
+        Command::Inbox(args) => inbox::run(&args, session()?)?,
+        Command::Message(command) => message::run(&command, session()?)?,
+        Command::Plan(command) => plan::run(command, session()?)?,
+        Command::Ask(args) => ask::run(&args, session()?)?,
+        Command::Answer(args) => answer::run(&args, session()?)?,
+        Command::Questions(args) => questions::run(&args, session()?)?,
+        Command::Log(args) => log::run(&args, session()?)?,
+        Command::Shutdown(args) => shutdown::run(&args, session()?)?,
+    }
+    Ok(Exit::Done.into())
+}

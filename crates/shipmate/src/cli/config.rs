@@ -1,0 +1,131 @@
+//! `shipmate config`: what is in force, from where, and the file to change it with.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::cli::failure::Failure;
+use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::session::{Globals, place};
+use crate::cli::table::{Column, Table, owned};
+use crate::config::{self, DEFAULT_FILE, Loaded};
+
+/// Show the settings in force, or make a file to change them
+///
+/// Settings come from the defaults, ~/.config/shipmate/config.toml, .shipmate/config.toml of the
+/// workspace and the environment; the later ones win.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate config                 what is in force, and from where
+  shipmate config --default       every setting with its explanation
+  shipmate config init            write that as .shipmate/config.toml
+  shipmate config path            the files that are read")]
+pub(crate) struct ConfigArgs {
+    /// Print the commented default file
+    #[arg(long)]
+    default: bool,
+
+    #[command(subcommand)]
+    command: Option<ConfigCommand>,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum ConfigCommand {
+    /// Write the commented default file into the workspace
+    Init,
+    /// Print the paths of the files that are read, the project's first
+    Path,
+}
+
+pub(crate) fn run(args: &ConfigArgs, globals: &Globals) -> Result<(), Failure> {
+    let screen = Screen::new(globals.json);
+    if args.default {
+        return screen.print(DEFAULT_FILE);
+    }
+    let place = place(globals.workspace.as_deref())?;
+    match args.command {
+        None => show(&config::load(&place.config())?, &screen),
+        Some(ConfigCommand::Init) => {
+            init(&place.project(), &place.config())?;
+            let path = place.config().display().to_string();
+            match screen.json {
+                true => screen.json(&serde_json::json!({ "path": path })),
+                false => screen.line(&format!("wrote {path}")),
+            }
+        }
+        Some(ConfigCommand::Path) => {
+            let files = [Some(place.config()), config::user_file()].into_iter().flatten();
+            let files: Vec<(String, bool)> =
+                files.map(|path| (path.display().to_string(), path.exists())).collect();
+            if screen.json {
+                let files = files.iter().map(|(path, exists)| {
+                    serde_json::json!({ "path": path, "exists": exists })
+                });
+                return screen.json(&files.collect::<Vec<_>>());
+            }
+            let line = |(path, exists): &(String, bool)| {
+                format!("{path}{}\n", if *exists { "" } else { "  (not there)" })
+            };
+            screen.print(&files.iter().map(line).collect::<String>())
+        }
+    }
+}
+
+fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
+    let entries = loaded.config.entries();
+    if screen.json {
+        let fields = entries.iter().map(|(name, value)| {
+            let source = loaded.source(name).word();
+            let value = serde_json::to_value(value).unwrap_or_default();
+            ((*name).to_owned(), serde_json::json!({ "value": value, "source": source }))
+        });
+        return screen.json(&fields.collect::<serde_json::Map<_, _>>());
+    }
+    let mut table = Table::new(&[
+        Column::Left("SETTING"),
+        Column::Left("VALUE"),
+        Column::Left("SOURCE"),
+    ]);
+    for (name, value) in entries {
+        let source = loaded.source(name);
+        let paint = match source {
+            config::Source::Default => Paint::Dim,
+            _ => Paint::Plain,
+        };
+        table.row(vec![
+            owned(name.to_owned(), Paint::Plain),
+            owned(value.to_string(), Paint::Plain),
+            owned(source.word().to_owned(), paint),
+        ]);
+    }
+    screen.print(&table.render(screen))
+}
+
+/// The coordinator writes the same `.gitignore` when it comes first.
+fn init(project: &Path, path: &Path) -> Result<(), Failure> {
+    let unwritable = |at: &Path, e: &std::io::Error| {
+        Failure::Storage(format!(
+            "{} cannot be written: {e}\n  the workspace must be writable by you",
+            plain(&at.display().to_string())
+        ))
+    };
+    fs::create_dir_all(project).map_err(|e| unwritable(project, &e))?;
+    let ignore = project.join(".gitignore");
+    match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
+        Ok(mut file) => file.write_all(b"state/\n").map_err(|e| unwritable(&ignore, &e))?,
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+        Err(e) => return Err(unwritable(&ignore, &e)),
+    }
+    let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            return Err(Failure::Usage(format!(
+                "{} exists already\n  edit it; `shipmate config --default` prints the defaults",
+                path.display()
+            )));
+        }
+        Err(e) => return Err(unwritable(path, &e)),
+    };
+    file.write_all(DEFAULT_FILE.as_bytes()).map_err(|e| unwritable(path, &e))
+}

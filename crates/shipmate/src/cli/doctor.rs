@@ -1,0 +1,132 @@
+//! `shipmate doctor`: everything that can stand in the way, looked at in one go.
+//!
+//! Each check is a line: ok, warning (it works, and you should know) or problem (something does
+//! not work). Checks look and ask; none of them mends.
+
+mod machine;
+mod state;
+
+use shipmate_protocol::Place;
+
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::session::{Globals, Session, place};
+use crate::config;
+
+/// Check the workspace, the configuration, git, the coordinator and every team's log
+///
+/// Ends with exit code 1 if there is a problem.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate doctor
+  shipmate doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
+pub(crate) struct DoctorArgs {}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    Ok,
+    Warning,
+    Problem,
+}
+
+/// What one check found.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Finding {
+    pub(crate) verdict: Verdict,
+    /// What was looked at.
+    pub(crate) what: &'static str,
+    pub(crate) fact: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remedy: Option<String>,
+}
+
+impl Finding {
+    fn ok(what: &'static str, fact: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Ok, what, fact: fact.into(), remedy: None }
+    }
+
+    fn warning(what: &'static str, fact: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        let remedy = Some(remedy.into());
+        Finding { verdict: Verdict::Warning, what, fact: fact.into(), remedy }
+    }
+
+    fn problem(what: &'static str, fact: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        let remedy = Some(remedy.into());
+        Finding { verdict: Verdict::Problem, what, fact: fact.into(), remedy }
+    }
+
+    /// A failure's text, whose lines after the first are its remedy.
+    fn failed(what: &'static str, text: &str) -> Finding {
+        match text.split_once("\n  ") {
+            Some((fact, remedy)) => Finding::problem(what, fact, remedy),
+            None => Finding { remedy: None, ..Finding::problem(what, text, "") },
+        }
+    }
+}
+
+pub(crate) fn run(_: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
+    let screen = Screen::new(globals.json);
+    let place = place(globals.workspace.as_deref())?;
+    let mut found = vec![machine::workspace(&place), machine::git(), configuration(&place)];
+    let sound = found.iter().all(|finding| finding.verdict != Verdict::Problem);
+    let socket = machine::socket(&place);
+    let reachable = socket.verdict != Verdict::Problem;
+    found.push(socket);
+    if sound && reachable {
+        // Acts as the person whatever --as says: it looks at everything.
+        let globals = Globals { acting: None, for_team: None, ..globals.clone() };
+        found.extend(state::coordinator_and_logs(Session::open(&globals)?));
+    }
+    found.extend(state::permissions(&place));
+    found.push(machine::ignored(&place));
+    found.push(fence());
+    show(&found, &screen)?;
+    match found.iter().any(|finding| finding.verdict == Verdict::Problem) {
+        true => Err(Failure::Told(Exit::Refused)),
+        false => Ok(()),
+    }
+}
+
+fn configuration(place: &Place) -> Finding {
+    match config::load(&place.config()) {
+        Err(bad) => Finding::problem("config", format!("{}: {}", bad.place, bad.fact), bad.remedy),
+        Ok(loaded) if loaded.sources.is_empty() => Finding::ok("config", "all defaults"),
+        Ok(loaded) => {
+            let names: Vec<&str> = loaded.sources.keys().copied().collect();
+            Finding::ok("config", format!("read; set are {}", names.join(", ")))
+        }
+    }
+}
+
+/// Said plainly, because it cannot be mended yet and a person has to know it.
+fn fence() -> Finding {
+    Finding::warning(
+        "fence",
+        "no fence is in use: an agent that runs as the same user could read the person's token \
+         and act as the person",
+        "run agents you do not trust as another user or in a container",
+    )
+}
+
+fn show(found: &[Finding], screen: &Screen) -> Result<(), Failure> {
+    if screen.json {
+        return screen.json(&found);
+    }
+    let mut text = String::new();
+    for finding in found {
+        let (word, paint) = match finding.verdict {
+            Verdict::Ok => ("ok", Paint::Good),
+            Verdict::Warning => ("warning", Paint::Busy),
+            Verdict::Problem => ("problem", Paint::Bad),
+        };
+        let word = screen.paint(paint, &format!("{word:<8}"));
+        text.push_str(&format!("{word} {:<12} {}\n", finding.what, plain(&finding.fact)));
+        for line in finding.remedy.iter().flat_map(|remedy| remedy.lines()) {
+            text.push_str(&format!("{:21} {}\n", "", plain_lines(line.trim())));
+        }
+    }
+    screen.print(&text)
+}

@@ -1,0 +1,126 @@
+//! Exit codes: documented API, so that a script can branch without reading text.
+
+use shipmate_protocol::{BadPlace, ClientFailure, Refused};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    Refused = 1,
+    Usage = 2,
+    NotFound = 3,
+    NothingToDo = 4,
+    Lost = 5,
+    Unreachable = 6,
+    Storage = 7,
+    Bug = 70,
+}
+
+/// Each code with its word (the `code` of a JSON error that is no refusal) and its meaning.
+pub(crate) const EXITS: [(Exit, &str, &str); 9] = [
+    (Exit::Done, "Done", "Done. Also when the reader of the output went away (`| head`)."),
+    (
+        Exit::Refused,
+        "Refused",
+        "Refused: the request was understood and a fact stood in the way. Nothing was changed. \
+         `shipmate doctor` also ends with it when it found a problem.",
+    ),
+    (
+        Exit::Usage,
+        "Usage",
+        "The command line, a file it names or the configuration is wrong. Nothing was asked.",
+    ),
+    (
+        Exit::NotFound,
+        "NotFound",
+        "A team, teammate, task, message, plan or question of that name or number does not exist.",
+    ),
+    (Exit::NothingToDo, "NothingToDo", "`task next`: no task is available for this teammate now."),
+    (
+        Exit::Lost,
+        "Lost",
+        "The claim or the life it needs is another's: `AlreadyClaimed`, `StaleClaim`, \
+         `StaleTeammate`. Stop working on that task.",
+    ),
+    (
+        Exit::Unreachable,
+        "Unreachable",
+        "The coordinator could not be reached or started, or is of another version.",
+    ),
+    (
+        Exit::Storage,
+        "Storage",
+        "The log is damaged, full or cannot be written, or a file of this command could not be.",
+    ),
+    (Exit::Bug, "Bug", "A bug in shipmate. Please report what it printed."),
+];
+
+impl Exit {
+    pub(crate) fn word(self) -> &'static str {
+        EXITS.iter().find(|(exit, _, _)| *exit == self).map_or("Bug", |(_, word, _)| word)
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        std::process::ExitCode::from(exit as u8)
+    }
+}
+
+/// Refusals that end with something else than 1.
+pub(crate) fn of_refusal(refused: &Refused) -> Exit {
+    match refused.code.as_str() {
+        "NothingAvailable" => Exit::NothingToDo,
+        "AlreadyClaimed" | "StaleClaim" | "StaleTeammate" => Exit::Lost,
+        // Another process has the log, or the server that keeps it is away.
+        "LogInUse" | "LogUnavailable" | "Version" => Exit::Unreachable,
+        code if code.starts_with("Log") => Exit::Storage,
+        // A token that nobody has is not a thing that was looked for.
+        "UnknownToken" => Exit::Refused,
+        code if code == "NoTeam" || code.starts_with("Unknown") => Exit::NotFound,
+        _ => Exit::Refused,
+    }
+}
+
+pub(crate) fn of_client(failure: &ClientFailure) -> Exit {
+    match failure {
+        ClientFailure::Refused(refused) => of_refusal(refused),
+        ClientFailure::Place(BadPlace::NoFolder(_) | BadPlace::Unreadable(..)) => Exit::Usage,
+        ClientFailure::Place(BadPlace::SocketPathTooLong(_))
+        | ClientFailure::Version(_)
+        | ClientFailure::Start(_)
+        | ClientFailure::NotRunning(_)
+        | ClientFailure::Connection(_)
+        | ClientFailure::Token(_) => Exit::Unreachable,
+        ClientFailure::Nonsense(_) => Exit::Bug,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_in_the_table_once() {
+        let mut codes: Vec<u8> = EXITS.iter().map(|(exit, _, _)| *exit as u8).collect();
+        codes.dedup();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 70]);
+    }
+
+    #[test]
+    fn a_script_can_tell_refusals_apart() {
+        for (code, exit) in [
+            ("Blocked", 1),
+            ("BadName", 1),
+            ("UnknownTask", 3),
+            ("UnknownTeammate", 3),
+            ("NothingAvailable", 4),
+            ("AlreadyClaimed", 5),
+            ("StaleClaim", 5),
+            ("LogDamaged", 7),
+        ] {
+            let refused = Refused { code: code.to_owned(), message: String::new(), remedy: None };
+            assert_eq!(of_refusal(&refused) as u8, exit, "{code}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `shipmate log`: what happened, record by record.
+//!
+//! A record is shown in one line: its number, the time, who did it, the event and what it was
+//! about. Records are read as data without a fixed shape, so that a log of a newer release is
+//! shown too, only with less care.
+
+mod describe;
+
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use shipmate_protocol::view::Status;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::session::Session;
+use crate::cli::time::time_of_day;
+use crate::cli::{status, task};
+
+pub(crate) use describe::describe;
+
+/// Show the log of a team, or the board as it was
+///
+/// Without options the last 100 records. Times are UTC. With --json every record is one line,
+/// exactly as it is stored.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate log
+  shipmate log --after 0 --json > team.jsonl     the whole log
+  shipmate log --follow
+  shipmate log --at 41                           the board when record 41 was the last")]
+pub(crate) struct LogArgs {
+    /// Show the records after this one
+    #[arg(long, value_name = "N")]
+    after: Option<u64>,
+
+    /// At most this many [default: 100, and all with --after]
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Go on showing records as they are written
+    #[arg(long)]
+    follow: bool,
+
+    /// Show the teams and tasks as they were when this record was the last
+    #[arg(long, value_name = "N", conflicts_with_all = ["after", "limit", "follow"])]
+    at: Option<u64>,
+}
+
+/// How many records one request asks for.
+const PAGE: u64 = 1_000;
+const LIMIT_DEFAULT: u64 = 100;
+
+/// A record as far as its line needs it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) n: u64,
+    pub(crate) at: u64,
+    pub(crate) by: String,
+    pub(crate) event: serde_json::Map<String, serde_json::Value>,
+}
+
+pub(crate) fn run(args: &LogArgs, mut session: Session) -> Result<(), Failure> {
+    if let Some(position) = args.at {
+        return show_then(&mut session, position);
+    }
+    let Answer::Status(status) = session.ask(Ask::Status)? else {
+        return Err(unexpected("a status"));
+    };
+    let limit = args.limit.unwrap_or(if args.after.is_some() { u64::MAX } else { LIMIT_DEFAULT });
+    let after = args.after.unwrap_or(status.position.saturating_sub(limit));
+    let after = show_past(&mut session, &status, after, limit)?;
+    if args.follow {
+        return follow(&mut session, &status, after);
+    }
+    Ok(())
+}
+
+/// Shows what there is and returns the last position shown.
+fn show_past(
+    session: &mut Session,
+    status: &Status,
+    after: u64,
+    limit: u64,
+) -> Result<u64, Failure> {
+    let (mut after, mut left) = (after, limit);
+    while left > 0 {
+        let max = usize::try_from(left.min(PAGE)).unwrap_or(usize::MAX);
+        let Answer::Log(records) = session.ask(Ask::Log { after, max })? else {
+            return Err(unexpected("records"));
+        };
+        if records.is_empty() {
+            break;
+        }
+        let mut text = String::with_capacity(records.len() * 96);
+        for record in &records {
+            text.push_str(&line(record.get(), &status.root, &session.screen));
+        }
+        session.screen.print(&text)?;
+        after += records.len() as u64;
+        left -= records.len() as u64;
+    }
+    Ok(after)
+}
+
+fn follow(session: &mut Session, status: &Status, after: u64) -> Result<(), Failure> {
+    let screen = session.screen.clone();
+    let mut ended = Ok(());
+    session.client.follow(after, |record| {
+        ended = screen.print(&line(record, &status.root, &screen));
+        if ended.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    ended
+}
+
+/// A record as its own line of JSON, or as words.
+fn line(record: &str, root: &str, screen: &Screen) -> String {
+    if screen.json {
+        return format!("{record}\n");
+    }
+    let Ok(record) = serde_json::from_str::<Record>(record) else {
+        return format!("{}\n", plain(record));
+    };
+    let (event, what) = describe(&record, root);
+    let paint = match event.as_str() {
+        "task.completed" => Paint::Good,
+        "task.failed" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
+        _ => Paint::Bold,
+    };
+    let by = short(&record.by, root);
+    let event = screen.paint(paint, &plain(&event));
+    format!("{:>5} {} {} {event} {}\n", record.n, time_of_day(record.at), plain(by), plain(&what))
+}
+
+/// A reference without the team's name where that is the root of the tree.
+pub(crate) fn short<'a>(who: &'a str, root: &str) -> &'a str {
+    who.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(who)
+}
+
+fn show_then(session: &mut Session, position: u64) -> Result<(), Failure> {
+    let Answer::Status(then) = session.ask(Ask::StatusAt { position })? else {
+        return Err(unexpected("a status"));
+    };
+    let Answer::Tasks(tasks) = session.ask(Ask::TasksAt { position })? else {
+        return Err(unexpected("tasks"));
+    };
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({ "status": then, "tasks": tasks }));
+    }
+    let mut text = format!("as of record {}\n\n", then.position);
+    text.push_str(&status::text(&then, &session.screen));
+    if !tasks.is_empty() {
+        text.push('\n');
+        text.push_str(&task::table(&tasks, &session.screen));
+    }
+    session.screen.print(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_one_line_whatever_it_holds() {
+        for (record, shown) in [
+            (
+                r#"{"n":41,"at":43387000,"by":"alpha/ana@1","event":{"task.claimed":{"task":7,"by":"alpha/ana@1","lease_ms":600000}}}"#,
+                "   41 12:03:07 ana@1 task.claimed 7, lease 10m\n",
+            ),
+            (
+                r#"{"n":2,"at":0,"by":"person","event":{"message.sent":{"to":[{"member":"alpha/bo"}],"kind":"message","body":"a\nb\u001b"}}}"#,
+                "    2 00:00:00 person message.sent to bo: a b\\x1b\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"task.released":{"task":7,"token":41,"cause":"expired","reason":"the lease ran out"}}}"#,
+                "    3 00:00:00 runtime task.released 7, expired: the lease ran out\n",
+            ),
+            (
+                r#"{"n":4,"at":0,"by":"beta/bo@2","event":{"moon.landed":{"crew":3}}}"#,
+                "    4 00:00:00 beta/bo@2 moon.landed crew=3\n",
+            ),
+            ("not a record", "not a record\n"),
+        ] {
+            assert_eq!(line(record, "alpha", &Screen::new(false)), shown);
+        }
+    }
+}

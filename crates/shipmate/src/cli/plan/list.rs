@@ -1,0 +1,55 @@
+//! `shipmate plan list`.
+
+use shipmate_protocol::view::PlanView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::session::Session;
+use crate::cli::time::date_and_time;
+
+/// List the plans that wait for a decision
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate plan list
+  shipmate plan list --all --json")]
+pub(crate) struct ListArgs {
+    /// Also those that were decided
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) fn run(args: &ListArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Plans(plans) = session.ask(Ask::Plans { all: args.all })? else {
+        return Err(unexpected("plans"));
+    };
+    if session.screen.json {
+        return session.screen.json(&plans);
+    }
+    if plans.is_empty() {
+        return session.screen.line(if args.all { "no plans" } else { "no open plans" });
+    }
+    let text: String = plans.iter().map(|plan| one(plan, &session.screen)).collect();
+    session.screen.print(&text)
+}
+
+fn one(plan: &PlanView, screen: &Screen) -> String {
+    let task = plan.task.map(|task| format!(" for task {task}")).unwrap_or_default();
+    let head = format!(
+        "plan {} by {}{task}, {}, {}",
+        plan.id,
+        plain(&plan.who),
+        plain(&plan.state),
+        date_and_time(plan.submitted_at)
+    );
+    let mut text = screen.paint(Paint::Bold, &head);
+    text.push('\n');
+    for line in plain_lines(&plan.body).lines() {
+        text.push_str(&format!("│ {line}\n"));
+    }
+    if let Some(feedback) = &plan.feedback {
+        text.push_str(&format!("  feedback: {}\n", plain_lines(feedback).replace('\n', "\n  ")));
+    }
+    text
+}

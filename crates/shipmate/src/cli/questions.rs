@@ -1,0 +1,58 @@
+//! `shipmate questions`.
+
+use shipmate_protocol::view::QuestionView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::session::Session;
+use crate::cli::time::date_and_time;
+
+/// List the questions that wait for an answer
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate questions
+  shipmate questions --all --json")]
+pub(crate) struct QuestionsArgs {
+    /// Also those that were answered
+    #[arg(long)]
+    all: bool,
+}
+
+pub(crate) fn run(args: &QuestionsArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Questions(questions) = session.ask(Ask::Questions { all: args.all })? else {
+        return Err(unexpected("questions"));
+    };
+    if session.screen.json {
+        return session.screen.json(&questions);
+    }
+    if questions.is_empty() {
+        return session.screen.line(if args.all { "no questions" } else { "no open questions" });
+    }
+    let text: String = questions.iter().map(|q| one(q, &session.screen)).collect();
+    session.screen.print(&text)
+}
+
+fn one(question: &QuestionView, screen: &Screen) -> String {
+    let head = format!(
+        "{} {} by {}, {}, {}",
+        plain(&question.kind),
+        question.id,
+        plain(&question.who),
+        plain(&question.state),
+        date_and_time(question.asked_at)
+    );
+    let mut text = screen.paint(Paint::Bold, &head);
+    text.push('\n');
+    for line in plain_lines(&question.text).lines() {
+        text.push_str(&format!("│ {line}\n"));
+    }
+    if !question.options.is_empty() {
+        text.push_str(&format!("  options: {}\n", plain(&question.options.join(", "))));
+    }
+    if let Some(answer) = &question.answer {
+        text.push_str(&format!("  answer: {}\n", plain_lines(answer).replace('\n', "\n  ")));
+    }
+    text
+}

@@ -1,0 +1,311 @@
+//! The page of JSON shapes: an example of each and what its fields mean.
+//!
+//! The examples are real values; a test holds that every field of theirs is explained and that
+//! nothing is explained that is not there.
+
+use serde_json::{Value, json};
+
+use super::{examples, head};
+
+struct Shape {
+    title: &'static str,
+    /// The commands that print it.
+    printed_by: &'static str,
+    example: Value,
+    fields: &'static [(&'static str, &'static str)],
+}
+
+const TASK_ROW: &[(&str, &str)] = &[
+    ("id", "Number of the task, in creation order."),
+    ("subject", "What is to be done, in one line."),
+    ("status", "`pending`, `in_progress`, `completed`, `failed` or `deleted`."),
+    ("stage", "`claimed`, `submitted` or `returned`, while in progress; else absent."),
+    ("owner", "`team/name@epoch` of who holds it or completed it; else absent."),
+    ("available", "Pending, and no dependency or held file stands in the way."),
+    ("why", "Why it cannot be taken, or not by everybody; absent when empty."),
+    ("blocked_by", "Ids and `group:NAME` of what comes before; absent when empty."),
+    ("alias", "Another handle, usable wherever an id is; absent when none."),
+    ("group", "The group it belongs to; absent when none."),
+    ("priority", "Lower is sooner; 100 unless it was given."),
+    ("team", "The team it belongs to."),
+];
+
+const TASK: &[(&str, &str)] = &[
+    ("id, subject, …", "All fields of a task of a list."),
+    ("description", "Everything the teammate has to know."),
+    ("active_form", "What is shown while it is worked on."),
+    ("files", "Paths and globs it writes."),
+    ("role", "Only teammates of this role may take it."),
+    ("assignee", "Only this teammate may take it."),
+    ("blocks", "Ids of the tasks that wait for it."),
+    ("duration_ms", "How long it is expected to take."),
+    ("path_ms", "The longest way from it to the end of the plan."),
+    ("retries", "How often it came back."),
+    ("retries_max", "How often it may come back before it counts as failed."),
+    ("last_failure", "Why it came back last."),
+    ("metadata", "Your own fields."),
+    ("token", "Fencing token of the present claim."),
+    ("lease_ms", "How long the present claim holds without a renewal."),
+    ("commit", "The commit that was handed in."),
+    ("result", "What came of it."),
+    ("set_aside", "Late work of claims that had ended."),
+    ("created_by", "Who created it."),
+    ("created_at", "Milliseconds since 1970."),
+    ("changed_at", "Milliseconds since 1970."),
+];
+
+const TEAM: &[(&str, &str)] = &[
+    ("name", "The team."),
+    ("parent", "The team it is a department of."),
+    ("description", "What it is for."),
+    ("phase", "`active`, `ending` or `deleted`."),
+    ("lead", "The name of its lead."),
+    ("gate", "A gate decides whether submitted work is completed."),
+    ("teammates", "How many members it has."),
+    ("running", "How many of them run."),
+    ("tasks", "How many tasks there are of each status."),
+    ("breaker", "`closed`, `open` or `half_open`."),
+    ("tokens_used", "Tokens of models used so far."),
+    ("cost_micros", "Money used so far, in millionths of a dollar."),
+    ("tokens_max", "The budget of tokens."),
+    ("cost_micros_max", "The budget of money."),
+];
+
+const TEAMMATE: &[(&str, &str)] = &[
+    ("name", "The teammate."),
+    ("team", "Its team."),
+    ("lead", "It leads the team."),
+    ("epoch", "Which of its lives this is; 0 before the first."),
+    ("state", "`added`, `active`, `idle`, `paused`, `stopping`, `stopped` or `disappeared`."),
+    ("why", "Why it is in that state."),
+    ("role", "Tasks of this role are for it."),
+    ("agent", "The program behind it."),
+    ("model", "The model it uses."),
+    ("mode", "`normal`, `plan`, `delegate` or `read_only`."),
+    ("scope", "What it may write; empty means anywhere."),
+    ("holds", "Tasks it has claimed."),
+    ("submitted", "Tasks it handed in that wait for a gate."),
+    ("returned", "Tasks that a gate sent back to it."),
+    ("unread", "Messages in its inbox."),
+    ("tasks_max", "How many tasks it may hold at once."),
+    ("tokens_used", "Tokens of models used so far."),
+    ("cost_micros", "Money used so far, in millionths of a dollar."),
+    ("host", "The machine it runs on."),
+];
+
+const STATUS: &[(&str, &str)] = &[
+    ("root", "The team at the top of the tree."),
+    ("position", "Number of the last record."),
+    ("teams", "The teams of the tree."),
+    ("teammates", "Everybody in them."),
+    ("available", "Tasks that could be taken now, best first, at most 20."),
+    ("open_plans", "Plans that wait for a decision."),
+    ("open_questions", "Questions that wait for an answer."),
+    ("unread_by_person", "Messages in the person's inbox."),
+    ("log", "`sqlite` or `nats`."),
+];
+
+const MESSAGE: &[(&str, &str)] = &[
+    ("id", "Number of the message, which is that of its record."),
+    ("from", "`person`, `runtime` or `team/name@epoch`: who sent it, said by its token."),
+    ("kind", "`message`, `broadcast`, `notice`, `shutdown_request`, …; a handoff's own kind."),
+    ("body", "The text."),
+    ("reply_to", "The message it answers; absent when none."),
+    ("sent_at", "Milliseconds since 1970."),
+];
+
+const TRACE: &[(&str, &str)] = &[
+    ("message", "The message."),
+    ("to", "Each recipient: `to`, its present `state` and the `steps` to it."),
+];
+
+const PLAN: &[(&str, &str)] = &[
+    ("id", "Number of the plan."),
+    ("who", "Whose plan it is."),
+    ("task", "The task it is for."),
+    ("body", "The text."),
+    ("state", "`open`, `approved`, `rejected` or `withdrawn`."),
+    ("feedback", "What a rejection said."),
+    ("submitted_at", "Milliseconds since 1970."),
+];
+
+const QUESTION: &[(&str, &str)] = &[
+    ("id", "Number of the question."),
+    ("who", "Who asked."),
+    ("kind", "`question`, `permission` or `scope`."),
+    ("text", "The question."),
+    ("options", "The answers to choose from; empty means any."),
+    ("state", "`open`, `answered` or `withdrawn`."),
+    ("answer", "The answer."),
+    ("asked_at", "Milliseconds since 1970."),
+];
+
+const RECORD: &[(&str, &str)] = &[
+    ("n", "Its number: 1, 2, 3, … without gaps. Also the token of a claim, or the id of a message, \
+           plan, question or shutdown request that it begins."),
+    ("at", "Milliseconds since 1970, for people. No rule reads it."),
+    ("by", "`person`, `runtime` or `team/name@epoch`."),
+    ("req", "The request it answers, so that a repeated one is recognised; may be absent."),
+    ("event", "What happened: one field, named after the event."),
+];
+
+const THEN: &[(&str, &str)] = &[
+    ("status", "The status as of that record."),
+    ("tasks", "The tasks as of that record."),
+];
+
+const CLAIM: &[(&str, &str)] = &[
+    ("token", "Belongs to this claim; pass it with what is done for the task."),
+    ("task", "The task."),
+];
+
+const CHANGE: &[(&str, &str)] = &[
+    ("first", "Number of the first record that says what happened."),
+    ("last", "Number of the last one."),
+];
+
+const DOCTOR: &[(&str, &str)] = &[
+    ("verdict", "`ok`, `warning` or `problem`."),
+    ("what", "What was looked at."),
+    ("fact", "What was found."),
+    ("remedy", "What to do about it; absent when there is nothing to do."),
+];
+
+fn of(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).expect("a view is JSON")
+}
+
+fn shape(
+    title: &'static str,
+    printed_by: &'static str,
+    example: Value,
+    fields: &'static [(&'static str, &'static str)],
+) -> Shape {
+    Shape { title, printed_by, example, fields }
+}
+
+fn shapes() -> Vec<Shape> {
+    use examples as e;
+    let finding = json!({
+        "verdict": "problem", "what": "permissions",
+        "fact": ".shipmate/state is open to others (mode 755)",
+        "remedy": "chmod go-rwx .shipmate/state"
+    });
+    let claim = json!({ "token": 41, "task": of(&e::task()) });
+    let then = json!({ "status": of(&e::status()), "tasks": [of(&e::held_row())] });
+    vec![
+        shape("Task of a list", "a list: `task list`", of(&[e::task_row(), e::held_row()]), TASK_ROW),
+        shape("Task", "`task show`", of(&e::task()), TASK),
+        shape("Claim", "`task claim`, `task next`", claim, CLAIM),
+        shape("Team", "a list: `team list`; one: `team show`", of(&[e::team()]), TEAM),
+        shape(
+            "Teammate",
+            "a list: `teammate list`; one: `teammate show`",
+            of(&[e::teammate()]),
+            TEAMMATE,
+        ),
+        shape("Status", "`status`", of(&e::status()), STATUS),
+        shape(
+            "Message",
+            "a list: `inbox`, `inbox --peek`; one a line: `inbox --follow`",
+            of(&[e::message()]),
+            MESSAGE,
+        ),
+        shape("Trace", "`message trace`", of(&e::trace()), TRACE),
+        shape("Plan", "a list: `plan list`", of(&[e::plan()]), PLAN),
+        shape("Question", "a list: `questions`", of(&[e::question()]), QUESTION),
+        shape("Record", "one a line: `log`, `log --follow`", e::record(), RECORD),
+        shape("The board as it was", "`log --at N`", then, THEN),
+        shape("Finding", "a list: `doctor`", json!([finding]), DOCTOR),
+        shape(
+            "Change",
+            "every command that changes something and is not named below",
+            json!({ "first": 41, "last": 42 }),
+            CHANGE,
+        ),
+    ]
+}
+
+/// Small answers, one line each.
+const SMALL: &[(&str, &str)] = &[
+    ("a change that was not needed", r#"{"unchanged":true}"#),
+    ("`task create`", r#"{"tasks":[1,2,3]}"#),
+    ("`send`", r#"{"message":44,"to":["alpha/bo"]}"#),
+    ("`plan submit`, `ask`, `shutdown`", r#"{"id":50}"#),
+    (
+        "`teammate add`, `teammate start`",
+        r#"{"who":"alpha/ana@1","token_file":"…/.shipmate/state/tokens/alpha.ana"}"#,
+    ),
+    ("the same with `--print-token`", r#"{"who":"alpha/ana@1","token":"…"}"#),
+    ("a list: `task graph`", r#"[{"id":3,"level":1,"blocked_by":["2"]}]"#),
+    ("`config`", r#"{"lease-seconds":{"value":600,"source":"default"}}"#),
+    ("a list: `config path`", r#"[{"path":"…/.shipmate/config.toml","exists":false}]"#),
+    (
+        "`coordinator status`",
+        r#"{"running":true,"pid":4711,"version":"0.1.0","protocol":1}"#,
+    ),
+    ("`coordinator stop`", r#"{"stopped":4711}"#),
+];
+
+pub(super) fn page() -> String {
+    let mut text = head("JSON shapes");
+    text.push_str(
+        "Every command takes `--json` and prints one document on one line, or one line for each \
+         record or\nmessage where it follows. A list is an array; one thing is an object. Fields \
+         may be added in a\nlater release; none changes its meaning. Errors: see [exit \
+         codes](exit-codes.md).\n",
+    );
+    for Shape { title, printed_by, example, fields } in shapes() {
+        let example = serde_json::to_string_pretty(&example).expect("an example is JSON");
+        text.push_str(&format!("\n## {title}\n\nPrinted as {printed_by}.\n\n"));
+        text.push_str("| field | meaning |\n|---|---|\n");
+        for (field, meaning) in fields {
+            let field = if field.contains('…') { (*field).to_owned() } else { format!("`{field}`") };
+            text.push_str(&format!("| {field} | {meaning} |\n"));
+        }
+        text.push_str(&format!("\n```json\n{example}\n```\n"));
+    }
+    text.push_str("\n## Short answers\n\n| printed as | example |\n|---|---|\n");
+    for (printed_by, example) in SMALL {
+        text.push_str(&format!("| {printed_by} | `{example}` |\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The fields of an example; of a list, those that any of its members has.
+    fn fields(value: &Value) -> BTreeSet<String> {
+        match value {
+            Value::Array(many) => many.iter().flat_map(fields).collect(),
+            Value::Object(one) => one.keys().cloned().collect(),
+            other => panic!("{other} is no shape"),
+        }
+    }
+
+    #[test]
+    fn every_field_is_explained_and_nothing_else_is() {
+        for Shape { title, example, fields: explained, .. } in shapes() {
+            let mut named: BTreeSet<String> =
+                explained.iter().map(|(field, _)| (*field).to_owned()).collect();
+            if named.remove("id, subject, …") {
+                // Left out there where they are absent, so they need not be in the example.
+                let present = fields(&example);
+                let rows = TASK_ROW.iter().map(|(field, _)| (*field).to_owned());
+                named.extend(rows.filter(|field| present.contains(field)));
+            }
+            assert_eq!(fields(&example), named, "{title}");
+        }
+    }
+
+    #[test]
+    fn the_short_answers_are_json() {
+        for (what, example) in SMALL {
+            assert!(serde_json::from_str::<Value>(example).is_ok(), "{what}");
+        }
+    }
+}

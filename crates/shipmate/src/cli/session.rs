@@ -1,0 +1,277 @@
+//! One run of a command: the workspace, who acts, the connection and the screen.
+//!
+//! Nothing is connected before a command asks something, so that `config` and `--help` work where
+//! no coordinator can.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::{Answer, Ask, BadPlace, Client, Place};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::Screen;
+use crate::config::{self, Loaded};
+
+/// Options that every command takes.
+#[derive(clap::Args, Debug, Clone)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Globals {
+    /// The workspace [default: the nearest folder above with .shipmate or .git, else this one]
+    #[arg(long, global = true, value_name = "DIR", env = "SHIPMATE_WORKSPACE")]
+    #[arg(hide_env_values = true)]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// The team to act on; may be left out where there is only one
+    #[arg(long = "team", global = true, value_name = "NAME", env = "SHIPMATE_TEAM")]
+    #[arg(hide_env_values = true)]
+    pub(crate) for_team: Option<String>,
+
+    /// Act as this teammate instead of as the person [env: SHIPMATE_TOKEN, its token]
+    #[arg(long = "as", global = true, value_name = "NAME")]
+    pub(crate) acting: Option<String>,
+
+    /// Print JSON for programs; the shapes are in docs/reference/json.md
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) place: Place,
+    pub(crate) screen: Screen,
+    pub(crate) client: Client,
+    globals: Globals,
+}
+
+impl Session {
+    pub(crate) fn open(globals: &Globals) -> Result<Session, Failure> {
+        let place = place(globals.workspace.as_deref())?;
+        let launch = launch(&place)?;
+        let (team, token) = identity(globals, &place)?;
+        let mut client = Client::new(place.clone(), launch, token);
+        client.team = team;
+        let screen = Screen::new(globals.json);
+        Ok(Session { place, screen, client, globals: globals.clone() })
+    }
+
+    /// The same identity on a connection of its own, which starts no coordinator.
+    pub(crate) fn without_starting(&self) -> Client {
+        Client::new(self.place.clone(), Launch::Never, TokenSource::Person)
+    }
+
+    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Answer, Failure> {
+        Ok(self.client.ask(ask)?)
+    }
+
+    /// Carries out a change and says so in words, or that nothing had to change.
+    pub(crate) fn change(&mut self, ask: Ask, said: &str) -> Result<(), Failure> {
+        let answer = self.ask(ask)?;
+        self.tell(&answer, said)
+    }
+
+    /// Says what a change came to.
+    pub(crate) fn tell(&self, answer: &Answer, said: &str) -> Result<(), Failure> {
+        match answer {
+            Answer::Done { first, last } if self.screen.json => {
+                self.screen.json(&serde_json::json!({ "first": first, "last": last }))
+            }
+            Answer::Opened { id } if self.screen.json => {
+                self.screen.json(&serde_json::json!({ "id": id }))
+            }
+            Answer::Unchanged if self.screen.json => {
+                self.screen.json(&serde_json::json!({ "unchanged": true }))
+            }
+            Answer::Done { .. } | Answer::Opened { .. } => self.screen.line(said),
+            Answer::Unchanged => self.screen.line("nothing to change: it is so already"),
+            _ => Err(unexpected("a change")),
+        }
+    }
+
+    pub(crate) fn config(&self) -> Result<Loaded, Failure> {
+        Ok(config::load(&self.place.config())?)
+    }
+
+    /// The token of a claim: the one given, else that of the claim this very life holds.
+    ///
+    /// Looking it up is for people at a prompt. An agent should pass the token it was given: after
+    /// a lease has run out and the same life has claimed again, only that tells its two attempts
+    /// apart.
+    pub(crate) fn claim_token(&mut self, task: &str, given: Option<u64>) -> Result<u64, Failure> {
+        if let Some(token) = self.held_token(task, given)? {
+            return Ok(token);
+        }
+        let actor = self.client.welcome()?.actor;
+        if actor == "person" {
+            return Err(Failure::Usage(
+                "a person holds no claims\n  act as the holder with --as NAME, or pass the \
+                 claim's own token with --token N"
+                    .to_owned(),
+            ));
+        }
+        Err(Failure::Lost(format!(
+            "{actor} holds no claim on task {task}\n  `shipmate task show {task}` says who does; \
+             claim it first, or pass the token of the claim with --token N"
+        )))
+    }
+
+    /// The same where a person may act without a claim.
+    pub(crate) fn held_token(
+        &mut self,
+        task: &str,
+        given: Option<u64>,
+    ) -> Result<Option<u64>, Failure> {
+        if given.is_some() {
+            return Ok(given);
+        }
+        let actor = self.client.welcome()?.actor;
+        if actor == "person" {
+            return Ok(None);
+        }
+        let Answer::Task(view) = self.ask(Ask::TaskShow { task: task.to_owned() })? else {
+            return Err(unexpected("a task"));
+        };
+        Ok(view.token.filter(|_| view.row.owner.as_deref() == Some(actor.as_str())))
+    }
+
+    /// A duration of the command line, else the configured one.
+    pub(crate) fn lease_ms(&self, given: Option<u64>) -> Result<u64, Failure> {
+        match given {
+            Some(ms) => Ok(ms),
+            None => Ok(self.config()?.config.lease_seconds * 1000),
+        }
+    }
+
+    pub(crate) fn deadline_ms(&self, given: Option<u64>) -> Result<u64, Failure> {
+        match given {
+            Some(ms) => Ok(ms),
+            None => Ok(self.config()?.config.shutdown_deadline_seconds * 1000),
+        }
+    }
+
+    /// The options that make the next command act on the same workspace and team.
+    pub(crate) fn here(&self) -> String {
+        let mut options = String::new();
+        if let Some(workspace) = &self.globals.workspace
+            && std::env::var_os("SHIPMATE_WORKSPACE").is_none()
+        {
+            options.push_str(&format!(" --workspace {}", workspace.display()));
+        }
+        options
+    }
+}
+
+/// An explicit workspace is taken as it is; otherwise it is looked for from here upwards.
+pub(crate) fn place(explicit: Option<&Path>) -> Result<Place, Failure> {
+    let Some(dir) = explicit else {
+        let here = std::env::current_dir()
+            .map_err(|e| BadPlace::Unreadable(PathBuf::from("the current folder"), e))?;
+        return Ok(Place::find(&here)?);
+    };
+    let workspace = match dir.canonicalize() {
+        Ok(found) if found.is_dir() => found,
+        Ok(found) => return Err(BadPlace::NoFolder(found).into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return Err(BadPlace::NoFolder(dir.to_owned()).into());
+        }
+        Err(e) => return Err(BadPlace::Unreadable(dir.to_owned(), e).into()),
+    };
+    Ok(Place { workspace })
+}
+
+/// This very program as the coordinator of the workspace.
+pub(crate) fn launch(place: &Place) -> Result<Launch, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::Storage(format!("the path of this program is unknown: {e}")))?;
+    let args = vec![
+        "--workspace".into(),
+        place.workspace.clone().into_os_string(),
+        "coordinator".into(),
+        "run".into(),
+    ];
+    Ok(Launch::Program { program, args })
+}
+
+/// The team that requests name, and the token that says who acts.
+fn identity(globals: &Globals, place: &Place) -> Result<(Option<String>, TokenSource), Failure> {
+    let (team, name) = match globals.acting.as_deref().and_then(|who| who.split_once('/')) {
+        Some((team, name)) => (Some(team.to_owned()), Some(name)),
+        None => (globals.for_team.clone(), globals.acting.as_deref()),
+    };
+    // Stands above --as: an agent that was given a token can act as nobody else.
+    if let Ok(token) = std::env::var("SHIPMATE_TOKEN")
+        && !token.trim().is_empty()
+    {
+        return Ok((team, TokenSource::Given(token.trim().to_owned())));
+    }
+    let Some(name) = name else { return Ok((team, TokenSource::Person)) };
+    let path = token_file(place, team.as_deref(), name)?;
+    match fs::read_to_string(&path) {
+        Ok(token) => Ok((team, TokenSource::Given(token.trim().to_owned()))),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(no_token(name)),
+        Err(e) => Err(Failure::Usage(format!(
+            "the token file {} cannot be read: {e}\n  only the user who started the teammate can \
+             act as it",
+            path.display()
+        ))),
+    }
+}
+
+fn token_file(place: &Place, team: Option<&str>, name: &str) -> Result<PathBuf, Failure> {
+    for part in team.into_iter().chain([name]) {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        if part.is_empty() || part.len() > 64 || !part.bytes().all(plain) {
+            return Err(Failure::Usage(format!(
+                "{part:?} is not a name\n  names are letters, digits, '_' and '-', at most 64"
+            )));
+        }
+    }
+    if let Some(team) = team {
+        return Ok(place.teammate_token(team, name));
+    }
+    let folder = place.teammate_token("team", name);
+    let folder = folder.parent().unwrap_or(Path::new(""));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == name))
+        .collect();
+    found.sort();
+    match found.len() {
+        0 => Err(no_token(name)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let stems = found.iter().filter_map(|path| path.file_stem());
+            let who: Vec<String> =
+                stems.map(|team| format!("{}/{name}", team.to_string_lossy())).collect();
+            Err(Failure::Usage(format!(
+                "{name} is ambiguous: {}\n  write it as --as team/name",
+                who.join(", ")
+            )))
+        }
+    }
+}
+
+fn no_token(name: &str) -> Failure {
+    Failure::Usage(format!(
+        "there is no token file for {name} in this workspace\n  start its life here with \
+         `shipmate teammate start {name}`"
+    ))
+}
+
+/// Text of an argument, or of standard input where it is `-`.
+pub(crate) fn text_or_stdin(words: &[String]) -> Result<String, Failure> {
+    if words == ["-"] {
+        return read_stdin();
+    }
+    Ok(words.join(" "))
+}
+
+pub(crate) fn read_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|e| Failure::Usage(format!("standard input cannot be read: {e}")))?;
+    Ok(text)
+}

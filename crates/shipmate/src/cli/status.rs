@@ -1,0 +1,49 @@
+//! `shipmate status`: a whole tree of teams at a glance.
+
+use shipmate_protocol::view::Status;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::Screen;
+use crate::cli::session::Session;
+use crate::cli::{team, teammate};
+
+/// Show where everything stands
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate status
+  shipmate status --json | jq .position")]
+pub(crate) struct StatusArgs {}
+
+pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Status(status) = session.ask(Ask::Status)? else {
+        return Err(unexpected("a status"));
+    };
+    if session.screen.json {
+        return session.screen.json(&status);
+    }
+    session.screen.print(&text(&status, &session.screen))
+}
+
+pub(crate) fn text(status: &Status, screen: &Screen) -> String {
+    let mut text = team::table(&status.teams, screen);
+    if !status.teammates.is_empty() {
+        text.push('\n');
+        text.push_str(&teammate::table(&status.teammates, screen));
+    }
+    text.push('\n');
+    let available: Vec<String> = status.available.iter().map(ToString::to_string).collect();
+    let available = if available.is_empty() { "none".to_owned() } else { available.join(", ") };
+    text.push_str(&format!("available tasks  {available}\n"));
+    for (what, count, command) in [
+        ("open plans", status.open_plans, "shipmate plan list"),
+        ("open questions", status.open_questions, "shipmate questions"),
+        ("unread by you", status.unread_by_person, "shipmate inbox"),
+    ] {
+        let hint = if count > 0 { format!("  ({command})") } else { String::new() };
+        text.push_str(&format!("{what:<15}  {count}{hint}\n"));
+    }
+    text.push_str(&format!("{:<15}  {} records in {}\n", "log", status.position, status.log));
+    text
+}

@@ -1,0 +1,64 @@
+//! `shipmate team show`.
+
+use shipmate_protocol::view::TeamView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{plain, plain_lines};
+use crate::cli::session::Session;
+
+/// Show one team
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate team show
+  shipmate team show backend --json")]
+pub(crate) struct ShowArgs {
+    /// The team; may be left out where there is only one
+    name: Option<String>,
+}
+
+pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> {
+    if args.name.is_some() {
+        session.client.team.clone_from(&args.name);
+    }
+    let Answer::Team(team) = session.ask(Ask::TeamShow)? else { return Err(unexpected("a team")) };
+    if session.screen.json {
+        return session.screen.json(&team);
+    }
+    session.screen.print(&text(&team))
+}
+
+fn text(team: &TeamView) -> String {
+    let mut text = format!("team {}, {}\n", plain(&team.name), plain(&team.phase));
+    let mut fact = |name: &str, value: String| text.push_str(&format!("  {name:<12} {value}\n"));
+    if !team.description.is_empty() {
+        fact("description", plain_lines(&team.description).replace('\n', "\n               "));
+    }
+    if let Some(parent) = &team.parent {
+        fact("parent", plain(parent).into_owned());
+    }
+    fact("lead", team.lead.as_deref().map_or("none".into(), |lead| plain(lead).into_owned()));
+    fact("completes", if team.gate { "after its gate" } else { "by the holder's word" }.to_owned());
+    fact("teammates", format!("{}, {} running", team.teammates, team.running));
+    let tasks = &team.tasks;
+    fact(
+        "tasks",
+        format!(
+            "{} pending, {} in progress, {} completed, {} failed, {} deleted",
+            tasks.pending, tasks.in_progress, tasks.completed, tasks.failed, tasks.deleted
+        ),
+    );
+    if team.breaker != "closed" {
+        fact("breaker", plain(&team.breaker).into_owned());
+    }
+    let limit = team.tokens_max.map_or(String::new(), |max| format!(" of {max}"));
+    fact("tokens", format!("{}{limit}", team.tokens_used));
+    let limit = team.cost_micros_max.map_or(String::new(), |max| format!(" of {}", dollars(max)));
+    fact("cost", format!("{}{limit}", dollars(team.cost_micros)));
+    text
+}
+
+pub(crate) fn dollars(micros: u64) -> String {
+    format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000)
+}

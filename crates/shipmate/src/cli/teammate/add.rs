@@ -1,0 +1,77 @@
+//! `shipmate teammate add`.
+
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::TeammateAdd;
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::teammate::start::{self, Shown};
+
+/// Add a teammate and begin its first life
+///
+/// A life (ana@1, ana@2, …) is what a token stands for: whoever holds the token acts as that life.
+/// The token is kept in .shipmate/state/tokens, readable by you only, and `--as ana` finds it.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate teammate add ana
+  shipmate teammate add tess --role tester --scope tests --mode read_only
+  shipmate teammate add lou --lead --no-start")]
+pub(crate) struct AddArgs {
+    /// Letters, digits, '_' and '-', beginning with a letter or digit, at most 64
+    name: String,
+
+    /// It leads the team: it may plan the board, add teammates and approve plans
+    #[arg(long)]
+    lead: bool,
+
+    /// Tasks of this role are for it
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+
+    /// The program behind it
+    #[arg(long, value_name = "AGENT", default_value = "")]
+    agent: String,
+
+    #[arg(long, value_name = "MODEL", default_value = "")]
+    model: String,
+
+    /// What it may write: paths and globs, separated by commas; nothing means anywhere
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    scope: Vec<String>,
+
+    /// normal, plan (writes only after its plan is approved), delegate or read_only
+    #[arg(long, value_name = "MODE", value_parser = ["normal", "plan", "delegate", "read_only"])]
+    mode: Option<String>,
+
+    /// How many tasks it may hold at once
+    #[arg(long, value_name = "N")]
+    tasks_max: Option<u32>,
+
+    /// Only add it; `shipmate teammate start` begins its life later
+    #[arg(long, conflicts_with = "print_token")]
+    no_start: bool,
+
+    /// Print the token instead of keeping it in a file
+    #[arg(long)]
+    print_token: bool,
+}
+
+pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
+    let name = args.name.clone();
+    let ask = Ask::TeammateAdd(TeammateAdd {
+        name: args.name,
+        lead: args.lead,
+        role: args.role,
+        agent: args.agent,
+        model: args.model,
+        scope: args.scope,
+        mode: args.mode,
+        tasks_max: args.tasks_max,
+    });
+    if args.no_start {
+        return session.change(ask, &format!("added {name}; it has no life yet"));
+    }
+    session.ask(ask)?;
+    start::begin(&mut session, &name, Shown::of(args.print_token), "added")
+}

@@ -1,0 +1,64 @@
+//! `shipmate teammate list`.
+
+use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{Paint, Screen};
+use crate::cli::session::Session;
+use crate::cli::table::{Column, Table, cell, owned, painted};
+
+/// List the teammates of a team
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate teammate list
+  shipmate teammate list --json | jq -r '.[] | select(.state == \"idle\") | .name'")]
+pub(crate) struct ListArgs {}
+
+pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Teammates(teammates) = session.ask(Ask::Teammates)? else {
+        return Err(unexpected("teammates"));
+    };
+    if session.screen.json {
+        return session.screen.json(&teammates);
+    }
+    if teammates.is_empty() {
+        return session.screen.line("no teammates yet; `shipmate teammate add NAME` adds one");
+    }
+    session.screen.print(&table(&teammates, &session.screen))
+}
+
+pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
+    let several = teammates.iter().any(|mate| mate.team != teammates[0].team);
+    let mut table = Table::new(&[
+        Column::Left("TEAMMATE"),
+        Column::Left("TEAM"),
+        Column::Left("ROLE"),
+        Column::Left("STATE"),
+        Column::Elastic("WHY"),
+        Column::Left("MODE"),
+        Column::Left("AGENT"),
+        Column::Right("UNREAD"),
+    ]);
+    for mate in teammates {
+        let paint = match mate.state.as_str() {
+            "active" => Paint::Busy,
+            "disappeared" => Paint::Bad,
+            "stopped" | "added" => Paint::Dim,
+            _ => Paint::Plain,
+        };
+        let lead = if mate.lead { " (lead)" } else { "" };
+        table.row(vec![
+            owned(format!("{}@{}{lead}", mate.name, mate.epoch), Paint::Plain),
+            cell(if several { &mate.team } else { "" }),
+            cell(mate.role.as_deref().unwrap_or_default()),
+            painted(&mate.state, paint),
+            cell(&mate.why),
+            cell(if mate.mode == "normal" { "" } else { &mate.mode }),
+            cell(&mate.agent),
+            owned(mate.unread.to_string(), Paint::Plain),
+        ]);
+    }
+    table.render(screen)
+}

@@ -1,0 +1,31 @@
+//! `shipmate teammate remove`.
+
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::session::Session;
+
+/// Remove a teammate from its team
+///
+/// It has to have stopped. Its name may be added again; epochs go on counting, so that a token of
+/// the old days stays stale.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate shutdown ana --deadline 5s
+  shipmate teammate remove ana")]
+pub(crate) struct RemoveArgs {
+    name: String,
+}
+
+pub(crate) fn run(args: RemoveArgs, mut session: Session) -> Result<(), Failure> {
+    // Asked first, because the answer to the removal does not say in which team it was.
+    let Answer::Teammate(mate) = session.ask(Ask::TeammateShow { name: args.name.clone() })? else {
+        return Err(unexpected("a teammate"));
+    };
+    let said = format!("removed {}", args.name);
+    session.change(Ask::TeammateRemove { name: args.name }, &said)?;
+    // The token is worthless now; a file that cannot be removed does no harm.
+    drop(std::fs::remove_file(session.place.teammate_token(&mate.team, &mate.name)));
+    Ok(())
+}

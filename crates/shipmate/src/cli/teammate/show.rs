@@ -1,0 +1,55 @@
+//! `shipmate teammate show`.
+
+use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::plain;
+use crate::cli::session::Session;
+
+/// Show one teammate
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate teammate show ana
+  shipmate teammate show backend/ana --json")]
+pub(crate) struct ShowArgs {
+    name: String,
+}
+
+pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> {
+    let ask = Ask::TeammateShow { name: args.name.clone() };
+    let Answer::Teammate(mate) = session.ask(ask)? else {
+        return Err(unexpected("a teammate"));
+    };
+    if session.screen.json {
+        return session.screen.json(&mate);
+    }
+    session.screen.print(&text(&mate))
+}
+
+fn text(mate: &TeammateView) -> String {
+    let mut text = format!("{}/{}@{}\n", plain(&mate.team), plain(&mate.name), mate.epoch);
+    let mut fact = |name: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {name:<10} {}\n", plain(value)));
+        }
+    };
+    let ids = |ids: &[u32]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let why = if mate.why.is_empty() { String::new() } else { format!(": {}", mate.why) };
+    fact("state", &format!("{}{why}", mate.state));
+    fact("seat", if mate.lead { "lead" } else { "member" });
+    fact("role", mate.role.as_deref().unwrap_or_default());
+    fact("mode", &mate.mode);
+    fact("agent", &mate.agent);
+    fact("model", &mate.model);
+    fact("scope", &mate.scope.join(", "));
+    fact("holds", &ids(&mate.holds));
+    fact("submitted", &ids(&mate.submitted));
+    fact("returned", &ids(&mate.returned));
+    fact("may hold", &format!("{} at once", mate.tasks_max));
+    fact("unread", &mate.unread.to_string());
+    fact("tokens", &mate.tokens_used.to_string());
+    fact("host", mate.host.as_deref().unwrap_or_default());
+    text
+}
