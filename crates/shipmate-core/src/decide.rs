@@ -1,10 +1,10 @@
 //! `decide`: a command against the state gives events or a refusal, and changes nothing.
 
 use crate::command::{Act, Command};
-use crate::event::Event;
-use crate::name::Position;
+use crate::event::{Event, MessageKind, Recipient};
+use crate::name::{Address, Position};
 use crate::refusal::Refusal;
-use crate::state::State;
+use crate::state::{State, TeamPhase};
 use crate::task::{change, claim, create, finish};
 use crate::{health, message, plan, shutdown, team, teammate, usage};
 
@@ -23,7 +23,38 @@ pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
     {
         return Ok(Decided::Before { first: handled.first, last: handled.last });
     }
-    decide_act(state, command).map(Decided::Events)
+    let events = decide_act(state, command)?;
+    Ok(Decided::Events(reach_somebody(state, events)))
+}
+
+/// What a command tells on its way would be read by nobody when it ends that reader's
+/// life or team: the person is told instead, and what only bounced is left out.
+fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
+    let ended: Vec<Event> = events.iter().filter(|event| ends_somebody(event)).cloned().collect();
+    let is_over = |who: &Address| {
+        state.teams[&who.team].phase == TeamPhase::Deleted
+            || ended.iter().any(|event| match event {
+                Event::TeammateStopped { who: ended, .. } => ended.address == *who,
+                Event::TeammateRemoved { who: ended } => ended == who,
+                Event::TeamDeleted { team } => *team == who.team,
+                _ => false,
+            })
+    };
+    let redirect = |event: Event| match event {
+        Event::MessageSent { to, kind, body, .. }
+            if matches!(&to[..], [Recipient::Member(who)] if is_over(who)) =>
+        {
+            let news = kind != MessageKind::Bounce;
+            news.then(|| message::to_one(state, Recipient::Person, kind, body, None)).flatten()
+        }
+        event => Some(event),
+    };
+    events.into_iter().filter_map(redirect).collect()
+}
+
+fn ends_somebody(event: &Event) -> bool {
+    use Event::{TeamDeleted, TeammateRemoved, TeammateStopped};
+    matches!(event, TeammateStopped { .. } | TeammateRemoved { .. } | TeamDeleted { .. })
 }
 
 fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>, Refusal> {

@@ -312,9 +312,8 @@ fn in_range(name: &str, n: u64, range: &RangeInclusive<u64>) -> Result<u64, (Str
 
 fn bad_url(url: &str) -> Option<(String, &'static str)> {
     let known = url.starts_with("nats://") || url.starts_with("tls://");
-    (!known).then(|| {
-        (format!("{url:?} is not the address of a NATS server"), "write nats://HOST:PORT")
-    })
+    (!known)
+        .then(|| (format!("{url:?} is not the address of a NATS server"), "write nats://HOST:PORT"))
 }
 
 fn bad_prefix(prefix: &str) -> Option<(String, &'static str)> {
@@ -398,7 +397,10 @@ mod tests {
 
         let bad = loaded.environment(|name| (name == "SHIPMATE_LOG").then(|| "files".to_owned()));
         let told = bad.unwrap_err().to_string();
-        assert!(told.starts_with("the environment variable SHIPMATE_LOG: unknown variant"), "{told}");
+        assert!(
+            told.starts_with("the environment variable SHIPMATE_LOG: unknown variant"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     // A session of its own, so that closing the terminal does not end it. Fails when
     // a shell made it the leader of a group, which serves as well.
-    drop(rustix::process::setsid());
+    let _ = rustix::process::setsid();
     let settings =
         Settings { place: place.clone(), store: store(config), idle_exit: idle_exit(config) };
     match shipmate_runtime::run(settings, || let_go(place)) {
@@ -62,11 +62,11 @@ fn let_go(place: &Place) {
     println!("ready");
     drop(std::io::stdout().flush());
     if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
-        drop(rustix::stdio::dup2_stdout(&null));
+        let _ = rustix::stdio::dup2_stdout(&null);
     }
     let log = place.state().join("coordinator.log");
     let mut options = OpenOptions::new();
     if let Ok(file) = options.create(true).append(true).mode(0o600).open(log) {
-        drop(rustix::stdio::dup2_stderr(&file));
+        let _ = rustix::stdio::dup2_stderr(&file);
     }
 }

@@ -109,7 +109,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("UsageRecorded", "usage.recorded"),
 ];
 
-fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     [
         breaker::ALL, dependencies::ALL, files::ALL, messages::ALL, observer::ALL, plans::ALL,
         requests::ALL, shutdown::ALL, tasks::ALL, teammates::ALL, teams::ALL, usage::ALL,

@@ -59,9 +59,9 @@ pub(crate) fn run(args: &ConfigArgs, globals: &Globals) -> Result<(), Failure> {
             let files: Vec<(String, bool)> =
                 files.map(|path| (path.display().to_string(), path.exists())).collect();
             if screen.json {
-                let files = files.iter().map(|(path, exists)| {
-                    serde_json::json!({ "path": path, "exists": exists })
-                });
+                let files = files
+                    .iter()
+                    .map(|(path, exists)| serde_json::json!({ "path": path, "exists": exists }));
                 return screen.json(&files.collect::<Vec<_>>());
             }
             let line = |(path, exists): &(String, bool)| {
@@ -82,11 +82,8 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
         });
         return screen.json(&fields.collect::<serde_json::Map<_, _>>());
     }
-    let mut table = Table::new(&[
-        Column::Left("SETTING"),
-        Column::Left("VALUE"),
-        Column::Left("SOURCE"),
-    ]);
+    let mut table =
+        Table::new(&[Column::Left("SETTING"), Column::Left("VALUE"), Column::Left("SOURCE")]);
     for (name, value) in entries {
         let source = loaded.source(name);
         let paint = match source {

@@ -105,7 +105,7 @@ mod tests {
             sent_at: 0,
         };
         assert_eq!(
-            envelope(&message, &Screen::new(false)),
+            envelope(&message, &Screen::of_width(None)),
             "\
 message 7 from alpha/bo@1 in reply to 3, 1970-01-01 00:00:00 UTC
 │ hello

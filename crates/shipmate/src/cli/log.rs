@@ -183,7 +183,7 @@ mod tests {
             ),
             ("not a record", "not a record\n"),
         ] {
-            assert_eq!(line(record, "alpha", &Screen::new(false)), shown);
+            assert_eq!(line(record, "alpha", &Screen::of_width(None)), shown);
         }
     }
 }

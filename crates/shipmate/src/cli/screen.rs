@@ -55,6 +55,12 @@ impl Screen {
         Screen { json, colour: terminal && !no_colour && !dumb, width }
     }
 
+    /// Neither colour nor JSON, wherever the test runs.
+    #[cfg(test)]
+    pub(crate) fn of_width(width: Option<usize>) -> Screen {
+        Screen { json: false, colour: false, width }
+    }
+
     /// One write: the system gets whole lines, and ten thousand of them at once.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();

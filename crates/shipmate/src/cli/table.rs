@@ -96,8 +96,8 @@ impl<'a> Table<'a> {
         }
         let Some(terminal) = terminal else { return widths };
         let shown = widths.iter().filter(|width| **width > 0).count();
-        let mut over = (widths.iter().sum::<usize>() + shown.saturating_sub(1) * GAP)
-            .saturating_sub(terminal);
+        let mut over =
+            (widths.iter().sum::<usize>() + shown.saturating_sub(1) * GAP).saturating_sub(terminal);
         // The widest elastic column gives way first, so that both stay readable.
         while over > 0 {
             let elastic = self.columns.iter().zip(widths.iter_mut());
@@ -149,10 +149,6 @@ impl<'a> Table<'a> {
 mod tests {
     use super::*;
 
-    fn screen(width: Option<usize>) -> Screen {
-        Screen { width, ..Screen::new(false) }
-    }
-
     fn table() -> Table<'static> {
         let columns = [
             Column::Right("ID"),
@@ -169,14 +165,14 @@ mod tests {
     #[test]
     fn columns_are_aligned_and_empty_ones_left_out() {
         assert_eq!(
-            table().render(&screen(None)),
+            table().render(&Screen::of_width(None)),
             "ID  STATUS   SUBJECT\n 1  pending  Write the parser\n10           b\\x1b\n"
         );
     }
 
     #[test]
     fn on_a_narrow_terminal_the_elastic_column_gives_way() {
-        let text = table().render(&screen(Some(26)));
+        let text = table().render(&Screen::of_width(Some(26)));
         assert_eq!(text.lines().nth(1), Some(" 1  pending  Write the pa…"));
     }
 }

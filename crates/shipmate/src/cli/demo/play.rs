@@ -28,6 +28,7 @@ struct Play<'a> {
     person: Client,
     workers: Vec<(&'static str, Child)>,
     tally: Tally,
+    tasks: usize,
     start: Instant,
     /// The victim's token, and the task and claim it died with.
     victim: (String, Option<(u64, u64)>),
@@ -70,12 +71,15 @@ impl Play<'_> {
             person,
             workers: Vec::new(),
             tally: Tally::default(),
+            tasks: count,
             start: Instant::now(),
             victim,
             victims_claims: 0,
             refused_late: 0,
         };
-        play.say(&format!("A board of {count} tasks and four workers, each a process of its own.\n"))?;
+        play.say(&format!(
+            "A board of {count} tasks and four workers, each a process of its own.\n"
+        ))?;
         for ((name, role), token) in WORKERS.iter().zip(&tokens) {
             play.start_worker(name, token)?;
             let (_, child) = &play.workers[play.workers.len() - 1];
@@ -120,7 +124,7 @@ impl Play<'_> {
                 .map_err(|e| Failure::Bug(format!("a record cannot be read: {e}")))?;
             self.show(&record)?;
             self.meddle(&record)?;
-            if self.tally.completed == self.tally.subjects.len() && !asked_to_stop {
+            if self.tally.completed == self.tasks && !asked_to_stop {
                 asked_to_stop = true;
                 self.person.ask(Ask::Shutdown {
                     name: None,
@@ -223,7 +227,7 @@ impl Play<'_> {
         let tally = &self.tally;
         if self.screen.json {
             self.screen.json(&serde_json::json!({
-                "tasks": tally.subjects.len(), "completed": tally.completed,
+                "tasks": self.tasks, "completed": tally.completed,
                 "claims": tally.claims, "doubles": tally.doubles, "records": records,
                 "messages": tally.messages, "failures": tally.failures,
                 "expired": tally.expired, "refused_late": self.refused_late,
@@ -235,12 +239,12 @@ impl Play<'_> {
                 "\n\
                  tasks     {} of {} completed, {} claims, {} failed once, {} taken from the dead\n\
                  doubles   {} (a task held by two at once)\n\
-                 refused   {} late submission, {} lost races for the first task\n\
+                 refused   {} late, {} in the race for the first task\n\
                  messages  {} between the workers, {} read\n\
                  log       {records} records, all read back and sound\n\
                  time      {seconds:.1} s\n",
                 tally.completed,
-                tally.subjects.len(),
+                self.tasks,
                 tally.claims,
                 tally.failures,
                 tally.expired,
@@ -252,7 +256,7 @@ impl Play<'_> {
             ))?;
             self.screen.print(&whereabouts(folder, kept))?;
         }
-        match tally.completed == tally.subjects.len() && tally.doubles == 0 {
+        match tally.completed == self.tasks && tally.doubles == 0 {
             true => Ok(()),
             false => Err(Failure::Bug("a task was held twice, or left over".to_owned())),
         }

@@ -44,14 +44,16 @@ pub(crate) fn work(args: &WorkerArgs, mut session: Session) -> Result<(), Failur
         Err(failure) => return Err(failure),
     };
     loop {
-        report.messages_read += read_inbox(&mut session)?.len();
+        if read_inbox(&mut session, &mut report)?.is_some() {
+            return session.screen.json(&report);
+        }
         let answer = match next.take() {
             Some(answer) => answer,
             None => match session.ask(Ask::TaskNext { lease_ms: Some(LEASE_MS), wait: true }) {
                 Ok(answer) => answer,
                 Err(failure) if failure.refused().is_some_and(|r| r.code == "ShuttingDown") => {
-                    stop(&mut session, &mut report)?;
-                    return session.screen.json(&report);
+                    // The request that is meant lies in the inbox.
+                    continue;
                 }
                 Err(failure) => return Err(failure),
             },
@@ -64,7 +66,11 @@ pub(crate) fn work(args: &WorkerArgs, mut session: Session) -> Result<(), Failur
         if parent.recv_timeout(Duration::from_millis(takes)).is_ok() {
             return Ok(());
         }
-        hand_in(&mut session, &args.name, &task, token)?;
+        match hand_in(&mut session, &args.name, &task, token) {
+            // On a busy machine its own lease may run out: then another has the task.
+            Err(failure) if failure.refused().is_some_and(|r| r.code == "StaleClaim") => {}
+            handed_in => handed_in?,
+        }
     }
 }
 
@@ -99,22 +105,16 @@ fn hand_in(session: &mut Session, name: &str, task: &TaskView, token: u64) -> Re
     Ok(())
 }
 
-fn read_inbox(
-    session: &mut Session,
-) -> Result<Vec<shipmate_protocol::view::InboxMessage>, Failure> {
-    match session.ask(Ask::InboxRead { max: 100, wait: false })? {
-        Answer::Messages(messages) => Ok(messages),
-        _ => Err(unexpected("messages")),
-    }
-}
-
-/// Answers the shutdown request, whose record comes right before the message about it.
-fn stop(session: &mut Session, report: &mut Report) -> Result<(), Failure> {
-    let messages = read_inbox(session)?;
+/// Reads what there is, and answers a shutdown request among it.
+fn read_inbox(session: &mut Session, report: &mut Report) -> Result<Option<u64>, Failure> {
+    let Answer::Messages(messages) = session.ask(Ask::InboxRead { max: 100, wait: false })? else {
+        return Err(unexpected("messages"));
+    };
     report.messages_read += messages.len();
     let request = messages.iter().find(|message| message.kind == "shutdown_request");
-    let Some(request) = request else { return Err(unexpected("a shutdown request")) };
+    let Some(request) = request else { return Ok(None) };
+    // The record of the request comes right before the one of the message about it.
     let shutdown = request.reply_to.unwrap_or(request.id - 1);
     session.ask(Ask::ShutdownAnswer { shutdown, answer: ShutdownAnswer::Clean })?;
-    Ok(())
+    Ok(Some(shutdown))
 }

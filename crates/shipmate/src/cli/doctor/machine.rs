@@ -60,7 +60,8 @@ pub(super) fn git() -> Finding {
 
 /// The first two numbers of `git version 2.47.3`.
 fn version(text: &str) -> Option<(u32, u32)> {
-    let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let number =
+        text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     let mut parts = number?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }

@@ -69,12 +69,15 @@ fn message(fields: &Fields, root: &str) -> String {
         Some(other) => format!(" ({other})"),
         None => String::new(),
     };
-    let ids = fields.get("messages").and_then(Value::as_array).map(|ids| {
-        ids.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
-    });
-    let about = text(fields, "body").or(ids).unwrap_or_default();
+    let ids = fields
+        .get("messages")
+        .and_then(Value::as_array)
+        .map(|ids| ids.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
     let reason = text(fields, "reason").map(|reason| format!(", {reason}")).unwrap_or_default();
-    format!("to {to}{kind}: {about}{reason}")
+    match (text(fields, "body"), ids) {
+        (None, Some(ids)) => format!("{ids} of {to}{reason}"),
+        (body, _) => format!("to {to}{kind}: {}", body.unwrap_or_default()),
+    }
 }
 
 fn recipient(to: &Value, root: &str) -> String {

@@ -161,7 +161,9 @@ mod tests {
     #[test]
     fn the_page_names_the_commands_and_hides_the_hidden() {
         let page = page();
-        for command in ["## shipmate task claim\n", "## shipmate config init\n", "## shipmate log\n"] {
+        for command in
+            ["## shipmate task claim\n", "## shipmate config init\n", "## shipmate log\n"]
+        {
             assert!(page.contains(command), "{command}");
         }
         assert!(!page.contains("demo-worker"));

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
-    Counts, DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, PlanView, QuestionView, Status,
-    TaskRow, TaskView, TeamView, TeammateView,
+    Counts, DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, PlanView, QuestionView,
+    Status, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.

@@ -141,18 +141,19 @@ const QUESTION: &[(&str, &str)] = &[
 ];
 
 const RECORD: &[(&str, &str)] = &[
-    ("n", "Its number: 1, 2, 3, … without gaps. Also the token of a claim, or the id of a message, \
-           plan, question or shutdown request that it begins."),
+    (
+        "n",
+        "Its number: 1, 2, 3, … without gaps. Also the token of a claim, or the id of a message, \
+           plan, question or shutdown request that it begins.",
+    ),
     ("at", "Milliseconds since 1970, for people. No rule reads it."),
     ("by", "`person`, `runtime` or `team/name@epoch`."),
     ("req", "The request it answers, so that a repeated one is recognised; may be absent."),
     ("event", "What happened: one field, named after the event."),
 ];
 
-const THEN: &[(&str, &str)] = &[
-    ("status", "The status as of that record."),
-    ("tasks", "The tasks as of that record."),
-];
+const THEN: &[(&str, &str)] =
+    &[("status", "The status as of that record."), ("tasks", "The tasks as of that record.")];
 
 const CLAIM: &[(&str, &str)] = &[
     ("token", "Belongs to this claim; pass it with what is done for the task."),
@@ -194,7 +195,12 @@ fn shapes() -> Vec<Shape> {
     let claim = json!({ "token": 41, "task": of(&e::task()) });
     let then = json!({ "status": of(&e::status()), "tasks": [of(&e::held_row())] });
     vec![
-        shape("Task of a list", "a list: `task list`", of(&[e::task_row(), e::held_row()]), TASK_ROW),
+        shape(
+            "Task of a list",
+            "a list: `task list`",
+            of(&[e::task_row(), e::held_row()]),
+            TASK_ROW,
+        ),
         shape("Task", "`task show`", of(&e::task()), TASK),
         shape("Claim", "`task claim`, `task next`", claim, CLAIM),
         shape("Team", "a list: `team list`; one: `team show`", of(&[e::team()]), TEAM),
@@ -240,10 +246,7 @@ const SMALL: &[(&str, &str)] = &[
     ("a list: `task graph`", r#"[{"id":3,"level":1,"blocked_by":["2"]}]"#),
     ("`config`", r#"{"lease-seconds":{"value":600,"source":"default"}}"#),
     ("a list: `config path`", r#"[{"path":"…/.shipmate/config.toml","exists":false}]"#),
-    (
-        "`coordinator status`",
-        r#"{"running":true,"pid":4711,"version":"0.1.0","protocol":1}"#,
-    ),
+    ("`coordinator status`", r#"{"running":true,"pid":4711,"version":"0.1.0","protocol":1}"#),
     ("`coordinator stop`", r#"{"stopped":4711}"#),
 ];
 
@@ -260,7 +263,8 @@ pub(super) fn page() -> String {
         text.push_str(&format!("\n## {title}\n\nPrinted as {printed_by}.\n\n"));
         text.push_str("| field | meaning |\n|---|---|\n");
         for (field, meaning) in fields {
-            let field = if field.contains('…') { (*field).to_owned() } else { format!("`{field}`") };
+            let field =
+                if field.contains('…') { (*field).to_owned() } else { format!("`{field}`") };
             text.push_str(&format!("| {field} | {meaning} |\n"));
         }
         text.push_str(&format!("\n```json\n{example}\n```\n"));

@@ -210,9 +210,7 @@ mod tests {
     #[test]
     fn a_mistake_in_a_plan_is_named_with_its_line() {
         let good = "{\"subject\":\"a\"}\n\n";
-        assert_eq!(told(&format!("{good}{{\"subject\"}}")), {
-            "plan.jsonl:3:11: expected `:`"
-        });
+        assert_eq!(told(&format!("{good}{{\"subject\"}}")), { "plan.jsonl:3:11: expected `:`" });
         assert_eq!(told(&format!("{good}{{}}")), "plan.jsonl:3:2: missing field `subject`");
         assert_eq!(
             told(&format!("{good}{{\"subject\":\"a\",\"blocked-by\":[]}}")),

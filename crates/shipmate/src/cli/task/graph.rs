@@ -196,7 +196,7 @@ mod tests {
     fn a_small_plan_is_a_tree_in_which_every_task_stands_once() {
         let rows = rows(PLAN);
         assert_eq!(
-            draw::tree(&Graph::new(&rows), &Screen::new(false)),
+            draw::tree(&Graph::new(&rows), &Screen::of_width(None)),
             "\
 ✓ 1 Task 1
 ├─ · 2 Task 2
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_large_plan_is_listed_level_by_level() {
         let rows = rows(PLAN);
-        let text = draw::levels(&Graph::new(&rows), &Screen::new(false));
+        let text = draw::levels(&Graph::new(&rows), &Screen::of_width(None));
         assert_eq!(
             text.lines().take(8).collect::<Vec<_>>(),
             [
@@ -260,6 +260,6 @@ mod tests {
         let rows = rows(&plan);
         let graph = Graph::new(&rows);
         assert_eq!(graph.depth(), 10_000);
-        assert_eq!(draw::levels(&graph, &Screen::new(false)).lines().count(), 20_002);
+        assert_eq!(draw::levels(&graph, &Screen::of_width(None)).lines().count(), 20_002);
     }
 }

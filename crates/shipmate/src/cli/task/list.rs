@@ -149,7 +149,7 @@ mod tests {
             row(10, "pending", &["role tester"]),
         ];
         assert_eq!(
-            table(&rows, &Screen::new(false)),
+            table(&rows, &Screen::of_width(None)),
             "\
 ID  STATUS       OWNER  SUBJECT  NOTE
  1  pending             Task 1   available

@@ -80,9 +80,9 @@ pub(crate) fn begin(
     }
     let acting = acting(&path, team, name);
     let here = session.here();
-    session.screen.print(&format!(
-        "{verb} {who}\n  act as it: shipmate{here} --as {acting} task next\n"
-    ))
+    session
+        .screen
+        .print(&format!("{verb} {who}\n  act as it: shipmate{here} --as {acting} task next\n"))
 }
 
 /// The shortest `--as` that names it: the team only where another team has that name too.
