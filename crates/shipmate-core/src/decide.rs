@@ -41,8 +41,7 @@ fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
             })
     };
     let redirect = |event: Event| match event {
-        Event::MessageSent { to, kind, body, .. }
-            if matches!(&to[..], [Recipient::Member(who)] if is_over(who)) =>
+        Event::MessageSent { to, kind, body, .. } if matches!(&to[..], [Recipient::Member(who)] if is_over(who)) =>
         {
             let news = kind != MessageKind::Bounce;
             news.then(|| message::to_one(state, Recipient::Person, kind, body, None)).flatten()

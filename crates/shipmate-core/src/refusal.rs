@@ -222,9 +222,8 @@ pub(crate) fn list<T: std::fmt::Display>(items: &[T]) -> String {
 /// The circle itself, or the two ends of a long one.
 fn circle(tasks: &[TaskId]) -> String {
     const SHOWN: usize = 10;
-    let arrows = |tasks: &[TaskId]| {
-        tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
-    };
+    let arrows =
+        |tasks: &[TaskId]| tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ");
     if tasks.len() <= 2 * SHOWN {
         return arrows(tasks);
     }

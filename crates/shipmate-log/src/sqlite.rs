@@ -263,7 +263,7 @@ impl SqliteLog {
         Ok(None)
     }
 
-    /// [`Log::rest`] without an executor: empties the write-ahead log into the file.
+    /// [`Log::rest`] without an executor: brings the file itself up to date.
     pub fn rest_now(&mut self) {
         // If it fails or a reader is in the way, everything is still in the write-ahead log.
         let _ = open::checkpoint(&self.db);

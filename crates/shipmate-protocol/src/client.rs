@@ -176,7 +176,13 @@ impl Client {
         let socket = self.place.socket().map_err(final_place)?;
         let stream = match UnixStream::connect(&socket) {
             Ok(stream) => stream,
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            // With a file in place of a folder the start says what is wrong with the workspace.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory
+                ) =>
+            {
                 self.launch()?;
                 UnixStream::connect(&socket).map_err(lost)?
             }

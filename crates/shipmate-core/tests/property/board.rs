@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use shipmate_core::command::{CreateTeam, NewTask, StartTeammate};
-use shipmate_core::event::{
-    Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification,
-};
+use shipmate_core::event::{Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification};
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::state::Status;
 use shipmate_core::{

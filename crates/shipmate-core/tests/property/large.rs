@@ -146,9 +146,8 @@ fn a_plan_that_waits_for_a_plan_costs_one_edge_each() {
     let mut desk = desk();
     let half = TASKS_PER_COMMAND_MAX / 2;
     let first = (0..half).map(|_| task(vec![], Some(name("first"))));
-    let second = (0..half).map(|_| {
-        task(vec![Dependency::Group(name("first"))], Some(name("second")))
-    });
+    let second =
+        (0..half).map(|_| task(vec![Dependency::Group(name("first"))], Some(name("second"))));
     create(&mut desk, first.chain(second).collect());
     for id in 1..=half as TaskId {
         assert_eq!(work(&mut desk), id);

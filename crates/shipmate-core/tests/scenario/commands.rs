@@ -401,7 +401,9 @@ fn usage(words: &Words) -> Usage {
 /// The request made last to this teammate, in whatever life.
 fn last_shutdown(world: &World, who: &str) -> u64 {
     let who = world.life(who).address;
-    world.last(|event| matches!(event, Event::ShutdownRequested { who: to, .. } if to.address == who))
+    world.last(
+        |event| matches!(event, Event::ShutdownRequested { who: to, .. } if to.address == who),
+    )
 }
 
 fn runtime_act(world: &World, words: &Words) -> Read {
@@ -444,8 +446,7 @@ fn runtime_act(world: &World, words: &Words) -> Read {
         }
         "probe" => runtime(Act::ProbeBreaker { team: team()?, opened: breaker_at(world, words) }),
         "probed" => {
-            let result =
-                if words.plain(1) == "answered" { Probe::Answered } else { Probe::Silent };
+            let result = if words.plain(1) == "answered" { Probe::Answered } else { Probe::Silent };
             let (team, half_opened) = (team()?, breaker_at(world, words));
             runtime(Act::ReportProbe { team, half_opened, result })
         }

@@ -111,8 +111,18 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
 
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     [
-        breaker::ALL, dependencies::ALL, files::ALL, messages::ALL, observer::ALL, plans::ALL,
-        requests::ALL, shutdown::ALL, tasks::ALL, teammates::ALL, teams::ALL, usage::ALL,
+        breaker::ALL,
+        dependencies::ALL,
+        files::ALL,
+        messages::ALL,
+        observer::ALL,
+        plans::ALL,
+        requests::ALL,
+        shutdown::ALL,
+        tasks::ALL,
+        teammates::ALL,
+        teams::ALL,
+        usage::ALL,
     ]
     .into_iter()
     .flatten()

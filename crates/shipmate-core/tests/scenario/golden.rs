@@ -92,9 +92,12 @@ fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
             found.insert(at.to_owned());
         }
     }
-    let word = value.as_str().filter(|text| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
-    let enums = ["kind", "cause", "mode", "seat", "supervision", "verification", "outcome", "answer"];
-    if let Some(word) = word.filter(|_| enums.iter().any(|name| at.ends_with(&format!(".{name}")))) {
+    let word =
+        value.as_str().filter(|text| text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+    let enums =
+        ["kind", "cause", "mode", "seat", "supervision", "verification", "outcome", "answer"];
+    if let Some(word) = word.filter(|_| enums.iter().any(|name| at.ends_with(&format!(".{name}"))))
+    {
         found.insert(format!("{at} = {word}"));
     }
 }
@@ -153,7 +156,8 @@ fn every_event_is_in_the_golden_log() {
 fn every_field_that_a_scenario_writes_is_in_the_golden_log() {
     let golden = places_of(&records(LOG));
     // What agents and people write is not ours to list.
-    let free = |place: &str| [".answer = ", ".kind.handoff"].iter().any(|part| place.contains(part));
+    let free =
+        |place: &str| [".answer = ", ".kind.handoff"].iter().any(|part| place.contains(part));
     for (name, text) in all_scenarios().filter(|(_, text)| !text.contains("repeat 10000")) {
         let written = places_of(&play(text).records);
         let missing: Vec<&String> =
@@ -238,6 +242,9 @@ const STORY: &str = r#"
     acknowledge by ana messages m1
     read by ana
     expire-mail dee
+    read by person
+    send "anybody?" to person by ana
+    expire-mail person
 
     submit-plan "read, then write" about 5 by bo
     reject "write less" by lia
@@ -252,6 +259,9 @@ const STORY: &str = r#"
     pause cy reason "costs too much"
     continue cy
     pause bo reason "budget"
+    mode cy plan
+    mode cy read-only
+    mode cy delegate
     mode cy normal
 
     team-budget alpha tokens 1000000 cost 5000000

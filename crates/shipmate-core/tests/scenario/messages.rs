@@ -54,9 +54,13 @@ scenarios! {
     an_unknown_recipient_is_refused_and_the_members_named: "
         join ana
         join bo
-        send \"x\" to cy by ana        => refused: there is no teammate cy; members: alpha/ana, alpha/bo
-        send \"x\" to beta/cy by ana   => refused: there is no teammate beta/cy; members: alpha/ana, alpha/bo
-        send \"x\" to ../../etc by ana => refused: \"..\" is not a name: use letters, digits, '_' and '-', beginning with a letter or digit
+        send \"x\" to cy by ana \
+            => refused: there is no teammate cy; members: alpha/ana, alpha/bo
+        send \"x\" to beta/cy by ana \
+            => refused: there is no teammate beta/cy; members: alpha/ana, alpha/bo
+        send \"x\" to ../../etc by ana \
+            => refused: \"..\" is not a name: use letters, digits, '_' and '-', beginning with a \
+            letter or digit
         send \"\" to bo by ana         => refused: the message is empty
         send long:65537 to bo by ana   => refused: the message is 65537 bytes and the limit is 65536
     ",
@@ -64,7 +68,8 @@ scenarios! {
         join ana
         join bo
         stopped bo
-        send \"x\" to bo by ana        => refused: alpha/bo has stopped and reads no more mail; members: alpha/ana, alpha/bo
+        send \"x\" to bo by ana \
+            => refused: alpha/bo has stopped and reads no more mail; members: alpha/ana, alpha/bo
         start bo
         send \"x\" to bo by ana        => message.sent
     ",
@@ -115,7 +120,9 @@ scenarios! {
         send \"one\" to ana by bo as m1
         send \"two\" to ana as m2
         send \"note to self\" to ana by ana
-        stopped ana                    => teammate.stopped, message.bounced, message.sent, message.bounced, message.bounced, message.sent
+        stopped ana \
+            => teammate.stopped, message.bounced, message.sent, message.bounced, message.bounced, \
+            message.sent
         expect inbox ana: nothing
         expect inbox bo: alpha/ana did not read your message #: it stopped
         expect senders bo: bounce from runtime
@@ -144,8 +151,12 @@ scenarios! {
     a_decision_is_not_sent_by_hand: "
         join ana
         join bo
-        send \"stop\" to bo kind shutdown_request by ana => refused: alpha/ana@1 may not send that kind of message by hand: it comes with the decision
-        send \"ok\" to bo kind plan_approval_response by ana => refused: alpha/ana@1 may not send that kind of message by hand: it comes with the decision
+        send \"stop\" to bo kind shutdown_request by ana \
+            => refused: alpha/ana@1 may not send that kind of message by hand: it comes with the \
+            decision
+        send \"ok\" to bo kind plan_approval_response by ana \
+            => refused: alpha/ana@1 may not send that kind of message by hand: it comes with the \
+            decision
         send \"{}\" to bo kind dev_progress by ana => message.sent
         expect senders bo: {handoff:dev_progress} from alpha/ana@1
     ",
@@ -159,8 +170,10 @@ scenarios! {
         join bo
         join cy
         repeat 10000 send \"x\" to bo by ana
-        send \"x\" to bo by ana        => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
-        send \"x\" to all by ana       => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
+        send \"x\" to bo by ana \
+            => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
+        send \"x\" to all by ana \
+            => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
         send \"x\" to cy by ana        => message.sent
         shutdown bo                    => shutdown.requested
         read by bo max 1

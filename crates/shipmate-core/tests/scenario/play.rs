@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_core::event::{MessageId, Record, Token};
 use shipmate_core::{
-    Actor, Address, Command, Desk, Event, Observed, Outcome, Refusal, State, TaskId,
-    TeammateRef, apply, outstanding,
+    Actor, Address, Command, Desk, Event, Observed, Outcome, Refusal, State, TaskId, TeammateRef,
+    apply, outstanding,
 };
 
 use crate::commands;

@@ -7,7 +7,8 @@ scenarios! {
         req cli/1 create x             => repeated
         expect counts alpha: 1 pending
         req cli/2 create x             => task.created
-        req cli/1 create x             => refused: request 1 is older than the last one of this client (2)
+        req cli/1 create x \
+            => refused: request 1 is older than the last one of this client (2)
     ",
     a_request_of_several_records_is_repeated_whole: "
         req cli/1 create-all \"a\" \"b\" \"c\" => task.created, task.created, task.created
@@ -42,6 +43,7 @@ scenarios! {
     clients_do_not_meet: "
         req one/5 create x             => task.created
         req two/5 create x             => task.created
-        req two/4 create x             => refused: request 4 is older than the last one of this client (5)
+        req two/4 create x \
+            => refused: request 4 is older than the last one of this client (5)
     ",
 }

@@ -7,7 +7,8 @@ scenarios! {
         join ana
         shutdown ana by lia            => shutdown.requested, message.sent
         expect inbox ana: shutdown requested: the work is done; answer within 30000 ms
-        answer-shutdown clean by ana   => shutdown.answered, message.sent, teammate.stopped, message.expired
+        answer-shutdown clean by ana \
+            => shutdown.answered, message.sent, teammate.stopped, message.expired
         expect teammate ana stopped clean @1
         expect inbox lia: alpha/ana@1 stops
         expect senders lia: shutdown_response from alpha/ana@1
@@ -17,7 +18,8 @@ scenarios! {
         create x
         claim 1 by ana
         shutdown ana
-        answer-shutdown in_progress \"tests of x\" by ana => shutdown.answered, message.sent, teammate.stopped, task.released, message.expired
+        answer-shutdown in_progress \"tests of x\" by ana \
+            => shutdown.answered, message.sent, teammate.stopped, task.released, message.expired
         expect teammate ana stopped with tests of x left @1
         expect inbox person: alpha/ana@1 stops with work left: tests of x
         expect 1 pending
@@ -65,8 +67,10 @@ scenarios! {
         create y
         claim 1 by ana
         shutdown ana
-        next by ana                    => refused: alpha/ana was asked to shut down and takes no new task
-        shutdown ana                   => refused: alpha/ana was asked to shut down and takes no new task
+        next by ana \
+            => refused: alpha/ana was asked to shut down and takes no new task
+        shutdown ana \
+            => refused: alpha/ana was asked to shut down and takes no new task
         submit 1 by ana                => task.submitted, task.completed
         answer-shutdown clean by ana
     ",
@@ -77,7 +81,8 @@ scenarios! {
         shutdown ana
         send \"after\" to ana
         expect effects: offer 3 to alpha/ana@1
-        expect inbox ana: before | shutdown requested: the work is done; answer within 30000 ms | after
+        expect inbox ana: before | shutdown requested: the work is done; answer within 30000 ms | \
+            after
     ",
     an_old_request_cannot_stop_a_new_life: "
         join ana
@@ -88,7 +93,8 @@ scenarios! {
         wait 60s                       => unchanged
         expire-shutdown ana on s1      => refused: there is no open shutdown request #
         answer-shutdown clean by ana on s1 => refused: there is no open shutdown request #
-        shutdown ana@1                 => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        shutdown ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
         expect teammate ana running @2
         expect inbox ana: nothing
     ",
@@ -97,7 +103,8 @@ scenarios! {
         start lia
         join ana
         join bo
-        shutdown team:alpha by lia     => shutdown.requested, message.sent, shutdown.requested, message.sent
+        shutdown team:alpha by lia \
+            => shutdown.requested, message.sent, shutdown.requested, message.sent
         shutdown team:alpha by lia     => unchanged
         expect inbox lia: nothing
         answer-shutdown clean by ana
@@ -111,8 +118,12 @@ scenarios! {
         shutdown ana as s1
         answer-shutdown clean by bo on s1 => refused: alpha/bo@1 may not answer another's shutdown
         answer-shutdown clean by person on s1 => refused: person may not answer a shutdown request
-        shutdown bo by ana             => refused: alpha/ana@1 may not shut a teammate down; the lead of team alpha or a person may
-        shutdown team:alpha by ana     => refused: alpha/ana@1 may not shut the team down; the lead of team alpha or a person may
+        shutdown bo by ana \
+            => refused: alpha/ana@1 may not shut a teammate down; the lead of team alpha or a \
+            person may
+        shutdown team:alpha by ana \
+            => refused: alpha/ana@1 may not shut the team down; the lead of team alpha or a \
+            person may
         expire-shutdown ana by bo      => refused: alpha/bo@1 may not end a shutdown request
     ",
     an_answer_to_the_runtime_reaches_the_lead: "

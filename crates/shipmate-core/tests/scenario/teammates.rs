@@ -4,10 +4,15 @@ scenarios! {
     a_member_is_added_once: "
         add ana
         add ana                        => refused: alpha/ana is a member already
-        add ../ana                     => refused: \"..\" is not a name: use letters, digits, '_' and '-', beginning with a letter or digit
-        add person                     => refused: \"person\" is a reserved word and cannot be a name
-        add zoe holds 0                => refused: the number of tasks held at once is zero and must be at least 1
-        add zoe holds 65               => refused: the number of tasks held at once is 65 tasks and the limit is 64
+        add ../ana \
+            => refused: \"..\" is not a name: use letters, digits, '_' and '-', beginning with a \
+            letter or digit
+        add person \
+            => refused: \"person\" is a reserved word and cannot be a name
+        add zoe holds 0 \
+            => refused: the number of tasks held at once is zero and must be at least 1
+        add zoe holds 65 \
+            => refused: the number of tasks held at once is 65 tasks and the limit is 64
         add zoe agent long:513         => refused: the agent is 513 bytes and the limit is 512
         add nowhere/zoe                => refused: there is no team nowhere
     ",
@@ -21,11 +26,14 @@ scenarios! {
         team alpha lead lia
         start lia
         join ana
-        add bo by ana                  => refused: alpha/ana@1 may not add teammates; the lead of team alpha or a person may
+        add bo by ana \
+            => refused: alpha/ana@1 may not add teammates; the lead of team alpha or a person may
         add bo by lia                  => teammate.added
-        start bo by ana                => refused: alpha/ana@1 may not start teammates; the lead of team alpha or a person may
+        start bo by ana \
+            => refused: alpha/ana@1 may not start teammates; the lead of team alpha or a person may
         start bo by lia                => teammate.started
-        remove bo by ana               => refused: alpha/ana@1 may not remove teammates; the lead of team alpha or a person may
+        remove bo by ana \
+            => refused: alpha/ana@1 may not remove teammates; the lead of team alpha or a person may
     ",
     a_life_must_end_before_the_next: "
         join ana
@@ -40,11 +48,16 @@ scenarios! {
         claim 1 by ana
         disappeared ana
         start ana
-        claim 1 by ana@1               => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
-        submit 1 by ana@1              => refused: the claim # on task 1 has ended; the task is pending now
-        send \"hi\" to person by ana@1 => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
-        read by ana@1                  => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
-        create y by ana@1              => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        claim 1 by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        submit 1 by ana@1 \
+            => refused: the claim # on task 1 has ended; the task is pending now
+        send \"hi\" to person by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        read by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        create y by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
         claim 1 by ana                 => task.claimed
     ",
     a_life_that_disappeared_does_not_act_before_it_is_started_again: "
@@ -53,7 +66,8 @@ scenarios! {
         disappeared ana
         claim 1 by ana                 => refused: alpha/ana is not running
         disappeared ana                => refused: alpha/ana is not running
-        stopped ana@7                  => refused: alpha/ana@7 is no longer current: the epoch of alpha/ana is now 1
+        stopped ana@7 \
+            => refused: alpha/ana@7 is no longer current: the epoch of alpha/ana is now 1
     ",
     a_removed_name_goes_on_counting_its_lives: "
         join ana
@@ -61,7 +75,8 @@ scenarios! {
         claim 1 by ana                 => refused: there is no teammate alpha/ana; members: none
         join ana
         expect teammate ana running @2
-        shutdown ana@1                 => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        shutdown ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
     ",
     a_process_is_shut_down_before_its_teammate_is_removed: "
         join ana supervised
@@ -75,7 +90,8 @@ scenarios! {
         create x
         claim 1 by ana
         send \"hi\" to ana by bo
-        remove ana                     => teammate.stopped, task.released, message.bounced, message.sent, teammate.removed
+        remove ana \
+            => teammate.stopped, task.released, message.bounced, message.sent, teammate.removed
         expect 1 pending
         expect inbox bo: alpha/ana did not read your message #: it stopped
     ",
@@ -111,8 +127,11 @@ scenarios! {
         start lia
         join ana
         mode ana plan by lia           => teammate.mode_changed
-        mode lia normal by ana         => refused: alpha/ana@1 may not change a teammate's mode; the lead of team alpha or a person may
-        pause lia by ana               => refused: alpha/ana@1 may not pause teammates; the lead of team alpha or a person may
+        mode lia normal by ana \
+            => refused: alpha/ana@1 may not change a teammate's mode; the lead of team alpha or a \
+            person may
+        pause lia by ana \
+            => refused: alpha/ana@1 may not pause teammates; the lead of team alpha or a person may
     ",
     an_idle_teammate_always_has_a_reason: "
         add ana
@@ -135,7 +154,8 @@ scenarios! {
     the_runtime_alone_reports_ends: "
         join ana
         join bo
-        disappeared bo by ana          => refused: alpha/ana@1 may not report that a teammate disappeared
+        disappeared bo by ana \
+            => refused: alpha/ana@1 may not report that a teammate disappeared
         stopped bo by person           => refused: person may not report that a teammate stopped
     ",
 }

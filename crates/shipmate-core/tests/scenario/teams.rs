@@ -24,17 +24,24 @@ scenarios! {
         team alpha lead lia
         start lia
         join ana
-        team beta under alpha lead bea by ana => refused: alpha/ana@1 may not create a team below it; the lead of team alpha or a person may
+        team beta under alpha lead bea by ana \
+            => refused: alpha/ana@1 may not create a team below it; the lead of team alpha or a \
+            person may
         team beta under alpha lead bea by lia => team.created, teammate.added
         start beta/bea by lia
         team gamma under beta by lia
-        team delta under alpha by beta/bea => refused: beta/bea@1 may not create a team below it; the lead of team alpha or a person may
+        team delta under alpha by beta/bea \
+            => refused: beta/bea@1 may not create a team below it; the lead of team alpha or a \
+            person may
     ",
     a_name_cannot_leave_its_folder: "
-        team ../x                      => refused: \"../x\" is not a name: use letters, digits, '_' and '-', beginning with a letter or digit
+        team ../x \
+            => refused: \"../x\" is not a name: use letters, digits, '_' and '-', beginning with \
+            a letter or digit
     ",
     a_description_has_a_limit: "
-        team alpha description long:65537 => refused: the description is 65537 bytes and the limit is 65536
+        team alpha description long:65537 \
+            => refused: the description is 65537 bytes and the limit is 65536
     ",
     a_team_in_which_nobody_runs_is_deleted_at_once: "
         team alpha lead lia
@@ -42,14 +49,18 @@ scenarios! {
         expect team alpha deleted and all is over
         delete-team alpha              => refused: there is no team alpha
         create x                       => refused: there is no team alpha
-        team alpha                     => refused: team alpha was deleted; its name stays with what it did
+        team alpha \
+            => refused: team alpha was deleted; its name stays with what it did
     ",
     deleting_a_team_asks_everybody_and_waits_for_them: "
         join ana
         join bo supervised
-        delete-team alpha within 30s   => team.deletion_requested, shutdown.requested, message.sent, shutdown.requested, message.sent
+        delete-team alpha within 30s \
+            => team.deletion_requested, shutdown.requested, message.sent, shutdown.requested, \
+            message.sent
         expect team alpha ending
-        answer-shutdown clean by ana   => shutdown.answered, message.sent, teammate.stopped, message.expired
+        answer-shutdown clean by ana \
+            => shutdown.answered, message.sent, teammate.stopped, message.expired
         expect team alpha ending
         answer-shutdown clean by bo    => shutdown.answered, message.sent
         expect effects: end alpha/bo@1
@@ -73,7 +84,8 @@ scenarios! {
         join bo supervised
         delete-team alpha within 30s
         wait 29s                       => unchanged
-        wait 1s                        => shutdown.timed_out, teammate.stopped, message.expired, shutdown.timed_out
+        wait 1s \
+            => shutdown.timed_out, teammate.stopped, message.expired, shutdown.timed_out
         expect teammate ana stopped out of time @1
         expect effects: end alpha/bo@1
         stopped bo forced
@@ -84,7 +96,8 @@ scenarios! {
         delete-team alpha within 30s
         answer-shutdown rejected \"not yet\" by ana => shutdown.answered, message.sent
         expect team alpha ending
-        wait 30s                       => shutdown.timed_out, teammate.stopped, message.expired, team.deleted
+        wait 30s \
+            => shutdown.timed_out, teammate.stopped, message.expired, team.deleted
         expect team alpha deleted and all is over
     ",
     now_escalates_at_once: "
@@ -93,7 +106,8 @@ scenarios! {
         create x
         claim 1 by ana
         delete-team alpha within 60s
-        delete-team alpha now          => teammate.stopped, task.released, message.expired, shutdown.requested, message.sent
+        delete-team alpha now \
+            => teammate.stopped, task.released, message.expired, shutdown.requested, message.sent
         wait 0s                        => shutdown.timed_out
         expect effects: end alpha/bo@1
         stopped bo forced
@@ -111,7 +125,8 @@ scenarios! {
         expect team alpha ending
         expect team beta ending
         expect team gamma ending
-        stopped gamma/gil              => teammate.stopped, message.expired, team.deleted, team.deleted, team.deleted
+        stopped gamma/gil \
+            => teammate.stopped, message.expired, team.deleted, team.deleted, team.deleted
         expect team alpha deleted and all is over
     ",
     deleting_a_department_leaves_the_others_alone: "
@@ -134,10 +149,12 @@ scenarios! {
         delete-team alpha now
         expect inbox ana: nothing
         expect inbox person: alpha/ana did not read your message #: its team ended
-        send \"late\" to ana           => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana, alpha/bo
+        send \"late\" to ana \
+            => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana, alpha/bo
     ",
     a_teammate_deletes_no_team: "
         join ana
-        delete-team alpha by ana       => refused: alpha/ana@1 may not delete the team; the lead of team alpha or a person may
+        delete-team alpha by ana \
+            => refused: alpha/ana@1 may not delete the team; the lead of team alpha or a person may
     ",
 }

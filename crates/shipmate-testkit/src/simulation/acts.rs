@@ -8,6 +8,7 @@ mod task;
 mod team;
 
 use shipmate_core::event::{TaskId, Token};
+use shipmate_core::state::TeamPhase;
 use shipmate_core::{Act, Actor, Address, Name, State, TeammateRef};
 
 use super::client::Client;
@@ -46,12 +47,12 @@ const TABLE: [([u32; 4], Make); 46] = [
     ([0, 0, 1, 3], team::report_stopped),
     ([16, 12, 4, 0], task::create),
     ([5, 5, 4, 0], task::update),
-    ([1, 5, 14, 0], task::claim),
-    ([1, 8, 24, 0], task::claim_next),
+    ([1, 7, 20, 0], task::claim),
+    ([1, 10, 30, 0], task::claim_next),
     ([1, 3, 8, 1], task::renew),
     ([0, 0, 1, 2], task::expire_late),
-    ([0, 6, 22, 1], task::submit),
-    ([3, 5, 12, 2], task::complete),
+    ([0, 10, 36, 1], task::submit),
+    ([3, 8, 20, 2], task::complete),
     ([0, 0, 1, 4], task::give_back),
     ([1, 2, 6, 1], task::fail),
     ([2, 2, 4, 1], task::release),
@@ -71,7 +72,7 @@ const TABLE: [([u32; 4], Make); 46] = [
     ([6, 5, 1, 0], talk::answer),
     ([2, 1, 1, 0], talk::request_shutdown),
     ([0, 6, 8, 0], talk::answer_shutdown),
-    ([0, 0, 1, 3], talk::expire_shutdown),
+    ([0, 0, 1, 1], talk::expire_shutdown),
     ([0, 0, 1, 2], talk::forgive),
     ([0, 0, 1, 3], talk::probe),
     ([0, 0, 1, 6], talk::report_probe),
@@ -121,23 +122,22 @@ impl Chooser<'_> {
         {
             return own;
         }
-        if self.state.teams.is_empty() || self.random.chance(20) {
-            return vocabulary::pick_name(self.random, &TEAMS);
+        let teams = self.state.teams.iter();
+        let living = teams.filter(|(_, team)| team.phase != TeamPhase::Deleted);
+        let living: Vec<&Name> = living.map(|(name, _)| name).collect();
+        match self.random.pick(&living) {
+            Some(team) if !self.random.chance(20) => (*team).clone(),
+            _ => vocabulary::pick_name(self.random, &TEAMS),
         }
-        let index = self.random.index(self.state.teams.len());
-        self.state.teams.keys().nth(index).expect("the index is below the length").clone()
     }
 
     /// A teammate that was added once, now and then one that never was.
     fn mate(&mut self) -> Address {
-        if self.state.teammates.is_empty() || self.random.chance(20) {
-            return Address {
-                team: self.team(),
-                name: vocabulary::pick_name(self.random, &MATES),
-            };
+        let members = self.state.members();
+        match self.random.pick(&members) {
+            Some(who) if !self.random.chance(20) => who.clone(),
+            _ => Address { team: self.team(), name: vocabulary::pick_name(self.random, &MATES) },
         }
-        let index = self.random.index(self.state.teammates.len());
-        self.state.teammates.keys().nth(index).expect("the index is below the length").clone()
     }
 
     /// One life of a teammate: mostly the present one.
@@ -150,8 +150,10 @@ impl Chooser<'_> {
 
     /// The number of a task, now and then one past the last.
     fn task(&mut self) -> TaskId {
-        self.random.below(self.state.tasks().len() as u64 + 1) as TaskId
-            + TaskId::from(!self.random.chance(30))
+        let many = self.state.tasks().len() as u64;
+        let any = many == 0 || self.random.chance(30);
+        let id = if any { self.random.below(many + 2) } else { 1 + self.random.below(many) };
+        id as TaskId
     }
 
     /// A claim to act on: one's own, an old one, or somebody else's as it stands.

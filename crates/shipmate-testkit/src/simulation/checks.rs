@@ -103,7 +103,7 @@ impl Checker {
         hold("G2", rest.is_empty(), || {
             format!("{} records belong to no command of the batch", rest.len())
         })?;
-        if self.sample.chance(40) {
+        if self.sample.chance(15) {
             self.whole_state()?;
         }
         Ok(())

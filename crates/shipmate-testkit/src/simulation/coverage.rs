@@ -133,7 +133,10 @@ impl Coverage {
     }
 
     fn refused(&mut self, refusal: &Refusal) {
-        *self.refusals.entry(refusal.code()).or_default() += 1;
+        let mut word = FirstWord(String::new());
+        // It ends the formatting after the word, which is no error.
+        let _ended = std::fmt::Write::write_fmt(&mut word, format_args!("{refusal:?}"));
+        *self.refusals.entry(word.0).or_default() += 1;
     }
 
     pub fn add(&mut self, other: &Coverage) {
@@ -173,6 +176,17 @@ impl Coverage {
         let events = EVENTS.iter().filter(|event| !self.events.contains_key(*event));
         gaps.extend(events.map(|event| format!("event {event}")));
         gaps
+    }
+}
+
+/// Takes the name of a variant from its debug text and none of its fields.
+struct FirstWord(String);
+
+impl std::fmt::Write for FirstWord {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        self.0.push_str(&text[..end.unwrap_or(text.len())]);
+        if end.is_some() { Err(std::fmt::Error) } else { Ok(()) }
     }
 }
 

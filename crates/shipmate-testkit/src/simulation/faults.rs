@@ -44,7 +44,7 @@ impl Rates {
             late_timer: rate(300),
             wall_jump: rate(150),
             suspend: rate(80),
-            disappear: rate(120),
+            disappear: rate(80),
         }
     }
 }

@@ -79,7 +79,8 @@ impl<'a> World<'a> {
             55..80 => self.append(who)?,
             80..88 => self.pass_time(),
             88..96 => self.timers(who),
-            96..98 => self.save_snapshot(who),
+            // Dear, and once in a while is what the real one does too.
+            96 if self.random.chance(400) => self.save_snapshot(who),
             _ => self.catch_up(who)?,
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn take(arguments: &mut Arguments) -> Result<Plan, String> {
-        let tasks = arguments.number("tasks", 10_000)?;
+        let tasks: usize = arguments.number("tasks", 10_000)?;
         let workers = arguments.number("workers", 8)?;
         let layers = arguments.number("layers", 0)?;
         let deps = arguments.number("deps", 3)?;
@@ -127,9 +127,7 @@ fn drain_once(
     let reports = fleet.finish()?;
     figures(report, plan, start, &reports);
     report["create_ms"] = json!(millis(created_ns));
-    report["server_cpu_us_per_task"] = json!(
-        ((after.cpu_ns - before.cpu_ns) as f64 / plan.count() as f64 / 100.0).round() / 10.0
-    );
+    report["server_cpu_us_per_task"] = per_task(after.cpu_ns - before.cpu_ns, plan);
     let mut verdict = verify(&workspace.log()?, &told(0, &reports));
     add_failures(&mut verdict, &reports);
     Ok(verdict)
@@ -227,6 +225,12 @@ fn figures(report: &mut Value, plan: &Plan, start: u64, reports: &[Value]) {
     report["claim_us"] = micros(&all(reports, "claim_ns"));
     report["complete_us"] = micros(&all(reports, "complete_ns"));
     report["per_worker"] = json!(counts);
+    let cpu_ns = reports.iter().filter_map(|report| report["cpu_ns"].as_u64()).sum();
+    report["workers_cpu_us_per_task"] = per_task(cpu_ns, plan);
+}
+
+fn per_task(cpu_ns: u64, plan: &Plan) -> Value {
+    json!((cpu_ns as f64 / plan.count() as f64 / 100.0).round() / 10.0)
 }
 
 /// Drains the form with one file per task.

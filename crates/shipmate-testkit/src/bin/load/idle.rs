@@ -37,7 +37,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
         let tell = tell.clone();
         threads.push(std::thread::spawn(move || {
             // The first question shows that it is connected.
-            drop(tell.send(client.ask(Ask::InboxPeek).is_ok()));
+            let connected = client.ask(Ask::InboxPeek).is_ok();
+            let _nobody_counts = tell.send(connected);
             let waiting = match index % 2 {
                 0 => Ask::InboxRead { max: 1, wait: true },
                 _ => Ask::TaskNext { lease_ms: None, wait: true },

@@ -2,14 +2,14 @@
 //!
 //! The loop is the same for every board, so that a ratio compares boards and not workers.
 
+use serde_json::json;
 use shipmate_protocol::client::Launch;
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure};
-use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::files::FileBoard;
 use crate::fleet::{say, wait_for_go};
-use crate::measure::now_ns;
+use crate::measure::{now_ns, used};
 use crate::pipeline::CombinedBoard;
 use crate::reference::ReferenceBoard;
 use crate::workspace;
@@ -48,12 +48,15 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     };
     arguments.finish()?;
     wait_for_go()?;
+    let before = used(std::process::id())?;
     let mut work = Work::default();
     let failure = match combined {
         true => work.drain_combined(board).err(),
         false => work.drain(board).err(),
     };
+    let after = used(std::process::id())?;
     let report = json!({
+        "cpu_ns": after.cpu_ns - before.cpu_ns,
         "tasks": work.taken.iter().map(|taken| taken.task).collect::<Vec<_>>(),
         "tokens": work.taken.iter().map(|taken| taken.token).collect::<Vec<_>>(),
         "completed": work.completed,

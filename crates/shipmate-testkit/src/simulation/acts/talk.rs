@@ -130,7 +130,7 @@ pub(super) fn answer(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn request_shutdown(c: &mut Chooser<'_>) -> Option<Act> {
     let whom = if c.random.chance(150) { Whom::Team(c.team()) } else { Whom::Teammate(c.life()) };
-    let deadline_ms = c.random.below(20_000);
+    let deadline_ms = c.random.below(120_000);
     Some(Act::RequestShutdown { whom, reason: c.text("enough"), deadline_ms })
 }
 

@@ -12,13 +12,18 @@ use crate::simulation::vocabulary::{GROUPS, MATES, ROLES, pick_alias, pick_files
 
 fn dependency(c: &mut Chooser<'_>) -> Dependency {
     if c.random.chance(200) {
-        return Dependency::Group(pick_name(c.random, &GROUPS));
+        let known: Vec<&Name> = c.state.groups.keys().collect();
+        return Dependency::Group(match c.random.pick(&known) {
+            Some(group) if !c.random.chance(100) => (*group).clone(),
+            _ => pick_name(c.random, &GROUPS),
+        });
     }
     Dependency::Task(c.task())
 }
 
 fn spec(c: &mut Chooser<'_>) -> TaskSpec {
-    let many = if c.random.chance(500) { 0 } else { c.random.below(3) };
+    let none = c.state.tasks().is_empty() || c.random.chance(500);
+    let many = if none { 0 } else { c.random.below(3) };
     TaskSpec {
         subject: c.text("task"),
         description: String::new(),

@@ -2,6 +2,7 @@
 
 use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
 use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
+use shipmate_core::state::Life;
 use shipmate_core::{Act, Address};
 
 use super::Chooser;
@@ -22,7 +23,7 @@ pub(super) fn create_team(c: &mut Chooser<'_>) -> Option<Act> {
 pub(super) fn delete_team(c: &mut Chooser<'_>) -> Option<Act> {
     let team = c.team();
     // Without the root a run is over.
-    if c.state.root.as_ref() == Some(&team) && !c.random.chance(60) {
+    if c.state.root.as_ref() == Some(&team) && !c.random.chance(25) {
         return None;
     }
     let ms = c.random.below(30_000);
@@ -74,7 +75,7 @@ pub(super) fn start_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         .state
         .teammates
         .iter()
-        .filter(|(_, mate)| !mate.is_running())
+        .filter(|(_, mate)| !mate.is_running() && mate.life != Life::Removed)
         .map(|(who, _)| who.clone())
         .collect();
     let who = if c.random.chance(900) { c.random.pick(&idle)?.clone() } else { c.mate() };

@@ -51,7 +51,7 @@ impl World<'_> {
         for _ in 0..6 {
             let at = 2 + self.random.index(self.clients.len() - 2);
             let current = self.checker.model.is_present(&self.clients[at].who);
-            let zombie = self.rates.stale / 4 + 10;
+            let zombie = self.rates.stale / 8 + 5;
             if current || self.random.chance(zombie) {
                 return Some(at);
             }
@@ -89,12 +89,13 @@ impl World<'_> {
             self.wall_ms = to;
         }
         for coordinator in &mut self.coordinators {
-            if self.random.chance(self.rates.suspend) {
-                coordinator.suspended = !coordinator.suspended;
-            }
             if coordinator.suspended {
+                coordinator.suspended = !self.random.chance(500);
+            } else if self.random.chance(self.rates.suspend) {
+                coordinator.suspended = true;
                 self.coverage.fault(Fault::ClockSuspended);
-            } else {
+            }
+            if !coordinator.suspended {
                 coordinator.clock_ms += passed_ms;
             }
         }

@@ -201,7 +201,7 @@ mod tests {
 ✓ 1 Task 1
 ├─ · 2 Task 2
 │  ├─ · 4 Task 4  ← 3
-│  │  └─ · 6 Task 6  ← 1, group:docs
+│  │  └─ · 6 Task 6  ← group:docs, 1
 │  └─ · 5 Task 5
 └─ · 3 Task 3
 ○ 7 Task 7

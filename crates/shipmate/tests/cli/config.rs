@@ -1,0 +1,84 @@
+//! Configuration: shown, made, layered, and refused with its line.
+
+use crate::transcript::Workspace;
+
+#[test]
+fn the_settings_in_force_are_shown_with_their_source() {
+    let workspace = Workspace::new();
+    workspace.write("../.config/shipmate/config.toml", "lease-seconds = 90\nagent-teams = false\n");
+    workspace.write(".shipmate/config.toml", "lease-seconds = 120\n");
+    workspace.check(
+        r#"
+        $ SHIPMATE_DURABILITY=process shipmate config
+        SETTING                    VALUE                    SOURCE
+        durability                 "process"                environment
+        log                        "sqlite"                 default
+        lease-seconds              120                      project file
+        idle-exit-seconds          60                       environment
+        shutdown-deadline-seconds  30                       default
+        agent-teams                false                    user file
+        nats.url                   "nats://127.0.0.1:4222"  default
+        nats.subject-prefix        "shipmate"               default
+        nats.credentials           ""                       default
+
+        $ shipmate config path
+        $W/.shipmate/config.toml
+        [..]/.config/shipmate/config.toml
+        "#,
+    );
+}
+
+#[test]
+fn the_default_file_is_made_once() {
+    let workspace = Workspace::new();
+    workspace.check(
+        r#"
+        $ shipmate config init
+        wrote $W/.shipmate/config.toml
+
+        $ shipmate config init
+        error: $W/.shipmate/config.toml exists already
+          edit it; `shipmate config --default` prints the defaults
+        => 2
+        "#,
+    );
+    let written = std::fs::read_to_string(workspace.path.join(".shipmate/config.toml")).unwrap();
+    assert_eq!(written, workspace.succeed("shipmate config --default"));
+    let ignored = std::fs::read_to_string(workspace.path.join(".shipmate/.gitignore")).unwrap();
+    assert_eq!(ignored, "state/\n");
+}
+
+#[test]
+fn a_mistake_is_named_with_its_place_by_whichever_command_meets_it() {
+    let workspace = Workspace::new();
+    workspace.write(".shipmate/config.toml", "durability = \"power\"\nleese-seconds = 5\n");
+    workspace.check(
+        r#"
+        $ shipmate config
+        error: $W/.shipmate/config.toml:2:1: unknown field `leese-seconds`, expected one of [..]
+          `shipmate config --default` shows every setting
+        => 2
+
+        $ shipmate team create alpha
+        error: the coordinator could not be started: $W/.shipmate/config.toml:2:1: unknown field [..]
+          `shipmate config --default` shows every setting
+        => 6
+
+        $ shipmate doctor
+        ok       workspace    [..]
+        ok       git          [..]
+        problem  config       $W/.shipmate/config.toml:2:1: unknown field [..]
+                              `shipmate config --default` shows every setting
+        ...
+        => 1
+        "#,
+    );
+    workspace.write(".shipmate/config.toml", "lease-seconds = 0\n");
+    workspace.check(
+        r#"
+        $ shipmate config --json
+        {"failed":{"code":"Usage","message":"$W/.shipmate/config.toml:1:17: lease-seconds is 0, and its range is 1 to 86400","remedy":"write a number from 1 to 86400"}}
+        => 2
+        "#,
+    );
+}

@@ -1,0 +1,15 @@
+//! The real binary in workspaces of its own, as transcripts that read like the manual.
+
+mod board;
+mod config;
+mod coordinator;
+mod demo;
+mod doctor;
+mod lists;
+mod log;
+mod messages;
+mod names;
+mod plans;
+mod teams;
+mod transcript;
+mod wire;
