@@ -8,10 +8,12 @@
 //! [`Command`] and in `main`. The error is plain text because nothing branches on it: a person
 //! reads it, so it says what is wrong and what to do.
 
+mod bench;
 mod cargo;
 mod docs;
 mod ignored;
 mod layers;
+mod mutants;
 mod nats;
 mod rust_text;
 mod step;
@@ -40,6 +42,8 @@ enum Command {
     Layers(layers::Args),
     Docs(docs::Args),
     NatsServer(nats::Args),
+    Bench(bench::Args),
+    Mutants(mutants::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Command::Layers(args) => layers::run(&args),
         Command::Docs(args) => docs::run(&args),
         Command::NatsServer(args) => nats::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Mutants(args) => mutants::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,7 @@
 //! `decide`: a command against the state gives events or a refusal, and changes nothing.
 
+use std::collections::BTreeMap;
+
 use crate::command::{Act, Command};
 use crate::event::{Event, MessageKind, Recipient};
 use crate::name::{Address, Position};
@@ -30,6 +32,10 @@ pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
 /// What a command tells on its way would be read by nobody when it ends that reader's
 /// life or team: the person is told instead, and what only bounced is left out.
 fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
+    // Most commands are one event, and tell nothing on their way.
+    if events.len() < 2 {
+        return events;
+    }
     let ended: Vec<Event> = events.iter().filter(|event| ends_somebody(event)).cloned().collect();
     let is_over = |who: &Address| {
         state.teams[&who.team].phase == TeamPhase::Deleted
@@ -40,15 +46,25 @@ fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
                 _ => false,
             })
     };
+    let unread = |to: &[Recipient]| matches!(to, [Recipient::Member(who)] if is_over(who));
     let redirect = |event: Event| match event {
-        Event::MessageSent { to, kind, body, .. } if matches!(&to[..], [Recipient::Member(who)] if is_over(who)) =>
-        {
+        Event::MessageSent { to, kind, body, .. } if unread(&to) => {
             let news = kind != MessageKind::Bounce;
             news.then(|| message::to_one(state, Recipient::Person, kind, body, None)).flatten()
         }
         event => Some(event),
     };
-    events.into_iter().filter_map(redirect).collect()
+    // Each message had room by itself; together they may have none.
+    let mut told: BTreeMap<Recipient, usize> = BTreeMap::new();
+    let mut has_room = |event: &Event| {
+        let Event::MessageSent { to, .. } = event else { return true };
+        to.iter().all(|to| {
+            let more = told.entry(to.clone()).or_default();
+            *more += 1;
+            message::has_room(state, to, *more)
+        })
+    };
+    events.into_iter().filter_map(redirect).filter(|event| has_room(event)).collect()
 }
 
 fn ends_somebody(event: &Event) -> bool {
@@ -56,7 +72,7 @@ fn ends_somebody(event: &Event) -> bool {
     matches!(event, TeammateStopped { .. } | TeammateRemoved { .. } | TeamDeleted { .. })
 }
 
-fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>, Refusal> {
+pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>, Refusal> {
     let by = &command.by;
     match &command.act {
         Act::CreateTeam(cmd) => team::decide_create(state, by, cmd),

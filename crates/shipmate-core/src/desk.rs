@@ -7,9 +7,9 @@
 //! decides the same commands again, which request ids make safe.
 
 use crate::apply::apply;
-use crate::command::Command;
-use crate::decide::{Decided, decide};
-use crate::event::Record;
+use crate::command::{Act, Command};
+use crate::decide::{Decided, decide, decide_act};
+use crate::event::{Event, Record};
 use crate::name::Position;
 use crate::refusal::Refusal;
 use crate::state::State;
@@ -51,18 +51,41 @@ impl Desk {
             Err(refusal) => Outcome::Refused(refusal),
             Ok(Decided::Before { first, last }) => Outcome::Done { first, last },
             Ok(Decided::Events(events)) if events.is_empty() => Outcome::Unchanged,
-            Ok(Decided::Events(events)) => {
-                let first = self.state.position + 1;
-                for event in events {
-                    let n = self.state.position + 1;
-                    let (by, req) = (command.by.clone(), command.req.clone());
-                    let record = Record { n, at, by, req, event };
-                    apply(&mut self.state, &record);
-                    self.pending.push(record);
-                }
-                Outcome::Done { first, last: self.state.position }
-            }
+            Ok(Decided::Events(events)) => self.record(at, command, events),
         }
+    }
+
+    /// The same, and then a second act of the same request, decided on what the first
+    /// has changed. A second act that is refused leaves the first standing.
+    pub fn handle_then(&mut self, at: u64, command: &Command, then: Act) -> Outcome {
+        let before = self.state.position;
+        let outcome = self.handle(at, command);
+        let Outcome::Done { first, .. } = outcome else { return outcome };
+        // Carried out in an earlier batch: what followed then is in the log too.
+        if first <= before {
+            return outcome;
+        }
+        let (by, req) = (command.by.clone(), command.req.clone());
+        let command = Command { by, req, act: then };
+        match decide_act(&self.state, &command) {
+            Ok(events) if !events.is_empty() => match self.record(at, &command, events) {
+                Outcome::Done { last, .. } => Outcome::Done { first, last },
+                other => other,
+            },
+            _ => outcome,
+        }
+    }
+
+    fn record(&mut self, at: u64, command: &Command, events: Vec<Event>) -> Outcome {
+        let first = self.state.position + 1;
+        for event in events {
+            let n = self.state.position + 1;
+            let (by, req) = (command.by.clone(), command.req.clone());
+            let record = Record { n, at, by, req, event };
+            apply(&mut self.state, &record);
+            self.pending.push(record);
+        }
+        Outcome::Done { first, last: self.state.position }
     }
 
     /// The end the log must have, and what to append to it.

@@ -15,6 +15,9 @@ pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub const PATTERN_BYTES_MAX: usize = 1024;
 /// Most file patterns of one task or scope.
 pub const PATTERNS_MAX: usize = 256;
+/// Most bytes in all file patterns of one task or scope: comparing two lists costs the
+/// product of their lengths, and everybody waits for it.
+pub const PATTERNS_BYTES_MAX: usize = 16 * 1024;
 /// Most dependencies of one task. A group stands for more (one edge each).
 pub const DEPENDENCIES_MAX: usize = 1024;
 /// Most metadata entries of one task.
@@ -54,6 +57,8 @@ pub const RETRIES_DEFAULT: u32 = 3;
 /// How long a claim holds without a renewal when its claimer has no supervisor and
 /// asked for no lease.
 pub const LEASE_DEFAULT_MS: u64 = 10 * 60 * 1000;
+/// The longest lease: a claimer that is silent for a day is not working.
+pub const LEASE_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 /// Disappearances that open a team's circuit breaker.
 pub const STRIKES_MAX: usize = 2;
 /// How long a disappearance counts against the breaker.

@@ -58,6 +58,12 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
             if let Some(near) = near.filter(|near| state.member(near).is_some()) {
                 return one_member(state, near);
             }
+            // Models write to `lead` whatever the lead is called.
+            let lead = own_team.filter(|_| name.as_str() == "lead");
+            if let Some(lead) = lead.and_then(|team| state.teams[team].lead.clone()) {
+                let team = own_team.cloned().expect("a lead was found in it");
+                return one_member(state, Address { team, name: lead });
+            }
             let mut found = named(state, name);
             match found.len() {
                 0 => {
@@ -100,10 +106,15 @@ fn one_member(state: &State, address: Address) -> Result<Vec<Recipient>, Refusal
 }
 
 fn require_room(state: &State, recipient: &Recipient) -> Result<(), Refusal> {
-    if inbox(state, recipient).len() >= INBOX_MAX {
+    if !has_room(state, recipient, 1) {
         return Err(Refusal::InboxFull { who: recipient.to_string(), limit: INBOX_MAX });
     }
     Ok(())
+}
+
+/// There is room for so many more unread messages.
+pub(crate) fn has_room(state: &State, recipient: &Recipient, more: usize) -> bool {
+    inbox(state, recipient).len() + more <= INBOX_MAX
 }
 
 fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a BTreeSet<MessageId> {
@@ -118,20 +129,31 @@ pub(crate) fn tell_lead(state: &State, team: &Name, text: String) -> Option<Even
     tell_lead_about(state, team, None, text)
 }
 
-/// The same about somebody: of its own end or plan a lead is not the one to tell.
+/// The same about somebody: of its own end a lead is not the one to tell.
 pub(crate) fn tell_lead_about(
     state: &State,
     team: &Name,
     about: Option<&Address>,
     text: String,
 ) -> Option<Event> {
+    to_one(state, lead_for(state, team, about), MessageKind::Notice, text, None)
+}
+
+/// Asks somebody's lead something, or the person where it is the lead itself.
+pub(crate) fn tell_lead_as(
+    state: &State,
+    who: &Address,
+    kind: MessageKind,
+    text: String,
+) -> Option<Event> {
+    to_one(state, lead_for(state, &who.team, Some(who)), kind, text, None)
+}
+
+fn lead_for(state: &State, team: &Name, about: Option<&Address>) -> Recipient {
     let lead = state.teams[team].lead.clone();
     let lead = lead.map(|name| Address { team: team.clone(), name });
     let told = |lead: &Address| about != Some(lead) && state.teammates[lead].can_receive();
-    match lead.filter(told) {
-        Some(lead) => notice(state, &lead, text),
-        None => to_one(state, Recipient::Person, MessageKind::Notice, text, None),
-    }
+    lead.filter(told).map_or(Recipient::Person, Recipient::Member)
 }
 
 /// A word from the runtime to a member. A full inbox does not get it: the fact is

@@ -186,17 +186,36 @@ impl fmt::Display for Actor {
     }
 }
 
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl Serialize for Alias {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// References are written together from their parts.
+macro_rules! written_out {
+    ($($type:ty),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+written_out!(Address, TeammateRef, Actor);
+
 /// These types are text on the wire and in the log, and checked again when read.
 macro_rules! text_on_the_wire {
     ($($type:ty),*) => {$(
         impl fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(self, f)
-            }
-        }
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
             }
         }
         impl<'de> Deserialize<'de> for $type {

@@ -3,7 +3,7 @@
 //! An answer is control: it reaches the life that asked or nobody.
 
 use crate::command::Verdict;
-use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, TaskId};
+use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId};
 use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address};
@@ -37,17 +37,9 @@ pub(crate) fn decide_submit(
     let open = state.plans.values().filter(|plan| plan.decision == Decision::Open).count();
     require_room("the queue of plans", open)?;
     let text = format!("{who} asks for approval of a plan:\n{body}");
-    let team = &who.address.team;
     let mut events = vec![Event::PlanSubmitted { who: who.clone(), task, body: body.to_owned() }];
-    events.extend(message::tell_lead_about(state, team, Some(&who.address), text).map(|event| {
-        match event {
-            Event::MessageSent { to, body, reply_to, epoch, .. } => {
-                let kind = MessageKind::PlanApprovalRequest;
-                Event::MessageSent { to, kind, body, reply_to, epoch }
-            }
-            other => other,
-        }
-    }));
+    let kind = MessageKind::PlanApprovalRequest;
+    events.extend(message::tell_lead_as(state, &who.address, kind, text));
     Ok(events)
 }
 
@@ -120,8 +112,17 @@ pub(crate) fn decide_ask(
     }
     let open = state.questions.values().filter(|question| question.is_open()).count();
     require_room("the queue of questions", open)?;
+    let told = format!("{who} asks: {text}");
+    let told = match kind {
+        QuestionKind::Permission => {
+            message::to_one(state, Recipient::Person, MessageKind::Question, told, None)
+        }
+        _ => message::tell_lead_as(state, &who.address, MessageKind::Question, told),
+    };
     let (who, text, options) = (who.clone(), text.to_owned(), options.to_vec());
-    Ok(vec![Event::QuestionAsked { who, kind, text, options }])
+    let mut events = vec![Event::QuestionAsked { who, kind, text, options }];
+    events.extend(told);
+    Ok(events)
 }
 
 /// Answers a question: a person, or for anything but a permission the lead.

@@ -142,13 +142,13 @@ pub(crate) fn end_attempt(
     if !costs_a_retry || task.retries < task.spec.retries_max {
         return vec![Event::TaskReleased { task: task.id, token, cause, reason }];
     }
-    let text = format!(
-        "task {} ({}) failed after {} attempts: {reason}{}",
-        task.id,
-        task.spec.subject,
-        task.retries + 1,
-        graph::dependents_clause(state, task),
-    );
+    let attempts = match task.retries + 1 {
+        1 => "1 attempt".to_owned(),
+        n => format!("{n} attempts"),
+    };
+    let (id, subject) = (task.id, &task.spec.subject);
+    let waiting = graph::dependents_clause(state, task);
+    let text = format!("task {id} ({subject}) failed after {attempts}: {reason}{waiting}");
     let mut events = vec![Event::TaskFailed { task: task.id, token, reason }];
     let gone = (cause == ReleaseCause::HolderGone).then_some(&claim.by.address);
     events.extend(message::tell_lead_about(state, &task.team, gone, text));

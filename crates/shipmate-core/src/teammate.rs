@@ -4,12 +4,12 @@
 use crate::command::StartTeammate;
 use crate::event::{Event, Mode, Outcome, Profile, ReleaseCause, Supervision};
 use crate::health;
-use crate::limits::{HELD_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
+use crate::limits::{HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::state::{Decision, Life, State, Teammate};
-use crate::task::create::check_texts;
+use crate::state::{Decision, Life, State, Status, Teammate};
+use crate::task::create::{check_files, check_texts};
 use crate::task::end_attempt;
 use crate::team;
 
@@ -40,13 +40,13 @@ pub(crate) fn decide_add(
     let limits = [
         ("the tree", state.teammates.len() + 1, TEAMMATES_MAX, "teammates"),
         ("the number of tasks held at once", held, HELD_MAX as usize, "tasks"),
-        ("the scope", profile.scope.iter().count(), PATTERNS_MAX, "entries"),
     ];
     for (what, size, limit, unit) in limits {
         if size > limit {
             return Err(Refusal::OverLimit { what, size, limit, unit });
         }
     }
+    check_files("the scope", &profile.scope)?;
     check_texts(&[
         ("the agent", &profile.agent, SUBJECT_BYTES_MAX),
         ("the model", &profile.model, SUBJECT_BYTES_MAX),
@@ -149,7 +149,21 @@ pub(crate) fn decide_remove(
         events.extend(message::bounce_all(state, who, "it was removed"));
     }
     events.push(Event::TeammateRemoved { who: who.clone() });
+    let left = left_over(state, who);
+    if !left.is_empty() {
+        let text = format!("{who} was removed; assigned to it and open: {left}");
+        events.extend(message::tell_lead_about(state, &who.team, Some(who), text));
+    }
     Ok(events)
+}
+
+/// Tasks that only this one could take. Looks at the whole board, which a removal may.
+fn left_over(state: &State, who: &Address) -> String {
+    let own = state.tasks().iter().filter(|task| {
+        let open = !matches!(task.status, Status::Completed { .. } | Status::Deleted);
+        open && task.team == who.team && task.spec.assignee.as_ref() == Some(&who.name)
+    });
+    own.take(50).map(|task| task.id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn apply_removed(state: &mut State, who: &Address) {

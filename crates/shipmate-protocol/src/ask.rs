@@ -83,6 +83,15 @@ pub enum Ask {
         commit: Option<String>,
         result: String,
     },
+    /// Submits, and takes the best next task in the same step: one round trip less
+    /// between two tasks.
+    TaskSubmitNext {
+        task: String,
+        token: u64,
+        commit: Option<String>,
+        result: String,
+        lease_ms: Option<u64>,
+    },
     TaskComplete {
         task: String,
         token: Option<u64>,

@@ -143,6 +143,13 @@ pub(crate) fn from_records(
         (Ask::TaskClaim { .. }, Event::TaskRenewed { task, token, .. }) => {
             claimed(state, *task, *token)
         }
+        (Ask::TaskSubmitNext { .. }, _) => {
+            let next = records.iter().find_map(|record| match record.event {
+                Event::TaskClaimed { task, .. } => Some(claimed(state, task, record.n)),
+                _ => None,
+            });
+            next.unwrap_or(Answer::Done { first: first.n, last })
+        }
         (Ask::Send { .. }, Event::MessageSent { to, .. }) => {
             Answer::Sent { message: first.n, to: to.iter().map(ToString::to_string).collect() }
         }

@@ -30,10 +30,17 @@ use crate::translate::{self, Scene};
 
 /// Most requests decided in one turn; the rest come in the next.
 const TURN_MAX: usize = 4096;
-/// At least so many records lie between two snapshots.
-const SNAPSHOT_EVERY: u64 = 20_000;
+/// At least so many records lie between two snapshots of a busy board; one that comes
+/// to rest saves one with less.
+const SNAPSHOT_EVERY: u64 = 100_000;
+/// A board at rest saves what takes noticeable time to read again.
+const SNAPSHOT_AT_REST: u64 = 2_000;
+/// How long nothing may happen before a board counts as at rest.
+const REST_AFTER_MS: u64 = 1_000;
 /// How often a turn may lose against other writers before it says so.
 const CONFLICTS_MAX: usize = 200;
+/// How long a log that cannot be followed is left alone.
+const FOLLOW_AGAIN_MS: u64 = 1_000;
 /// Timers are looked at this long after a change at the latest; they may be late by
 /// it and never early, and a busy board does not look after every turn.
 const LOOK_AFTER_MS: u64 = 100;
@@ -130,6 +137,10 @@ pub(crate) struct Worker {
     clock: Monotonic,
     observed: Observed,
     look_at_ms: Option<u64>,
+    /// When the board counts as at rest, unless something happens before.
+    rest_at_ms: Option<u64>,
+    /// When to try again to follow a log that could not be followed.
+    follow_at_ms: Option<u64>,
     parked: Vec<Job>,
     followers: Vec<Follower>,
     snapshot: Position,
@@ -171,6 +182,8 @@ pub(crate) fn new(
         clock: Monotonic::new(),
         observed: Observed::default(),
         look_at_ms: Some(0),
+        rest_at_ms: None,
+        follow_at_ms: None,
         parked: Vec::new(),
         followers: Vec::new(),
         snapshot,
@@ -198,19 +211,19 @@ impl Worker {
         loop {
             let board = Rc::clone(&self.board);
             let position = self.position();
-            let look_at = self.look_at_ms.map(|ms| self.clock.instant(ms));
-            let look = async {
-                match look_at {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let soonest = [self.look_at_ms, self.rest_at_ms].into_iter().flatten().min();
+            let look = until(soonest.map(|ms| self.clock.instant(ms)));
+            let follow_again = self.follow_at_ms.map(|ms| self.clock.instant(ms));
             let shared = self.shared;
             let watch = &mut self.watch;
             let grown = async {
-                match shared {
-                    true => watch.beyond(position).await.is_ok(),
-                    false => std::future::pending().await,
+                match (shared, follow_again) {
+                    (false, _) => std::future::pending().await,
+                    (true, None) => watch.beyond(position).await.is_ok(),
+                    (true, Some(at)) => {
+                        tokio::time::sleep_until(at).await;
+                        false
+                    }
                 }
             };
             tokio::select! {
@@ -221,14 +234,11 @@ impl Worker {
                 }
                 () = board.wake.notified() => {}
                 () = look => {}
-                follows = grown => {
-                    if !follows {
-                        self.watch = self.log.follow();
-                    }
-                    if let Err(refused) = self.catch_up().await {
-                        eprintln!("{}", refused.message);
-                    }
-                }
+                follows = grown => self.hear(follows).await,
+            }
+            if self.rest_at_ms.is_some_and(|at| at <= self.clock.now_ms()) {
+                self.rest_at_ms = None;
+                self.rest(SNAPSHOT_AT_REST).await;
             }
             if let Err(end) = self.turn().await {
                 return end;
@@ -245,6 +255,18 @@ impl Worker {
                 refuse(std::mem::take(&mut self.parked), &gone);
                 return end;
             }
+        }
+    }
+
+    /// Another writer appended, or it can no longer be told whether one did.
+    async fn hear(&mut self, follows: bool) {
+        self.follow_at_ms = None;
+        if !follows {
+            self.watch = self.log.follow();
+        }
+        if let Err(refused) = self.catch_up().await {
+            eprintln!("{}", refused.message);
+            self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
         }
     }
 
@@ -381,7 +403,11 @@ impl Worker {
             Ok(Some(act)) => {
                 let req = Some(RequestId { client: job.client.clone(), counter: job.id });
                 let command = Command { by: job.actor.clone(), req, act };
-                match desk.handle(at, &command) {
+                let outcome = match scene.then(&job.ask) {
+                    None => desk.handle(at, &command),
+                    Some(then) => desk.handle_then(at, &command, then),
+                };
+                match outcome {
                     Outcome::Done { first, last } => What::Records { first, last },
                     Outcome::Refused(Refusal::NothingAvailable { .. }) if job.waits() => {
                         drop(desk);
@@ -459,7 +485,7 @@ impl Worker {
     async fn keep_snapshot(&mut self) {
         let (position, tasks) =
             self.board.with_state(|state| (state.position, state.tasks().len() as u64));
-        if position - self.snapshot >= SNAPSHOT_EVERY.max(2 * tasks) {
+        if position - self.snapshot >= SNAPSHOT_EVERY.max(4 * tasks) {
             self.rest(SNAPSHOT_EVERY).await;
         }
     }
@@ -507,6 +533,13 @@ impl Worker {
                 self.news = true;
             }
         }
+    }
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

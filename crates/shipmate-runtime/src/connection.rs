@@ -5,18 +5,22 @@
 //! back and asks again.
 
 use std::cell::{Cell, RefCell};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use shipmate_protocol::wire::Reply;
-use tokio::net::UnixStream;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// What a client may leave unread.
 const OUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: UnixStream,
+    /// Watched for reading only. Watching for writing too would wake the coordinator
+    /// each time a client takes its answer, which is once for every request.
+    stream: AsyncFd<UnixStream>,
     out: RefCell<Vec<u8>>,
     flushing: Cell<bool>,
     open: Cell<bool>,
@@ -30,13 +34,10 @@ pub(crate) enum LineEnd {
 }
 
 impl Connection {
-    pub(crate) fn new(stream: UnixStream) -> Rc<Connection> {
-        Rc::new(Connection {
-            stream,
-            out: RefCell::default(),
-            flushing: Cell::new(false),
-            open: Cell::new(true),
-        })
+    pub(crate) fn new(stream: tokio::net::UnixStream) -> io::Result<Rc<Connection>> {
+        let stream = watch(stream.into_std()?, Interest::READABLE)?;
+        let (flushing, open) = (Cell::new(false), Cell::new(true));
+        Ok(Rc::new(Connection { stream, out: RefCell::default(), flushing, open }))
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -49,13 +50,24 @@ impl Connection {
 
     /// Waits until what was sent is on its way, then closes.
     pub(crate) async fn finish(&self) {
+        self.drain().await;
+        self.close();
+    }
+
+    /// Writes on as the reader makes room.
+    async fn drain(&self) {
+        let Ok(Ok(writable)) =
+            self.stream.get_ref().try_clone().map(|stream| watch(stream, Interest::WRITABLE))
+        else {
+            return self.close();
+        };
         while self.is_open() && !self.out.borrow().is_empty() {
-            if self.stream.writable().await.is_err() {
-                break;
+            match writable.writable().await {
+                Ok(mut ready) => ready.clear_ready(),
+                Err(_) => self.close(),
             }
             self.write_some();
         }
-        self.close();
     }
 
     pub(crate) fn send(self: &Rc<Self>, reply: &Reply) {
@@ -78,12 +90,7 @@ impl Connection {
             self.flushing.set(true);
             let this = Rc::clone(self);
             tokio::task::spawn_local(async move {
-                while this.is_open() && !this.out.borrow().is_empty() {
-                    if this.stream.writable().await.is_err() {
-                        this.close();
-                    }
-                    this.write_some();
-                }
+                this.drain().await;
                 this.flushing.set(false);
             });
         }
@@ -93,7 +100,7 @@ impl Connection {
         let mut out = self.out.borrow_mut();
         let mut sent = 0;
         while sent < out.len() {
-            match self.stream.try_write(&out[sent..]) {
+            match self.stream.get_ref().write(&out[sent..]) {
                 Ok(0) => break,
                 Ok(n) => sent += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
@@ -105,6 +112,15 @@ impl Connection {
         }
         out.drain(..sent);
     }
+}
+
+#[expect(
+    deprecated,
+    reason = "what replaces it is unsafe; the flaw is about types that give another descriptor each \
+              time they are asked, and std's stream does not"
+)]
+fn watch(stream: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
+    AsyncFd::with_interest(stream, interest)
 }
 
 /// Cuts what a connection sends into lines.
@@ -148,17 +164,22 @@ impl Lines {
     }
 
     async fn fill(&mut self) -> Result<(), LineEnd> {
-        let stream = &self.connection.stream;
-        loop {
-            if stream.readable().await.is_err() || !self.connection.is_open() {
-                return Err(LineEnd::Closed);
+        const CHUNK: usize = 16 * 1024;
+        let start = self.buffer.len();
+        self.buffer.resize(start + CHUNK, 0);
+        let read = loop {
+            let mut ready = match self.connection.stream.readable().await {
+                Ok(ready) if self.connection.is_open() => ready,
+                _ => break Ok(0),
+            };
+            let space = &mut self.buffer[start..];
+            match ready.try_io(|stream| stream.get_ref().read(space)) {
+                Ok(read) => break read,
+                Err(_would_block) => {}
             }
-            match stream.try_read_buf(&mut self.buffer) {
-                Ok(0) => return Err(LineEnd::Closed),
-                Ok(_) => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => return Err(LineEnd::Closed),
-            }
-        }
+        };
+        let read = read.unwrap_or(0);
+        self.buffer.truncate(start + read);
+        if read == 0 { Err(LineEnd::Closed) } else { Ok(()) }
     }
 }

@@ -190,11 +190,12 @@ impl Coordinator {
         self.connections.set(self.connections.get() + 1);
         let this = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            let connection = Connection::new(stream);
-            if let Err(refused) = this.converse(&connection).await {
-                connection.send(&Reply::Refused { id: 0, refused });
+            if let Ok(connection) = Connection::new(stream) {
+                if let Err(refused) = this.converse(&connection).await {
+                    connection.send(&Reply::Refused { id: 0, refused });
+                }
+                connection.finish().await;
             }
-            connection.finish().await;
             this.connections.set(this.connections.get() - 1);
             this.changed.notify_one();
         });
@@ -208,8 +209,8 @@ impl Coordinator {
             Err(LineEnd::Closed) => return Ok(()),
             Err(LineEnd::TooLong) => return Err(too_long(HELLO_BYTES_MAX)),
         };
-        let client = translate::name(&hello.client)?;
         let (actor, root) = self.authenticate(&hello.token).await?;
+        let client = translate::name(&bound(&hello.client, &actor))?;
         connection.send(&Reply::Welcome(Welcome {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -437,6 +438,15 @@ impl Coordinator {
         if let Err(e) = moved {
             eprintln!("{}: {e}", from.display());
         }
+    }
+}
+
+/// A client's requests are its actor's too: another one that uses the same id can
+/// neither get its answers nor make its requests look old.
+fn bound(client: &str, actor: &Actor) -> String {
+    match actor {
+        Actor::Teammate(_) => format!("{client}-{}", &secret::hash(&actor.to_string())[..12]),
+        _ => client.to_owned(),
     }
 }
 

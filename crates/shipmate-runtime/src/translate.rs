@@ -152,7 +152,8 @@ impl Scene<'_> {
             Ask::TaskRenew { task, token } => {
                 Act::RenewClaim { task: self.task(task)?, token: *token }
             }
-            Ask::TaskSubmit { task, token, commit, result } => Act::SubmitTask {
+            Ask::TaskSubmit { task, token, commit, result }
+            | Ask::TaskSubmitNext { task, token, commit, result, .. } => Act::SubmitTask {
                 task: self.task(task)?,
                 token: *token,
                 commit: commit.clone(),
@@ -239,6 +240,14 @@ impl Scene<'_> {
             },
             _ => return Ok(None),
         }))
+    }
+
+    /// What a request asks for after that, where it asks for two things.
+    pub(crate) fn then(&self, ask: &Ask) -> Option<Act> {
+        match ask {
+            Ask::TaskSubmitNext { lease_ms, .. } => Some(Act::ClaimNext { lease_ms: *lease_ms }),
+            _ => None,
+        }
     }
 
     fn create_team(&self, create: &ask::TeamCreate) -> Result<Act, Refused> {

@@ -22,7 +22,7 @@ impl Random {
         Random { state: [next(), next(), next(), next()] }
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
         let t = s[1] << 17;
@@ -39,7 +39,7 @@ impl Random {
     pub fn below(&mut self, end: u64) -> u64 {
         assert!(end > 0, "there is no number below zero");
         // The bias of a remainder is 2^-50 for the small ends used here.
-        self.next() % end
+        self.draw() % end
     }
 
     pub fn index(&mut self, len: usize) -> usize {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_stream_for_ever() {
         let mut random = Random::new(1);
-        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let first: Vec<u64> = (0..3).map(|_| random.draw()).collect();
         assert_eq!(first, [12966619160104079557, 9600361134598540522, 10590380919521690900]);
     }
 

@@ -68,9 +68,9 @@ pub fn run(seed: u64) -> Result<Coverage, Box<Failure>> {
         Err(_) => {
             // Once more, writing down what happens: a seed is a run.
             let mut trace = Trace { lines: Some(Vec::new()) };
-            let fact = attempt(seed, &mut trace)
-                .err()
-                .unwrap_or_else(|| "nothing when run again: the run is not a function of its seed".to_owned());
+            let fact = attempt(seed, &mut trace).err().unwrap_or_else(|| {
+                "nothing when run again: the run is not a function of its seed".to_owned()
+            });
             Err(Box::new(Failure { seed, fact, trace: trace.lines.unwrap_or_default() }))
         }
     }
@@ -89,7 +89,7 @@ pub fn run_with_trace(seed: u64) -> Result<(Coverage, Vec<String>), Box<Failure>
 
 fn attempt(seed: u64, trace: &mut Trace) -> Result<Coverage, String> {
     let (coverage, records) = one_run(seed, 1, trace)?;
-    if seed % TWICE_EVERY == 0 {
+    if seed.is_multiple_of(TWICE_EVERY) {
         let (_, again) = one_run(seed, 2, &mut Trace::default())?;
         wall_clocks_decide_nothing(&records, &again)?;
     }

@@ -6,7 +6,7 @@ use crate::message;
 use crate::name::{Actor, Address, Name};
 use crate::refusal::Refusal;
 use crate::state::{State, Status};
-use crate::task::create::{check_lists, check_metadata, check_texts};
+use crate::task::create::{self, check_files, check_metadata, check_texts};
 use crate::task::{end_attempt, graph, retask};
 
 /// Changes words, order, files or dependencies.
@@ -21,7 +21,7 @@ pub(crate) fn decide_update(
 ) -> Result<Vec<Event>, Refusal> {
     let task = state.require_task(id)?;
     state.require_present(by)?;
-    let own = task.created_by == *by
+    let own = same_name(&task.created_by, by)
         || task.claim().is_some_and(|claim| *by == Actor::Teammate(claim.by.clone()));
     if !own {
         state.require_manager(by, &task.team, "change another's task")?;
@@ -51,10 +51,18 @@ pub(crate) fn decide_update(
     let mut metadata = task.spec.metadata.clone();
     metadata.extend(changes.metadata.clone());
     check_metadata(&metadata)?;
-    let files = changes.files.as_ref().map_or(0, |files| files.iter().count());
-    check_lists(files, task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+    check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
+    create::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
     check_dependencies(state, id, changes)?;
     Ok(vec![Event::TaskUpdated { task: id, changes: changes.clone() }])
+}
+
+/// A name's next life goes on with what the last one made.
+fn same_name(creator: &Actor, by: &Actor) -> bool {
+    match (creator, by) {
+        (Actor::Teammate(creator), Actor::Teammate(by)) => creator.address == by.address,
+        _ => creator == by,
+    }
 }
 
 fn check_dependencies(state: &State, id: TaskId, changes: &TaskChanges) -> Result<(), Refusal> {
@@ -195,7 +203,7 @@ pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
 pub(crate) fn decide_delete(state: &State, by: &Actor, id: TaskId) -> Result<Vec<Event>, Refusal> {
     let task = state.require_task(id)?;
     state.require_present(by)?;
-    if task.created_by != *by {
+    if !same_name(&task.created_by, by) {
         state.require_manager(by, &task.team, "delete another's task")?;
     }
     match &task.status {

@@ -4,11 +4,11 @@
 //! that may forget, and the team must not wait for either.
 
 use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token};
-use crate::limits::LEASE_DEFAULT_MS;
+use crate::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
 use crate::name::{Actor, Position, TeammateRef};
 use crate::ready::Pool;
 use crate::refusal::Refusal;
-use crate::state::{Claim, Stage, State, Status, Task, Teammate};
+use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
 use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
 use crate::usage;
 
@@ -59,7 +59,7 @@ pub(crate) fn decide_claim(
 /// Nobody sees it when a claimer without a supervisor goes: its claim always has a lease.
 fn claimed(task: TaskId, who: &TeammateRef, teammate: &Teammate, lease_ms: Option<u64>) -> Event {
     let unseen = teammate.supervision == Supervision::None;
-    let lease_ms = lease_ms.or(unseen.then_some(LEASE_DEFAULT_MS));
+    let lease_ms = lease_ms.or(unseen.then_some(LEASE_DEFAULT_MS)).map(|ms| ms.min(LEASE_MAX_MS));
     Event::TaskClaimed { task, by: who.clone(), lease_ms }
 }
 
@@ -113,7 +113,8 @@ pub fn available_for(state: &State, who: &TeammateRef, max: usize) -> Vec<TaskId
 
 /// What anybody could take now, best first.
 pub fn available(state: &State, max: usize) -> Vec<TaskId> {
-    let pools: Vec<Pool> = state.ready.open_pools().cloned().collect();
+    let active = |pool: &&Pool| state.teams[&pool.team].phase == TeamPhase::Active;
+    let pools: Vec<Pool> = state.ready.open_pools().filter(active).cloned().collect();
     state.ready.available(&pools, max)
 }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::NewTask;
 use crate::event::{Dependency, Event, TaskId, TaskSpec};
+use crate::files::FileSet;
 use crate::limits::{
-    DEPENDENCIES_MAX, METADATA_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TASKS_MAX,
+    DEPENDENCIES_MAX, METADATA_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TASKS_MAX,
     TASKS_PER_COMMAND_MAX, TEXT_BYTES_MAX,
 };
 use crate::name::{Actor, Address, Name};
@@ -83,7 +84,8 @@ fn check_spec(state: &State, team: &Name, spec: &TaskSpec) -> Result<(), Refusal
         ("the description", &spec.description, TEXT_BYTES_MAX),
         ("the active form", &spec.active_form, SUBJECT_BYTES_MAX),
     ])?;
-    check_lists(spec.files.iter().count(), spec.blocked_by.len())?;
+    check_files("the list of files", &spec.files)?;
+    check_dependencies(spec.blocked_by.len())?;
     check_metadata(&spec.metadata)?;
     if let Some(assignee) = &spec.assignee {
         state.require_member(&Address { team: team.clone(), name: assignee.clone() })?;
@@ -101,15 +103,23 @@ pub(crate) fn check_texts(texts: &[(&'static str, &str, usize)]) -> Result<(), R
     Ok(())
 }
 
-pub(crate) fn check_lists(files: usize, dependencies: usize) -> Result<(), Refusal> {
-    let lists = [
-        ("the list of files", files, PATTERNS_MAX),
-        ("the list of dependencies", dependencies, DEPENDENCIES_MAX),
-    ];
-    for (what, size, limit) in lists {
-        if size > limit {
-            return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
-        }
+pub(crate) fn check_files(what: &'static str, files: &FileSet) -> Result<(), Refusal> {
+    let (size, limit) = (files.iter().count(), PATTERNS_MAX);
+    if size > limit {
+        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
+    }
+    let size = files.iter().map(|pattern| pattern.as_str().len()).sum();
+    let limit = PATTERNS_BYTES_MAX;
+    if size > limit {
+        return Err(Refusal::OverLimit { what, size, limit, unit: "bytes" });
+    }
+    Ok(())
+}
+
+pub(crate) fn check_dependencies(size: usize) -> Result<(), Refusal> {
+    let (what, limit) = ("the list of dependencies", DEPENDENCIES_MAX);
+    if size > limit {
+        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
     }
     Ok(())
 }

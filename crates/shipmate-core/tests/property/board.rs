@@ -17,6 +17,8 @@ use shipmate_core::{
     available, available_for,
 };
 
+use crate::config;
+
 const FILES: [&[&str]; 7] =
     [&[], &["src"], &["src/a.rs"], &["src/*.rs", "docs"], &["docs/x"], &["**/a.rs"], &["lib"]];
 const MATES: [(&str, Option<&str>); 3] = [("ana", Some("dev")), ("bo", None), ("cy", Some("qa"))];
@@ -323,7 +325,7 @@ fn check(state: &State) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(600))]
 
     #[test]
     fn the_board_is_what_looking_at_every_task_says(

@@ -7,6 +7,8 @@
 use proptest::prelude::*;
 use shipmate_core::files::{FileSet, Pattern};
 
+use crate::config;
+
 const TEXTS: [&str; 6] = ["a", "b", "aa", "ab", "ba", "bb"];
 const DEPTH: usize = 5;
 const PATTERNS_PER_CASE: usize = 96;
@@ -80,7 +82,7 @@ fn related(a: &str, b: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(24))]
 
     /// 24 cases of 96 patterns are 111,744 unordered pairs.
     #[test]
@@ -116,7 +118,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(4096))]
 
     #[test]
     fn normalising_twice_is_normalising_once(text in "[ab*?./]{1,14}") {

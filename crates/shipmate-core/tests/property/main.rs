@@ -7,3 +7,9 @@ mod board;
 mod files;
 mod large;
 mod names;
+
+/// What a failure finds is kept as the shortest scenario that shows it, not as a seed.
+fn config(cases: u32) -> proptest::prelude::ProptestConfig {
+    let failure_persistence = None;
+    proptest::prelude::ProptestConfig { cases, failure_persistence, ..Default::default() }
+}

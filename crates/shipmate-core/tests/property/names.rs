@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use shipmate_core::{Actor, Address, Alias, Name, TeammateRef};
 
+use crate::config;
+
 fn is_name(text: &str) -> bool {
     let letters: Vec<char> = text.chars().collect();
     let first = letters.first().is_some_and(char::is_ascii_alphanumeric);
@@ -12,7 +14,7 @@ fn is_name(text: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(20_000))]
 
     #[test]
     fn exactly_the_texts_of_the_rule_are_names(

@@ -8,7 +8,8 @@ scenarios! {
         create x files src
         create y files src/a
         claim 1 by ana
-        disappeared ana reason \"no sign for 60 s\" => teammate.disappeared, task.released, message.sent
+        disappeared ana reason \"no sign for 60 s\" \
+            => teammate.disappeared, task.released, message.sent
         expect teammate ana disappeared @1
         expect 1 pending
         expect inbox lia: alpha/ana@1 disappeared: no sign for 60 s
@@ -22,7 +23,8 @@ scenarios! {
         claim 1 by ana
         disappeared ana
         claim 1 by bo
-        complete 1 by ana              => refused: the claim # on task 1 has ended; it is claimed by alpha/bo@1 now
+        complete 1 by ana \
+            => refused: the claim # on task 1 has ended; it is claimed by alpha/bo@1 now
         set-aside 1 \"branch ana\" by ana => task.work_set_aside, message.sent
     ",
     submitted_work_survives_its_teammate: "
@@ -40,9 +42,11 @@ scenarios! {
         start lia
         create x retries 0
         claim 1 by lia
-        disappeared lia                => teammate.disappeared, task.failed, message.sent, message.sent
+        disappeared lia \
+            => teammate.disappeared, task.failed, message.sent, message.sent
         expect inbox lia: nothing
-        expect inbox person: task 1 (x) failed after 1 attempts: its holder disappeared | alpha/lia@1 disappeared: the process is gone
+        expect inbox person: task 1 (x) failed after 1 attempt: its holder disappeared | \
+            alpha/lia@1 disappeared: the process is gone
     ",
     two_disappearances_close_together_open_the_breaker: "
         join ana
@@ -52,7 +56,8 @@ scenarios! {
         start ana                      => teammate.started
         disappeared bo                 => teammate.disappeared, message.sent, breaker.opened
         expect breaker alpha open
-        start bo                       => refused: the circuit breaker of team alpha is open: its teammates kept disappearing
+        start bo \
+            => refused: the circuit breaker of team alpha is open: its teammates kept disappearing
         start bo one-shot              => teammate.started
     ",
     a_disappearance_counts_for_five_minutes: "
@@ -61,7 +66,8 @@ scenarios! {
         disappeared ana
         wait 299s                      => unchanged
         wait 1s                        => breaker.strike_forgiven
-        forgive alpha                  => refused: the circuit breaker of team alpha is not in that state
+        forgive alpha \
+            => refused: the circuit breaker of team alpha is not in that state
         disappeared bo
         expect breaker alpha closed with 1 strikes
     ",
@@ -75,7 +81,8 @@ scenarios! {
         expect breaker alpha half open
         start ana                      => teammate.started
         expect breaker alpha half open with ana as probe
-        start bo                       => refused: the circuit breaker of team alpha is trying one teammate first
+        start bo \
+            => refused: the circuit breaker of team alpha is trying one teammate first
         start bo one-shot              => teammate.started
         probed alpha answered          => breaker.closed
         expect breaker alpha closed
@@ -108,13 +115,16 @@ scenarios! {
     a_word_about_another_opening_changes_nothing: "
         join ana
         join bo
-        probe alpha                    => refused: the circuit breaker of team alpha is not in that state
+        probe alpha \
+            => refused: the circuit breaker of team alpha is not in that state
         disappeared ana
         disappeared bo
-        probe alpha on 3               => refused: the circuit breaker of team alpha is not in that state
+        probe alpha on 3 \
+            => refused: the circuit breaker of team alpha is not in that state
         probe alpha by person          => refused: person may not probe a breaker
         probe alpha                    => breaker.half_opened
-        probed alpha silent on 3       => refused: the circuit breaker of team alpha is not in that state
+        probed alpha silent on 3 \
+            => refused: the circuit breaker of team alpha is not in that state
         probed alpha silent by ana     => refused: alpha/ana@1 may not report a probe
         forgive alpha by person        => refused: person may not forgive a strike
     ",

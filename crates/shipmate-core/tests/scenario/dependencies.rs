@@ -44,8 +44,10 @@ scenarios! {
         update 1 after 9               => refused: there is no task 9
         create d after 4               => refused: task 4 cannot depend on itself
         update 1 after 1               => refused: task 1 cannot depend on itself
-        update 1 after 3               => refused: that dependency would close a circle: 1 → 3 → 2 → 1
-        create-all \"x after +2\" \"y after +1\" => refused: that dependency would close a circle: 4 → 5 → 4
+        update 1 after 3 \
+            => refused: that dependency would close a circle: 1 → 3 → 2 → 1
+        create-all \"x after +2\" \"y after +1\" \
+            => refused: that dependency would close a circle: 4 → 5 → 4
         create d after group:none      => refused: there is no group none
         update 1 after group:none      => refused: there is no group none
         expect counts alpha: 3 pending
@@ -111,7 +113,7 @@ scenarios! {
         claim 1 by ana
         fail 1 by ana reason \"no\"    => task.failed, message.sent
         expect 2 blocked by 1 (failed)
-        expect inbox lia: task 1 (a) failed after 1 attempts: no; still blocked by it: 2
+        expect inbox lia: task 1 (a) failed after 1 attempt: no; still blocked by it: 2
         retry 1
         claim 1 by ana
         submit 1 by ana
@@ -168,7 +170,7 @@ scenarios! {
         claim 1 by ana
         fail 1 by ana reason \"no\"
         expect 3 blocked by group auth (0 of 2 completed, 1 failed)
-        expect inbox person: task 1 (a) failed after 1 attempts: no; still blocked by it: 3
+        expect inbox person: task 1 (a) failed after 1 attempt: no; still blocked by it: 3
     ",
     no_circle_goes_through_a_group: "
         create a group auth
@@ -176,11 +178,13 @@ scenarios! {
         update 1 after 2               => refused: that dependency would close a circle: 1 → 2 → 1
         create c group auth after 2    => refused: that dependency would close a circle: 3 → 2 → 3
         update 1 after group:auth      => refused: task 1 cannot depend on itself
-        create-all \"x group g after +2\" \"y after group:g\" => refused: that dependency would close a circle: 3 → 4 → 3
+        create-all \"x group g after +2\" \"y after group:g\" \
+            => refused: that dependency would close a circle: 3 → 4 → 3
         expect counts alpha: 2 pending
     ",
     a_plan_waits_for_a_plan_by_one_edge_each: "
-        create-all \"a group one\" \"b group one\" \"c group two after group:one\" \"d group two after group:one\"
+        create-all \"a group one\" \"b group one\" \"c group two after group:one\" \"d group two \
+            after group:one\"
         expect 3 blocked by group one (0 of 2 completed)
         expect 4 blocked by group one (0 of 2 completed)
         create-all \"p after group:three\" \"q group three\" => task.created, task.created
@@ -192,7 +196,9 @@ scenarios! {
         join beta/bo
         create a
         create b in beta after 1
-        next by beta/bo                => refused: no task is available for beta/bo now; 1 pending task is blocked, held up or meant for others
+        next by beta/bo \
+            => refused: no task is available for beta/bo now; 1 pending task is blocked, held up \
+            or meant for others
         claim 1 by ana
         submit 1 by ana
         next by beta/bo                => task.claimed

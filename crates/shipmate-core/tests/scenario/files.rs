@@ -17,8 +17,10 @@ scenarios! {
     paths_are_compared_by_meaning: "
         join ana
         join bo
-        create a files ./src//x/../y   => refused: \"./src//x/../y\" climbs with '..'; file patterns stay inside the repository
-        create a files /etc/passwd     => refused: \"/etc/passwd\" is absolute; file patterns are relative to the repository
+        create a files ./src//x/../y \
+            => refused: \"./src//x/../y\" climbs with '..'; file patterns stay inside the repository
+        create a files /etc/passwd \
+            => refused: \"/etc/passwd\" is absolute; file patterns are relative to the repository
         create a files ./src//y
         create b files src/y/
         claim 1 by ana
@@ -46,7 +48,9 @@ scenarios! {
         claim 1 by ana
         next by bo
         expect 3 in_progress by bo
-        next by cy                     => refused: no task is available for alpha/cy now; 1 pending task is blocked, held up or meant for others
+        next by cy \
+            => refused: no task is available for alpha/cy now; 1 pending task is blocked, held up \
+            or meant for others
         submit 1 by ana
         next by cy
         expect 2 in_progress by cy
@@ -91,5 +95,18 @@ scenarios! {
         claim 1 by ana
         claim 3 by bo                  => refused: task 3 needs files held by alpha/ana@1 for task 1
         claim 2 by bo                  => task.claimed
+    ",
+    a_list_of_files_has_a_limit_because_everybody_waits_while_it_is_compared: "
+        join ana
+        create x files long:1025 \
+            => refused: the file pattern \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"… is longer \
+            than 1024 bytes
+        create x files many:17 \
+            => refused: the list of files is 17024 bytes and the limit is 16384
+        create x files many:16
+        update 1 files many:17 \
+            => refused: the list of files is 17024 bytes and the limit is 16384
+        add bo scope many:17 \
+            => refused: the scope is 17024 bytes and the limit is 16384
     ",
 }

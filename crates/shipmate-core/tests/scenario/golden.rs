@@ -198,11 +198,16 @@ const STORY: &str = r#"
     join beta/bob
     start beta/bea
 
-    req cli/1 create-all "lexer alias 01/T1 group parse files src/lex.rs" "parser alias 01/T2 group parse after +1 files src/parse/**" "checks after +2"
-    create printer description "prints it back" active "writing the printer" after 1,group:parse role dev assignee ana priority 50 duration 90s retries 1 meta size=s,plan=01 files src/print.rs,docs/*.md by lia
+    req cli/1 create-all "lexer alias 01/T1 group parse files src/lex.rs" \
+        "parser alias 01/T2 group parse after +1 files src/parse/**" \
+        "checks after +2"
+    create printer description "prints it back" active "writing the printer" \
+        after 1,group:parse role dev assignee ana priority 50 duration 90s retries 1 \
+        meta size=s,plan=01 files src/print.rs,docs/*.md by lia
     create research
     create chores in beta
-    update 5 subject "research formats" description "which exist" active "reading" priority 20 duration 300s role qa files docs meta a=1
+    update 5 subject "research formats" description "which exist" active "reading" \
+        priority 20 duration 300s role qa files docs meta a=1
     update 5 role any after 3,group:parse
     update 5 without 3,group:parse
 

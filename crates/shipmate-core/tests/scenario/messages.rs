@@ -30,6 +30,12 @@ scenarios! {
         read by bo
         expect inbox lia: all hands
     ",
+    lead_is_an_address_whatever_the_lead_is_called: "
+        team alpha lead lia
+        join ana
+        send \"ready\" to lead by ana  => message.sent
+        expect inbox lia: ready
+    ",
     a_broadcast_needs_somebody_to_hear_it: "
         join ana
         send \"hello?\" to all by ana  => refused: nobody else is in team alpha

@@ -7,8 +7,10 @@ scenarios! {
         join ana mode plan
         create x
         claim 1 by ana
-        submit 1 by ana                => refused: alpha/ana must have its plan approved before it hands in work
-        complete 1 by ana              => refused: alpha/ana must have its plan approved before it hands in work
+        submit 1 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
+        complete 1 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
         submit-plan \"first a, then b\" about 1 by ana => plan.submitted, message.sent
         expect senders lia: plan_approval_request from alpha/ana@1
     ",
@@ -23,7 +25,8 @@ scenarios! {
         reject \"b first\" by lia      => plan.rejected, message.sent
         expect inbox ana: plan # is rejected: b first
         expect senders ana: plan_approval_response from alpha/lia@1
-        submit 1 by ana                => refused: alpha/ana must have its plan approved before it hands in work
+        submit 1 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
         approve by lia on p1           => refused: plan # was decided already
         submit-plan \"b, then a\" by ana
         approve by lia                 => plan.approved, message.sent
@@ -35,8 +38,10 @@ scenarios! {
         join ana mode plan
         join bo
         submit-plan \"a\" by ana as p1
-        approve by bo                  => refused: alpha/bo@1 may not decide plans; the lead of team alpha or a person may
-        approve by ana                 => refused: alpha/ana@1 may not decide plans; the lead of team alpha or a person may
+        approve by bo \
+            => refused: alpha/bo@1 may not decide plans; the lead of team alpha or a person may
+        approve by ana \
+            => refused: alpha/ana@1 may not decide plans; the lead of team alpha or a person may
         approve on 77                  => refused: there is no plan 77
         approve                        => plan.approved, message.sent
         submit-plan \"\" by ana        => refused: the plan is empty
@@ -59,14 +64,16 @@ scenarios! {
         disappeared ana
         approve on p1                  => refused: alpha/ana is not running
         start ana
-        approve on p1                  => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        approve on p1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
         claim 1 by ana
         submit-plan \"a\" by ana
         approve
         stopped ana
         start ana
         claim 1 by ana
-        submit 1 by ana                => refused: alpha/ana must have its plan approved before it hands in work
+        submit 1 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
     ",
     an_undelivered_answer_ends_with_its_life: "
         join ana mode plan
@@ -80,23 +87,28 @@ scenarios! {
         team alpha lead lia
         start lia
         join ana
-        ask \"which one?\" options a,b by ana as q1 => question.asked
+        ask \"which one?\" options a,b by ana as q1 => question.asked, message.sent
         answer \"c\"                   => refused: \"c\" is not one of the options: a, b
-        answer \"a\" by ana            => refused: alpha/ana@1 may not answer questions; the lead of team alpha or a person may
+        answer \"a\" by ana \
+            => refused: alpha/ana@1 may not answer questions; the lead of team alpha or a person may
         answer \"a\" by lia            => question.answered, message.sent
         expect inbox ana: answer to question #: a
         answer \"b\"                   => refused: question # was answered already
         answer \"b\" on 77             => refused: there is no question 77
         ask \"\" by ana                => refused: the question is empty
         ask \"may I?\" by person       => refused: person may not ask a person
-        ask \"pick\" options 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33 by ana => refused: the question is 33 options and the limit is 32
+        ask \"pick\" options \
+            1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,\
+            18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33 by ana \
+            => refused: the question is 33 options and the limit is 32
     ",
     a_model_gives_no_permission: "
         team alpha lead lia
         start lia
         join ana
         ask \"may I run rm?\" kind permission by ana
-        answer \"yes\" by lia          => refused: alpha/lia@1 may not answer a permission request; a person may
+        answer \"yes\" by lia \
+            => refused: alpha/lia@1 may not answer a permission request; a person may
         answer \"no\"                  => question.answered, message.sent
         ask \"may I write docs?\" kind scope by ana
         answer \"yes\" by lia          => question.answered, message.sent
@@ -109,7 +121,8 @@ scenarios! {
         disappeared ana
         answer \"a\" on q1             => refused: alpha/ana is not running
         start ana
-        answer \"a\" on q1             => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        answer \"a\" on q1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
         expect inbox ana: nothing
     ",
     old_decisions_are_forgotten_and_open_ones_kept: "

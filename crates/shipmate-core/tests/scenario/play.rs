@@ -61,6 +61,8 @@ pub(crate) fn play(scenario: &str) -> World {
         now_ms: 1_000_000,
         touched: Touched::default(),
     };
+    // A long line goes on behind a backslash, in a raw text as in an ordinary one.
+    let scenario = scenario.replace(" \\\n", " ");
     let lines = scenario.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut lines = lines.filter(|line| !line.starts_with("//")).peekable();
     let founds = |line: &&str| line.starts_with("team ") && !line.contains(" under ");

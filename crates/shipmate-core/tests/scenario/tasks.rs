@@ -17,9 +17,11 @@ scenarios! {
         claim 1 by ana for 60s
         claim 1 by ana for 60s         => task.renewed
         renew 1 by ana                 => task.renewed
-        expire 1 renewal 1             => refused: the lease on task 1 was renewed (2) after the one that ran out
+        expire 1 renewal 1 \
+            => refused: the lease on task 1 was renewed (2) after the one that ran out
         expire 1                       => task.released
-        renew 1 by ana                 => refused: the claim # on task 1 has ended; the task is pending now
+        renew 1 by ana \
+            => refused: the claim # on task 1 has ended; the task is pending now
     ",
     a_claimer_without_a_supervisor_always_has_a_lease: "
         join ana
@@ -90,7 +92,9 @@ scenarios! {
         expect obstacles 2: assigned to bo
         join cy role qa
         claim 1 by cy                  => refused: task 1 is for role dev, and alpha/cy has role qa
-        next by cy                     => refused: no task is available for alpha/cy now; 2 pending tasks are blocked, held up or meant for others
+        next by cy \
+            => refused: no task is available for alpha/cy now; 2 pending tasks are blocked, held \
+            up or meant for others
         claim 1 by ana
         claim 2 by bo
         create z after 1
@@ -131,17 +135,21 @@ scenarios! {
         claim 03-01/T10 by ana         => task.claimed
         create z alias 03-01/T10       => refused: the alias 03-01/T10 belongs to task 1
         create-all \"p alias A1\" \"q alias A1\" => refused: the alias A1 belongs to task 3
-        create w alias a/../b          => refused: \"a/../b\" is not an alias: use letters, digits and any of _ - . / : #, at most 128 characters, and not a plain number
+        create w alias a/../b \
+            => refused: \"a/../b\" is not an alias: use letters, digits and any of _ - . / : #, \
+            at most 128 characters, and not a plain number
         delete 2
         create y alias 03-01/T2        => task.created
     ",
     a_plan_is_created_whole_or_not_at_all: "
-        create-all \"a\" \"b after +1\" \"c after +1,+2\" => task.created, task.created, task.created
+        create-all \"a\" \"b after +1\" \"c after +1,+2\" \
+            => task.created, task.created, task.created
         expect 3 blocked by 1, 2
         create-all \"d\" \"e after 99\" => refused: there is no task 99
         create-all \"d\" \"e after +7\" => refused: there is no task 10
         create-all                     => refused: the list of tasks is empty
-        create-many 10001              => refused: the number of tasks in one command is 10001 tasks and the limit is 10000
+        create-many 10001 \
+            => refused: the number of tasks in one command is 10001 tasks and the limit is 10000
         expect counts alpha: 3 pending
         create-all \"later after +2\" \"sooner\" => task.created, task.created
         expect 4 blocked by 5
@@ -149,7 +157,8 @@ scenarios! {
     a_task_has_a_subject_and_limits: "
         create \" \"                   => refused: the subject is empty
         create long:513                => refused: the subject is 513 bytes and the limit is 512
-        create x description long:65537 => refused: the description is 65537 bytes and the limit is 65536
+        create x description long:65537 \
+            => refused: the description is 65537 bytes and the limit is 65536
         create x active long:513       => refused: the active form is 513 bytes and the limit is 512
         create x assignee zoe          => refused: there is no teammate alpha/zoe; members: none
         create x meta entries=65       => refused: the metadata is 65 entries and the limit is 64
@@ -167,21 +176,26 @@ scenarios! {
         create x
         claim 1 by ana
         complete 1 by ana              => task.completed
-        complete 1 by ana              => refused: the claim # on task 1 has ended; the task is completed now
+        complete 1 by ana \
+            => refused: the claim # on task 1 has ended; the task is completed now
         complete 1                     => refused: task 1 is completed, not in progress
-        submit 1 by ana                => refused: the claim # on task 1 has ended; the task is completed now
+        submit 1 by ana \
+            => refused: the claim # on task 1 has ended; the task is completed now
     ",
     only_the_holder_completes: "
         join ana
         join bo
         create x
-        complete 1 by ana token 5      => refused: the claim 5 on task 1 has ended; the task is pending now
+        complete 1 by ana token 5 \
+            => refused: the claim 5 on task 1 has ended; the task is pending now
         claim 1 by ana
         complete 1 by bo               => refused: task 1 is claimed by alpha/ana@1
         submit 1 by bo                 => refused: task 1 is claimed by alpha/ana@1
         fail 1 by bo                   => refused: task 1 is claimed by alpha/ana@1
         renew 1 by bo                  => refused: task 1 is claimed by alpha/ana@1
-        release 1 by bo                => refused: alpha/bo@1 may not release another's task; the lead of team alpha or a person may
+        release 1 by bo \
+            => refused: alpha/bo@1 may not release another's task; the lead of team alpha or a \
+            person may
         submit 1 by person             => refused: person may not submit a task
         complete 1 by runtime          => refused: task 1 is not submitted
     ",
@@ -200,7 +214,8 @@ scenarios! {
         create y after 1
         create z files src/a.rs
         claim 1 by ana
-        complete 1 by ana              => refused: in team alpha a gate completes tasks; alpha/ana@1 can submit task 1
+        complete 1 by ana \
+            => refused: in team alpha a gate completes tasks; alpha/ana@1 can submit task 1
         submit 1 by ana                => task.submitted
         expect 1 in_progress by ana submitted
         expect effects: verify 1
@@ -325,7 +340,8 @@ scenarios! {
         claim 1 by ana
         release 1 by lia reason \"bo knows it\" => task.released, message.sent
         expect inbox ana: task 1 (x) was taken from you: bo knows it
-        submit 1 by ana                => refused: the claim # on task 1 has ended; the task is pending now
+        submit 1 by ana \
+            => refused: the claim # on task 1 has ended; the task is pending now
     ",
     late_work_is_refused_by_name_and_set_aside: "
         team alpha lead lia
@@ -333,10 +349,12 @@ scenarios! {
         join bo
         create x
         claim 1 by ana for 60s
-        set-aside 1 \"branch ana-1\" by ana => refused: the claim of alpha/ana@1 on task 1 still stands; only late work is set aside
+        set-aside 1 \"branch ana-1\" by ana \
+            => refused: the claim of alpha/ana@1 on task 1 still stands; only late work is set aside
         wait 60s
         claim 1 by bo
-        submit 1 by ana                => refused: the claim # on task 1 has ended; it is claimed by alpha/bo@1 now
+        submit 1 by ana \
+            => refused: the claim # on task 1 has ended; it is claimed by alpha/bo@1 now
         set-aside 1 \"branch ana-1\" by ana => task.work_set_aside, message.sent
         expect inbox lia: late work of alpha/ana@1 on task 1 was set aside: branch ana-1
         set-aside 1 \"x\" by person    => refused: person may not set work aside
@@ -348,7 +366,8 @@ scenarios! {
         join ana
         create x
         repeat 200 set-aside 1 \"a branch\" by ana token 5
-        set-aside 1 \"a branch\" by ana token 5 => refused: the work set aside is 200 entries and the limit is 200
+        set-aside 1 \"a branch\" by ana token 5 \
+            => refused: the work set aside is 200 entries and the limit is 200
     ",
     a_task_is_assigned_and_reassigned: "
         team alpha lead lia
@@ -356,8 +375,10 @@ scenarios! {
         join ana
         join bo
         create x
-        assign 1 to zoe                => refused: there is no teammate alpha/zoe; members: alpha/ana, alpha/bo, alpha/lia
-        assign 1 to bo by ana          => refused: alpha/ana@1 may not assign tasks; the lead of team alpha or a person may
+        assign 1 to zoe \
+            => refused: there is no teammate alpha/zoe; members: alpha/ana, alpha/bo, alpha/lia
+        assign 1 to bo by ana \
+            => refused: alpha/ana@1 may not assign tasks; the lead of team alpha or a person may
         assign 1 to bo by lia          => task.assigned
         claim 1 by ana                 => refused: task 1 is assigned to bo
         claim 1 by bo
@@ -365,7 +386,8 @@ scenarios! {
         expect 1 in_progress by bo
         assign 1 to ana                => task.released, message.sent, task.assigned
         expect inbox bo: task 1 (x) was reassigned
-        submit 1 by bo                 => refused: the claim # on task 1 has ended; the task is pending now
+        submit 1 by bo \
+            => refused: the claim # on task 1 has ended; the task is pending now
         assign 1 to anybody
         claim 1 by bo
         submit 1 by bo
@@ -377,7 +399,9 @@ scenarios! {
         join ana
         join bo
         create x by ana
-        update 1 subject \"y\" by bo   => refused: alpha/bo@1 may not change another's task; the lead of team alpha or a person may
+        update 1 subject \"y\" by bo \
+            => refused: alpha/bo@1 may not change another's task; the lead of team alpha or a \
+            person may
         update 1 subject \"y\" by ana  => task.updated
         claim 1 by bo
         update 1 description \"half\" by bo => task.updated
@@ -405,7 +429,9 @@ scenarios! {
         join ana
         join bo
         create x by ana
-        delete 1 by bo                 => refused: alpha/bo@1 may not delete another's task; the lead of team alpha or a person may
+        delete 1 by bo \
+            => refused: alpha/bo@1 may not delete another's task; the lead of team alpha or a \
+            person may
         claim 1 by bo
         delete 1 by ana                => refused: task 1 is claimed by alpha/bo@1
         release 1 by bo
@@ -418,6 +444,8 @@ scenarios! {
         create x retries 0
         claim 1 by ana
         fail 1 by ana
-        retry 1 by ana                 => refused: alpha/ana@1 may not retry a failed task; the lead of team alpha or a person may
+        retry 1 by ana \
+            => refused: alpha/ana@1 may not retry a failed task; the lead of team alpha or a \
+            person may
     ",
 }

@@ -152,6 +152,15 @@ scenarios! {
         send \"late\" to ana \
             => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana, alpha/bo
     ",
+    what_a_deleted_team_left_is_not_to_be_taken: "
+        team alpha
+        team beta under alpha
+        create x in beta
+        create y
+        delete-team beta now
+        expect available: 2
+        expect counts beta: 1 pending
+    ",
     a_teammate_deletes_no_team: "
         join ana
         delete-team alpha by ana \

@@ -18,10 +18,12 @@ scenarios! {
         join ana
         budget ana tokens 100 cost 2500000
         reserve tokens 60 by ana as r1 => usage.reserved
-        reserve tokens 60 by ana       => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+        reserve tokens 60 by ana \
+            => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
         spend tokens 30 by ana reservation r1 => usage.recorded
         reserve tokens 60 by ana       => usage.reserved
-        reserve cost 2500001 by ana    => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+        reserve cost 2500001 by ana \
+            => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
     ",
     a_teams_budget_bounds_all_below_it: "
         team alpha
@@ -51,7 +53,8 @@ scenarios! {
         join ana
         team-budget alpha tokens 5 by lia => refused: alpha/lia@1 may not set a budget
         budget ana tokens 5 by ana     => refused: alpha/ana@1 may not set its own budget
-        budget lia tokens 5 by ana     => refused: alpha/ana@1 may not set budgets; the lead of team alpha or a person may
+        budget lia tokens 5 by ana \
+            => refused: alpha/ana@1 may not set budgets; the lead of team alpha or a person may
         budget ana tokens 5 by lia     => teammate.budget_set
         reserve tokens 1 by person     => refused: person may not reserve usage
         spend tokens 1 by person       => refused: person may not report usage

@@ -1,14 +1,17 @@
 //! The words of a scenario's line: a verb, what it is about, and keywords with values.
 //!
 //! `claim 1 by ana for 60s` has the verb `claim`, the word `1` and two keywords. A
-//! text with spaces stands in double quotes; `long:600` is a text of 600 letters.
+//! text with spaces stands in double quotes; `long:600` is a text of 600 letters
+//! and `many:17` a list of 17 long ones.
 
 use std::collections::BTreeMap;
 
 /// Words that take the next word as their value.
-const KEYWORDS: [&str; 34] = [
+const KEYWORDS: &[&str] = &[
+    "about",
     "active",
     "after",
+    "agent",
     "alias",
     "as",
     "assignee",
@@ -24,14 +27,19 @@ const KEYWORDS: [&str; 34] = [
     "host",
     "in",
     "kind",
+    "lead",
     "max",
+    "messages",
     "meta",
     "mode",
+    "model",
+    "on",
     "options",
     "priority",
     "reason",
     "renewal",
     "reply",
+    "reservation",
     "result",
     "retries",
     "role",
@@ -40,18 +48,8 @@ const KEYWORDS: [&str; 34] = [
     "subject",
     "to",
     "token",
-    "turn",
-];
-const MORE_KEYWORDS: [&str; 12] = [
-    "about",
-    "agent",
-    "calls",
-    "lead",
-    "messages",
-    "model",
-    "on",
-    "reservation",
     "tokens",
+    "turn",
     "under",
     "within",
     "without",
@@ -69,8 +67,7 @@ impl Words {
         let mut tokens = split(line).into_iter();
         let mut words = Words { verb: tokens.next().unwrap_or_default().0, ..Words::default() };
         while let Some((token, quoted)) = tokens.next() {
-            let keyword = KEYWORDS.contains(&&*token) || MORE_KEYWORDS.contains(&&*token);
-            if keyword && !quoted {
+            if KEYWORDS.contains(&&*token) && !quoted {
                 let value = tokens.next().unwrap_or_else(|| panic!("`{token}` without a value"));
                 words.keyed.insert(token, value.0);
             } else {
@@ -145,6 +142,11 @@ fn split(line: &str) -> Vec<(String, bool)> {
 }
 
 fn long(token: &str) -> String {
+    if let Some(count) = token.strip_prefix("many:") {
+        let count: usize = count.parse().expect("a number follows `many:`");
+        let one = |at: usize| format!("{}{at}", "x".repeat(1000));
+        return (0..count).map(one).collect::<Vec<_>>().join(",");
+    }
     match token.strip_prefix("long:") {
         Some(size) => "x".repeat(size.parse().expect("a size follows `long:`")),
         None => token.to_owned(),

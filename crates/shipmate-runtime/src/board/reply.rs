@@ -7,7 +7,7 @@ use shipmate_log::Log as _;
 use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{Decided, Follower, Job, LOOK_AFTER_MS, What, Worker, scene_team};
+use super::{Decided, Follower, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker, scene_team};
 use crate::answer;
 use crate::open::{self, read_refusal, refused};
 use crate::translate::Scene;
@@ -15,7 +15,9 @@ use crate::translate::Scene;
 impl Worker {
     pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
         if !records.is_empty() {
-            let soon = self.clock.now_ms() + LOOK_AFTER_MS;
+            let now = self.clock.now_ms();
+            let soon = now + LOOK_AFTER_MS;
+            self.rest_at_ms = Some(now + REST_AFTER_MS);
             self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
         }
         for Decided { job, what } in decided {

@@ -8,6 +8,9 @@ use std::time::Instant;
 
 use shipmate_testkit::simulation::{self, Coverage};
 
+/// So many seeds exercise everything there is.
+const SEEDS_FOR_COVERAGE: u64 = 500;
+
 const USAGE: &str = "usage: simulate [--seeds COUNT] [--first SEED] | --seed SEED";
 
 fn main() -> ExitCode {
@@ -47,7 +50,7 @@ fn show(seed: u64) -> ExitCode {
 }
 
 fn run_many(first: u64, seeds: u64) -> ExitCode {
-    const SHOWN_MAX: usize = 40;
+    const SHOWN_MAX: usize = 5;
     let start = Instant::now();
     let mut total = Coverage::default();
     let mut failed = Vec::new();
@@ -55,7 +58,12 @@ fn run_many(first: u64, seeds: u64) -> ExitCode {
         match simulation::run(seed) {
             Ok(coverage) => total.add(&coverage),
             Err(failure) => {
-                println!("{}", if failed.is_empty() { failure.to_string() } else { format!("seed {seed} breaks {}", failure.fact) });
+                // One trace is enough to begin with.
+                if failed.is_empty() {
+                    println!("{failure}");
+                } else {
+                    println!("seed {seed} breaks {}", failure.fact);
+                }
                 failed.push(seed);
                 if failed.len() >= SHOWN_MAX {
                     break;
@@ -66,7 +74,8 @@ fn run_many(first: u64, seeds: u64) -> ExitCode {
     let seconds = start.elapsed().as_secs_f64();
     println!("{total}");
     println!("{:.0} seeds/s, {seconds:.1} s", total.seeds as f64 / seconds);
-    let gaps = total.gaps();
+    // A short run cannot meet everything.
+    let gaps = if seeds >= SEEDS_FOR_COVERAGE { total.gaps() } else { Vec::new() };
     for gap in &gaps {
         println!("never exercised: {gap}");
     }

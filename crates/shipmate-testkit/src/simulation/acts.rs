@@ -89,6 +89,11 @@ impl Chooser<'_> {
             Some(_) => 2,
             None => 3,
         };
+        if column == 0
+            && let Some(act) = self.begin()
+        {
+            return Some(act);
+        }
         let weights = TABLE.iter().map(|(weights, _)| weights[column]);
         for _ in 0..8 {
             let index = self.random.weighted(weights.clone());
@@ -97,6 +102,20 @@ impl Chooser<'_> {
             }
         }
         None
+    }
+
+    /// What a person does first: without teams, members and tasks everything is refused.
+    fn begin(&mut self) -> Option<Act> {
+        let missing: Make = if self.state.teams.is_empty() {
+            team::create_team
+        } else if self.state.teammates.len() < 3 {
+            team::add_teammate
+        } else if self.state.tasks().is_empty() {
+            task::create
+        } else {
+            return None;
+        };
+        if self.random.chance(850) { missing(self) } else { None }
     }
 
     fn is_lead(&self, who: &TeammateRef) -> bool {

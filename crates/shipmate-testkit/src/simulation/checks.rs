@@ -34,11 +34,7 @@ impl std::fmt::Display for Breach {
 pub(crate) type Check = Result<(), Breach>;
 
 /// The check itself, so that each function reads as a list of facts that must hold.
-pub(crate) fn hold(
-    guarantee: &'static str,
-    holds: bool,
-    fact: impl FnOnce() -> String,
-) -> Check {
+pub(crate) fn hold(guarantee: &'static str, holds: bool, fact: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(Breach { guarantee, fact: fact() }) }
 }
 

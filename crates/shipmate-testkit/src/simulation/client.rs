@@ -3,7 +3,7 @@
 //! It asks one thing at a time, asks again what was not answered, and remembers what it was told,
 //! also after that has become wrong: an old client of a name that was started again goes on.
 
-use shipmate_core::event::{Event, MessageId, Record, ReservationId, RequestId, TaskId, Token};
+use shipmate_core::event::{Event, MessageId, Record, RequestId, ReservationId, TaskId, Token};
 use shipmate_core::{Actor, Command, Name, Outcome, Position};
 
 #[derive(Debug, Clone)]

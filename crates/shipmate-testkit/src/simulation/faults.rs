@@ -38,7 +38,7 @@ impl Rates {
             unconfirmed: rate(80),
             full: rate(40),
             broken: rate(20),
-            crash: rate(40),
+            crash: rate(25),
             damage: rate(200),
             stale: rate(250),
             late_timer: rate(300),

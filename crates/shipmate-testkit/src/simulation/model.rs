@@ -277,7 +277,8 @@ impl Model {
     /// The team and all above it.
     pub(crate) fn above(&self, team: &Name) -> Vec<Name> {
         let mut found = vec![team.clone()];
-        while let Some(parent) = self.teams.get(&found[found.len() - 1]).and_then(|t| t.parent.clone())
+        while let Some(parent) =
+            self.teams.get(&found[found.len() - 1]).and_then(|t| t.parent.clone())
         {
             found.push(parent);
         }

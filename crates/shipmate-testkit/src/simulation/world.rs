@@ -18,6 +18,9 @@ use crate::Random;
 /// More time than any lease of the simulated plans.
 const LONGER_THAN_ANY_LEASE_MS: u64 = 601_000;
 
+/// How much is asked of a tree of teams that is over.
+const REQUESTS_AFTER_THE_END: u64 = 20;
+
 #[derive(Debug)]
 pub(super) struct World<'a> {
     random: Random,
@@ -32,6 +35,8 @@ pub(super) struct World<'a> {
     coverage: Coverage,
     trace: &'a mut Trace,
     requests_max: u64,
+    /// How much had been asked when the whole tree of teams ended.
+    over_at: u64,
 }
 
 impl<'a> World<'a> {
@@ -41,9 +46,8 @@ impl<'a> World<'a> {
         let log = MemoryLog::new();
         let rates = Rates::draw(&mut random);
         let many = [1, 2, 2, 3][random.index(4)];
-        let coordinators = (0..many)
-            .map(|_| Coordinator::new(log.clone(), random.below(1_000_000)))
-            .collect();
+        let coordinators =
+            (0..many).map(|_| Coordinator::new(log.clone(), random.below(1_000_000))).collect();
         let person = |id: &str| Client::new(vocabulary::name(id), Actor::Person);
         World {
             wall_ms: 1_700_000_000_000 + wall.below(1_000_000_000),
@@ -55,7 +59,8 @@ impl<'a> World<'a> {
             checker: Checker::new(seed),
             coverage: Coverage { seeds: 1, ..Coverage::default() },
             trace,
-            requests_max: random.between(150, 450),
+            requests_max: random.between(100, 360),
+            over_at: 0,
             random,
         }
     }
@@ -64,6 +69,12 @@ impl<'a> World<'a> {
     pub(super) fn run(mut self) -> Result<(Coverage, Vec<Record>), Breach> {
         while self.coverage.requests < self.requests_max {
             self.step()?;
+            if self.checker.reference.is_over() {
+                // Everything is refused from here on: a few more tries will do.
+                self.requests_max = self.requests_max.min(self.over_at + REQUESTS_AFTER_THE_END);
+            } else {
+                self.over_at = self.coverage.requests;
+            }
         }
         self.settle()?;
         self.let_leases_run_out()?;
@@ -118,8 +129,10 @@ impl<'a> World<'a> {
                 self.coordinators[who].look();
                 self.coordinators[who].clock_ms += LONGER_THAN_ANY_LEASE_MS;
                 self.expire_now(who);
-                self.decide(who);
-                self.append(who)?;
+                while !self.coordinators[who].queue.is_empty() {
+                    self.decide(who);
+                    self.append(who)?;
+                }
             }
         }
         let kept = self.checker.model.held().find(|(_, claim)| {

@@ -18,7 +18,7 @@ pub(crate) enum Exit {
 
 /// Each code with its word (the `code` of a JSON error that is no refusal) and its meaning.
 pub(crate) const EXITS: [(Exit, &str, &str); 9] = [
-    (Exit::Done, "Done", "Done. Also when the reader of the output went away (`| head`)."),
+    (Exit::Done, "Done", "Done. Also when the reader of the output went away, as `head` does."),
     (
         Exit::Refused,
         "Refused",

@@ -166,15 +166,18 @@ mod tests {
     fn a_record_is_one_line_whatever_it_holds() {
         for (record, shown) in [
             (
-                r#"{"n":41,"at":43387000,"by":"alpha/ana@1","event":{"task.claimed":{"task":7,"by":"alpha/ana@1","lease_ms":600000}}}"#,
+                r#"{"n":41,"at":43387000,"by":"alpha/ana@1",
+                "event":{"task.claimed":{"task":7,"by":"alpha/ana@1","lease_ms":600000}}}"#,
                 "   41 12:03:07 ana@1 task.claimed 7, lease 10m\n",
             ),
             (
-                r#"{"n":2,"at":0,"by":"person","event":{"message.sent":{"to":[{"member":"alpha/bo"}],"kind":"message","body":"a\nb\u001b"}}}"#,
+                r#"{"n":2,"at":0,"by":"person","event":{"message.sent":
+                {"to":[{"member":"alpha/bo"}],"kind":"message","body":"a\nb\u001b"}}}"#,
                 "    2 00:00:00 person message.sent to bo: a b\\x1b\n",
             ),
             (
-                r#"{"n":3,"at":0,"by":"runtime","event":{"task.released":{"task":7,"token":41,"cause":"expired","reason":"the lease ran out"}}}"#,
+                r#"{"n":3,"at":0,"by":"runtime","event":{"task.released":
+                {"task":7,"token":41,"cause":"expired","reason":"the lease ran out"}}}"#,
                 "    3 00:00:00 runtime task.released 7, expired: the lease ran out\n",
             ),
             (

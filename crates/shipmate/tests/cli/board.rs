@@ -6,7 +6,8 @@ use crate::transcript::Workspace;
 fn a_task_is_created_claimed_and_handed_in() {
     Workspace::with_team(&["ana", "bo"]).check(
         r#"
-        $ shipmate task create "Write the parser" --files src/parser.rs --description "As in the book." --meta ticket=P-7
+        $ shipmate task create "Write the parser" --files src/parser.rs \
+          --description "As in the book." --meta ticket=P-7
         created task 1: Write the parser
 
         $ shipmate task create "Test the parser" --blocked-by 1 --priority 10 --duration 5m
@@ -365,7 +366,8 @@ fn a_plan_of_tasks_is_read_from_a_file_or_standard_input() {
         => 2
 
         $ shipmate task create --from nowhere.jsonl --json
-        {"failed":{"code":"Usage","message":"nowhere.jsonl cannot be read: [..]","remedy":"name an existing text file"}}
+        {"failed":{"code":"Usage","message":"nowhere.jsonl cannot be read: [..]",\
+          "remedy":"name an existing text file"}}
         => 2
 
         $ shipmate task list

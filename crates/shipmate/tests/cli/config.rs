@@ -77,7 +77,8 @@ fn a_mistake_is_named_with_its_place_by_whichever_command_meets_it() {
     workspace.check(
         r#"
         $ shipmate config --json
-        {"failed":{"code":"Usage","message":"$W/.shipmate/config.toml:1:17: lease-seconds is 0, and its range is 1 to 86400","remedy":"write a number from 1 to 86400"}}
+        {"failed":{"code":"Usage","message":"$W/.shipmate/config.toml:1:17: \
+            lease-seconds is 0, and its range is 1 to 86400","remedy":"write a number from 1 to 86400"}}
         => 2
         "#,
     );

@@ -19,7 +19,8 @@ fn a_sound_workspace_is_found_sound() {
         ok       log          alpha: 3 records, all sound
         ok       permissions  [..] folders and files are yours alone
         ok       gitignore    the workspace is no git repository
-        warning  fence        no fence is in use: an agent that runs as the same user could read the person's token and act as the person
+        warning  fence        no fence is in use: an agent that runs as the same user could \
+          read the person's token and act as the person
                               run agents you do not trust as another user or in a container
         "#,
     );

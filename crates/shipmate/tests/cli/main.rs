@@ -1,5 +1,7 @@
 //! The real binary in workspaces of its own, as transcripts that read like the manual.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 mod board;
 mod config;
 mod coordinator;

@@ -2,6 +2,7 @@
 //!
 //! What a command prints is its standard output followed by its standard error. `[..]` in an
 //! expected line stands for anything, a line `...` for any lines, and `$W` for the workspace.
+//! A line that ends in a backslash goes on in the next.
 //! Without a `=>` line the command has to succeed. A workspace stops its coordinator when it goes,
 //! also when its test has failed.
 
@@ -154,7 +155,7 @@ struct Step {
 
 fn steps(transcript: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for line in dedent(transcript) {
+    for line in joined(dedent(transcript)) {
         if let Some(command) = line.strip_prefix("$ ") {
             steps.push(Step { line: command.to_owned(), expected: Vec::new(), exit: 0 });
             continue;
@@ -183,6 +184,21 @@ fn dedent(text: &str) -> Vec<String> {
     let indent = filled.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     let cut = |line: &&str| line.get(indent..).unwrap_or_default().trim_end().to_owned();
     lines.iter().map(cut).collect()
+}
+
+/// Lines that end in a backslash go on in the next.
+fn joined(lines: Vec<String>) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for line in lines {
+        match joined.last_mut() {
+            Some(before) if before.ends_with('\\') => {
+                before.pop();
+                before.push_str(line.trim_start());
+            }
+            _ => joined.push(line),
+        }
+    }
+    joined
 }
 
 /// Words as a shell would see them, as far as the transcripts need it.

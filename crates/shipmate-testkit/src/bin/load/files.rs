@@ -185,9 +185,9 @@ impl FileBoard {
             for task in open {
                 any = true;
                 let on = task["dependsOn"].as_array().into_iter().flatten();
-                let met = on.clone().all(|on| {
-                    tasks.iter().any(|t| t["id"] == *on && t["status"] == "completed")
-                });
+                let met = on
+                    .clone()
+                    .all(|on| tasks.iter().any(|t| t["id"] == *on && t["status"] == "completed"));
                 let id = task["id"].as_str().unwrap_or_default();
                 if met && let Tried::Taken(token) = self.claim(id)? {
                     let task = id.parse().map_err(|_| format!("{id} is no number"))?;

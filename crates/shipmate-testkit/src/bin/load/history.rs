@@ -221,8 +221,7 @@ mod tests {
             bo claims 1
             bo completes 1 3
             ana claims 1");
-        let told =
-            [told("ana", &[(1, 2), (1, 5)], &[]), told("bo", &[(1, 3)], &[1])];
+        let told = [told("ana", &[(1, 2), (1, 5)], &[]), told("bo", &[(1, 3)], &[1])];
         let verdict = verify(&log, &told);
         assert_eq!((verdict.double_claims, verdict.error_count), (2, 0), "{verdict:?}");
     }
@@ -240,10 +239,7 @@ mod tests {
 
     #[test]
     fn what_was_told_and_is_not_logged_is_lost() {
-        let told = [
-            told("ana", &[(1, 3), (7, 9)], &[1, 7]),
-            told("bo", &[(2, 5)], &[2]),
-        ];
+        let told = [told("ana", &[(1, 3), (7, 9)], &[1, 7]), told("bo", &[(2, 5)], &[2])];
         assert_eq!(verify(&log(RIGHT), &told).lost_acknowledged, 2);
         let of_another = [told("bo", &[(1, 3), (2, 5)], &[1, 2])];
         assert_eq!(verify(&log(RIGHT), &of_another).lost_acknowledged, 2);

@@ -97,10 +97,9 @@ fn build(workspace: &mut Workspace, tasks: usize, records: u64) -> Result<String
             held.push(worker::taken(answer)?.ok_or("the board is empty too early")?);
         }
         for _ in 0..renewals {
-            let renew = held.iter().map(|taken| Ask::TaskRenew {
-                task: taken.task.to_string(),
-                token: taken.token,
-            });
+            let renew = held
+                .iter()
+                .map(|taken| Ask::TaskRenew { task: taken.task.to_string(), token: taken.token });
             all_done(worker.ask_all(renew.collect::<Vec<_>>())?)?;
         }
         for _ in 0..messages {

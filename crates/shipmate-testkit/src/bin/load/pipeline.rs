@@ -8,7 +8,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
 use shipmate_protocol::client::TokenSource;
-use shipmate_protocol::{Answer, Ask, ClientFailure, Hello, PROTOCOL, Place, Refused, Reply, Request};
+use shipmate_protocol::{
+    Answer, Ask, ClientFailure, Hello, PROTOCOL, Place, Refused, Reply, Request,
+};
 
 use crate::arguments::Arguments;
 use crate::worker::{Board, Taken, complete, taken};

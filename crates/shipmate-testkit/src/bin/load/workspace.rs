@@ -49,7 +49,9 @@ impl Workspace {
         }
         let named = |e: std::io::Error| format!("{}: {e}", place.workspace.display());
         fs::create_dir_all(place.project()).map_err(named)?;
-        fs::write(place.config(), format!("durability = \"{durability}\"\n")).map_err(named)?;
+        // Should this process be killed, nothing of it stays for long.
+        let config = format!("durability = \"{durability}\"\nidle-exit-seconds = 30\n");
+        fs::write(place.config(), config).map_err(named)?;
         let person = Client::new(place.clone(), launch(&program, &place), TokenSource::Person);
         let mut workspace = Workspace { place, program, durability, person };
         let create = TeamCreate { name: TEAM.to_owned(), ..TeamCreate::default() };

@@ -80,12 +80,14 @@ pub(super) fn acknowledge(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn expire_messages(c: &mut Chooser<'_>) -> Option<Act> {
-    let to =
-        if c.random.chance(100) { Recipient::Person } else { Recipient::Member(c.mate()) };
+    let to = if c.random.chance(100) { Recipient::Person } else { Recipient::Member(c.mate()) };
     let messages = letters(c, &to);
     let reason = c.text("too old");
-    (!messages.is_empty() || c.random.chance(100))
-        .then_some(Act::ExpireMessages { to, messages, reason })
+    (!messages.is_empty() || c.random.chance(100)).then_some(Act::ExpireMessages {
+        to,
+        messages,
+        reason,
+    })
 }
 
 pub(super) fn submit_plan(c: &mut Chooser<'_>) -> Option<Act> {
@@ -173,9 +175,8 @@ pub(super) fn forgive(c: &mut Chooser<'_>) -> Option<Act> {
 /// A team with its breaker in a phase, and since when; at times an older moment.
 fn breaker(c: &mut Chooser<'_>, at: fn(&BreakerPhase) -> Option<Position>) -> Option<(Name, u64)> {
     let teams = c.state.teams.iter();
-    let there: Vec<(Name, Position)> = teams
-        .filter_map(|(name, team)| Some((name.clone(), at(&team.breaker.phase)?)))
-        .collect();
+    let there: Vec<(Name, Position)> =
+        teams.filter_map(|(name, team)| Some((name.clone(), at(&team.breaker.phase)?))).collect();
     let (team, since) = match c.random.pick(&there) {
         Some(found) => found.clone(),
         None if c.random.chance(100) => (c.team(), c.state.position),

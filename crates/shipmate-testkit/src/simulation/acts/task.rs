@@ -80,7 +80,8 @@ pub(super) fn update(c: &mut Chooser<'_>) -> Option<Act> {
         5 => changes.add_blocked_by = vec![dependency(c)],
         _ => {
             let known = c.state.task(task)?.spec.blocked_by.clone();
-            let on = if c.random.chance(900) { c.random.pick(&known)?.clone() } else { dependency(c) };
+            let on =
+                if c.random.chance(900) { c.random.pick(&known)?.clone() } else { dependency(c) };
             changes.remove_blocked_by = vec![on];
         }
     }

@@ -12,7 +12,8 @@ pub(super) fn create_team(c: &mut Chooser<'_>) -> Option<Act> {
     if c.state.teams.len() >= 3 && !c.random.chance(100) {
         return None;
     }
-    let parent = if c.state.teams.is_empty() || c.random.chance(50) { None } else { Some(c.team()) };
+    let parent =
+        if c.state.teams.is_empty() || c.random.chance(50) { None } else { Some(c.team()) };
     let team = pick_name(c.random, &TEAMS);
     let verification = if c.random.chance(400) { Verification::Gate } else { Verification::None };
     let lead = c.random.chance(700).then(|| pick_name(c.random, &MATES));

@@ -244,8 +244,6 @@ fn may_update(model: &Model, by: &Actor, task: &TaskFacts, changes: &TaskChanges
         && *changes != TaskChanges::default()
         && changes.remove_blocked_by.iter().all(|on| task.blocked_by.contains(on))
         && changes.add_blocked_by.iter().all(known)
-        && !model.closes_a_circle(&NewEdges::Blockers {
-            task: task.id,
-            added: &changes.add_blocked_by,
-        })
+        && !model
+            .closes_a_circle(&NewEdges::Blockers { task: task.id, added: &changes.add_blocked_by })
 }

@@ -93,9 +93,7 @@ fn end_verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             runtime && team(name).is_some_and(|t| t.breaker == BreakerFacts::Open(*opened))
         }
         Act::ReportProbe { team: name, half_opened, .. } => {
-            let probing = |at: &BreakerFacts| {
-                matches!(at, BreakerFacts::HalfOpen(at, _) if at == half_opened)
-            };
+            let probing = |at: &BreakerFacts| matches!(at, BreakerFacts::HalfOpen(at, _) if at == half_opened);
             runtime && team(name).is_some_and(|team| probing(&team.breaker))
         }
         Act::ReserveUsage { usage } => {

@@ -4,9 +4,7 @@ use shipmate_core::event::{Budget, Event, Record, Supervision, Usage};
 use shipmate_core::{Act, Actor, TeammateRef};
 
 use super::{Check, Confirmed, hold};
-use crate::simulation::model::{
-    BreakerFacts, LifeFacts, Model, Phase, ShutdownStage, StageFacts,
-};
+use crate::simulation::model::{BreakerFacts, LifeFacts, Model, Phase, ShutdownStage, StageFacts};
 
 /// Two disappearances open the breaker; the number is the design's, not the core's.
 const STRIKES: usize = 2;
@@ -65,9 +63,8 @@ pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check
         }
         Event::ShutdownAnswered { shutdown, .. } | Event::ShutdownTimedOut { shutdown } => {
             let open = model.shutdowns.get(shutdown);
-            let open = open.is_some_and(|s| {
-                s.end == ShutdownStage::Open && model.is_current(&s.who)
-            });
+            let open =
+                open.is_some_and(|s| s.end == ShutdownStage::Open && model.is_current(&s.who));
             hold("G5", open, || format!("shutdown {shutdown} went on and is not open"))
         }
         _ => Ok(()),
@@ -96,7 +93,9 @@ pub(super) fn the_breaker_is_legal(model: &Model, record: &Record) -> Check {
             Some((BreakerFacts::HalfOpen(..), _)) => true,
             _ => false,
         },
-        Event::BreakerHalfOpened { team } => matches!(state(team), Some((BreakerFacts::Open(_), _))),
+        Event::BreakerHalfOpened { team } => {
+            matches!(state(team), Some((BreakerFacts::Open(_), _)))
+        }
         Event::BreakerClosed { team } => {
             matches!(state(team), Some((BreakerFacts::HalfOpen(..), _)))
         }
@@ -116,9 +115,11 @@ pub(super) fn two_strikes_open_the_breaker(model: &Model, records: &[Record]) ->
     for record in records {
         let Event::TeammateDisappeared { who, .. } = &record.event else { continue };
         let team = &model.teams[&who.address.team];
-        hold("breaker", team.strikes.len() < STRIKES || team.breaker != BreakerFacts::Closed, || {
-            format!("{} strikes and the breaker is closed", team.strikes.len())
-        })?;
+        hold(
+            "breaker",
+            team.strikes.len() < STRIKES || team.breaker != BreakerFacts::Closed,
+            || format!("{} strikes and the breaker is closed", team.strikes.len()),
+        )?;
     }
     Ok(())
 }
@@ -168,9 +169,9 @@ pub(super) fn a_deleted_team_is_empty(model: &Model, record: &Record) -> Check {
             hold("team end", model.teams[team].phase == Phase::Ending, || {
                 format!("{team} was deleted while {:?}", model.teams[team].phase)
             })?;
-            let held = model.held().find(|(task, claim)| {
-                task.team == *team && claim.stage != StageFacts::Submitted
-            });
+            let held = model
+                .held()
+                .find(|(task, claim)| task.team == *team && claim.stage != StageFacts::Submitted);
             hold("team end", held.is_none(), || format!("{team} ended with {held:?}"))?;
             let below = model.below(team).into_iter().filter(|name| name != team);
             let left: Vec<_> = below.collect();

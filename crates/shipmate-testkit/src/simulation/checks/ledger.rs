@@ -14,7 +14,9 @@ pub(super) fn g2_an_answer_names_records_of_the_log(
     appended: usize,
 ) -> Check {
     hold("G2", first == next && size <= appended && size > 0, || {
-        format!("an answer names {size} records from {first}, and {appended} were appended at {next}")
+        format!(
+            "an answer names {size} records from {first}, and {appended} were appended at {next}"
+        )
     })
 }
 

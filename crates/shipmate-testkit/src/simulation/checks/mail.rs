@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::event::{Event, MessageId, MessageKind, Record, Recipient};
+use shipmate_core::event::{Event, MessageId, MessageKind, Recipient, Record};
 use shipmate_core::{Act, Actor, Command};
 
 use super::{Check, hold};

@@ -55,7 +55,11 @@ pub(super) fn the_board_is_as_the_log_says(model: &Model, state: &State) -> Chec
             format!("task {id} is {:?}, and the log says {:?}", task.status, facts.status)
         })?;
         hold("dependencies", task.is_unblocked() == model.unmet(facts).is_empty(), || {
-            format!("task {id} is unblocked: {}, unmet: {:?}", task.is_unblocked(), model.unmet(facts))
+            format!(
+                "task {id} is unblocked: {}, unmet: {:?}",
+                task.is_unblocked(),
+                model.unmet(facts)
+            )
         })?;
         let blockers: BTreeSet<_> = task.spec.blocked_by.iter().cloned().collect();
         let same = blockers == facts.blocked_by
@@ -108,6 +112,7 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
             && life == facts.life
             && mate.holds == held(StageFacts::Claimed)
             && mate.returned == held(StageFacts::Returned)
+            && mate.submitted == held(StageFacts::Submitted)
             && mate.shutdown == facts.shutdown
             && mate.usage == facts.used
             && mate.reserved == facts.reserved
@@ -142,9 +147,8 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
         let ending = |team: &&Name| model.teams[*team].phase == Phase::Ending;
         let above = model.above(name);
         let top = above.iter().take_while(ending).last();
-        let stuck = top.is_some_and(|top| {
-            model.below(top).iter().all(|team| model.running(team).is_empty())
-        });
+        let stuck = top
+            .is_some_and(|top| model.below(top).iter().all(|team| model.running(team).is_empty()));
         hold("team end", !stuck, || format!("nobody of {name} runs and it does not end"))?;
     }
     Ok(())
@@ -152,9 +156,8 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
 
 /// G3: a letter without a fate is in its inbox, and nothing else is.
 pub(super) fn g3_each_letter_is_where_the_log_says(model: &Model, state: &State) -> Check {
-    let waiting = |to: &Recipient| -> BTreeSet<MessageId> {
-        model.waiting_for(to).into_iter().collect()
-    };
+    let waiting =
+        |to: &Recipient| -> BTreeSet<MessageId> { model.waiting_for(to).into_iter().collect() };
     let person = waiting(&Recipient::Person);
     hold("G3", state.person_inbox == person, || {
         format!("the person's inbox is {:?} and not {person:?}", state.person_inbox)
@@ -204,7 +207,9 @@ pub(super) fn the_best_next_task_is_the_best_of_all(model: &Model, state: &State
         let (all, found) = (takeable(model, state, &who), available_for(state, &who, 1000));
         hold("best", all == found, || format!("{who} could take {all:?} and is shown {found:?}"))?;
     }
-    let free = model.tasks.iter().filter(|task| task.status == StatusFacts::Pending);
+    let free = model.tasks.iter().filter(|task| {
+        task.status == StatusFacts::Pending && model.teams[&task.team].phase == Phase::Active
+    });
     let free = free.filter(|task| model.unmet(task).is_empty() && model.file_rival(task).is_none());
     let mut free: Vec<_> = free.map(|task| rank(task, state)).collect();
     free.sort_unstable();
@@ -221,7 +226,10 @@ fn paths_cover_their_dependents(state: &State) -> Check {
         let waiting = task.dependents.iter().filter_map(|id| state.task(*id));
         let longest = waiting.map(|next| next.path_ms).max().unwrap_or(0);
         hold("paths", task.path_ms >= own + longest, || {
-            format!("task {} has {} ms behind it and needs {own} + {longest}", task.id, task.path_ms)
+            format!(
+                "task {} has {} ms behind it and needs {own} + {longest}",
+                task.id, task.path_ms
+            )
         })?;
     }
     Ok(())

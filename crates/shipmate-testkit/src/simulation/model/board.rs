@@ -68,8 +68,7 @@ impl Model {
                 facts.completions += 1;
             }
             Event::TaskReleased { task, cause, .. } => {
-                let blamed =
-                    !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
+                let blamed = !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Pending;
                 facts.retries += u32::from(blamed);

@@ -31,10 +31,9 @@ impl World<'_> {
             let Some(queued) = self.coordinators[who].queue.pop_front() else { break };
             let at = self.wall_ms;
             // The whole comparison is dear and `decide` only borrows the state: now and then.
-            let before = self.random.chance(30).then(|| self.coordinators[who].desk.clone());
+            let before = self.random.chance(10).then(|| self.coordinators[who].desk.clone());
             let position = self.coordinators[who].desk.state().position;
-            let refused =
-                matches!(self.coordinators[who].decide(at, queued), Outcome::Refused(_));
+            let refused = matches!(self.coordinators[who].decide(at, queued), Outcome::Refused(_));
             let after = &self.coordinators[who].desk;
             let same = after.state().position == position
                 && before.is_none_or(|before| before.state() == after.state());
@@ -110,7 +109,11 @@ impl World<'_> {
     fn inject_fault(&mut self) {
         if self.random.chance(self.rates.unconfirmed) {
             let stored = self.random.chance(500);
-            self.log.inject(if stored { MemoryFault::LoseAnswer } else { MemoryFault::LoseRequest });
+            self.log.inject(if stored {
+                MemoryFault::LoseAnswer
+            } else {
+                MemoryFault::LoseRequest
+            });
         } else if self.random.chance(self.rates.full) {
             self.log.inject(MemoryFault::Full);
         } else if self.random.chance(self.rates.broken) {

@@ -85,7 +85,8 @@ impl World<'_> {
             self.coverage.fault(Fault::WallClockJump);
             let jump_ms = if self.wall.chance(500) { HOUR_MS } else { YEAR_MS };
             let back = self.wall.chance(500);
-            let to = if back { self.wall_ms.saturating_sub(jump_ms) } else { self.wall_ms + jump_ms };
+            let to =
+                if back { self.wall_ms.saturating_sub(jump_ms) } else { self.wall_ms + jump_ms };
             self.wall_ms = to;
         }
         for coordinator in &mut self.coordinators {
@@ -180,7 +181,10 @@ impl World<'_> {
             .map(|(address, mate)| TeammateRef { address: address.clone(), epoch: mate.epoch })
             .collect();
         if let Some(gone) = self.random.pick(&running).cloned() {
-            self.runtime_asks(who, Act::ReportDisappeared { who: gone, reason: "killed".to_owned() });
+            self.runtime_asks(
+                who,
+                Act::ReportDisappeared { who: gone, reason: "killed".to_owned() },
+            );
         }
     }
 

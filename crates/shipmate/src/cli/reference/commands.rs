@@ -52,7 +52,7 @@ fn push_command(text: &mut String, path: &str, command: &Command) {
     push_about(text, command);
     let own = |arg: &&Arg| !arg.is_global_set() && !arg.is_hide_set() && arg.get_id() != "help";
     let mut usage = path.to_owned();
-    if command.get_opts().any(|arg| own(&arg)) || command.get_arguments().any(|a| is_flag(a)) {
+    if command.get_opts().any(|arg| own(&arg)) || command.get_arguments().any(is_flag) {
         usage.push_str(" [OPTIONS]");
     }
     for arg in command.get_positionals() {
@@ -120,7 +120,8 @@ fn push_option(text: &mut String, arg: &Arg) {
     }
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
-    if !defaults.is_empty() && !arg.is_hide_default_value_set() && !defaults[0].is_empty() {
+    let shown = arg.get_action().takes_values() && !arg.is_hide_default_value_set();
+    if shown && defaults.first().is_some_and(|default| !default.is_empty()) {
         facts.push_str(&format!(" [default: {}]", defaults.join(" ")));
     }
     if let Some(variable) = arg.get_env() {

@@ -116,8 +116,8 @@ impl<'a> Graph<'a> {
             names.iter().enumerate().map(|(at, name)| (*name, tasks + at)).collect();
         let mut next: Vec<Vec<usize>> = vec![Vec::new(); tasks + names.len()];
         let mut waits: Vec<usize> = vec![0; tasks + names.len()];
-        for at in 0..tasks {
-            let of_groups = self.groups[at].iter().filter_map(|name| group_at.get(name));
+        for (at, groups) in self.groups.iter().enumerate() {
+            let of_groups = groups.iter().filter_map(|name| group_at.get(name));
             for before in self.blockers[at].iter().chain(of_groups) {
                 next[*before].push(at);
                 waits[at] += 1;

@@ -73,5 +73,10 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         return session.change(ask, &format!("added {name}; it has no life yet"));
     }
     session.ask(ask)?;
-    start::begin(&mut session, &name, Shown::of(args.print_token), "added")
+    let started = start::begin(&mut session, &name, Shown::of(args.print_token), "added");
+    if started.is_err() && !session.screen.json {
+        // Half of it was done, and the refusal that follows is about the other half.
+        session.screen.line(&format!("added {name}; it has no life yet"))?;
+    }
+    started
 }

@@ -13,13 +13,13 @@ pub(super) fn tree(graph: &Graph<'_>, screen: &Screen) -> String {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); tasks];
     let mut parent: Vec<Option<usize>> = vec![None; tasks];
     let mut roots = Vec::new();
-    for at in 0..tasks {
+    for (at, parent) in parent.iter_mut().enumerate() {
         let members = graph.groups[at].iter().filter_map(|group| graph.members.get(group));
         let candidates = graph.blockers[at].iter().chain(members.flatten()).copied();
         // Not itself below itself, whatever a coordinator of another release may send.
         let candidates = candidates.filter(|before| graph.level[*before] < graph.level[at]);
         let chosen = candidates.max_by_key(|before| (graph.level[*before], tasks - *before));
-        parent[at] = chosen;
+        *parent = chosen;
         match chosen {
             Some(before) => below[before].push(at),
             None => roots.push(at),

@@ -1,0 +1,304 @@
+//! `cargo xtask bench board`: how fast the board is, beside the file form and beside a bound.
+//!
+//! Everything a ratio needs is measured in one run and in turns, because a machine that others use
+//! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A
+//! missed goal is shown and fails nothing; a task given out twice, something acknowledged and lost,
+//! or a workload that did not end is a fault, and fails the run.
+//!
+//! The workloads themselves are in the `load` binary of the testkit, which prints one line of JSON
+//! for each; here they are started, gathered and held against the goals.
+
+mod goals;
+mod results;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::cargo::{cargo, output, run as run_command};
+use results::Results;
+
+/// Measure the board, beside the form with one file per task
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// What to measure
+    #[arg(value_enum)]
+    what: What,
+
+    /// Small boards and one round: shows that it works, not how fast it is
+    #[arg(long)]
+    quick: bool,
+
+    /// Rounds of what is compared; ratios are taken within a round
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+
+    /// Only the runs whose name has this in it (`W1`, `W2 power`)
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+
+    /// Where every figure goes [default: target/bench/board.json]
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Print the table for docs/benchmarks.md
+    #[arg(long)]
+    markdown: bool,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum What {
+    Board,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let What::Board = args.what;
+    run_command(&mut cargo([
+        "build",
+        "--release",
+        "--quiet",
+        "-p",
+        "shipmate",
+        "-p",
+        "shipmate-testkit",
+        "--bins",
+    ]))?;
+    let target = target_folder()?;
+    let bench = Bench {
+        load: target.join("release/load"),
+        shipmate: target.join("release/shipmate"),
+        folder: target.join("bench/tmp").join(std::process::id().to_string()),
+    };
+    std::fs::create_dir_all(&bench.folder)
+        .map_err(|e| format!("{}: {e}", bench.folder.display()))?;
+    let load_before = load_average();
+    let results = bench.all(args);
+    drop(std::fs::remove_dir_all(&bench.folder));
+
+    let rows = goals::rows(&results);
+    let table = if args.markdown { goals::markdown(&rows) } else { goals::plain(&rows) };
+    println!("{table}");
+    let faults = results.faults();
+    let path = args.json.clone().unwrap_or_else(|| target.join("bench/board.json"));
+    let report = json!({
+        "quick": args.quick, "cores": cores(),
+        "load_average": { "before": load_before, "after": load_average() },
+        "rows": rows.iter().map(goals::Row::json).collect::<Vec<_>>(),
+        "faults": faults, "runs": results.runs(),
+    });
+    std::fs::write(&path, format!("{report:#}\n"))
+        .map_err(|e| format!("{}: {e}", path.display()))?;
+    eprintln!("every figure: {}", path.display());
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} of correctness:\n{}", faults.len(), faults.join("\n"))),
+    }
+}
+
+#[derive(Debug)]
+struct Bench {
+    load: PathBuf,
+    shipmate: PathBuf,
+    folder: PathBuf,
+}
+
+/// One start of the load generator.
+#[derive(Debug)]
+struct Planned {
+    name: String,
+    words: Vec<String>,
+}
+
+fn planned(name: impl Into<String>, words: &str) -> Planned {
+    Planned { name: name.into(), words: words.split_whitespace().map(str::to_owned).collect() }
+}
+
+impl Bench {
+    fn all(&self, args: &Args) -> Results {
+        let plan = plan(args);
+        let mut results = Results::default();
+        for (index, run) in plan.iter().enumerate() {
+            eprint!("[{:>2}/{}] {} … ", index + 1, plan.len(), run.name);
+            let result = self.one(index, run);
+            eprintln!("{}", results::glance(&result));
+            results.add(&run.name, result);
+        }
+        results
+    }
+
+    fn one(&self, index: usize, run: &Planned) -> Result<Value, String> {
+        let folder = self.folder.join(index.to_string());
+        let mut command = Command::new(&self.load);
+        for word in &run.words {
+            match word.as_str() {
+                "WORKSPACE" => {
+                    command.arg("--shipmate").arg(&self.shipmate).arg("--workspace").arg(&folder);
+                }
+                "FOLDER" => {
+                    command.arg("--folder").arg(&folder);
+                }
+                word => {
+                    command.arg(word);
+                }
+            }
+        }
+        // A setting of whoever runs this must not change what is measured.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("SHIPMATE_") {
+                command.env_remove(name);
+            }
+        }
+        let ended = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
+        let ended = ended.map_err(|e| format!("{}: {e}", self.load.display()))?;
+        remains(&folder)?;
+        let told = String::from_utf8_lossy(&ended.stderr);
+        if !ended.status.success() {
+            return Err(format!("{}: {}", ended.status, told.trim()));
+        }
+        let text = String::from_utf8_lossy(&ended.stdout);
+        serde_json::from_str(text.trim()).map_err(|e| format!("{e} in {text:?}; {}", told.trim()))
+    }
+}
+
+/// Removes what a failed run left, which would be in the way of the next.
+fn remains(folder: &Path) -> Result<(), String> {
+    match std::fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {e}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What to run, in order: what is compared stands side by side, and comes round again.
+fn plan(args: &Args) -> Vec<Planned> {
+    let rounds = if args.quick { 1 } else { args.rounds.max(1) };
+    let sizes: &[(&str, usize)] =
+        if args.quick { &[("1k", 1000)] } else { &[("1k", 1000), ("10k", 10_000)] };
+    let mut plan = Vec::new();
+    for _ in 0..rounds {
+        plan.push(planned("sync", "sync FOLDER"));
+        for (size, tasks) in sizes {
+            plan.extend(drains(&format!("W1 {size}"), &format!("--tasks {tasks}")));
+        }
+        let graph =
+            if args.quick { "--tasks 1000 --layers 10" } else { "--tasks 10000 --layers 100" };
+        plan.extend(drains("W3", graph));
+        let mail = if args.quick { "--messages 200 --rounds 30" } else { "" };
+        plan.push(planned("W2 reference", &format!("message --reference FOLDER {mail}")));
+        let synced = format!("message --reference --synced FOLDER {mail}");
+        plan.push(planned("W2 reference synced", &synced));
+        for durability in ["process", "power"] {
+            let words = format!("message WORKSPACE --durability {durability} {mail}");
+            plan.push(planned(format!("W2 {durability}"), &words));
+        }
+    }
+    plan.extend(once(args.quick));
+    if let Some(only) = &args.only {
+        plan.retain(|run| run.name.contains(only.as_str()));
+    }
+    plan
+}
+
+/// The same board in all five forms.
+fn drains(name: &str, size: &str) -> Vec<Planned> {
+    vec![
+        planned(format!("{name} files"), &format!("files FOLDER {size}")),
+        planned(format!("{name} process"), &format!("drain WORKSPACE --durability process {size}")),
+        planned(format!("{name} reference"), &format!("reference FOLDER {size}")),
+        planned(format!("{name} power"), &format!("drain WORKSPACE --durability power {size}")),
+        planned(format!("{name} reference synced"), &format!("reference --synced FOLDER {size}")),
+    ]
+}
+
+/// What stands alone.
+fn once(quick: bool) -> Vec<Planned> {
+    let (tasks, kills) = if quick { (1000, 5) } else { (10_000, 50) };
+    let mut plan = vec![
+        planned("W1 1k files spread", "files FOLDER --tasks 1000 --spread"),
+        planned(
+            "W1 process combined",
+            &format!("drain WORKSPACE --durability process --combined --tasks {tasks}"),
+        ),
+        planned("W4 graph", &format!("list WORKSPACE --tasks {tasks} --layers {}", tasks / 100)),
+        planned("W4 flat", &format!("list WORKSPACE --tasks {tasks}")),
+    ];
+    for durability in ["process", "power"] {
+        let words = format!(
+            "drain WORKSPACE --durability {durability} --tasks 2000 --kills {kills} --seed 7"
+        );
+        plan.push(planned(format!("kills {durability}"), &words));
+    }
+    let words = format!(
+        "drain WORKSPACE --durability power --tasks 2000 --layers 20 --kills {} --seed 11",
+        kills / 2
+    );
+    plan.push(planned("kills graph", &words));
+    if quick {
+        plan.push(planned("growth", "growth WORKSPACE --durability process --sizes 100,1000"));
+        plan.push(planned(
+            "open 100k",
+            "open WORKSPACE --durability process --tasks 1000 --records 10000",
+        ));
+        plan.push(planned("idle", "idle WORKSPACE --tasks 1000 --seconds 2"));
+        return plan;
+    }
+    plan.push(planned("W1 1k files literal", "files FOLDER --tasks 1000 --literal"));
+    plan.push(planned("growth", "growth WORKSPACE --durability process"));
+    plan.push(planned(
+        "open 100k",
+        "open WORKSPACE --durability process --tasks 10000 --records 100000",
+    ));
+    plan.push(planned(
+        "open 1M",
+        "open WORKSPACE --durability process --tasks 100000 --records 1000000",
+    ));
+    plan.push(planned("idle", "idle WORKSPACE"));
+    plan
+}
+
+/// Where cargo builds, which is also the disk to measure.
+fn target_folder() -> Result<PathBuf, String> {
+    let json = output(&mut cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&json)
+        .map_err(|e| format!("the output of cargo metadata could not be read: {e}"))?;
+    let folder = metadata["target_directory"].as_str();
+    folder.map(PathBuf::from).ok_or_else(|| "cargo metadata names no target folder".to_owned())
+}
+
+fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(quick: bool) -> Args {
+        Args { what: What::Board, quick, rounds: 3, only: None, json: None, markdown: false }
+    }
+
+    #[test]
+    fn what_is_compared_is_measured_in_every_round() {
+        let plan = plan(&args(false));
+        let count = |name: &str| plan.iter().filter(|run| run.name == name).count();
+        for name in ["W1 10k files", "W1 10k power", "W3 reference synced", "W2 process", "sync"] {
+            assert_eq!(count(name), 3, "{name}");
+        }
+        assert_eq!(count("open 1M"), 1);
+    }
+
+    #[test]
+    fn a_part_can_be_chosen_by_its_name() {
+        let mut args = args(true);
+        args.only = Some("W2".to_owned());
+        let names: Vec<String> = plan(&args).into_iter().map(|run| run.name).collect();
+        assert_eq!(names, ["W2 reference", "W2 reference synced", "W2 process", "W2 power"]);
+    }
+}
