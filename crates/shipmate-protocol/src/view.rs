@@ -33,30 +33,45 @@ pub struct TaskRow {
     pub team: String,
 }
 
-/// Everything about one task: a row's fields and these, side by side.
+/// Everything about one task: a row's fields and these, side by side. What is empty is
+/// left out.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "FlatTask")]
 pub struct TaskView {
     #[serde(flatten)]
     pub row: TaskRow,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub active_form: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// Longest way from this task to the end of the plan.
     pub path_ms: u64,
     pub retries: u32,
     pub retries_max: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// Fencing token of the present claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
     pub created_by: String,
     /// Milliseconds since 1970.
@@ -222,22 +237,36 @@ struct FlatTask {
     group: Option<String>,
     priority: i32,
     team: String,
+    #[serde(default)]
     description: String,
+    #[serde(default)]
     active_form: String,
+    #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
     role: Option<String>,
+    #[serde(default)]
     assignee: Option<String>,
+    #[serde(default)]
     blocks: Vec<u32>,
+    #[serde(default)]
     duration_ms: Option<u64>,
     path_ms: u64,
     retries: u32,
     retries_max: u32,
+    #[serde(default)]
     last_failure: Option<String>,
+    #[serde(default)]
     metadata: BTreeMap<String, String>,
+    #[serde(default)]
     token: Option<u64>,
+    #[serde(default)]
     lease_ms: Option<u64>,
+    #[serde(default)]
     commit: Option<String>,
+    #[serde(default)]
     result: Option<String>,
+    #[serde(default)]
     set_aside: Vec<String>,
     created_by: String,
     created_at: u64,

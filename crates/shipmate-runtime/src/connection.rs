@@ -5,10 +5,11 @@
 //! back and asks again.
 
 use std::cell::{Cell, RefCell};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
+use rustix::buffer::spare_capacity;
 use shipmate_protocol::wire::Reply;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -165,21 +166,26 @@ impl Lines {
 
     async fn fill(&mut self) -> Result<(), LineEnd> {
         const CHUNK: usize = 16 * 1024;
-        let start = self.buffer.len();
-        self.buffer.resize(start + CHUNK, 0);
-        let read = loop {
+        self.buffer.reserve(CHUNK);
+        loop {
             let mut ready = match self.connection.stream.readable().await {
                 Ok(ready) if self.connection.is_open() => ready,
-                _ => break Ok(0),
+                _ => return Err(LineEnd::Closed),
             };
-            let space = &mut self.buffer[start..];
-            match ready.try_io(|stream| stream.get_ref().read(space)) {
-                Ok(read) => break read,
-                Err(_would_block) => {}
+            let room = self.buffer.capacity() - self.buffer.len();
+            match rustix::io::read(ready.get_inner(), spare_capacity(&mut self.buffer)) {
+                Ok(0) => return Err(LineEnd::Closed),
+                Ok(read) => {
+                    // Less than there was room for: no need to ask the socket again.
+                    if read < room {
+                        ready.clear_ready();
+                    }
+                    return Ok(());
+                }
+                Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return Err(LineEnd::Closed),
             }
-        };
-        let read = read.unwrap_or(0);
-        self.buffer.truncate(start + read);
-        if read == 0 { Err(LineEnd::Closed) } else { Ok(()) }
+        }
     }
 }

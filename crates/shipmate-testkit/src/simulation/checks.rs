@@ -12,8 +12,8 @@ mod ledger;
 mod mail;
 mod state;
 
-use shipmate_core::event::Record;
-use shipmate_core::{Command, Outcome, Refusal, State, apply};
+use shipmate_core::event::{Event, Record};
+use shipmate_core::{Act, Command, Outcome, Refusal, State, apply};
 
 use super::model::Model;
 use crate::Random;
@@ -42,6 +42,8 @@ pub(crate) fn hold(guarantee: &'static str, holds: bool, fact: impl FnOnce() -> 
 #[derive(Debug)]
 pub(crate) struct Confirmed<'a> {
     pub(crate) command: &'a Command,
+    /// A second act of the same request, decided on what the first has changed.
+    pub(crate) then: Option<&'a Act>,
     pub(crate) outcome: &'a Outcome,
     /// How long whoever appended it had known the claim it lets expire, on its own clock.
     pub(crate) waited_ms: Option<u64>,
@@ -78,7 +80,7 @@ impl Checker {
                     ledger::g2_an_answer_names_records_of_the_log(*first, next, size, rest.len())?;
                     let (own, later) = rest.split_at(size);
                     rest = later;
-                    self.accepted(one, own)?;
+                    self.accepted_request(one, own)?;
                 }
                 Outcome::Done { first, last } => {
                     ledger::g2_a_repeated_request_gets_its_own_records(
@@ -105,6 +107,23 @@ impl Checker {
         Ok(())
     }
 
+    fn accepted_request(&mut self, one: &Confirmed<'_>, records: &[Record]) -> Check {
+        ledger::g2_no_request_is_carried_out_twice(&self.model, one.command, records)?;
+        let Some(then) = one.then else { return self.accepted(one, records) };
+        // What follows is a claim, which is one record; none if there was nothing to claim.
+        let claims = |record: &Record| matches!(record.event, Event::TaskClaimed { .. });
+        let claimed = records.last().is_some_and(claims);
+        let (first, second) = records.split_at(records.len() - usize::from(claimed));
+        self.accepted(one, first)?;
+        let command = Command { act: then.clone(), ..one.command.clone() };
+        let second_act = Confirmed { command: &command, then: None, ..*one };
+        if claimed {
+            return self.accepted(&second_act, second);
+        }
+        let expected = expect::verdict(&self.model, &self.reference, &command);
+        hold("G4", expected != Some(true), || format!("{then:?} had to follow and did not"))
+    }
+
     fn expected(&self, one: &Confirmed<'_>, refusal: Option<&Refusal>) -> Check {
         let expected = expect::verdict(&self.model, &self.reference, one.command);
         match (expected, refusal) {
@@ -122,7 +141,6 @@ impl Checker {
 
     fn accepted(&mut self, one: &Confirmed<'_>, records: &[Record]) -> Check {
         self.expected(one, None)?;
-        ledger::g2_no_request_is_carried_out_twice(&self.model, one.command, records)?;
         health::g5_the_actor_is_current(&self.model, records)?;
         health::g10_no_lease_ends_early(&self.model, one)?;
         board::g1_the_best_task_is_claimed(&self.model, &self.reference, one.command, records)?;

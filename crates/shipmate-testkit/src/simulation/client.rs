@@ -4,7 +4,7 @@
 //! also after that has become wrong: an old client of a name that was started again goes on.
 
 use shipmate_core::event::{Event, MessageId, Record, RequestId, ReservationId, TaskId, Token};
-use shipmate_core::{Actor, Command, Name, Outcome, Position};
+use shipmate_core::{Act, Actor, Command, Name, Outcome, Position};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
@@ -25,6 +25,8 @@ pub(crate) struct Client {
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     pub(crate) command: Command,
+    /// What the same request asks for once that is done.
+    pub(crate) then: Option<Act>,
     /// No answer will come: the coordinator died, or its answer got lost.
     pub(crate) lost: bool,
 }
@@ -44,12 +46,12 @@ impl Client {
         }
     }
 
-    /// The next request with this act.
-    pub(crate) fn ask(&mut self, act: shipmate_core::Act) -> Command {
+    /// The next request with this act, and perhaps one to follow it.
+    pub(crate) fn ask(&mut self, act: Act, then: Option<Act>) -> Command {
         self.counter += 1;
         let req = Some(RequestId { client: self.id.clone(), counter: self.counter });
         let command = Command { by: self.who.clone(), req, act };
-        self.pending = Some(Pending { command: command.clone(), lost: false });
+        self.pending = Some(Pending { command: command.clone(), then, lost: false });
         command
     }
 

@@ -31,6 +31,7 @@ pub(crate) struct Coordinator {
 #[derive(Debug, Clone)]
 pub(crate) struct Queued {
     pub(crate) command: Command,
+    pub(crate) then: Option<Act>,
     /// Whose request it is; none for the runtime's own commands.
     pub(crate) client: Option<usize>,
 }
@@ -105,7 +106,10 @@ impl Coordinator {
     }
 
     pub(crate) fn decide(&mut self, at: u64, queued: Queued) -> &Outcome {
-        let outcome = self.desk.handle(at, &queued.command);
+        let outcome = match &queued.then {
+            Some(then) => self.desk.handle_then(at, &queued.command, then.clone()),
+            None => self.desk.handle(at, &queued.command),
+        };
         self.batch.push((queued, outcome));
         &self.batch[self.batch.len() - 1].1
     }

@@ -90,7 +90,7 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             config::Source::Default => Paint::Dim,
             _ => Paint::Plain,
         };
-        table.row(vec![
+        table.row([
             owned(name.to_owned(), Paint::Plain),
             owned(value.to_string(), Paint::Plain),
             owned(source.word().to_owned(), paint),

@@ -75,6 +75,36 @@ fn a_task_is_created_claimed_and_handed_in() {
 }
 
 #[test]
+fn a_task_is_handed_in_and_the_next_taken_in_one_step() {
+    Workspace::with_team(&["ana"]).check(
+        r#"
+        $ shipmate task create "One"
+        created task 1: One
+
+        $ shipmate task create "Two" --blocked-by 1
+        created task 2: Two
+
+        $ shipmate --as ana task next
+        claimed task 1: One
+          token 6
+
+        $ shipmate --as ana task submit 1 --next
+        submitted task 1
+        claimed task 2: Two
+          token [..]
+
+        $ shipmate --as ana task submit 2 --next
+        submitted task 2; no task is available now
+
+        $ shipmate --as ana task submit 2 --next --token 6
+        refused: the claim 6 on task 2 has ended[..]
+        ...
+        => 5
+        "#,
+    );
+}
+
+#[test]
 fn a_list_says_why_a_task_cannot_be_taken() {
     let workspace = Workspace::with_team(&["ana", "bo"]);
     workspace.check(

@@ -73,3 +73,29 @@ fn a_file_in_place_of_the_folder_is_a_problem() {
         "#,
     );
 }
+
+#[test]
+fn a_damaged_log_is_found_and_nothing_is_built_on_it() {
+    let workspace = Workspace::with_team(&["ana"]);
+    workspace.succeed("shipmate coordinator stop");
+    let log = workspace.path.join(".shipmate/state/teams/alpha/log.db");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let end = bytes.len();
+    bytes[end / 2..].fill(0x5a);
+    std::fs::write(&log, &bytes).unwrap();
+    workspace.check(
+        r#"
+        $ shipmate task create "On sand"
+        refused: [..]
+        ...
+        => 7
+
+        $ shipmate doctor
+        ...
+        problem  [..]
+        ...
+        => 1
+        "#,
+    );
+    assert_eq!(std::fs::read(&log).unwrap(), bytes, "the damaged file was written to");
+}

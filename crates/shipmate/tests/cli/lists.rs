@@ -16,7 +16,7 @@ fn every_list_is_an_array_for_programs() {
         ("teammate list", 1),
         ("task list", 1),
         ("task graph", 1),
-        ("inbox --peek", 1),
+        ("inbox --peek", 2),
         ("plan list", 0),
         ("questions", 1),
         ("doctor", 9),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
@@ -11,15 +10,13 @@ use shipmate_protocol::ask::TaskNew;
 
 use crate::arguments::Arguments;
 use crate::files;
-use crate::fleet::{Fleet, Heard, myself, numbers};
+use crate::fleet::{Fleet, Heard, SILENCE_MAX, myself, numbers};
 use crate::history::{Told, Verdict, verify};
 use crate::kills;
 use crate::measure::{micros, millis, rate, timed, used};
 use crate::reference;
 use crate::worker::END;
 use crate::workspace::{TEAM, TOKEN, Workspace};
-
-const SILENCE_MAX: Duration = Duration::from_secs(300);
 
 /// What lies on the board and who empties it.
 #[derive(Debug, Clone)]

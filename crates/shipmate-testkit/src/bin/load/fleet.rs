@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::measure::now_ns;
 
 /// No worker of any workload is silent for so long: it hangs.
-const SILENCE_MAX: Duration = Duration::from_secs(300);
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(crate) struct Fleet {

@@ -227,7 +227,11 @@ impl Reference {
 
     fn decide(&mut self, peer: &mut Peer, (what, number, to, text): Line<'_>) {
         match what {
-            "hello" => peer.name = text.to_owned(),
+            "hello" => {
+                // From here on it gets what is sent to all.
+                self.inboxes.entry(text.to_owned()).or_default();
+                peer.name = text.to_owned();
+            }
             "task" => return self.create(text),
             // A question whose answer says that everything before it is done.
             "next" if number > 0 => {}
@@ -248,7 +252,6 @@ impl Reference {
                 to => self.inboxes.entry(to.to_owned()).or_default().push(text.to_owned()),
             },
             "receive" => {
-                self.inboxes.entry(peer.name.clone()).or_default();
                 peer.waits_for_mail = true;
                 return;
             }
@@ -300,7 +303,7 @@ impl Reference {
             peer.waits_for_task = false;
         }
         for (_, peer) in peers.iter_mut().filter(|(_, peer)| peer.waits_for_mail) {
-            let inbox = self.inboxes.get_mut(&peer.name).expect("it was made when it asked");
+            let Some(inbox) = self.inboxes.get_mut(&peer.name) else { continue };
             if !inbox.is_empty() {
                 let mail = std::mem::take(inbox);
                 // That it was read is a change like any other.

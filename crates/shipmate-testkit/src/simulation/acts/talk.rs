@@ -12,6 +12,7 @@ use crate::simulation::vocabulary::{self, MATES, pick_name};
 
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {
+        0 if c.random.chance(300) => To::Name(vocabulary::name("lead")),
         0..3 => To::Name(pick_name(c.random, &MATES)),
         3..6 => To::Address(c.mate()),
         6 => To::Person,

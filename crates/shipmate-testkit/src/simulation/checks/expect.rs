@@ -175,7 +175,7 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
         }
         Act::DeleteTask { task } => {
             let facts = of(task)?;
-            let own = facts.created_by == *by;
+            let own = made_by(facts, by);
             let may = model.is_present(by) && (own || model.manages(by, &facts.team));
             may && matches!(facts.status, StatusFacts::Pending | StatusFacts::Failed)
         }
@@ -203,6 +203,14 @@ fn may_hand_in(model: &Model, who: &TeammateRef) -> bool {
     mate.mode != Mode::Plan || mate.plan_approved
 }
 
+/// A name's next life goes on with what the last one made.
+fn made_by(task: &TaskFacts, by: &Actor) -> bool {
+    match (&task.created_by, by) {
+        (Actor::Teammate(maker), Actor::Teammate(by)) => maker.address == by.address,
+        (maker, by) => maker == by,
+    }
+}
+
 fn may_claim(model: &Model, by: &Actor, task: Option<&TaskFacts>) -> bool {
     let (Actor::Teammate(who), Some(task)) = (by, task) else { return false };
     if !model.is_current(who) {
@@ -224,7 +232,7 @@ fn may_update(model: &Model, by: &Actor, task: &TaskFacts, changes: &TaskChanges
         StatusFacts::Held(hold) => *by == Actor::Teammate(hold.by.clone()),
         _ => false,
     };
-    let may = holder || task.created_by == *by || model.manages(by, &task.team);
+    let may = holder || made_by(task, by) || model.manages(by, &task.team);
     let shapes = changes.files.is_some()
         || changes.role.is_some()
         || !changes.add_blocked_by.is_empty()

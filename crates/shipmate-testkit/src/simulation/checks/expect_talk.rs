@@ -121,9 +121,15 @@ fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
         To::Person => true,
         To::Address(who) => model.can_receive(who),
         To::Name(name) => {
-            let near = own_team.map(|team| Address { team, name: name.clone() });
+            let at = |team: &Name, name: &Name| Address { team: team.clone(), name: name.clone() };
+            let near = own_team.as_ref().map(|team| at(team, name));
             if let Some(near) = near.filter(|near| model.is_member(near)) {
                 return model.can_receive(&near);
+            }
+            let lead =
+                own_team.as_ref().and_then(|team| Some((team, model.teams[team].lead.as_ref()?)));
+            if let Some((team, lead)) = lead.filter(|_| name.as_str() == "lead") {
+                return model.can_receive(&at(team, lead));
             }
             let named = model.mates.keys().filter(|who| who.name == *name);
             let named: Vec<&Address> = named.filter(|who| model.is_member(who)).collect();

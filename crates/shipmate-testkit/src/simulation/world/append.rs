@@ -153,7 +153,8 @@ impl World<'_> {
                     }
                     _ => None,
                 };
-                Confirmed { command: &queued.command, outcome, waited_ms }
+                let (command, then) = (&queued.command, queued.then.as_ref());
+                Confirmed { command, then, outcome, waited_ms }
             })
             .collect();
         for record in &stored {
@@ -250,5 +251,6 @@ fn line_of(number: u64, who: usize, queued: &Queued, outcome: &Outcome) -> Strin
         Outcome::Unchanged => "unchanged".to_owned(),
         Outcome::Refused(refusal) => format!("refused: {refusal}"),
     };
-    format!("{number:>4} {by} {act} -> {became} (coordinator {who})")
+    let then = queued.then.as_ref().map_or_else(String::new, |then| format!(", then {then:?}"));
+    format!("{number:>4} {by} {act}{then} -> {became} (coordinator {who})")
 }

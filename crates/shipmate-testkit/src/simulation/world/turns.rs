@@ -37,10 +37,13 @@ impl World<'_> {
         if !self.checker.model.is_present(&self.clients[at].who) {
             self.coverage.fault(Fault::StaleEpochActs);
         }
-        let command = self.clients[at].ask(act);
+        // The end of a task and the next one in one request, as a teammate's tool call asks.
+        let ends = matches!(act, Act::SubmitTask { .. } | Act::CompleteTask { .. });
+        let next = (ends && self.random.chance(300)).then_some(Act::ClaimNext { lease_ms: None });
+        let command = self.clients[at].ask(act, next.clone());
         self.coverage.requests += 1;
         let who = self.random.index(self.coordinators.len());
-        self.enqueue(who, Queued { command, client: Some(at) });
+        self.enqueue(who, Queued { command, then: next, client: Some(at) });
     }
 
     /// A person as often as a quarter of the time; the dead and gone only now and then.
@@ -62,7 +65,7 @@ impl World<'_> {
     /// The same request once more, there or at another coordinator.
     pub(super) fn ask_again(&mut self, at: usize) {
         let Some(pending) = &mut self.clients[at].pending else { return };
-        let (lost, command) = (pending.lost, pending.command.clone());
+        let (lost, command, then) = (pending.lost, pending.command.clone(), pending.then.clone());
         if lost {
             pending.lost = false;
         } else if self.random.chance(self.rates.send_again) {
@@ -71,7 +74,7 @@ impl World<'_> {
             return;
         }
         let who = self.random.index(self.coordinators.len());
-        self.enqueue(who, Queued { command, client: Some(at) });
+        self.enqueue(who, Queued { command, then, client: Some(at) });
     }
 
     pub(super) fn pass_time(&mut self) {
@@ -151,7 +154,7 @@ impl World<'_> {
 
     fn runtime_asks(&mut self, who: usize, act: Act) {
         let command = Command { by: Actor::Runtime, req: None, act };
-        self.enqueue(who, Queued { command, client: None });
+        self.enqueue(who, Queued { command, then: None, client: None });
     }
 
     fn carry_out(&mut self, effect: Effect) -> Act {

@@ -43,6 +43,8 @@ const TREE_LEVELS_MAX: usize = 16;
 pub(crate) fn run(args: &GraphArgs, mut session: Session) -> Result<(), Failure> {
     let ask = Ask::Tasks { filter: TaskFilter::default() };
     let Answer::Tasks(rows) = session.ask(ask)? else { return Err(unexpected("tasks")) };
+    // As in the list: the process ends next, and its memory with it.
+    let rows = std::mem::ManuallyDrop::new(rows);
     let graph = Graph::new(&rows);
     if session.screen.json {
         return session.screen.json(&graph.edges());

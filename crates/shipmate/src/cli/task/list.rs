@@ -93,7 +93,7 @@ pub(crate) fn table(rows: &[TaskRow], screen: &Screen) -> String {
         } else {
             owned(note(row), Paint::Plain)
         };
-        table.row(vec![
+        table.row([
             owned(row.id.to_string(), Paint::Plain),
             cell(if several { &row.team } else { "" }),
             painted(&row.status, status_paint(&row.status)),

@@ -43,7 +43,7 @@ pub(crate) fn table(teams: &[TeamView], screen: &Screen) -> String {
     for team in teams {
         let failed = if team.tasks.failed > 0 { Paint::Bad } else { Paint::Plain };
         let number = |n: usize| owned(n.to_string(), Paint::Plain);
-        table.row(vec![
+        table.row([
             cell(&team.name),
             cell(team.parent.as_deref().unwrap_or_default()),
             cell(team.lead.as_deref().unwrap_or_default()),

@@ -49,7 +49,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             _ => Paint::Plain,
         };
         let lead = if mate.lead { " (lead)" } else { "" };
-        table.row(vec![
+        table.row([
             owned(format!("{}@{}{lead}", mate.name, mate.epoch), Paint::Plain),
             cell(if several { &mate.team } else { "" }),
             cell(mate.role.as_deref().unwrap_or_default()),
