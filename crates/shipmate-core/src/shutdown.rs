@@ -30,7 +30,7 @@ pub(crate) fn decide_request(
             if mate.shutdown.is_some() {
                 return Err(Refusal::ShuttingDown { who: who.address.clone() });
             }
-            Ok(ask(state, &who.address, mate, reason, deadline_ms))
+            Ok(ask(state, &who.address, mate, reason, deadline_ms, state.position + 1))
         }
         Whom::Team(team) => {
             state.require_team(team)?;
@@ -43,25 +43,35 @@ pub(crate) fn decide_request(
                 return Err(Refusal::NobodyRuns { team: team.clone() });
             }
             let unasked = running.into_iter().filter(|(_, mate)| mate.shutdown.is_none());
-            Ok(unasked.flat_map(|(who, mate)| ask(state, who, mate, reason, deadline_ms)).collect())
+            let mut events = Vec::new();
+            for (who, mate) in unasked {
+                let id = state.position + 1 + events.len() as u64;
+                events.extend(ask(state, who, mate, reason, deadline_ms, id));
+            }
+            Ok(events)
         }
     }
 }
 
-/// One request, as a fact and as control in the inbox. Nobody is asked twice.
+/// One request, as a fact and as control in the inbox that names it. Nobody is asked
+/// twice. `id` is the position that the first of these events will have.
 pub(crate) fn ask(
     state: &State,
     who: &Address,
     mate: &Teammate,
     reason: &str,
     deadline_ms: u64,
+    id: ShutdownId,
 ) -> Vec<Event> {
     if mate.shutdown.is_some() && deadline_ms > 0 {
         return Vec::new();
     }
     let who = teammate::current(who, mate);
     let text = format!("shutdown requested: {reason}; answer within {deadline_ms} ms");
-    let told = message::control(state, &who, MessageKind::ShutdownRequest, text);
+    let mut told = message::control(state, &who, MessageKind::ShutdownRequest, text);
+    if let Some(Event::MessageSent { reply_to, .. }) = &mut told {
+        *reply_to = Some(id);
+    }
     let mut events = vec![Event::ShutdownRequested { who, reason: reason.to_owned(), deadline_ms }];
     events.extend(told);
     events

@@ -102,6 +102,7 @@ pub(crate) fn decide_delete(
     let mut left = 0;
     for name in &ending {
         for (address, mate) in state.members_of(name).filter(|(_, mate)| mate.is_running()) {
+            let id = state.position + 1 + events.len() as u64;
             match urgency {
                 Urgency::Now if !teammate::ends_by_process(mate) => {
                     let who = teammate::current(address, mate);
@@ -109,11 +110,11 @@ pub(crate) fn decide_delete(
                 }
                 Urgency::Now => {
                     left += 1;
-                    events.extend(shutdown::ask(state, address, mate, reason, 0));
+                    events.extend(shutdown::ask(state, address, mate, reason, 0, id));
                 }
                 Urgency::Deadline { ms } => {
                     left += 1;
-                    events.extend(shutdown::ask(state, address, mate, reason, ms));
+                    events.extend(shutdown::ask(state, address, mate, reason, ms, id));
                 }
             }
         }

@@ -99,6 +99,7 @@ fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
         };
         let group = filter.group.as_deref();
         status
+            && is_within(state, &task.team, scene.team)
             && group.is_none_or(|group| task.spec.group.as_ref().map(Name::as_str) == Some(group))
             && search.as_ref().is_none_or(|text| task.spec.subject.to_lowercase().contains(text))
     };
@@ -109,6 +110,18 @@ fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
         owner.is_none_or(|owner| row.owner.as_deref().is_some_and(|by| is_owner(by, owner)))
     });
     owned.take(limit).collect()
+}
+
+/// The team itself or one above it.
+fn is_within(state: &State, team: &Name, above: &Name) -> bool {
+    let mut at = Some(team);
+    while let Some(here) = at {
+        if here == above {
+            return true;
+        }
+        at = state.teams.get(here).and_then(|team| team.parent.as_ref());
+    }
+    false
 }
 
 /// `alpha/ana@2` is `ana`, `alpha/ana` and itself.

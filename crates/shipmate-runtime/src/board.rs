@@ -63,6 +63,7 @@ impl Job {
             Ok(answer) => Reply::Answer { id, answer },
             Err(refused) => Reply::Refused { id, refused },
         });
+        self.connection.settled_request();
     }
 
     fn waits(&self) -> bool {
@@ -84,6 +85,7 @@ pub(crate) struct Board {
 
 impl Board {
     pub(crate) fn push(&self, job: Job) {
+        job.connection.took_request();
         if let Some(broken) = &*self.broken.borrow() {
             job.reply(Err(broken.clone()));
             return;
@@ -376,7 +378,7 @@ impl Worker {
         }
         let something_happened = !self.board.desk.borrow().batch().1.is_empty();
         if something_happened || self.shared {
-            self.parked.retain(|job| job.connection.is_open());
+            self.parked.retain(|job| job.connection.is_listening());
             for job in std::mem::take(&mut self.parked) {
                 self.decide_one(at, job, &mut decided);
             }
@@ -411,13 +413,11 @@ impl Worker {
                     Outcome::Done { first, last } => What::Records { first, last },
                     Outcome::Refused(Refusal::NothingAvailable { .. }) if job.waits() => {
                         drop(desk);
-                        self.parked.push(job);
-                        return;
+                        return self.park(job);
                     }
                     Outcome::Unchanged if job.waits() => {
                         drop(desk);
-                        self.parked.push(job);
-                        return;
+                        return self.park(job);
                     }
                     Outcome::Unchanged => What::Answer(Ok(unchanged(&job.ask))),
                     Outcome::Refused(refusal) => What::Answer(Err(translate::refusal(&refusal))),
@@ -426,6 +426,12 @@ impl Worker {
         };
         drop(desk);
         decided.push(Decided { job, what });
+    }
+
+    /// Lets a request wait; it is owed nothing until there is something for it.
+    fn park(&mut self, job: Job) {
+        job.connection.settled_request();
+        self.parked.push(job);
     }
 
     fn batch(&self) -> (Position, Vec<String>) {

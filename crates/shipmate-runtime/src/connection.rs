@@ -13,6 +13,7 @@ use rustix::buffer::spare_capacity;
 use shipmate_protocol::wire::Reply;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
 
 /// What a client may leave unread.
 const OUT_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -22,9 +23,22 @@ pub(crate) struct Connection {
     /// Watched for reading only. Watching for writing too would wake the coordinator
     /// each time a client takes its answer, which is once for every request.
     stream: AsyncFd<UnixStream>,
-    out: RefCell<Vec<u8>>,
+    out: RefCell<Out>,
     flushing: Cell<bool>,
     open: Cell<bool>,
+    /// Requests that were taken and are neither answered nor set to wait.
+    owed: Cell<usize>,
+    /// The client sends no more. It may still listen, as `nc` does.
+    ended: Cell<bool>,
+    settled: Notify,
+}
+
+/// What is still to be written.
+#[derive(Debug, Default)]
+struct Out {
+    bytes: Vec<u8>,
+    /// How much of it was written.
+    sent: usize,
 }
 
 /// Why no further line comes.
@@ -37,8 +51,29 @@ pub(crate) enum LineEnd {
 impl Connection {
     pub(crate) fn new(stream: tokio::net::UnixStream) -> io::Result<Rc<Connection>> {
         let stream = watch(stream.into_std()?, Interest::READABLE)?;
-        let (flushing, open) = (Cell::new(false), Cell::new(true));
-        Ok(Rc::new(Connection { stream, out: RefCell::default(), flushing, open }))
+        Ok(Rc::new(Connection {
+            stream,
+            out: RefCell::default(),
+            flushing: Cell::new(false),
+            open: Cell::new(true),
+            owed: Cell::new(0),
+            ended: Cell::new(false),
+            settled: Notify::new(),
+        }))
+    }
+
+    /// Somebody may still be there to hear of something that happens later.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.is_open() && !self.ended.get()
+    }
+
+    pub(crate) fn took_request(&self) {
+        self.owed.set(self.owed.get() + 1);
+    }
+
+    pub(crate) fn settled_request(&self) {
+        self.owed.set(self.owed.get().saturating_sub(1));
+        self.settled.notify_one();
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -49,8 +84,13 @@ impl Connection {
         self.open.set(false);
     }
 
-    /// Waits until what was sent is on its way, then closes.
+    /// Waits until every request is answered and the answers are on their way, then
+    /// closes.
     pub(crate) async fn finish(&self) {
+        self.ended.set(true);
+        while self.is_open() && self.owed.get() > 0 {
+            self.settled.notified().await;
+        }
         self.drain().await;
         self.close();
     }
@@ -62,7 +102,7 @@ impl Connection {
         else {
             return self.close();
         };
-        while self.is_open() && !self.out.borrow().is_empty() {
+        while self.is_open() && self.left() > 0 {
             match writable.writable().await {
                 Ok(mut ready) => ready.clear_ready(),
                 Err(_) => self.close(),
@@ -72,22 +112,31 @@ impl Connection {
     }
 
     pub(crate) fn send(self: &Rc<Self>, reply: &Reply) {
-        let mut out = self.out.borrow_mut();
-        serde_json::to_writer(&mut *out, reply).expect("a reply is JSON");
-        out.push(b'\n');
-        drop(out);
+        if !self.is_open() {
+            return;
+        }
+        {
+            let out = &mut self.out.borrow_mut().bytes;
+            serde_json::to_writer(&mut *out, reply).expect("a reply is JSON");
+            out.push(b'\n');
+        }
         self.flush();
     }
 
+    fn left(&self) -> usize {
+        let out = self.out.borrow();
+        out.bytes.len() - out.sent
+    }
+
     fn flush(self: &Rc<Self>) {
-        if self.flushing.get() || !self.is_open() {
+        if self.flushing.get() {
+            if self.left() > OUT_BYTES_MAX {
+                self.close();
+            }
             return;
         }
         self.write_some();
-        let left = self.out.borrow().len();
-        if left > OUT_BYTES_MAX {
-            self.close();
-        } else if left > 0 && self.is_open() {
+        if self.left() > 0 && self.is_open() {
             self.flushing.set(true);
             let this = Rc::clone(self);
             tokio::task::spawn_local(async move {
@@ -98,20 +147,22 @@ impl Connection {
     }
 
     fn write_some(&self) {
-        let mut out = self.out.borrow_mut();
-        let mut sent = 0;
-        while sent < out.len() {
-            match self.stream.get_ref().write(&out[sent..]) {
+        let out = &mut *self.out.borrow_mut();
+        while out.sent < out.bytes.len() {
+            match self.stream.get_ref().write(&out.bytes[out.sent..]) {
                 Ok(0) => break,
-                Ok(n) => sent += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Ok(n) => out.sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
                     self.close();
-                    break;
+                    return;
                 }
             }
         }
-        out.drain(..sent);
+        out.sent = 0;
+        out.bytes.clear();
+        // One large list must not stay in memory for as long as the client does.
+        out.bytes.shrink_to(64 * 1024);
     }
 }
 
