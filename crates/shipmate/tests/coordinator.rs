@@ -3,6 +3,8 @@
 //! Everything here runs the real binary. A workspace ends its coordinator when it is
 //! dropped, whatever happened to the test.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 #[path = "../../shipmate-log/tests/support/nats.rs"]
 mod nats;
 #[path = "../../shipmate-log/tests/support/temp.rs"]

@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn what_was_told_and_is_not_logged_is_lost() {
-        let told = [told("ana", &[(1, 3), (7, 9)], &[1, 7]), told("bo", &[(2, 5)], &[2])];
-        assert_eq!(verify(&log(RIGHT), &told).lost_acknowledged, 2);
+        let unknown = [told("ana", &[(1, 3), (7, 9)], &[1, 7]), told("bo", &[(2, 5)], &[2])];
+        assert_eq!(verify(&log(RIGHT), &unknown).lost_acknowledged, 2);
         let of_another = [told("bo", &[(1, 3), (2, 5)], &[1, 2])];
         assert_eq!(verify(&log(RIGHT), &of_another).lost_acknowledged, 2);
     }
