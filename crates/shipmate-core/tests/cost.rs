@@ -23,7 +23,8 @@ use shipmate_core::{
 };
 
 const ROUNDS: usize = 12;
-const RATIO_MAX: f64 = 3.0;
+/// A hundredfold board: far from one, for a busy machine, and far from a hundred.
+const RATIO_MAX: f64 = 12.0;
 
 fn name(text: &str) -> Name {
     text.parse().unwrap()
