@@ -42,6 +42,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Measure the binaries that are there
+    #[arg(long)]
+    no_build: bool,
+
     /// Print the table for docs/benchmarks.md
     #[arg(long)]
     markdown: bool,
@@ -54,16 +58,10 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let What::Board = args.what;
-    run_command(&mut cargo([
-        "build",
-        "--release",
-        "--quiet",
-        "-p",
-        "shipmate",
-        "-p",
-        "shipmate-testkit",
-        "--bins",
-    ]))?;
+    if !args.no_build {
+        let binaries = ["-p", "shipmate", "-p", "shipmate-testkit", "--bins"];
+        run_command(cargo(["build", "--release", "--quiet"]).args(binaries))?;
+    }
     let target = target_folder()?;
     let bench = Bench {
         load: target.join("release/load"),
@@ -281,7 +279,15 @@ mod tests {
     use super::*;
 
     fn args(quick: bool) -> Args {
-        Args { what: What::Board, quick, rounds: 3, only: None, json: None, markdown: false }
+        Args {
+            what: What::Board,
+            quick,
+            rounds: 3,
+            only: None,
+            json: None,
+            no_build: false,
+            markdown: false,
+        }
     }
 
     #[test]

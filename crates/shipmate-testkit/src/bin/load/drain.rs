@@ -34,7 +34,10 @@ impl Plan {
         let layers = arguments.number("layers", 0)?;
         let deps = arguments.number("deps", 3)?;
         let width = tasks.checked_div(layers).unwrap_or(tasks);
-        if tasks == 0 || workers == 0 || (layers > 0 && (tasks % layers > 0 || deps > width)) {
+        if tasks == 0
+            || workers == 0
+            || (layers > 0 && (!tasks.is_multiple_of(layers) || deps > width))
+        {
             return Err("the tasks must fill the layers, and somebody must work".to_owned());
         }
         Ok(Plan { tasks, workers, layers, deps })

@@ -122,7 +122,7 @@ impl ShipmateBoard {
         let wait = arguments.switch("wait");
         let place = workspace::place(arguments)?;
         let launch = match arguments.optional("shipmate") {
-            Some(program) => workspace::launch(&program.into(), &place),
+            Some(program) => workspace::launch(program.as_ref(), &place),
             None => Launch::Never,
         };
         let mut client = Client::new(place, launch, workspace::token_from_environment()?);

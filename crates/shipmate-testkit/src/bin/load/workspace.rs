@@ -150,11 +150,11 @@ pub(crate) fn place(arguments: &mut Arguments) -> Result<Place, String> {
     Ok(Place { workspace })
 }
 
-pub(crate) fn launch(program: &PathBuf, place: &Place) -> Launch {
+pub(crate) fn launch(program: &Path, place: &Place) -> Launch {
     let workspace = place.workspace.clone().into_os_string();
     let args: Vec<OsString> =
         vec!["--workspace".into(), workspace, "coordinator".into(), "run".into()];
-    Launch::Program { program: program.clone(), args }
+    Launch::Program { program: program.to_owned(), args }
 }
 
 pub(crate) fn token_from_environment() -> Result<TokenSource, String> {
