@@ -16,7 +16,7 @@ use table::MUTANTS;
 
 /// Check that the tests notice deliberate bugs
 ///
-/// Takes half an hour on two cores, and the first run builds everything once more.
+/// Takes ten minutes on two cores, and the first run builds everything once more.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Only mutants whose name contains this

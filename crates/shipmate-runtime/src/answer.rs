@@ -43,7 +43,7 @@ pub(crate) fn from_state(
             let task = state.task(id).expect("a resolved task exists");
             Answer::Task(Box::new(views::task(state, task)))
         }),
-        Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor))),
+        Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor, usize::MAX))),
         Ask::Plans { all } => Ok(Answer::Plans(views::plans(state, *all))),
         Ask::Questions { all } => Ok(Answer::Questions(views::questions(state, *all))),
         _ => return None,
@@ -69,12 +69,13 @@ fn show_teammate(scene: &Scene<'_>, text: &str) -> Result<Answer, Refused> {
     }
 }
 
-fn peek(state: &State, actor: &Actor) -> Vec<InboxMessage> {
+/// The oldest unread messages.
+pub(crate) fn peek(state: &State, actor: &Actor, max: usize) -> Vec<InboxMessage> {
     let inbox = match actor {
         Actor::Teammate(who) => state.teammates.get(&who.address).map(|mate| &mate.inbox),
         _ => Some(&state.person_inbox),
     };
-    let ids = inbox.into_iter().flatten();
+    let ids = inbox.into_iter().flatten().take(max);
     ids.map(|id| views::message(*id, &state.messages[id])).collect()
 }
 

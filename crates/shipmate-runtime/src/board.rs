@@ -379,9 +379,12 @@ impl Worker {
         let something_happened = !self.board.desk.borrow().batch().1.is_empty();
         if something_happened || self.shared {
             self.parked.retain(|job| job.connection.is_listening());
+            // Those who waited are told first: the others know that they asked just now.
+            let asked = std::mem::take(&mut decided);
             for job in std::mem::take(&mut self.parked) {
                 self.decide_one(at, job, &mut decided);
             }
+            decided.extend(asked);
         }
         decided
     }
@@ -403,6 +406,12 @@ impl Worker {
                 None => What::Log,
             },
             Ok(Some(act)) => {
+                // What is read leaves the state with that; take it while it is there.
+                let unread = match act {
+                    Act::ReadInbox { max } => answer::peek(scene.state, &job.actor, max),
+                    _ => Vec::new(),
+                };
+                let before = scene.state.position;
                 let req = Some(RequestId { client: job.client.clone(), counter: job.id });
                 let command = Command { by: job.actor.clone(), req, act };
                 let outcome = match scene.then(&job.ask) {
@@ -410,6 +419,9 @@ impl Worker {
                     Some(then) => desk.handle_then(at, &command, then),
                 };
                 match outcome {
+                    Outcome::Done { first, .. } if first > before && !unread.is_empty() => {
+                        What::Answer(Ok(Answer::Messages(unread)))
+                    }
                     Outcome::Done { first, last } => What::Records { first, last },
                     Outcome::Refused(Refusal::NothingAvailable { .. }) if job.waits() => {
                         drop(desk);

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -69,9 +69,11 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         .build()
         .map_err(|e| e.to_string())?;
     let local = tokio::task::LocalSet::new();
+    let bound = Cell::new(None);
     let ended = local.block_on(&runtime, async {
         let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
         let listener = bind(&socket).map_err(|e| named(&socket, e))?;
+        bound.set(identity(&socket));
         held.started();
         ready();
         let coordinator = Rc::new(Coordinator {
@@ -90,11 +92,18 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         ended
     });
     // Whoever connects from here on finds nobody, and starts the next one, which
-    // waits for our lock: that is freed when this process ends.
-    match fs::remove_file(&socket) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(named(&socket, e)),
-        _ => ended,
+    // waits for our lock: that is freed when this process ends. Only our own socket is
+    // removed: if the folder was replaced, the one that lies there is a successor's.
+    let ours = bound.get();
+    if ours.is_some() && ours == identity(&socket) {
+        fs::remove_file(&socket).map_err(|e| named(&socket, e))?;
     }
+    ended
+}
+
+/// Which file this is, whatever it is called.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The folders, readable by their owner only, and what git should not see.

@@ -38,7 +38,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "claim-while-held",
         guarantee: "G1",
         file: "crates/shipmate-core/src/task/claim.rs",
-        find: "        Status::InProgress(claim) => {\n            return Err(Refusal::AlreadyClaimed { task: id, by: claim.by.clone() });\n        }\n",
+        find: concat!(
+            "        Status::InProgress(claim) => {\n",
+            "            return Err(Refusal::AlreadyClaimed { task: id, by: claim.by.clone() });\n",
+            "        }\n",
+        ),
         replace: "        Status::InProgress(_) => {}\n",
     },
     Mutant {
@@ -73,8 +77,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "the-stopped-still-act",
         guarantee: "G5",
         file: "crates/shipmate-core/src/state.rs",
-        find: "        if !found.is_running() {\n            return Err(Refusal::NotRunning { who: who.address.clone() });",
-        replace: "        if found.epoch == 0 {\n            return Err(Refusal::NotRunning { who: who.address.clone() });",
+        find: concat!(
+            "        if !found.is_running() {\n",
+            "            return Err(Refusal::NotRunning { who: who.address.clone() });",
+        ),
+        replace: concat!(
+            "        if found.epoch == 0 {\n",
+            "            return Err(Refusal::NotRunning { who: who.address.clone() });",
+        ),
     },
     Mutant {
         name: "any-member-manages",
@@ -346,8 +356,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "two-lives-at-once",
         guarantee: "G5",
         file: "crates/shipmate-core/src/teammate.rs",
-        find: "    if teammate.is_running() {\n        return Err(Refusal::StillRunning { who: cmd.who.clone()",
-        replace: "    if teammate.is_running() && teammate.epoch == 0 {\n        return Err(Refusal::StillRunning { who: cmd.who.clone()",
+        find: concat!(
+            "    if teammate.is_running() {\n",
+            "        return Err(Refusal::StillRunning { who: cmd.who.clone()",
+        ),
+        replace: concat!(
+            "    if teammate.is_running() && teammate.epoch == 0 {\n",
+            "        return Err(Refusal::StillRunning { who: cmd.who.clone()",
+        ),
     },
     Mutant {
         name: "a-team-ends-over-its-members",

@@ -20,6 +20,8 @@ pub(crate) struct Client {
     pub(crate) reservations: Vec<ReservationId>,
     /// What it was told is done: the ledger that the log must agree with.
     pub(crate) acknowledged: Vec<(RequestId, Position, Position)>,
+    /// What it was told is refused.
+    pub(crate) refused: Vec<RequestId>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +45,7 @@ impl Client {
             read: Vec::new(),
             reservations: Vec::new(),
             acknowledged: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -65,6 +68,9 @@ impl Client {
             return;
         }
         self.pending = None;
+        if matches!(outcome, Outcome::Refused(_)) {
+            self.refused.extend(command.req.clone());
+        }
         if let (Outcome::Done { first, last }, Some(req)) = (outcome, &command.req) {
             self.acknowledged.push((req.clone(), *first, *last));
             for record in &log[*first as usize - 1..*last as usize] {

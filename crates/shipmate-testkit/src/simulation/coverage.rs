@@ -103,6 +103,10 @@ pub struct Coverage {
     /// Commands whose outcome the log confirmed, the runtime's own included.
     pub commands: u64,
     pub records: u64,
+    /// Requests whose copy, still under way to another coordinator, was carried out after their
+    /// client had been told of a refusal. Refusals are not remembered, so this can happen; a
+    /// client that asks elsewhere only once its first coordinator is gone never sees it.
+    pub done_after_refusal: u64,
     pub faults: BTreeMap<Fault, u64>,
     /// Accepted and refused, per act.
     pub acts: BTreeMap<&'static str, (u64, u64)>,
@@ -144,6 +148,7 @@ impl Coverage {
         self.requests += other.requests;
         self.commands += other.commands;
         self.records += other.records;
+        self.done_after_refusal += other.done_after_refusal;
         for (fault, count) in &other.faults {
             *self.faults.entry(*fault).or_default() += count;
         }
@@ -194,6 +199,8 @@ impl std::fmt::Display for Coverage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Coverage { seeds, requests, commands, records, .. } = self;
         writeln!(f, "{seeds} seeds, {requests} requests, {commands} commands, {records} records")?;
+        let late = self.done_after_refusal;
+        writeln!(f, "{late} requests were carried out after a refusal, by a copy still under way")?;
         writeln!(f, "\nfaults")?;
         for fault in Fault::ALL {
             let word = format!("{fault:?}");

@@ -59,7 +59,7 @@ impl<'a> World<'a> {
             checker: Checker::new(seed),
             coverage: Coverage { seeds: 1, ..Coverage::default() },
             trace,
-            requests_max: random.between(100, 360),
+            requests_max: random.between(90, 300),
             over_at: 0,
             random,
         }
@@ -157,8 +157,11 @@ impl<'a> World<'a> {
     }
 
     /// Each client's own account of what it was told is done, against the log.
-    fn g2_the_ledgers_agree_with_the_log(&self) -> Check {
+    fn g2_the_ledgers_agree_with_the_log(&mut self) -> Check {
         for client in &self.clients {
+            let late = client.refused.iter();
+            let late = late.filter(|req| self.checker.model.requests.contains_key(req));
+            self.coverage.done_after_refusal += late.count() as u64;
             for (req, first, last) in &client.acknowledged {
                 let found = self.checker.model.requests.get(req);
                 hold("G2", found == Some(&(*first, *last)), || {

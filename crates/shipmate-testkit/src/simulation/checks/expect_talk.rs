@@ -93,8 +93,11 @@ fn end_verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             runtime && team(name).is_some_and(|t| t.breaker == BreakerFacts::Open(*opened))
         }
         Act::ReportProbe { team: name, half_opened, .. } => {
-            let probing = |at: &BreakerFacts| matches!(at, BreakerFacts::HalfOpen(at, _) if at == half_opened);
-            runtime && team(name).is_some_and(|team| probing(&team.breaker))
+            let since = team(name).and_then(|team| match &team.breaker {
+                BreakerFacts::HalfOpen(at, _) => Some(*at),
+                _ => None,
+            });
+            runtime && since == Some(*half_opened)
         }
         Act::ReserveUsage { usage } => {
             matches!(by, Actor::Teammate(me) if model.is_current(me) && model.has_budget(me, usage))
@@ -126,10 +129,10 @@ fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
             if let Some(near) = near.filter(|near| model.is_member(near)) {
                 return model.can_receive(&near);
             }
-            let lead =
-                own_team.as_ref().and_then(|team| Some((team, model.teams[team].lead.as_ref()?)));
+            let lead_of = |team: &Name| model.teams[team].lead.clone();
+            let lead = own_team.as_ref().and_then(|team| Some((team, lead_of(team)?)));
             if let Some((team, lead)) = lead.filter(|_| name.as_str() == "lead") {
-                return model.can_receive(&at(team, lead));
+                return model.can_receive(&at(team, &lead));
             }
             let named = model.mates.keys().filter(|who| who.name == *name);
             let named: Vec<&Address> = named.filter(|who| model.is_member(who)).collect();
