@@ -24,7 +24,14 @@ pub fn apply(state: &mut State, record: &Record) {
 fn apply_event(state: &mut State, record: &Record) {
     match &record.event {
         Event::TeamCreated { team, parent, description, verification } => {
-            team::apply_created(state, team, parent.as_ref(), description, *verification);
+            team::apply_created(
+                state,
+                record.at,
+                team,
+                parent.as_ref(),
+                description,
+                *verification,
+            );
         }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
         Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,

@@ -195,6 +195,15 @@ pub(crate) fn to_one(
     Some(Event::MessageSent { to: vec![to], kind, body, reply_to: None, epoch })
 }
 
+/// Makes the messages among these events name what they are about.
+pub(crate) fn reply_to(events: &mut [Event], id: Position) {
+    for event in events {
+        if let Event::MessageSent { reply_to, .. } = event {
+            *reply_to = Some(id);
+        }
+    }
+}
+
 /// Hands over the oldest unread messages and marks them read, in one step.
 pub(crate) fn decide_read(state: &State, by: &Actor, max: usize) -> Result<Vec<Event>, Refusal> {
     let to = require_reader(state, by)?;

@@ -36,10 +36,12 @@ pub(crate) fn decide_submit(
     }
     let open = state.plans.values().filter(|plan| plan.decision == Decision::Open).count();
     require_room("the queue of plans", open)?;
-    let text = format!("{who} asks for approval of a plan:\n{body}");
+    let id = state.position + 1;
+    let text = format!("{who} asks for approval of plan {id}:\n{body}");
     let mut events = vec![Event::PlanSubmitted { who: who.clone(), task, body: body.to_owned() }];
     let kind = MessageKind::PlanApprovalRequest;
     events.extend(message::tell_lead_as(state, &who.address, kind, text));
+    message::reply_to(&mut events, id);
     Ok(events)
 }
 
@@ -112,7 +114,11 @@ pub(crate) fn decide_ask(
     }
     let open = state.questions.values().filter(|question| question.is_open()).count();
     require_room("the queue of questions", open)?;
-    let told = format!("{who} asks: {text}");
+    let id = state.position + 1;
+    let mut told = format!("{who} asks (question {id}): {text}");
+    if !options.is_empty() {
+        told.push_str(&format!("\noptions: {}", options.join(", ")));
+    }
     let told = match kind {
         QuestionKind::Permission => {
             message::to_one(state, Recipient::Person, MessageKind::Question, told, None)
@@ -122,6 +128,7 @@ pub(crate) fn decide_ask(
     let (who, text, options) = (who.clone(), text.to_owned(), options.to_vec());
     let mut events = vec![Event::QuestionAsked { who, kind, text, options }];
     events.extend(told);
+    message::reply_to(&mut events, id);
     Ok(events)
 }
 

@@ -178,10 +178,15 @@ impl Refusal {
             Refusal::Stopped { .. } => "write to another member, or have this one started again",
             Refusal::NotInInbox { .. } => "it was read before, or it is not yours: go on",
             Refusal::UnknownShutdown { .. } => {
-                "it was answered, replaced or ran out: nothing to do"
+                "use the id that the message replies to; otherwise it was answered or ran out"
             }
             Refusal::BreakerProbing { .. } => "wait for the probe to answer",
-            Refusal::NothingAvailable { .. } => "wait: you are woken when one becomes available",
+            Refusal::NothingAvailable { .. } => {
+                "`shipmate task list` says why; `shipmate task next --wait` waits for one"
+            }
+            Refusal::NotTheirs { by: Actor::Person, .. } => {
+                "act as a teammate: `shipmate --as NAME …`"
+            }
             Refusal::GateCompletes { .. } => "submit it instead of completing it",
             Refusal::UnknownTeam { .. } => "`shipmate team list` names the teams",
             Refusal::UnknownTask { .. } => "`shipmate task list` names the tasks",

@@ -68,12 +68,10 @@ pub(crate) fn ask(
     }
     let who = teammate::current(who, mate);
     let text = format!("shutdown requested: {reason}; answer within {deadline_ms} ms");
-    let mut told = message::control(state, &who, MessageKind::ShutdownRequest, text);
-    if let Some(Event::MessageSent { reply_to, .. }) = &mut told {
-        *reply_to = Some(id);
-    }
+    let told = message::control(state, &who, MessageKind::ShutdownRequest, text);
     let mut events = vec![Event::ShutdownRequested { who, reason: reason.to_owned(), deadline_ms }];
     events.extend(told);
+    message::reply_to(&mut events, id);
     events
 }
 

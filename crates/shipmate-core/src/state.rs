@@ -48,6 +48,9 @@ pub struct State {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Team {
+    /// Wall clock; tells this team from an earlier one of the same name.
+    #[serde(default)]
+    pub created_at: u64,
     pub parent: Option<Name>,
     pub description: String,
     pub verification: Verification,

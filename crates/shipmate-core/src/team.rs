@@ -53,6 +53,7 @@ pub(crate) fn decide_create(
 
 pub(crate) fn apply_created(
     state: &mut State,
+    created_at: u64,
     team: &Name,
     parent: Option<&Name>,
     description: &str,
@@ -62,6 +63,7 @@ pub(crate) fn apply_created(
         state.root = Some(team.clone());
     }
     let created = Team {
+        created_at,
         parent: parent.cloned(),
         description: description.to_owned(),
         verification,

@@ -15,8 +15,9 @@ pub struct Place {
 pub enum BadPlace {
     #[error(
         "the socket path {} is {} bytes and the system takes {SOCKET_BYTES_MAX}\n  set \
-         SHIPMATE_RUNTIME_DIR to a short folder of yours, for example /tmp/shipmate-{}",
-        .0.display(), .0.as_os_str().len(), std::process::id()
+         SHIPMATE_RUNTIME_DIR to a short folder of yours, the same for every command: for example \
+         /tmp/shipmate-$USER",
+        .0.display(), .0.as_os_str().len()
     )]
     SocketPathTooLong(PathBuf),
     #[error("{} is not a folder\n  name an existing folder with --workspace", .0.display())]

@@ -137,7 +137,6 @@ pub(crate) fn from_records(
     records: &[Record],
     state: &State,
     secrets: &Secrets,
-    root: &str,
 ) -> Answer {
     let first = records.first().expect("a request that is done wrote a record");
     let last = records.last().expect("a request that is done wrote a record").n;
@@ -173,7 +172,7 @@ pub(crate) fn from_records(
                 _ => None,
             });
             let who = started.expect("a start wrote that it started");
-            Answer::Started { who: who.to_string(), token: secrets.token(root, who) }
+            Answer::Started { who: who.to_string(), token: secrets.token(state, who) }
         }
         (
             Ask::PlanSubmit { .. }

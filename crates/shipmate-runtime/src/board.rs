@@ -392,13 +392,8 @@ impl Worker {
     fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
         let mut desk = self.board.desk.borrow_mut();
         let team = scene_team(&job, &self.board.root);
-        let scene = Scene {
-            state: desk.state(),
-            actor: &job.actor,
-            secrets: &self.secrets,
-            root: self.board.root.as_str(),
-            team: &team,
-        };
+        let scene =
+            Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
         let what = match scene.act(&job.ask) {
             Err(refused) => What::Answer(Err(refused)),
             Ok(None) => match answer::from_state(&scene, &job.ask, self.log_word()) {

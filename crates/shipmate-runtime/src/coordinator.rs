@@ -286,9 +286,7 @@ impl Coordinator {
             if mate.epoch == named.who.epoch && secret::proves(token, &mate.token_hash) {
                 return Ok((Actor::Teammate(named.who.clone()), Some(root.clone())));
             }
-            if *token == self.secrets.token(root.as_str(), &named.who)
-                && mate.epoch > named.who.epoch
-            {
+            if *token == self.secrets.token(state, &named.who) && mate.epoch > named.who.epoch {
                 let (who, current) = (named.who.clone(), mate.epoch);
                 return Err(translate::refusal(&shipmate_core::Refusal::StaleTeammate {
                     who,

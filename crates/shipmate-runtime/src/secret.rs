@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use shipmate_core::{Address, TeammateRef};
+use shipmate_core::{Address, Name, State, TeammateRef};
 use shipmate_protocol::Place;
 
 #[derive(Clone)]
@@ -44,11 +44,16 @@ impl Secrets {
         same(token.as_bytes(), self.person.as_bytes())
     }
 
-    /// The token of one life: `root.team.name.epoch.secret`.
-    pub(crate) fn token(&self, root: &str, who: &TeammateRef) -> String {
+    /// The token of one life: `root.team.name.epoch.secret`. The secret also depends on
+    /// when the tree was made, so that a token dies with a deleted team and not only
+    /// with an epoch: those begin again when the name does.
+    pub(crate) fn token(&self, state: &State, who: &TeammateRef) -> String {
+        let root = state.root.as_ref().map(Name::as_str).unwrap_or_default();
+        let born = state.teams.values().map(|team| team.created_at).min().unwrap_or_default();
         let name = format!("{root}.{}.{}.{}", who.address.team, who.address.name, who.epoch);
         // Keyed twice, as in HMAC: one pass could be extended by whoever knows a token.
-        let inner = Sha256::new().chain_update(&self.key).chain_update(&name).finalize();
+        let inner = Sha256::new().chain_update(&self.key).chain_update(&name);
+        let inner = inner.chain_update(born.to_le_bytes()).finalize();
         let outer = Sha256::new().chain_update(&self.key).chain_update(inner).finalize();
         format!("{name}.{}", hex(&outer))
     }

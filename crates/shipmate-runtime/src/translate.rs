@@ -22,7 +22,6 @@ pub(crate) struct Scene<'a> {
     pub(crate) state: &'a State,
     pub(crate) actor: &'a Actor,
     pub(crate) secrets: &'a Secrets,
-    pub(crate) root: &'a str,
     /// The team the request names, else the actor's own, else the root.
     pub(crate) team: &'a Name,
 }
@@ -278,7 +277,7 @@ impl Scene<'_> {
         let next = TeammateRef { address: now.address.clone(), epoch: now.epoch + 1 };
         Ok(Act::StartTeammate(StartTeammate {
             who: now.address,
-            token_hash: hash(&self.secrets.token(self.root, &next)),
+            token_hash: hash(&self.secrets.token(self.state, &next)),
             supervision: match kind {
                 ask::Supervision::None => event::Supervision::None,
                 ask::Supervision::Supervised => event::Supervision::Supervised,

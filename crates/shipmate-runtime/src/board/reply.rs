@@ -55,9 +55,8 @@ impl Worker {
         if let (Ask::InboxRead { .. }, Some(messages)) = (&job.ask, answer::read_messages(own)) {
             return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
         }
-        let root = self.board.root.as_str();
         let desk = self.board.desk.borrow();
-        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets, root))
+        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets))
     }
 
     async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
@@ -76,13 +75,8 @@ impl Worker {
                 let end = self.position();
                 let then = answer::at(&mut self.log, *position, end).await?;
                 let team = scene_team(job, &self.board.root);
-                let scene = Scene {
-                    state: &then,
-                    actor: &job.actor,
-                    secrets: &self.secrets,
-                    root: self.board.root.as_str(),
-                    team: &team,
-                };
+                let scene =
+                    Scene { state: &then, actor: &job.actor, secrets: &self.secrets, team: &team };
                 let now = match job.ask {
                     Ask::StatusAt { .. } => Ask::Status,
                     _ => Ask::Tasks { filter: TaskFilter::default() },

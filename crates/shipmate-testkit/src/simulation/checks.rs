@@ -145,6 +145,7 @@ impl Checker {
         health::g5_the_actor_is_current(&self.model, records)?;
         health::g10_no_lease_ends_early(&self.model, one)?;
         board::g1_the_best_task_is_claimed(&self.model, &self.reference, one.command, records)?;
+        board::g5_a_gate_decides(&self.model, records)?;
         mail::g3_reading_takes_the_oldest(&self.model, one.command, records)?;
         for record in records {
             let model = &self.model;

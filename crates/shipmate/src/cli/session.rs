@@ -200,9 +200,16 @@ fn identity(globals: &Globals, place: &Place) -> Result<(Option<String>, TokenSo
         None => (globals.for_team.clone(), globals.acting.as_deref()),
     };
     // Stands above --as: an agent that was given a token can act as nobody else.
-    if let Ok(token) = std::env::var("SHIPMATE_TOKEN")
-        && !token.trim().is_empty()
-    {
+    if let Ok(token) = std::env::var("SHIPMATE_TOKEN") {
+        // Empty is what a failed `teammate start` leaves behind. Acting as the person
+        // then would be a promotion.
+        if token.trim().is_empty() {
+            return Err(Failure::Usage(
+                "SHIPMATE_TOKEN is set and empty\n  unset it to act as the person, or give it the \
+                 token of a teammate"
+                    .to_owned(),
+            ));
+        }
         return Ok((team, TokenSource::Given(token.trim().to_owned())));
     }
     let Some(name) = name else { return Ok((team, TokenSource::Person)) };
@@ -255,8 +262,8 @@ fn token_file(place: &Place, team: Option<&str>, name: &str) -> Result<PathBuf, 
 
 fn no_token(name: &str) -> Failure {
     Failure::Usage(format!(
-        "there is no token file for {name} in this workspace\n  start its life here with \
-         `shipmate teammate start {name}`"
+        "there is no token file for {name} in this workspace\n  add it with `shipmate teammate add \
+         {name}`, or begin its next life with `shipmate teammate start {name}`"
     ))
 }
 

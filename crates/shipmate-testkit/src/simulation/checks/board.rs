@@ -98,6 +98,31 @@ fn may_act(model: &Model, by: &Actor, claim: &Hold, event: &Event) -> bool {
     }
 }
 
+/// With a gate no teammate's word completes a task; without one a submission does at once.
+pub(super) fn g5_a_gate_decides(model: &Model, records: &[Record]) -> Check {
+    let completes = |id: TaskId| {
+        let same =
+            |event: &Event| matches!(event, Event::TaskCompleted { task, .. } if *task == id);
+        records.iter().any(|record| same(&record.event))
+    };
+    for record in records {
+        let (task, submitted) = match &record.event {
+            Event::TaskSubmitted { task, .. } => (*task, true),
+            Event::TaskCompleted { task, .. } => (*task, false),
+            _ => continue,
+        };
+        let Some(facts) = model.task(task) else { continue };
+        let gate = model.teams[&facts.team].gate;
+        let right = match (submitted, &record.by) {
+            (true, _) => completes(task) != gate,
+            (false, Actor::Teammate(_)) => !gate,
+            (false, _) => true,
+        };
+        hold("G5", right, || format!("{:?} in {}, gate: {gate}", record.event, facts.team))?;
+    }
+    Ok(())
+}
+
 /// No claim before its dependencies, outside its role, against its assignment, or on files that
 /// are in use.
 pub(super) fn a_claim_respects_the_plan(model: &Model, record: &Record) -> Check {

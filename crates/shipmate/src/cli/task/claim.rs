@@ -44,6 +44,11 @@ pub(crate) fn show(session: &Session, answer: Answer) -> Result<(), Failure> {
 fn text(task: &TaskView, token: u64) -> String {
     let mut text = format!("claimed task {}: {}\n", task.row.id, plain(&task.row.subject));
     text.push_str(&format!("  token {token}\n"));
+    if let Some(lease_ms) = task.lease_ms {
+        let id = task.row.id;
+        let lease = crate::cli::time::duration(lease_ms);
+        text.push_str(&format!("  lease {lease}; `task renew {id}` begins it again\n"));
+    }
     if !task.files.is_empty() {
         text.push_str(&format!("  files {}\n", plain(&task.files.join(", "))));
     }

@@ -22,7 +22,7 @@ use crate::cli::session::Session;
 #[command(after_help = "\
 Examples:
   shipmate teammate start ana
-  SHIPMATE_TOKEN=$(shipmate teammate start ana --print-token) my-agent")]
+  TOKEN=$(shipmate teammate start ana --print-token) && SHIPMATE_TOKEN=$TOKEN my-agent")]
 pub(crate) struct StartArgs {
     name: String,
 
