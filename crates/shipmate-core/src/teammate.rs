@@ -63,6 +63,8 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
     }
     // A removed name that comes back goes on counting its epochs.
     let epoch = state.teammates.get(who).map_or(0, |before| before.epoch);
+    // Work of an earlier life may still be at its gate under this name.
+    let submitted = state.teammates.get(who).map(|before| before.submitted.clone());
     let added = Teammate {
         profile: profile.clone(),
         epoch,
@@ -73,7 +75,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         idle: Some("not started".to_owned()),
         paused: None,
         holds: Default::default(),
-        submitted: Default::default(),
+        submitted: submitted.unwrap_or_default(),
         returned: Default::default(),
         inbox: Default::default(),
         approved_plan: None,

@@ -16,6 +16,7 @@ fn a_task_is_created_claimed_and_handed_in() {
         $ shipmate --as ana task claim 1
         claimed task 1: Write the parser
           token 8
+          lease [..]
           files src/parser.rs
           As in the book.
 
@@ -37,6 +38,7 @@ fn a_task_is_created_claimed_and_handed_in() {
         $ shipmate --as ana task claim 1
         claimed task 1: Write the parser
           token 8
+          lease [..]
           files src/parser.rs
           As in the book.
 
@@ -54,6 +56,7 @@ fn a_task_is_created_claimed_and_handed_in() {
         $ shipmate --as bo task next --lease 90s
         claimed task 2: Test the parser
           token [..]
+          lease [..]
 
         $ shipmate task show 1
         task 1: Write the parser
@@ -87,11 +90,13 @@ fn a_task_is_handed_in_and_the_next_taken_in_one_step() {
         $ shipmate --as ana task next
         claimed task 1: One
           token 6
+          lease [..]
 
         $ shipmate --as ana task submit 1 --next
         submitted task 1
         claimed task 2: Two
           token [..]
+          lease [..]
 
         $ shipmate --as ana task submit 2 --next
         submitted task 2; no task is available now
@@ -127,6 +132,7 @@ fn a_list_says_why_a_task_cannot_be_taken() {
         $ shipmate --as ana task claim 1
         claimed task 1: Write the lexer
           token [..]
+          lease [..]
           files src/lexer.rs
 
         $ shipmate task list
@@ -191,6 +197,7 @@ fn a_task_can_fail_be_retried_released_assigned_updated_and_deleted() {
         $ shipmate --as ana task next
         claimed task 1: Flaky
           token [..]
+          lease [..]
 
         $ shipmate --as ana task fail 1 "again"
         the attempt at task 1 has failed
@@ -210,6 +217,7 @@ fn a_task_can_fail_be_retried_released_assigned_updated_and_deleted() {
         $ shipmate --as ana task next
         claimed task 1: Flaky
           token [..]
+          lease [..]
 
         $ shipmate --as ana task release 1 --reason "bo knows it"
         task 1 may be taken again
@@ -239,6 +247,7 @@ fn a_task_can_fail_be_retried_released_assigned_updated_and_deleted() {
         $ shipmate --as bo task claim 1
         claimed task 1: Steady
           token [..]
+          lease [..]
 
         $ shipmate task complete 1 --result "by hand"
         completed task 1
@@ -267,6 +276,7 @@ fn late_work_is_refused_and_can_be_set_aside() {
         $ shipmate --as ana task claim 1
         claimed task 1: Write the parser
           token 7
+          lease [..]
 
         $ shipmate task release 1 --reason "ana is stuck"
         task 1 may be taken again
@@ -274,6 +284,7 @@ fn late_work_is_refused_and_can_be_set_aside() {
         $ shipmate --as bo task claim 1
         claimed task 1: Write the parser
           token [..]
+          lease [..]
 
         $ shipmate --as ana task submit 1 --token 7
         refused: the claim 7 on task 1 has ended; it is claimed by alpha/bo@1 now
@@ -429,6 +440,7 @@ fn the_dependencies_are_drawn() {
         $ shipmate --as ana task next
         claimed task 1: Design
           token [..]
+          lease [..]
 
         $ shipmate task graph
         ▶ 1 Design  ana@1

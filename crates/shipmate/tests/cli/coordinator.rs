@@ -68,13 +68,13 @@ fn a_socket_path_that_is_too_long_is_named_and_can_be_moved() {
         r#"
         $ shipmate team create alpha
         error: the socket path $W/.shipmate/state/coordinator.sock is [..] bytes and the system takes 107
-          set SHIPMATE_RUNTIME_DIR to a short folder of yours, for example /tmp/shipmate-[..]
+          set SHIPMATE_RUNTIME_DIR to a short folder of yours[..]
         => 6
 
         $ shipmate doctor
         ...
         problem  socket       the socket path [..] is [..] bytes and the system takes 107
-                              set SHIPMATE_RUNTIME_DIR to a short folder of yours, for example [..]
+                              set SHIPMATE_RUNTIME_DIR to a short folder of yours[..]
         ...
         => 1
         "#,

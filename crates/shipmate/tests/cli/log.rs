@@ -15,6 +15,7 @@ fn the_log_tells_what_happened_record_by_record() {
         $ shipmate --as ana task next --lease 10m
         claimed task 1: Write the parser
           token 5
+          lease [..]
 
         $ shipmate send ana hello
         sent message 6 to alpha/ana

@@ -17,6 +17,7 @@ fn a_plan_is_submitted_rejected_and_approved() {
         $ shipmate --as ana task next
         claimed task 1: Write the parser
           token [..]
+          lease [..]
 
         $ shipmate --as ana task submit 1
         refused: alpha/ana must have its plan approved before it hands in work

@@ -98,6 +98,7 @@ fn a_command_says_which_team_where_there_are_several() {
         $ shipmate --as beta/ana task next
         claimed task 1: In beta
           token [..]
+          lease [..]
         "#,
     );
 }
@@ -124,7 +125,7 @@ fn a_teammate_has_lives_and_a_stale_one_is_refused() {
 
         $ shipmate --as bo task next
         error: there is no token file for bo in this workspace
-          start its life here with `shipmate teammate start bo`
+          add it with `shipmate teammate add bo`, or begin its next life with `shipmate teammate start bo`
         => 2
 
         $ shipmate teammate list
