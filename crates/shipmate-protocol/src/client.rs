@@ -16,8 +16,10 @@ use crate::{LINE_BYTES_MAX, PROTOCOL};
 
 /// How long a starting coordinator may take before the client gives up on it.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often one request may find the coordinator gone.
-const ATTEMPTS_MAX: usize = 20;
+/// How often one request may find the coordinator gone. Each time costs the start of a
+/// process, so this is many seconds of a coordinator that is killed again and again
+/// before it has read its log, and a moment where something else is wrong.
+const ATTEMPTS_MAX: usize = 1_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFailure {

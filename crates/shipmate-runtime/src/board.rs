@@ -32,7 +32,7 @@ use crate::translate::{self, Scene};
 const TURN_MAX: usize = 4096;
 /// At least so many records lie between two snapshots of a busy board; one that comes
 /// to rest saves one with less.
-const SNAPSHOT_EVERY: u64 = 100_000;
+const SNAPSHOT_EVERY: u64 = 50_000;
 /// A board at rest saves what takes noticeable time to read again.
 const SNAPSHOT_AT_REST: u64 = 2_000;
 /// How long nothing may happen before a board counts as at rest.
