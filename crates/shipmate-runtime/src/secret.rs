@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use shipmate_core::{Address, Name, State, TeammateRef};
+use shipmate_core::{Address, State, TeammateRef};
 use shipmate_protocol::Place;
 
 #[derive(Clone)]
@@ -48,8 +48,8 @@ impl Secrets {
     /// when the tree was made, so that a token dies with a deleted team and not only
     /// with an epoch: those begin again when the name does.
     pub(crate) fn token(&self, state: &State, who: &TeammateRef) -> String {
-        let root = state.root.as_ref().map(Name::as_str).unwrap_or_default();
-        let born = state.teams.values().map(|team| team.created_at).min().unwrap_or_default();
+        let tree = state.root.as_ref().and_then(|root| state.teams.get_key_value(root));
+        let (root, born) = tree.map_or(("", 0), |(root, team)| (root.as_str(), team.created_at));
         let name = format!("{root}.{}.{}.{}", who.address.team, who.address.name, who.epoch);
         // Keyed twice, as in HMAC: one pass could be extended by whoever knows a token.
         let inner = Sha256::new().chain_update(&self.key).chain_update(&name);
