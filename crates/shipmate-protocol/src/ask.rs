@@ -214,31 +214,6 @@ pub enum Ask {
     Verify,
 }
 
-impl Ask {
-    /// Changes nothing: may be repeated without a counter.
-    pub fn is_read(&self) -> bool {
-        matches!(
-            self,
-            Ask::Status
-                | Ask::Teams
-                | Ask::TeamShow
-                | Ask::Teammates
-                | Ask::TeammateShow { .. }
-                | Ask::Tasks { .. }
-                | Ask::TaskShow { .. }
-                | Ask::InboxPeek
-                | Ask::MessageTrace { .. }
-                | Ask::Plans { .. }
-                | Ask::Questions { .. }
-                | Ask::Log { .. }
-                | Ask::StatusAt { .. }
-                | Ask::TasksAt { .. }
-                | Ask::Follow { .. }
-                | Ask::Verify
-        )
-    }
-}
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TeamCreate {
     pub name: String,

@@ -18,5 +18,4 @@ mod translate;
 mod views;
 
 pub use coordinator::{Ended, run};
-pub use lock::holder;
 pub use settings::{Durability, Nats, Settings, Store};

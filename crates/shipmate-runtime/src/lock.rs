@@ -7,7 +7,7 @@
 //! right.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -49,17 +49,6 @@ pub(crate) fn acquire(place: &Place, socket: &Path) -> io::Result<Lock> {
     coordinator.rewind()?;
     coordinator.write_all(std::process::id().to_string().as_bytes())?;
     Ok(Lock::Ours(Held { _coordinator: coordinator, starting: Some(starting) }))
-}
-
-/// The process that holds the lock, if one does.
-pub fn holder(place: &Place) -> Option<u32> {
-    let mut file = File::open(place.lock()).ok()?;
-    if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
-        return None;
-    }
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
 }
 
 fn open(path: &Path) -> io::Result<File> {
