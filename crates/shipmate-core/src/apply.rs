@@ -7,7 +7,7 @@ use crate::name::Position;
 use crate::plan;
 use crate::shutdown;
 use crate::state::{
-    BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, TeamPhase,
+    BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
 use crate::{team, teammate, usage};
@@ -23,16 +23,17 @@ pub fn apply(state: &mut State, record: &Record) {
 
 fn apply_event(state: &mut State, record: &Record) {
     match &record.event {
-        Event::TeamCreated { team, parent, description, verification } => {
-            team::apply_created(
-                state,
-                record.at,
-                team,
-                parent.as_ref(),
-                description,
-                *verification,
-            );
+        Event::TeamCreated { team, parent, description, verification, setup } => {
+            let created = Team {
+                parent: parent.clone(),
+                description: description.clone(),
+                setup: setup.clone(),
+                ..Team::new(record.at, *verification)
+            };
+            team::apply_created(state, team, created);
         }
+        Event::TeamPaused { team, reason } => state.team_mut(team).paused = Some(reason.clone()),
+        Event::TeamContinued { team } => state.team_mut(team).paused = None,
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
         Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,
         Event::TeamBudgetSet { team, budget } => state.team_mut(team).budget = *budget,
@@ -48,8 +49,12 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
-        Event::TeammateDisappeared { who, reason } => {
-            teammate::apply_disappeared(state, record.n, who, reason);
+        Event::TeammateDisappeared { who, reason, with_host } => {
+            teammate::apply_disappeared(state, record.n, who, reason, *with_host);
+        }
+        Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
+        Event::TeammateSession { who, session } => {
+            state.teammate_mut(&who.address).session = session.clone();
         }
         Event::TeammateStopped { who, outcome } => {
             let life = Life::Stopped { outcome: outcome.clone() };
@@ -91,6 +96,8 @@ fn apply_task_event(state: &mut State, record: &Record) {
         Event::TaskWorkSetAside { task, who, work, .. } => {
             state.task_mut(*task).set_aside.push((who.clone(), work.clone()));
         }
+        Event::TaskScopeGranted { task, files } => finish::apply_granted(state, *task, files),
+        Event::GateRan(_) | Event::HookNoted { .. } => {}
         _ => apply_talk_event(state, record),
     }
 }
@@ -127,11 +134,18 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             let (by, feedback) = (record.by.clone(), feedback.clone());
             plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback });
         }
-        Event::QuestionAsked { who, kind, text, options } => {
-            let (who, text, options) = (who.clone(), text.clone(), options.clone());
-            let (kind, answer) = (*kind, None);
-            let question =
-                Question { who, kind, text, options, asked_at: at, answer, withdrawn: false };
+        Event::QuestionAsked { who, kind, text, options, task, files } => {
+            let question = Question {
+                who: who.clone(),
+                kind: *kind,
+                text: text.clone(),
+                options: options.clone(),
+                task: *task,
+                files: files.clone(),
+                asked_at: at,
+                answer: None,
+                withdrawn: false,
+            };
             plan::apply_asked(state, n, question);
         }
         Event::QuestionAnswered { question, answer } => {

@@ -7,7 +7,9 @@ use crate::event::{
     Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision, TaskChanges,
     TaskId, TaskSpec, Token, Usage, Verification,
 };
+use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
+use crate::setup::{GateRun, Setup};
 
 /// A command with who gives it and which request it came in.
 #[derive(Debug, Clone)]
@@ -29,6 +31,17 @@ pub enum Act {
     SetTeamBudget {
         team: Name,
         budget: Budget,
+    },
+    PauseTeam {
+        team: Name,
+        reason: String,
+    },
+    ContinueTeam {
+        team: Name,
+    },
+    /// An observer measured the team's whole time.
+    ExpireTeam {
+        team: Name,
     },
 
     AddTeammate {
@@ -62,6 +75,16 @@ pub enum Act {
     ReportDisappeared {
         who: TeammateRef,
         reason: String,
+        with_host: bool,
+    },
+    /// An observer saw no progress for a while, or again some (step 0).
+    ReportStalled {
+        who: TeammateRef,
+        step: u32,
+    },
+    /// The supervisor tells under which name its agent can be resumed.
+    ReportSession {
+        session: String,
     },
     /// The runtime saw the process end.
     ReportStopped {
@@ -113,6 +136,19 @@ pub enum Act {
         token: Token,
         reason: String,
     },
+    /// The submission changes files that are not its own: may it?
+    AskScope {
+        task: TaskId,
+        token: Token,
+        files: FileSet,
+        reason: String,
+    },
+    ReportGate(GateRun),
+    ReportHook {
+        team: Name,
+        hook: String,
+        note: String,
+    },
     FailTask {
         task: TaskId,
         token: Token,
@@ -149,9 +185,9 @@ pub enum Act {
     ReadInbox {
         max: usize,
     },
-    OfferMessages {
-        to: TeammateRef,
-        messages: Vec<MessageId>,
+    /// Hands over the oldest messages that nobody was handed yet; they stay unread.
+    TakeInbox {
+        max: usize,
     },
     InjectMessages {
         messages: Vec<MessageId>,
@@ -230,6 +266,7 @@ pub struct CreateTeam {
     pub verification: Verification,
     /// Name of its lead; a team without one is led by the person.
     pub lead: Option<Name>,
+    pub setup: Box<Setup>,
 }
 
 #[derive(Debug, Clone)]

@@ -80,6 +80,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             team::decide_delete(state, by, team, reason, *urgency)
         }
         Act::SetTeamBudget { team, budget } => usage::decide_team_budget(state, by, team, *budget),
+        Act::PauseTeam { team, reason } => team::decide_pause(state, by, team, reason),
+        Act::ContinueTeam { team } => team::decide_continue(state, by, team),
+        Act::ExpireTeam { team } => team::decide_expire(state, by, team),
         Act::AddTeammate { who, profile } => teammate::decide_add(state, by, who, profile),
         Act::StartTeammate(cmd) => teammate::decide_start(state, by, cmd),
         Act::RemoveTeammate { who } => teammate::decide_remove(state, by, who),
@@ -90,9 +93,11 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             usage::decide_teammate_budget(state, by, who, *budget)
         }
         Act::ReportIdle { reason } => teammate::decide_idle(state, by, reason),
-        Act::ReportDisappeared { who, reason } => {
-            health::decide_disappeared(state, by, who, reason)
+        Act::ReportDisappeared { who, reason, with_host } => {
+            health::decide_disappeared(state, by, who, reason, *with_host)
         }
+        Act::ReportStalled { who, step } => health::decide_stalled(state, by, who, *step),
+        Act::ReportSession { session } => teammate::decide_session(state, by, session),
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
         act => decide_task(state, command, act),
     }
@@ -120,6 +125,11 @@ fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::ReturnTask { task, token, reason } => {
             finish::decide_return(state, by, *task, *token, reason)
         }
+        Act::AskScope { task, token, files, reason } => {
+            finish::decide_ask_scope(state, by, *task, *token, files, reason)
+        }
+        Act::ReportGate(run) => finish::decide_gate(state, by, run),
+        Act::ReportHook { team, hook, note } => finish::decide_hook(state, by, team, hook, note),
         Act::FailTask { task, token, reason } => {
             finish::decide_fail(state, by, *task, *token, reason)
         }
@@ -143,7 +153,7 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
             message::decide_send(state, by, to, kind, body, *reply_to)
         }
         Act::ReadInbox { max } => message::decide_read(state, by, *max),
-        Act::OfferMessages { to, messages } => message::decide_offer(state, by, to, messages),
+        Act::TakeInbox { max } => message::decide_take(state, by, *max),
         Act::InjectMessages { messages, turn } => {
             message::decide_inject(state, by, messages, *turn)
         }

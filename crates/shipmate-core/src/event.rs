@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::setup::{GateRun, Setup, StartRule};
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,14 @@ pub enum Event {
         description: String,
         #[serde(default)]
         verification: Verification,
+        #[serde(default, skip_serializing_if = "is_default_setup")]
+        setup: Box<Setup>,
     },
+    /// Nobody starts or claims until it is continued; what is claimed goes on.
+    #[serde(rename = "team.paused")]
+    TeamPaused { team: Name, reason: String },
+    #[serde(rename = "team.continued")]
+    TeamContinued { team: Name },
     #[serde(rename = "team.deletion_requested")]
     TeamDeletionRequested { team: Name },
     #[serde(rename = "team.deleted")]
@@ -82,7 +90,19 @@ pub enum Event {
     #[serde(rename = "teammate.mode_changed")]
     TeammateModeChanged { who: Address, mode: Mode },
     #[serde(rename = "teammate.disappeared")]
-    TeammateDisappeared { who: TeammateRef, reason: String },
+    TeammateDisappeared {
+        who: TeammateRef,
+        reason: String,
+        /// It went with everything else on its host, which says nothing about its health.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        with_host: bool,
+    },
+    /// No sign of progress for the how-manieth time in a row; 0 means that it moves again.
+    #[serde(rename = "teammate.stalled")]
+    TeammateStalled { who: TeammateRef, step: u32 },
+    /// The agent's own name for its conversation, for whoever resumes it.
+    #[serde(rename = "teammate.session")]
+    TeammateSession { who: TeammateRef, session: String },
     #[serde(rename = "teammate.stopped")]
     TeammateStopped { who: TeammateRef, outcome: Outcome },
     #[serde(rename = "teammate.removed")]
@@ -144,6 +164,16 @@ pub enum Event {
     #[serde(rename = "task.work_set_aside")]
     TaskWorkSetAside { task: TaskId, token: Token, who: TeammateRef, work: String },
 
+    /// The lead or a person lets a task's work touch these paths too.
+    #[serde(rename = "task.scope_granted")]
+    TaskScopeGranted { task: TaskId, files: FileSet },
+
+    #[serde(rename = "gate.ran")]
+    GateRan(GateRun),
+    /// A hook that is no gate failed or had something to say.
+    #[serde(rename = "hook.noted")]
+    HookNoted { team: Name, hook: String, note: String },
+
     #[serde(rename = "message.sent")]
     MessageSent {
         to: Vec<Recipient>,
@@ -185,6 +215,11 @@ pub enum Event {
         text: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
+        /// A submission that changes these paths waits for the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        #[serde(default, skip_serializing_if = "FileSet::is_empty")]
+        files: FileSet,
     },
     #[serde(rename = "question.answered")]
     QuestionAnswered { question: QuestionId, answer: String },
@@ -220,7 +255,7 @@ pub enum Event {
 }
 
 /// What must be true of a task's work before it counts as completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
     /// The holder's word is enough: a submission completes at once.
@@ -282,6 +317,19 @@ pub struct Profile {
     /// How many claimed tasks it may hold at once.
     #[serde(default = "one")]
     pub tasks_max: u32,
+    /// The command line of an agent that is a plain command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    #[serde(default, skip_serializing_if = "is_by_hand")]
+    pub start: StartRule,
+}
+
+fn is_by_hand(rule: &StartRule) -> bool {
+    *rule == StartRule::ByHand
+}
+
+fn is_default_setup(setup: &Setup) -> bool {
+    setup.is_default()
 }
 
 fn one() -> u32 {
@@ -318,6 +366,17 @@ pub enum ReleaseCause {
     Expired,
     /// The holder's life ended.
     HolderGone,
+    /// Everything on the holder's machine ended: costs no retry.
+    HostGone,
+}
+
+impl ReleaseCause {
+    pub(crate) fn costs_a_retry(self) -> bool {
+        !matches!(
+            self,
+            ReleaseCause::GivenBack | ReleaseCause::Reassigned | ReleaseCause::HostGone
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

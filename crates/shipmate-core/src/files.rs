@@ -62,7 +62,16 @@ impl Pattern {
 
     /// Does the pattern cover this one file?
     pub fn covers(&self, path: &Pattern) -> bool {
-        reach(&self.segments(), &path.segments())
+        reach(&self.segments(), &path.segments(), |part, name| {
+            segment_matches(part, name, |_| true)
+        })
+    }
+
+    /// Does the pattern cover whatever the other covers? Says no when in doubt.
+    pub fn contains(&self, other: &Pattern) -> bool {
+        // The other's wildcards stand for more than one letter or one folder.
+        let within = |part: &str, of: &str| of != "**" && segment_matches(part, of, |c| c != '*');
+        reach(&self.segments(), &other.segments(), within)
     }
 }
 
@@ -86,7 +95,7 @@ fn meet(a: &[&str], b: &[&str]) -> bool {
 }
 
 /// The pattern matches the path or a folder above it.
-fn reach(pattern: &[&str], path: &[&str]) -> bool {
+fn reach(pattern: &[&str], path: &[&str], matches: impl Fn(&str, &str) -> bool) -> bool {
     let mut below = vec![true; path.len() + 1];
     for part in pattern.iter().rev() {
         let mut row = vec![false; path.len() + 1];
@@ -94,7 +103,7 @@ fn reach(pattern: &[&str], path: &[&str]) -> bool {
         for j in (0..path.len()).rev() {
             row[j] = match *part {
                 "**" => below[j] || row[j + 1],
-                part => below[j + 1] && segment_matches(part, path[j]),
+                part => below[j + 1] && matches(part, path[j]),
             };
         }
         below = row;
@@ -132,8 +141,9 @@ fn segments_meet(a: &str, b: &str) -> bool {
     below[0]
 }
 
-/// A path's segment is plain text: its own stars and question marks are letters.
-fn segment_matches(pattern: &str, text: &str) -> bool {
+/// A path's segment is plain text: its own stars and question marks are letters. `one` says
+/// which letters a question mark of the pattern stands for.
+fn segment_matches(pattern: &str, text: &str, one: impl Fn(char) -> bool) -> bool {
     if !is_wild(pattern) {
         return pattern == text;
     }
@@ -146,7 +156,7 @@ fn segment_matches(pattern: &str, text: &str) -> bool {
         for j in (0..text.len()).rev() {
             row[j] = match part {
                 '*' => below[j] || row[j + 1],
-                '?' => below[j + 1],
+                '?' => one(text[j]) && below[j + 1],
                 part => part == text[j] && below[j + 1],
             };
         }
@@ -250,5 +260,10 @@ impl FileSet {
 
     pub fn covers(&self, path: &Pattern) -> bool {
         self.0.iter().any(|pattern| pattern.covers(path))
+    }
+
+    /// One of these covers whatever the pattern covers.
+    pub fn contains(&self, pattern: &Pattern) -> bool {
+        self.0.iter().any(|own| own.contains(pattern))
     }
 }

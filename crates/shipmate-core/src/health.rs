@@ -4,13 +4,14 @@
 //! strike is old, when an open breaker may be probed and whether the probe
 //! answered; each names the position it is about, so a late word changes nothing.
 
-use crate::command::Probe;
-use crate::event::{Event, Supervision};
-use crate::limits::{STRIKES_MAX, TEXT_BYTES_MAX};
+use crate::command::{Act, Probe};
+use crate::event::{Event, Outcome, ReleaseCause, Supervision};
+use crate::limits::{BARREN_MAX, STRIKES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::state::{BreakerPhase, State};
+use crate::setup::StartRule;
+use crate::state::{BreakerPhase, ShutdownEnd, State};
 use crate::task::create::check_texts;
 use crate::teammate;
 
@@ -20,13 +21,18 @@ pub(crate) fn decide_disappeared(
     by: &Actor,
     who: &TeammateRef,
     reason: &str,
+    with_host: bool,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "report that a teammate disappeared")?;
     let found = state.require_current(who)?;
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
-    let mut events =
-        vec![Event::TeammateDisappeared { who: who.clone(), reason: reason.to_owned() }];
-    events.extend(teammate::release_all(state, found, "its holder disappeared"));
+    let (gone, why) = (who.clone(), reason.to_owned());
+    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, with_host }];
+    let (cause, word) = match with_host {
+        true => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
+        false => (ReleaseCause::HolderGone, "its holder disappeared"),
+    };
+    events.extend(teammate::release_all(state, found, cause, word));
     let team = &who.address.team;
     let over = crate::team::ended_with(state, &who.address);
     if over.contains(&Event::TeamDeleted { team: team.clone() }) {
@@ -34,18 +40,92 @@ pub(crate) fn decide_disappeared(
     } else {
         events.extend(message::expire_control(state, &who.address, "its life ended"));
     }
-    let text = format!("{who} disappeared: {reason}");
+    let mut text = format!("{who} disappeared: {reason}");
+    let barren = found.claims == 0 && !with_host;
+    if barren && found.barren + 1 == BARREN_MAX && found.profile.start == StartRule::WhenNeeded {
+        text.push_str(
+            "; [FALLBACK] it took no task in several lives and is not started again by itself",
+        );
+    }
     events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
     let breaker = &state.teams[team].breaker;
     let opens = match &breaker.phase {
-        BreakerPhase::Closed => breaker.strikes.len() + 1 >= STRIKES_MAX,
+        BreakerPhase::Closed => !with_host && breaker.strikes.len() + 1 >= STRIKES_MAX,
         BreakerPhase::HalfOpen { probe, .. } => probe.as_ref() == Some(who),
         BreakerPhase::Open { .. } => false,
     };
     if opens {
         events.push(Event::BreakerOpened { team: team.clone() });
+        let text = format!(
+            "[FALLBACK] {} teammates of {team} disappeared within 5 minutes, last {who}: {reason}; \
+             until one answers again, each task gets a one-shot agent",
+            breaker.strikes.len() + 1
+        );
+        events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
     }
     events.extend(over);
+    Ok(events)
+}
+
+/// What the end of a life's process means: its shutdown if it was asked, a one-shot
+/// that is done, and a disappearance otherwise.
+pub fn ended(state: &State, who: &TeammateRef, reason: &str) -> Option<Act> {
+    let mate = state.require_current(who).ok()?;
+    let who = who.clone();
+    let asked = mate.shutdown.and_then(|id| state.shutdowns.get(&id)).map(|found| &found.end);
+    match asked {
+        Some(ShutdownEnd::Ending { outcome }) => {
+            return Some(Act::ReportStopped { who, outcome: outcome.clone() });
+        }
+        // It went when it was asked to and left the answer out.
+        Some(ShutdownEnd::Open) => {
+            let left: Vec<String> = mate.holds.iter().map(|id| format!("task {id}")).collect();
+            let outcome = match left.is_empty() {
+                true => Outcome::Clean,
+                false => Outcome::InProgress { pending: left },
+            };
+            return Some(Act::ReportStopped { who, outcome });
+        }
+        Some(ShutdownEnd::Closed { .. }) | None => {}
+    }
+    let done = mate.supervision == Supervision::OneShot && mate.claims > 0;
+    if done && mate.holds.is_empty() {
+        return Some(Act::ReportStopped { who, outcome: Outcome::Clean });
+    }
+    Some(Act::ReportDisappeared { who, reason: reason.to_owned(), with_host: false })
+}
+
+/// No progress was seen: first the teammate is told, then its lead, then it is given up.
+pub(crate) fn decide_stalled(
+    state: &State,
+    by: &Actor,
+    who: &TeammateRef,
+    step: u32,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report that a teammate stalls")?;
+    let mate = state.require_current(who)?;
+    if step == mate.stalls || (step > 0 && step != mate.stalls + 1) {
+        return Ok(Vec::new());
+    }
+    let team = &who.address.team;
+    let seconds = state.teams[team].setup.stall_ms / 1000 * u64::from(step);
+    if step > 2 {
+        let reason = format!("it made no progress for {seconds} s");
+        return decide_disappeared(state, by, who, &reason, false);
+    }
+    let mut events = vec![Event::TeammateStalled { who: who.clone(), step }];
+    let text = format!("no sign of progress for {seconds} s");
+    events.extend(match step {
+        1 => {
+            let text = format!("{text}: say what you are waiting for, or give the task back");
+            message::control_notice(state, who, text)
+        }
+        2 => {
+            let text = format!("{who} stalls: {text}; it is given up after as long again");
+            message::tell_lead_about(state, team, Some(&who.address), text)
+        }
+        _ => None,
+    });
     Ok(events)
 }
 

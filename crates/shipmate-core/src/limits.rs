@@ -67,3 +67,14 @@ pub const STRIKE_MS: u64 = 5 * 60 * 1000;
 pub const OPEN_MS: u64 = 2 * 60 * 1000;
 /// How long a probe has to answer.
 pub const PROBE_MS: u64 = 60 * 1000;
+/// How long a teammate with a task may show no sign of progress.
+pub const STALL_DEFAULT_MS: u64 = 10 * 60 * 1000;
+/// How long a supervisor has to answer.
+pub const ANSWER_DEFAULT_MS: u64 = 60 * 1000;
+/// How long a teammate has to stop when it is asked to.
+pub const SHUTDOWN_DEFAULT_MS: u64 = 30 * 1000;
+/// How long a gate may run.
+pub const GATE_DEFAULT_MS: u64 = 30 * 60 * 1000;
+/// Lives that may end in a row without having taken a task before the runtime starts
+/// no further one by itself.
+pub const BARREN_MAX: u32 = 3;

@@ -240,17 +240,22 @@ fn require_in_inbox(
     }
 }
 
-pub(crate) fn decide_offer(
-    state: &State,
-    by: &Actor,
-    to: &TeammateRef,
-    messages: &[MessageId],
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "offer messages")?;
-    state.require_current(to)?;
-    let to = Recipient::Member(to.address.clone());
-    let messages = require_in_inbox(state, &to, messages)?;
-    Ok(vec![Event::MessageOffered { to, messages }])
+/// Hands a supervisor what its agent has not been handed; reading is the agent's.
+pub(crate) fn decide_take(state: &State, by: &Actor, max: usize) -> Result<Vec<Event>, Refusal> {
+    let (who, _) = state.require_teammate(by, "take its mail")?;
+    let messages = untaken(state, &who.address, max);
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::MessageOffered { to: Recipient::Member(who.address.clone()), messages }])
+}
+
+/// The oldest messages that this member's supervisor was not handed.
+pub fn untaken(state: &State, who: &Address, max: usize) -> Vec<MessageId> {
+    let Some(mate) = state.teammates.get(who) else { return Vec::new() };
+    let to = Recipient::Member(who.clone());
+    let queued = |id: &&MessageId| state.messages[*id].waiting.get(&to) == Some(&Delivery::Queued);
+    mate.inbox.iter().filter(queued).take(max).copied().collect()
 }
 
 pub(crate) fn decide_inject(

@@ -8,38 +8,77 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Act, Probe};
-use crate::event::{MessageId, Recipient, ShutdownId, Supervision, TaskId, Token};
+use crate::event::{ShutdownId, Supervision, TaskId, Token};
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
-use crate::state::{BreakerPhase, Delivery, ShutdownEnd, State};
-use crate::teammate;
+use crate::staff::{self, Wanted};
+use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
+use crate::teammate::{self, current};
 
 /// Something that ends when enough time passes without a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    Lease { task: TaskId, token: Token, renewal: u32 },
-    Shutdown { shutdown: ShutdownId },
-    Strike { team: Name, strike: Position },
-    OpenBreaker { team: Name, opened: Position },
-    Probe { team: Name, half_opened: Position },
+    Lease {
+        task: TaskId,
+        token: Token,
+        renewal: u32,
+    },
+    Shutdown {
+        shutdown: ShutdownId,
+    },
+    Strike {
+        team: Name,
+        strike: Position,
+    },
+    OpenBreaker {
+        team: Name,
+        opened: Position,
+    },
+    Probe {
+        team: Name,
+        half_opened: Position,
+    },
+    /// The whole time of a team.
+    Team {
+        team: Name,
+    },
+    /// A teammate with a task, since the last sign of progress.
+    Progress {
+        who: TeammateRef,
+        seen: u64,
+        step: u32,
+    },
+    /// A supervisor that was asked for a sign of life.
+    Answer {
+        who: TeammateRef,
+        asked: u64,
+    },
 }
 
 /// What one observer has seen on its own clock; never part of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     since_ms: BTreeMap<Watch, u64>,
-    /// Teammates whose supervisor is connected here.
-    pub connected: BTreeSet<TeammateRef>,
+    /// Lives whose supervisor is there, or was started and is on its way.
+    pub present: BTreeSet<TeammateRef>,
+    /// Signs of progress, counted.
+    pub progress: BTreeMap<TeammateRef, u64>,
+    /// Supervisors that owe an answer, and to the how-manieth question.
+    pub asked: BTreeMap<TeammateRef, u64>,
+    /// The signs that had been seen when a teammate was found to stall.
+    stalled_at: BTreeMap<TeammateRef, u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// End this life's process tree.
     EndProcess { who: TeammateRef },
-    /// Run the gates on this submission.
+    /// Begin a life: record it first, then `Spawn` is owed.
+    Start(Wanted),
+    /// Start the supervisor of a life that was recorded and has none.
+    Spawn { who: TeammateRef },
+    /// Merge this submission and run the gates on it.
     Verify { task: TaskId, token: Token },
-    /// Hand these messages to the supervisor of this teammate.
-    Offer { to: TeammateRef, messages: Vec<MessageId> },
 }
 
 /// What is owed now, and when to look again.
@@ -52,8 +91,26 @@ pub struct Outstanding {
 }
 
 /// Every timer that runs in this state, with its length.
-fn watches(state: &State) -> BTreeMap<Watch, u64> {
+fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     let mut found = BTreeMap::new();
+    let waiting = waiting_for_an_answer(state);
+    for (address, mate) in &state.teammates {
+        if !mate.is_running() || mate.supervision == Supervision::None {
+            continue;
+        }
+        let (who, setup) = (current(address, mate), &state.teams[&address.team].setup);
+        if let Some(asked) = observed.asked.get(&who) {
+            let watch = Watch::Answer { who: who.clone(), asked: *asked };
+            found.insert(watch, setup.answer_ms);
+        }
+        let works = !mate.holds.is_empty()
+            || !mate.returned.is_empty()
+            || staff::leaves_work(state, address, mate);
+        if setup.stall_ms > 0 && works && mate.paused.is_none() && !waiting.contains(&who) {
+            let (seen, step) = (observed.seen(&who), mate.stalls + 1);
+            found.insert(Watch::Progress { who, seen, step }, setup.stall_ms);
+        }
+    }
     for id in &state.leased {
         let claim = state.task(*id).and_then(|task| task.claim()).expect("a leased task is held");
         let (token, renewal) = (claim.token, claim.renewal);
@@ -67,6 +124,14 @@ fn watches(state: &State) -> BTreeMap<Watch, u64> {
         }
     }
     for (name, team) in &state.teams {
+        let runs = || state.members_of(name).any(|(_, mate)| mate.is_running());
+        if let Some(timeout_ms) = team.setup.timeout_ms
+            && team.phase == TeamPhase::Active
+            && team.paused.is_none()
+            && runs()
+        {
+            found.insert(Watch::Team { team: name.clone() }, timeout_ms);
+        }
         for strike in &team.breaker.strikes {
             found.insert(Watch::Strike { team: name.clone(), strike: *strike }, STRIKE_MS);
         }
@@ -84,8 +149,22 @@ fn watches(state: &State) -> BTreeMap<Watch, u64> {
     found
 }
 
+/// Those whose next step is somebody else's: their silence is no stall.
+fn waiting_for_an_answer(state: &State) -> BTreeSet<&TeammateRef> {
+    let asked = state.questions.values().filter(|asked| asked.is_open() && asked.task.is_none());
+    let plans = state.plans.values().filter(|plan| plan.decision == Decision::Open);
+    asked.map(|asked| &asked.who).chain(plans.map(|plan| &plan.who)).collect()
+}
+
 fn when_over(watch: Watch) -> Act {
     match watch {
+        Watch::Team { team } => Act::ExpireTeam { team },
+        Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
+        Watch::Answer { who, .. } => Act::ReportDisappeared {
+            who,
+            reason: "its supervisor did not answer in time".to_owned(),
+            with_host: false,
+        },
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
         Watch::Shutdown { shutdown } => Act::ExpireShutdown { shutdown },
         Watch::Strike { team, strike } => Act::ForgiveStrike { team, strike },
@@ -99,19 +178,35 @@ fn when_over(watch: Watch) -> Act {
 impl Observed {
     /// Begins to watch what is new and forgets what is gone.
     pub fn look(&mut self, state: &State, now_ms: u64) {
-        let running = watches(state);
+        let current = |who: &TeammateRef| state.require_current(who).is_ok();
+        self.present.retain(current);
+        self.progress.retain(|who, _| current(who));
+        self.asked.retain(|who, _| current(who));
+        self.stalled_at.retain(|who, _| state.teammates[&who.address].stalls > 0 && current(who));
+        for (address, mate) in
+            state.teammates.iter().filter(|(_, mate)| mate.stalls > 0 && mate.is_running())
+        {
+            let who = teammate::current(address, mate);
+            let seen = self.seen(&who);
+            self.stalled_at.entry(who).or_insert(seen);
+        }
+        let running = watches(state, self);
         self.since_ms.retain(|watch, _| running.contains_key(watch));
         for watch in running.into_keys() {
             self.since_ms.entry(watch).or_insert(now_ms);
         }
     }
+
+    fn seen(&self, who: &TeammateRef) -> u64 {
+        self.progress.get(who).copied().unwrap_or_default()
+    }
 }
 
-/// Costs what is in progress, never the board: it looks at claims with a lease,
-/// submissions, open shutdowns, breakers and the mail of connected teammates.
+/// Costs what is in progress and the members, never the board: it looks at claims with a
+/// lease, submissions, open shutdowns, breakers, lives, and who has something to do.
 pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstanding {
     let mut owed = Outstanding::default();
-    for (watch, length_ms) in watches(state) {
+    for (watch, length_ms) in watches(state, observed) {
         let Some(since) = observed.since_ms.get(&watch) else { continue };
         let end = since.saturating_add(length_ms);
         if end <= now_ms {
@@ -120,8 +215,12 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
             owed.wake_at_ms = Some(owed.wake_at_ms.map_or(end, |at| at.min(end)));
         }
     }
+    let moves = |who: &&TeammateRef| observed.stalled_at[*who] != observed.seen(who);
+    let moving = observed.stalled_at.keys().filter(moves);
+    owed.due.extend(moving.map(|who| Act::ReportStalled { who: who.clone(), step: 0 }));
+    owed.due.extend(staff::retired(state));
     for shutdown in state.shutdowns.values() {
-        if shutdown.end == ShutdownEnd::Ending
+        if matches!(shutdown.end, ShutdownEnd::Ending { .. })
             && let Ok(mate) = state.require_current(&shutdown.who)
             && teammate::ends_by_process(mate)
         {
@@ -129,22 +228,19 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
         }
     }
     for id in &state.submitted {
-        let claim = state.task(*id).and_then(|task| task.claim()).expect("a submission is held");
-        owed.effects.push(Effect::Verify { task: *id, token: claim.token });
+        let task = state.task(*id).expect("a submission is a task");
+        let claim = task.claim().expect("a submission is held");
+        if task.scope_question.is_none() {
+            owed.effects.push(Effect::Verify { task: *id, token: claim.token });
+        }
     }
-    for who in &observed.connected {
-        owed.effects.extend(offer(state, who));
+    for (address, mate) in &state.teammates {
+        let supervised = mate.is_running() && mate.supervision != Supervision::None;
+        let who = teammate::current(address, mate);
+        if supervised && !observed.present.contains(&who) {
+            owed.effects.push(Effect::Spawn { who });
+        }
     }
+    owed.effects.extend(staff::wanted(state).into_iter().map(Effect::Start));
     owed
-}
-
-fn offer(state: &State, who: &TeammateRef) -> Option<Effect> {
-    let mate = state.require_current(who).ok()?;
-    if mate.supervision == Supervision::None {
-        return None;
-    }
-    let to = Recipient::Member(who.address.clone());
-    let queued = |id: &&MessageId| state.messages[*id].waiting.get(&to) == Some(&Delivery::Queued);
-    let messages: Vec<MessageId> = mate.inbox.iter().filter(queued).copied().collect();
-    (!messages.is_empty()).then(|| Effect::Offer { to: who.clone(), messages })
 }

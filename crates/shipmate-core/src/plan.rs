@@ -4,6 +4,7 @@
 
 use crate::command::Verdict;
 use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId};
+use crate::files::FileSet;
 use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address};
@@ -126,7 +127,8 @@ pub(crate) fn decide_ask(
         _ => message::tell_lead_as(state, &who.address, MessageKind::Question, told),
     };
     let (who, text, options) = (who.clone(), text.to_owned(), options.to_vec());
-    let mut events = vec![Event::QuestionAsked { who, kind, text, options }];
+    let (task, files) = (None, FileSet::default());
+    let mut events = vec![Event::QuestionAsked { who, kind, text, options, task, files }];
     events.extend(told);
     message::reply_to(&mut events, id);
     Ok(events)
@@ -141,7 +143,8 @@ pub(crate) fn decide_answer(
 ) -> Result<Vec<Event>, Refusal> {
     let question = state.questions.get(&id).ok_or(Refusal::UnknownQuestion { question: id })?;
     state.require_manager(by, &question.who.address.team, "answer questions")?;
-    if matches!(by, Actor::Teammate(me) if *me == question.who) {
+    // Nor in its next life: a question about work outlives the one that handed it in.
+    if matches!(by, Actor::Teammate(me) if me.address == question.who.address) {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "answer its own question" });
     }
     if question.kind == QuestionKind::Permission && matches!(by, Actor::Teammate(_)) {
@@ -154,7 +157,9 @@ pub(crate) fn decide_answer(
     if !question.is_open() {
         return Err(Refusal::QuestionAnswered { question: id });
     }
-    state.require_current(&question.who)?;
+    if question.task.is_none() {
+        state.require_current(&question.who)?;
+    }
     check_texts(&[("the answer", answer, TEXT_BYTES_MAX / 2)])?;
     if !question.options.is_empty() && !question.options.iter().any(|option| option == answer) {
         let (answer, options) = (answer.to_owned(), question.options.clone());
@@ -163,10 +168,16 @@ pub(crate) fn decide_answer(
     let mut events = vec![Event::QuestionAnswered { question: id, answer: answer.to_owned() }];
     let text = format!("answer to question {id}: {answer}");
     events.extend(message::control(state, &question.who, MessageKind::Answer, text));
+    if let Some(task) = question.task {
+        events.extend(crate::task::finish::answer_scope(state, task, question, answer));
+    }
     Ok(events)
 }
 
 pub(crate) fn apply_asked(state: &mut State, id: QuestionId, question: Question) {
+    if let Some(task) = question.task {
+        state.task_mut(task).scope_question = Some(id);
+    }
     state.questions.insert(id, question);
     forget_oldest(&mut state.questions, |question| !question.is_open());
 }
@@ -174,6 +185,12 @@ pub(crate) fn apply_asked(state: &mut State, id: QuestionId, question: Question)
 pub(crate) fn apply_answered(state: &mut State, id: QuestionId, by: &Actor, answer: &str) {
     let question = state.questions.get_mut(&id).expect("an answered question was asked");
     question.answer = Some((by.clone(), answer.to_owned()));
+    if let Some(task) = question.task {
+        let waits = &mut state.task_mut(task).scope_question;
+        if *waits == Some(id) {
+            *waits = None;
+        }
+    }
 }
 
 fn require_room(what: &'static str, open: usize) -> Result<(), Refusal> {

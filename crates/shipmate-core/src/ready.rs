@@ -174,19 +174,45 @@ impl Ready {
         found.into_iter()
     }
 
-    /// The best task of these pools.
-    pub(crate) fn best(&self, pools: &[Pool]) -> Option<TaskId> {
-        let heads = pools.iter().filter_map(|pool| self.heads.get(pool)?.first_key_value());
+    /// The best task of these pools whose files are allowed.
+    pub(crate) fn best(
+        &self,
+        pools: &[Pool],
+        allowed: impl Fn(&FileSet) -> bool,
+    ) -> Option<TaskId> {
+        let fits = |(_, key): &(&Rank, &LaneKey)| allowed(&key.files);
+        let heads = pools.iter().filter_map(|pool| self.heads.get(pool)?.iter().find(fits));
         heads.map(|(rank, _)| *rank).min().map(|(_, _, task)| task)
     }
 
+    /// Some task of these pools whose files are allowed and that is not among `taken`.
+    pub(crate) fn another(
+        &self,
+        pools: &[Pool],
+        taken: &BTreeSet<TaskId>,
+        allowed: impl Fn(&FileSet) -> bool,
+    ) -> Option<TaskId> {
+        let free = |key: &LaneKey| {
+            let mut tasks = self.lanes[key].tasks.iter().map(|(_, _, task)| *task);
+            tasks.find(|task| !taken.contains(task))
+        };
+        let open = pools.iter().filter_map(|pool| self.heads.get(pool)).flat_map(BTreeMap::values);
+        open.filter(|key| allowed(&key.files)).find_map(free)
+    }
+
     /// All that could be taken from these pools now, best first, at most `max`.
-    pub(crate) fn available(&self, pools: &[Pool], max: usize) -> Vec<TaskId> {
+    pub(crate) fn available(
+        &self,
+        pools: &[Pool],
+        max: usize,
+        allowed: impl Fn(&FileSet) -> bool,
+    ) -> Vec<TaskId> {
         // Walks the sorted lanes together; a lane gives up its head, then its next.
         let mut front: BTreeMap<Rank, &LaneKey> = BTreeMap::new();
         for pool in pools {
             let heads = self.heads.get(pool).into_iter().flatten();
-            front.extend(heads.map(|(rank, key)| (*rank, key)));
+            let fits = heads.filter(|(_, key)| allowed(&key.files));
+            front.extend(fits.map(|(rank, key)| (*rank, key)));
         }
         let mut found = Vec::new();
         while found.len() < max {

@@ -50,6 +50,12 @@ pub enum Refusal {
     StaleTeammate { who: TeammateRef, current: u32 },
     #[error("{who} is paused: {reason}")]
     Paused { who: Address, reason: String },
+    #[error("team {team} is paused: {reason}")]
+    TeamPaused { team: Name, reason: String },
+    #[error("{who} is a one-shot agent and has had its task")]
+    OneShotDone { who: Address },
+    #[error("task {task} needs files outside the scope of {who}")]
+    OutsideScope { task: TaskId, who: Address },
     #[error("{who} was asked to shut down and takes no new task")]
     ShuttingDown { who: Address },
 
@@ -171,6 +177,9 @@ impl Refusal {
             }
             Refusal::SecondRoot { .. } => "name that team, or one below it, as the parent",
             Refusal::TeamGone { .. } => "choose another name",
+            Refusal::TeamPaused { .. } => "wait, or let it go on: `shipmate continue`",
+            Refusal::OneShotDone { .. } => "end this life; the next one gets the next task",
+            Refusal::OutsideScope { .. } => "take another task, or ask for a wider scope",
             Refusal::Paused { .. } => "wait until the lead or a person lets you continue",
             Refusal::ShuttingDown { .. } => {
                 "finish or release what you hold, then answer the shutdown request"

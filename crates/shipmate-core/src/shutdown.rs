@@ -178,15 +178,28 @@ pub(crate) fn apply_answered(state: &mut State, id: ShutdownId, answer: &Shutdow
         }
         request.end = ShutdownEnd::Closed { how: format!("rejected: {reason}") };
         let who = request.who.address.clone();
-        state.teammate_mut(&who).shutdown = None;
+        let mate = state.teammate_mut(&who);
+        mate.shutdown = None;
+        // Who is busy with a task has not said what it wants without one.
+        mate.stays = mate.holds.is_empty();
     } else {
-        request.end = ShutdownEnd::Ending;
+        request.end = ShutdownEnd::Ending { outcome: outcome(answer) };
+    }
+}
+
+fn outcome(answer: &ShutdownAnswer) -> Outcome {
+    match answer {
+        ShutdownAnswer::InProgress { pending } => Outcome::InProgress { pending: pending.clone() },
+        ShutdownAnswer::Error { reason } => Outcome::Error { reason: reason.clone() },
+        ShutdownAnswer::Clean | ShutdownAnswer::Rejected { .. } => Outcome::Clean,
     }
 }
 
 pub(crate) fn apply_timed_out(state: &mut State, id: ShutdownId) {
     let request = state.shutdowns.get_mut(&id).expect("a timed out request was made");
-    request.end = ShutdownEnd::Ending;
+    // Without a deadline it was never asked.
+    let outcome = if request.deadline_ms == 0 { Outcome::Forced } else { Outcome::TimedOut };
+    request.end = ShutdownEnd::Ending { outcome };
 }
 
 pub(crate) fn close(state: &mut State, id: ShutdownId, how: &str) {

@@ -12,10 +12,12 @@ use crate::event::{
     Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
     Verification,
 };
+use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::refusal::Refusal;
 use crate::request::Clients;
+use crate::setup::Setup;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -54,6 +56,9 @@ pub struct Team {
     pub parent: Option<Name>,
     pub description: String,
     pub verification: Verification,
+    pub setup: Box<Setup>,
+    /// Why nobody starts or claims.
+    pub paused: Option<String>,
     pub phase: TeamPhase,
     pub lead: Option<Name>,
     pub budget: Budget,
@@ -62,6 +67,32 @@ pub struct Team {
     pub breaker: Breaker,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
+}
+
+impl Team {
+    pub(crate) fn new(created_at: u64, verification: Verification) -> Team {
+        Team {
+            created_at,
+            parent: None,
+            description: String::new(),
+            verification,
+            setup: Box::default(),
+            paused: None,
+            phase: TeamPhase::Active,
+            lead: None,
+            budget: Budget::default(),
+            usage: Usage::default(),
+            reserved: Usage::default(),
+            breaker: Breaker::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Nothing is left that could become somebody's task.
+    pub(crate) fn is_done(&self) -> bool {
+        let Counts { pending, in_progress, completed, failed, .. } = self.counts;
+        pending == 0 && in_progress == 0 && completed + failed > 0
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +153,18 @@ pub struct Teammate {
     pub inbox: BTreeSet<MessageId>,
     pub approved_plan: Option<PlanId>,
     pub shutdown: Option<ShutdownId>,
+    /// Outlives epochs: how the agent's conversation can be resumed.
+    pub session: String,
+    /// How often in a row it was seen to make no progress.
+    pub stalls: u32,
+    /// Claims of this life.
+    pub claims: u32,
+    /// Lives in a row that disappeared without having taken a task.
+    pub barren: u32,
+    /// It refused to retire and is not asked again until it has had a task.
+    pub stays: bool,
+    /// A person or lead had it stopped: the runtime does not start it again by itself.
+    pub dismissed: bool,
     pub budget: Budget,
     pub usage: Usage,
     pub reserved: Usage,
@@ -156,6 +199,10 @@ pub struct Task {
     pub path_ms: u64,
     /// Work of claims that had ended.
     pub set_aside: Vec<(TeammateRef, String)>,
+    /// Paths that its work may touch beyond its files.
+    pub granted: FileSet,
+    /// The question its submission waits for.
+    pub scope_question: Option<QuestionId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,6 +295,9 @@ pub struct Question {
     pub kind: QuestionKind,
     pub text: String,
     pub options: Vec<String>,
+    /// The submission that waits for the answer, and the paths it is about.
+    pub task: Option<TaskId>,
+    pub files: FileSet,
     pub asked_at: u64,
     pub answer: Option<(Actor, String)>,
     pub withdrawn: bool,
@@ -272,7 +322,9 @@ pub struct Shutdown {
 pub enum ShutdownEnd {
     Open,
     /// Answered or out of time; the process is still to be seen ending.
-    Ending,
+    Ending {
+        outcome: Outcome,
+    },
     Closed {
         how: String,
     },
@@ -299,6 +351,16 @@ impl Task {
     /// Every dependency is met.
     pub fn is_unblocked(&self) -> bool {
         self.unmet == 0
+    }
+
+    /// What it keeps from others while it is in progress: its files and what was granted
+    /// to it. A task without files keeps nothing.
+    pub(crate) fn held_files(&self) -> FileSet {
+        if self.spec.files.is_empty() {
+            return FileSet::default();
+        }
+        let all = self.spec.files.iter().chain(self.granted.iter());
+        FileSet::new(all.cloned().collect())
     }
 
     pub(crate) fn duration_ms(&self) -> u64 {
@@ -349,6 +411,11 @@ impl State {
         &self.tasks
     }
 
+    /// Tasks that wait for a gate or for a word about their scope.
+    pub fn submissions(&self) -> impl Iterator<Item = &Task> {
+        self.submitted.iter().filter_map(|id| self.task(*id))
+    }
+
     pub fn by_alias(&self, alias: &Alias) -> Option<TaskId> {
         self.aliases.get(alias).copied()
     }
@@ -365,7 +432,7 @@ impl State {
         let mut ready = Ready::default();
         for task in &self.tasks {
             if task.claim().is_some() {
-                ready.hold(task.id, &task.spec.files);
+                ready.hold(task.id, &task.held_files());
             }
         }
         for task in self.tasks.iter().filter(|task| task.is_ready()) {

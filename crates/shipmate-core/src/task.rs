@@ -57,7 +57,7 @@ fn enter(state: &mut State, id: TaskId) {
     let team = state.teams.get_mut(&task.team).expect("a task's team exists");
     *count(&mut team.counts, &task.status) += 1;
     if let Status::InProgress(claim) = &task.status {
-        state.ready.hold(id, &task.spec.files);
+        state.ready.hold(id, &task.held_files());
         let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");
         match claim.stage {
             Stage::Claimed => {
@@ -138,8 +138,7 @@ pub(crate) fn end_attempt(
     let claim = task.claim().expect("an attempt that ends is in progress");
     let token = claim.token;
     let reason = reason.to_owned();
-    let costs_a_retry = !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
-    if !costs_a_retry || task.retries < task.spec.retries_max {
+    if !cause.costs_a_retry() || task.retries < task.spec.retries_max {
         return vec![Event::TaskReleased { task: task.id, token, cause, reason }];
     }
     let attempts = match task.retries + 1 {

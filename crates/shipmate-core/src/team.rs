@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::command::{CreateTeam, Urgency};
-use crate::event::{Budget, Event, Outcome, Profile, Seat, Verification};
+use crate::event::{Event, Outcome, Profile, Seat};
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
@@ -36,11 +36,26 @@ pub(crate) fn decide_create(
         return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
     }
     check_texts(&[("the description", &cmd.description, TEXT_BYTES_MAX)])?;
+    cmd.setup.check()?;
+    // What is below works as its parent does; nobody in a team may choose other gates.
+    let setup = match &cmd.parent {
+        Some(parent) if matches!(by, Actor::Teammate(_)) || cmd.setup.is_default() => {
+            state.teams[parent].setup.clone()
+        }
+        _ => cmd.setup.clone(),
+    };
+    let verification = match &cmd.parent {
+        Some(parent) if matches!(by, Actor::Teammate(_)) => {
+            cmd.verification.max(state.teams[parent].verification)
+        }
+        _ => cmd.verification,
+    };
     let mut events = vec![Event::TeamCreated {
         team: cmd.team.clone(),
         parent: cmd.parent.clone(),
         description: cmd.description.clone(),
-        verification: cmd.verification,
+        verification,
+        setup,
     }];
     if let Some(lead) = &cmd.lead {
         events.push(Event::TeammateAdded {
@@ -51,31 +66,58 @@ pub(crate) fn decide_create(
     Ok(events)
 }
 
-pub(crate) fn apply_created(
-    state: &mut State,
-    created_at: u64,
-    team: &Name,
-    parent: Option<&Name>,
-    description: &str,
-    verification: Verification,
-) {
-    if parent.is_none() {
-        state.root = Some(team.clone());
+pub(crate) fn apply_created(state: &mut State, name: &Name, team: Team) {
+    if team.parent.is_none() {
+        state.root = Some(name.clone());
     }
-    let created = Team {
-        created_at,
-        parent: parent.cloned(),
-        description: description.to_owned(),
-        verification,
-        phase: TeamPhase::Active,
-        lead: None,
-        budget: Budget::default(),
-        usage: Default::default(),
-        reserved: Default::default(),
-        breaker: Default::default(),
-        counts: Default::default(),
+    state.teams.insert(name.clone(), team);
+}
+
+/// Stops new work: nobody starts and nobody claims until it is continued.
+pub(crate) fn decide_pause(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let found = state.require_active_team(team)?;
+    state.require_manager(by, team, "pause the team")?;
+    check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
+    if found.paused.is_some() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeamPaused { team: team.clone(), reason: reason.to_owned() }])
+}
+
+pub(crate) fn decide_continue(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+) -> Result<Vec<Event>, Refusal> {
+    let found = state.require_active_team(team)?;
+    state.require_manager(by, team, "let the team continue")?;
+    if found.paused.is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeamContinued { team: team.clone() }])
+}
+
+/// The team's time is over: no new work, and everybody is asked to stop.
+pub(crate) fn decide_expire(state: &State, by: &Actor, team: &Name) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "end a team's time")?;
+    let found = state.require_active_team(team)?;
+    let Some(timeout_ms) = found.setup.timeout_ms.filter(|_| found.paused.is_none()) else {
+        return Ok(Vec::new());
     };
-    state.teams.insert(team.clone(), created);
+    let reason = format!("the team's time of {} s is over", timeout_ms / 1000);
+    let mut events = vec![Event::TeamPaused { team: team.clone(), reason: reason.clone() }];
+    for (address, mate) in state.members_of(team).filter(|(_, mate)| mate.is_running()) {
+        let id = state.position + 1 + events.len() as u64;
+        let ms = found.setup.shutdown_ms;
+        events.extend(shutdown::ask(state, address, mate, &reason, ms, id));
+    }
+    events.extend(message::tell_lead(state, team, reason));
+    Ok(events)
 }
 
 /// Ends a team and every team below it.

@@ -50,9 +50,18 @@ pub(crate) fn decide_add(
     check_texts(&[
         ("the agent", &profile.agent, SUBJECT_BYTES_MAX),
         ("the model", &profile.model, SUBJECT_BYTES_MAX),
+        ("the command", &profile.command, TEXT_BYTES_MAX),
     ])?;
     if held == 0 {
         return Err(Refusal::Zero { what: "the number of tasks held at once" });
+    }
+    // Whoever leads may choose among the agents there are; a new command is a person's.
+    let known = |mate: &Teammate| mate.profile.command == profile.command;
+    if matches!(by, Actor::Teammate(_))
+        && !profile.command.is_empty()
+        && !state.teammates.values().any(known)
+    {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "bring a command of its own" });
     }
     Ok(vec![Event::TeammateAdded { who: who.clone(), profile: profile.clone() }])
 }
@@ -80,6 +89,12 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         inbox: Default::default(),
         approved_plan: None,
         shutdown: None,
+        session: String::new(),
+        stalls: 0,
+        claims: 0,
+        barren: 0,
+        stays: false,
+        dismissed: false,
         budget: Default::default(),
         usage: Default::default(),
         reserved: Default::default(),
@@ -97,12 +112,17 @@ pub(crate) fn decide_start(
     cmd: &StartTeammate,
 ) -> Result<Vec<Event>, Refusal> {
     let teammate = state.require_member(&cmd.who)?;
-    state.require_active_team(&cmd.who.team)?;
+    let team = state.require_active_team(&cmd.who.team)?;
     state.require_manager(by, &cmd.who.team, "start teammates")?;
     if teammate.is_running() {
         return Err(Refusal::StillRunning { who: cmd.who.clone(), epoch: teammate.epoch });
     }
     check_texts(&[("the token's hash", &cmd.token_hash, SUBJECT_BYTES_MAX)])?;
+    // A session that comes by itself may look on; it will be refused its claims.
+    if let Some(reason) = team.paused.as_ref().filter(|_| cmd.supervision != Supervision::None) {
+        let (team, reason) = (cmd.who.team.clone(), reason.clone());
+        return Err(Refusal::TeamPaused { team, reason });
+    }
     health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
     let mut events = message::expire_control(state, &cmd.who, "a new life began");
@@ -130,6 +150,9 @@ pub(crate) fn apply_started(
     teammate.host = host.cloned();
     teammate.idle = Some("just started".to_owned());
     teammate.approved_plan = None;
+    teammate.claims = 0;
+    teammate.stalls = 0;
+    teammate.dismissed = false;
     message::requeue(state, &who.address);
     health::note_probe(state, who);
 }
@@ -268,17 +291,22 @@ pub(crate) fn end_life(
     outcome: Outcome,
 ) -> Vec<Event> {
     let mut events = vec![Event::TeammateStopped { who: who.clone(), outcome }];
-    events.extend(release_all(state, teammate, "its holder stopped"));
+    events.extend(release_all(state, teammate, ReleaseCause::HolderGone, "its holder stopped"));
     events.extend(message::bounce_all(state, &who.address, "it stopped"));
     events
 }
 
 /// Gives back what a life held. Submitted work stays: it is at its gate already.
-pub(crate) fn release_all(state: &State, teammate: &Teammate, reason: &str) -> Vec<Event> {
+pub(crate) fn release_all(
+    state: &State,
+    teammate: &Teammate,
+    cause: ReleaseCause,
+    reason: &str,
+) -> Vec<Event> {
     let held = teammate.holds.iter().chain(&teammate.returned);
     held.flat_map(|id| {
         let task = state.task(*id).expect("a held task exists");
-        end_attempt(state, task, ReleaseCause::HolderGone, reason)
+        end_attempt(state, task, cause, reason)
     })
     .collect()
 }
@@ -291,10 +319,14 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
     teammate.idle = Some(idle);
     teammate.approved_plan = None;
     let shutdown = teammate.shutdown.take();
+    let stopped = matches!(teammate.life, Life::Stopped { .. });
     let reserved = teammate.reserved;
     crate::usage::reserve(state, &who.address, |all| all.minus(&reserved));
     state.reservations.retain(|_, (address, _)| *address != who.address);
     if let Some(id) = shutdown {
+        let asked_by = state.shutdowns.get(&id).map(|request| request.by.clone());
+        state.teammate_mut(&who.address).dismissed =
+            stopped && asked_by.is_some_and(|by| by != Actor::Runtime);
         crate::shutdown::close(state, id, "the teammate ended");
     }
     for plan in state.plans.values_mut() {
@@ -303,14 +335,40 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
         }
     }
     for question in state.questions.values_mut() {
-        if question.who == *who && question.is_open() {
+        // A submission outlives the life that handed it in, and so does what it waits for.
+        if question.who == *who && question.is_open() && question.task.is_none() {
             question.withdrawn = true;
         }
     }
 }
 
-pub(crate) fn apply_disappeared(state: &mut State, at: Position, who: &TeammateRef, reason: &str) {
+pub(crate) fn apply_disappeared(
+    state: &mut State,
+    at: Position,
+    who: &TeammateRef,
+    reason: &str,
+    with_host: bool,
+) {
     let life = Life::Disappeared { reason: reason.to_owned() };
     apply_ended(state, who, life, format!("disappeared: {reason}"));
-    state.team_mut(&who.address.team).breaker.strikes.insert(at);
+    if !with_host {
+        let teammate = state.teammate_mut(&who.address);
+        if teammate.claims == 0 {
+            teammate.barren += 1;
+        }
+        state.team_mut(&who.address.team).breaker.strikes.insert(at);
+    }
+}
+
+pub(crate) fn decide_session(
+    state: &State,
+    by: &Actor,
+    session: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let (who, teammate) = state.require_teammate(by, "name its agent's session")?;
+    check_texts(&[("the session", session, SUBJECT_BYTES_MAX)])?;
+    if teammate.session == session {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Event::TeammateSession { who: who.clone(), session: session.to_owned() }])
 }

@@ -48,6 +48,7 @@ fn desk(mates: usize) -> Desk {
         description: String::new(),
         verification: Verification::None,
         lead: None,
+        setup: Default::default(),
     };
     give(&mut desk, Actor::Person, Act::CreateTeam(team));
     for mate in 0..mates {

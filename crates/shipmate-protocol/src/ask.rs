@@ -19,6 +19,25 @@ pub enum Ask {
     TeamBudget {
         budget: Budget,
     },
+    /// No new starts and claims until it is continued.
+    TeamPause {
+        reason: String,
+    },
+    TeamContinue,
+    /// Goes on after everything was stopped, and says what became of each teammate.
+    Resume,
+    /// Brings the team branch into the person's own branch, or makes a branch per feature.
+    Merge {
+        branches: bool,
+    },
+    /// What is left over on this machine, and with `remove` what was removed.
+    Leftovers {
+        remove: bool,
+    },
+    /// Fires every hook with a sample.
+    TryHooks,
+    /// The repository a run would begin in.
+    Survey,
 
     Teammates,
     TeammateShow {
@@ -49,6 +68,25 @@ pub enum Ask {
     },
     TeammateIdle {
         reason: String,
+    },
+    /// A supervisor is there: this connection is its sign of life.
+    Attend,
+    /// The agent shows progress; never recorded.
+    Progress {
+        bytes: u64,
+        last_words: String,
+    },
+    /// Answers `Notice::Alive`.
+    Alive {
+        asked: u64,
+    },
+    /// How the agent's own conversation can be resumed.
+    Session {
+        session: String,
+    },
+    /// Where a teammate's output lies; notices tell when there is more.
+    Attach {
+        name: String,
     },
 
     Tasks {
@@ -137,6 +175,11 @@ pub enum Ask {
         wait: bool,
     },
     InboxPeek,
+    /// Hands a supervisor what its agent was not handed yet; it stays unread.
+    InboxTake {
+        max: usize,
+        wait: bool,
+    },
     MessageTrace {
         message: u64,
     },
@@ -226,6 +269,41 @@ pub struct TeamCreate {
     pub gate: bool,
     #[serde(default)]
     pub lead: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Setup>,
+}
+
+/// How a team works. What is absent is as the configuration says.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Setup {
+    /// `own` (a clone for each teammate) or `shared` (one for all); absent: no repository.
+    #[serde(default)]
+    pub trees: Option<String>,
+    /// The commit to begin at; absent means what is checked out. Filled in when it is begun.
+    #[serde(default)]
+    pub base: Option<String>,
+    #[serde(default)]
+    pub gate: Vec<String>,
+    #[serde(default)]
+    pub gate_timeout_ms: Option<u64>,
+    /// Filled in by the coordinator, both.
+    #[serde(default)]
+    pub hooks_digest: String,
+    #[serde(default)]
+    pub home: String,
+    #[serde(default)]
+    pub protected: Vec<String>,
+    #[serde(default)]
+    pub stall_ms: Option<u64>,
+    #[serde(default)]
+    pub answer_ms: Option<u64>,
+    #[serde(default)]
+    pub shutdown_ms: Option<u64>,
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// Begin at the last commit although there are uncommitted changes.
+    #[serde(default)]
+    pub dirty: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -246,6 +324,12 @@ pub struct TeammateAdd {
     pub mode: Option<String>,
     #[serde(default)]
     pub tasks_max: Option<u32>,
+    /// The command line of an agent that is a plain command.
+    #[serde(default)]
+    pub command: String,
+    /// The runtime starts it when there is a task for it.
+    #[serde(default)]
+    pub when_needed: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,9 @@
 //! and never carried out twice. The coordinator may die at any moment; the next
 //! read or write notices, and the same request goes to its successor.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -60,6 +62,8 @@ pub struct Client {
     id: String,
     counter: u64,
     connection: Option<Connection>,
+    /// How often it has connected.
+    connects: u64,
     pub team: Option<String>,
 }
 
@@ -76,6 +80,13 @@ struct Connection {
     welcome: Welcome,
 }
 
+/// What a listening client hears.
+#[derive(Debug)]
+pub enum Heard {
+    Answer(Answer),
+    Notice(Notice),
+}
+
 /// Where a try ended: worth another one with a new connection, or not.
 enum Trouble {
     Lost(String),
@@ -87,7 +98,7 @@ impl Client {
         let mut random = [0_u8; 12];
         getrandom::fill(&mut random).expect("the system gives random bytes");
         let id = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        Client { place, launch, token, id, counter: 0, connection: None, team: None }
+        Client { place, launch, token, id, counter: 0, connection: None, connects: 0, team: None }
     }
 
     /// Who this client acts as, according to the coordinator.
@@ -144,19 +155,49 @@ impl Client {
     pub fn follow(
         &mut self,
         after: u64,
-        mut each: impl FnMut(&str) -> std::ops::ControlFlow<()>,
+        mut each: impl FnMut(&str) -> ControlFlow<()>,
     ) -> Result<(), ClientFailure> {
-        let mut after = after;
-        loop {
-            self.ask(Ask::Follow { after })?;
+        let after = Cell::new(after);
+        let asks = || vec![Ask::Follow { after: after.get() }];
+        self.listen(asks, |heard| {
+            let Heard::Notice(Notice::Records { records, .. }) = heard else {
+                return ControlFlow::Continue(());
+            };
+            for record in records {
+                after.set(after.get().max(position_of(record.get())));
+                each(record.get())?;
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Asks for notices and hands on whatever comes, for as long as `each` says. With a
+    /// new coordinator everything is asked again, so `asks` names what is wanted by then.
+    ///
+    /// Notices that come while a later request waits for its answer are lost: what may
+    /// not be missed is asked for last, from a position.
+    pub fn listen(
+        &mut self,
+        mut asks: impl FnMut() -> Vec<Ask>,
+        mut each: impl FnMut(Heard) -> ControlFlow<()>,
+    ) -> Result<(), ClientFailure> {
+        'anew: loop {
+            let mut connected = None;
+            for ask in asks() {
+                let answer = self.ask(ask)?;
+                if each(Heard::Answer(answer)).is_break() {
+                    return Ok(());
+                }
+                // An earlier request of these went to a coordinator that is gone.
+                if *connected.get_or_insert(self.connects) != self.connects {
+                    continue 'anew;
+                }
+            }
             while let Some(connection) = &mut self.connection {
                 match connection.read() {
-                    Ok(Reply::Notice(Notice::Records { records, .. })) => {
-                        for record in records {
-                            after = after.max(position_of(record.get()));
-                            if each(record.get()).is_break() {
-                                return Ok(());
-                            }
+                    Ok(Reply::Notice(notice)) => {
+                        if each(Heard::Notice(notice)).is_break() {
+                            return Ok(());
                         }
                     }
                     Ok(_) => {}
@@ -170,6 +211,7 @@ impl Client {
     fn connected(&mut self) -> Result<&mut Connection, Trouble> {
         if self.connection.is_none() {
             self.connection = Some(self.connect()?);
+            self.connects += 1;
         }
         Ok(self.connection.as_mut().expect("it was connected above"))
     }

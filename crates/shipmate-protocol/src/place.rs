@@ -66,6 +66,16 @@ impl Place {
         self.state().join("tokens").join(format!("{team}.{name}"))
     }
 
+    /// Everything of a tree of teams on this machine, its log included.
+    pub fn team(&self, root: &str) -> PathBuf {
+        self.teams().join(root)
+    }
+
+    /// One life of a teammate: its lock, token, output.
+    pub fn life(&self, root: &str, life: &str) -> PathBuf {
+        self.team(root).join("lives").join(life)
+    }
+
     pub fn lock(&self) -> PathBuf {
         self.state().join("coordinator.lock")
     }
@@ -86,7 +96,7 @@ impl Place {
     }
 
     /// Tells workspaces apart in a shared folder (FNV-1a of the path).
-    fn digest(&self) -> String {
+    pub fn digest(&self) -> String {
         let bytes = self.workspace.as_os_str().as_encoded_bytes();
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -100,6 +100,14 @@ pub struct TeamView {
     pub teammates: usize,
     pub running: usize,
     pub tasks: Counts,
+    /// Why nobody starts or claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
+    /// The commit it began at and the branch its work is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// `closed`, `open` or `half_open`.
     pub breaker: String,
     pub tokens_used: u64,
@@ -131,6 +139,70 @@ pub struct TeammateView {
     pub tokens_used: u64,
     pub cost_micros: u64,
     pub host: Option<String>,
+    /// `none`, `supervised` or `one_shot`.
+    pub supervision: String,
+    /// The agent's own name for its conversation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session: String,
+    /// The last line it printed, and how long ago it showed a sign of progress.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_words: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+}
+
+/// What became of a teammate when its team was resumed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Resumed {
+    pub name: String,
+    /// `resumed` (the same process goes on), `restarted`, `waits` or `lost`.
+    pub how: String,
+    pub why: String,
+}
+
+/// The repository as a team would find it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Survey {
+    /// The commit that is checked out, and its branch unless HEAD is detached.
+    pub base: String,
+    pub branch: Option<String>,
+    /// Uncommitted changes, which nobody in the team would see.
+    pub dirty: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+/// What `shipmate merge` did.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Merged {
+    pub branch: String,
+    /// Of the merge in the person's branch; absent when there was nothing to do.
+    pub commit: Option<String>,
+    pub tasks: Vec<u32>,
+    /// Branches that were made, one per feature.
+    pub branches: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Leftover {
+    /// `process`, `tree`, `branch`, `work` or `folder`.
+    pub kind: String,
+    pub name: String,
+    pub why: String,
+    pub removed: bool,
+}
+
+/// One hook, fired with a sample.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HookTry {
+    pub event: String,
+    pub hook: String,
+    /// `accepts`, `rejects`, `fails`, `hangs` or `missing`.
+    pub result: String,
+    pub detail: String,
+    pub took_ms: u64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -210,6 +282,9 @@ pub struct Status {
     pub unread_by_person: usize,
     /// `sqlite` or `nats`.
     pub log: String,
+    /// What the merge queue does now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
 }
 
 /// A record of the log as it is stored.

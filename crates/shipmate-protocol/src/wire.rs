@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::ask::Ask;
 use crate::view::{
-    InboxMessage, LogRecord, MessageTrace, PlanView, QuestionView, Status, TaskRow, TaskView,
-    TeamView, TeammateView,
+    HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView, QuestionView,
+    Resumed, Status, Survey, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// The first line of a connection.
@@ -118,6 +118,16 @@ pub enum Answer {
     Following {
         after: u64,
     },
+    Resumed(Vec<Resumed>),
+    Merged(Box<Merged>),
+    Leftovers(Vec<Leftover>),
+    HooksTried(Vec<HookTry>),
+    Survey(Box<Survey>),
+    /// A teammate's output, and how much of it there is.
+    Attached {
+        output: String,
+        who: String,
+    },
 }
 
 /// What happened meanwhile, for those who follow.
@@ -126,4 +136,8 @@ pub enum Answer {
 pub enum Notice {
     /// New records of a team's log, in order and without gaps.
     Records { team: String, records: Vec<Box<RawValue>> },
+    /// A supervisor is asked for a sign of life.
+    Alive { asked: u64 },
+    /// There is more output of an attached teammate.
+    Output { who: String, bytes: u64 },
 }

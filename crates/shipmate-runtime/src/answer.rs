@@ -13,6 +13,7 @@ use shipmate_protocol::{Answer, Ask, Refused};
 
 use crate::open::{self, read_refusal, refused};
 use crate::secret::Secrets;
+use crate::signs::Signs;
 use crate::translate::{self, Scene};
 use crate::views;
 
@@ -24,20 +25,22 @@ pub(crate) fn from_state(
     scene: &Scene<'_>,
     ask: &Ask,
     log: &str,
+    signs: &Signs,
 ) -> Option<Result<Answer, Refused>> {
     let state = scene.state;
     Some(match ask {
         Ask::Teams => Ok(Answer::Teams(views::teams(state))),
-        Ask::Status => Ok(Answer::Status(Box::new(views::status(state, log)))),
+        Ask::Status => Ok(Answer::Status(Box::new(views::status(state, log, signs)))),
         Ask::TeamShow => match state.teams.contains_key(scene.team) {
             true => Ok(Answer::Team(Box::new(views::team(state, scene.team)))),
             false => Err(unknown("team", "UnknownTeam", scene.team.as_str())),
         },
         Ask::Teammates => {
             let members = state.members_of(scene.team);
-            Ok(Answer::Teammates(members.map(|(who, mate)| views::teammate(who, mate)).collect()))
+            let views = members.map(|(who, mate)| views::teammate(who, mate, signs));
+            Ok(Answer::Teammates(views.collect()))
         }
-        Ask::TeammateShow { name } => show_teammate(scene, name),
+        Ask::TeammateShow { name } => show_teammate(scene, name, signs),
         Ask::Tasks { filter } => Ok(Answer::Tasks(rows(scene, filter))),
         Ask::TaskShow { task } => translate::task_id(state, task).map(|id| {
             let task = state.task(id).expect("a resolved task exists");
@@ -55,7 +58,7 @@ fn unknown(what: &str, code: &str, name: &str) -> Refused {
     refused(code, format!("there is no {what} {name}"), &remedy)
 }
 
-fn show_teammate(scene: &Scene<'_>, text: &str) -> Result<Answer, Refused> {
+fn show_teammate(scene: &Scene<'_>, text: &str, signs: &Signs) -> Result<Answer, Refused> {
     let name = text.rsplit('/').next().unwrap_or(text);
     let team = match text.split_once('/') {
         Some((team, _)) => translate::name(team)?,
@@ -64,7 +67,7 @@ fn show_teammate(scene: &Scene<'_>, text: &str) -> Result<Answer, Refused> {
     let name = translate::name(name)?;
     let mut members = scene.state.members_of(&team);
     match members.find(|(who, _)| who.name == name) {
-        Some((who, mate)) => Ok(Answer::Teammate(Box::new(views::teammate(who, mate)))),
+        Some((who, mate)) => Ok(Answer::Teammate(Box::new(views::teammate(who, mate, signs)))),
         None => Err(unknown("teammate", "UnknownTeammate", name.as_str())),
     }
 }
@@ -77,6 +80,13 @@ pub(crate) fn peek(state: &State, actor: &Actor, max: usize) -> Vec<InboxMessage
     };
     let ids = inbox.into_iter().flatten().take(max);
     ids.map(|id| views::message(*id, &state.messages[id])).collect()
+}
+
+/// The oldest messages that a supervisor was not handed.
+pub(crate) fn untaken(state: &State, actor: &Actor, max: usize) -> Vec<InboxMessage> {
+    let Actor::Teammate(who) = actor else { return Vec::new() };
+    let ids = shipmate_core::untaken(state, &who.address, max);
+    ids.iter().map(|id| views::message(*id, &state.messages[id])).collect()
 }
 
 fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
@@ -193,7 +203,13 @@ fn claimed(state: &State, task: u32, token: u64) -> Answer {
 /// The messages that a request has read, if that is what it did.
 pub(crate) fn read_messages(records: &[Record]) -> Option<&[u64]> {
     match records {
-        [Record { event: Event::MessageAcknowledged { messages, .. }, .. }] => Some(messages),
+        [
+            Record {
+                event:
+                    Event::MessageAcknowledged { messages, .. } | Event::MessageOffered { messages, .. },
+                ..
+            },
+        ] => Some(messages),
         _ => None,
     }
 }

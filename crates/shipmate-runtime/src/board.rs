@@ -5,6 +5,8 @@
 //! Because the sender's record and the waiting reader's are decided in one turn, a
 //! message reaches a waiting reader after one sync, not two.
 
+mod decide;
+mod keep;
 mod reply;
 
 use std::cell::RefCell;
@@ -12,21 +14,21 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use shipmate_core::{
-    Act, Actor, Command, Desk, Name, Observed, Outcome, Position, Record, Refusal, RequestId,
-    State, outstanding,
+    Act, Actor, Desk, Name, Observed, Outstanding, Position, Refusal, State, outstanding,
 };
-use shipmate_log::{AnyLog, AppendFailure, EndWatch, Log as _};
+use shipmate_log::{AnyLog, EndWatch, Log as _};
 use shipmate_protocol::wire::Reply;
-use shipmate_protocol::{Answer, Ask, Notice, Refused};
+use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::Notify;
 
-use crate::answer;
-use crate::clock::{Monotonic, wall_ms};
+use crate::clock::Monotonic;
 use crate::connection::Connection;
-use crate::open::{self, Opened, read_refusal, refused};
+use crate::crew::Crew;
+use crate::open::Opened;
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
-use crate::translate::{self, Scene};
+use crate::signs::Signs;
+use crate::translate;
 
 /// Most requests decided in one turn; the rest come in the next.
 const TURN_MAX: usize = 4096;
@@ -57,7 +59,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    fn reply(&self, answer: Result<Answer, Refused>) {
+    pub(crate) fn reply(&self, answer: Result<Answer, Refused>) {
         let id = self.id;
         self.connection.send(&match answer {
             Ok(answer) => Reply::Answer { id, answer },
@@ -67,7 +69,12 @@ impl Job {
     }
 
     fn waits(&self) -> bool {
-        matches!(self.ask, Ask::TaskNext { wait: true, .. } | Ask::InboxRead { wait: true, .. })
+        matches!(
+            self.ask,
+            Ask::TaskNext { wait: true, .. }
+                | Ask::InboxRead { wait: true, .. }
+                | Ask::InboxTake { wait: true, .. }
+        )
     }
 }
 
@@ -79,6 +86,16 @@ pub(crate) struct Board {
     wake: Notify,
     desk: RefCell<Desk>,
     timer_runs: std::cell::Cell<bool>,
+    /// What the runtime itself has to tell, each with who says it.
+    acts: RefCell<Vec<(Actor, Act)>>,
+    pub(crate) signs: RefCell<Signs>,
+    pub(crate) crew: RefCell<Option<Rc<Crew>>>,
+    /// Errands under way: gates, merges, hooks.
+    pub(crate) busy: std::cell::Cell<usize>,
+    looks: std::cell::Cell<bool>,
+    /// A turn is under way; told when it is over.
+    turning: std::cell::Cell<bool>,
+    turned: Notify,
     /// Set when the board can no longer serve; every job gets this answer.
     broken: RefCell<Option<Refused>>,
 }
@@ -94,13 +111,36 @@ impl Board {
         self.wake.notify_one();
     }
 
+    /// Has an act decided in the next turn. One that is refused has been overtaken.
+    pub(crate) fn tell(&self, act: Act) {
+        self.tell_as(Actor::Runtime, act);
+    }
+
+    pub(crate) fn tell_as(&self, by: Actor, act: Act) {
+        self.acts.borrow_mut().push((by, act));
+        self.wake.notify_one();
+    }
+
+    /// Waits until everything that was told is decided and in the log.
+    pub(crate) async fn settled(&self) {
+        while !self.acts.borrow().is_empty() || self.turning.get() {
+            self.turned.notified().await;
+        }
+    }
+
+    /// Has the timers and effects looked at again.
+    pub(crate) fn look(&self) {
+        self.looks.set(true);
+        self.wake.notify_one();
+    }
+
     pub(crate) fn with_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(self.desk.borrow().state())
     }
 
     /// Nothing will happen here unless somebody asks.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.queue.borrow().is_empty() && !self.timer_runs.get()
+        self.queue.borrow().is_empty() && !self.timer_runs.get() && self.busy.get() == 0
     }
 }
 
@@ -139,6 +179,8 @@ pub(crate) struct Worker {
     clock: Monotonic,
     observed: Observed,
     look_at_ms: Option<u64>,
+    /// There are processes, or there may be: effects are looked at after every turn.
+    staffed: bool,
     /// When the board counts as at rest, unless something happens before.
     rest_at_ms: Option<u64>,
     /// When to try again to follow a log that could not be followed.
@@ -172,6 +214,13 @@ pub(crate) fn new(
         wake: Notify::new(),
         desk: RefCell::new(desk),
         timer_runs: std::cell::Cell::new(false),
+        acts: RefCell::default(),
+        signs: RefCell::default(),
+        crew: RefCell::new(None),
+        busy: std::cell::Cell::new(0),
+        looks: std::cell::Cell::new(false),
+        turning: std::cell::Cell::new(false),
+        turned: Notify::new(),
         broken: RefCell::new(None),
     });
     let worker = Worker {
@@ -184,6 +233,7 @@ pub(crate) fn new(
         clock: Monotonic::new(),
         observed: Observed::default(),
         look_at_ms: Some(0),
+        staffed: false,
         rest_at_ms: None,
         follow_at_ms: None,
         parked: Vec::new(),
@@ -242,7 +292,11 @@ impl Worker {
                 self.rest_at_ms = None;
                 self.rest(SNAPSHOT_AT_REST).await;
             }
-            if let Err(end) = self.turn().await {
+            self.board.turning.set(true);
+            let turned = self.turn().await;
+            self.board.turning.set(false);
+            self.board.turned.notify_waiters();
+            if let Err(end) = turned {
                 return end;
             }
             if !self.board.queue.borrow().is_empty() {
@@ -293,161 +347,6 @@ impl Worker {
         }
     }
 
-    /// Decides jobs and due commands, appends, answers; again after a conflict.
-    async fn serve(&mut self, jobs: Vec<Job>, due: &[Act]) -> Result<(), WorkerEnd> {
-        let mut jobs = jobs;
-        for _ in 0..CONFLICTS_MAX {
-            let decided = self.decide(jobs, due);
-            let (expected, texts) = self.batch();
-            let only_reads = texts.is_empty() && !self.shared;
-            let appended = match only_reads {
-                true => Ok(expected),
-                false => self.log.append(expected, &texts).await,
-            };
-            let failure = match appended {
-                Ok(_) => {
-                    let records = self.board.desk.borrow_mut().confirm();
-                    if let Some(mirror) = &mut self.mirror {
-                        records.iter().for_each(|record| shipmate_core::apply(mirror, record));
-                    }
-                    self.answer_all(decided, &records).await;
-                    return Ok(());
-                }
-                Err(failure) => failure,
-            };
-            // The desk ran ahead of the log: throw it away, and those who waited wait again.
-            let (again, parked): (Vec<Job>, Vec<Job>) =
-                decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
-            self.parked.extend(parked);
-            if let Err(mut refused) = self.rebuild().await {
-                refused.message.push_str("; it is not known whether the request was carried out");
-                return self.give_up(again, &refused);
-            }
-            match failure {
-                AppendFailure::Conflict { .. } | AppendFailure::Unconfirmed(_) => jobs = again,
-                AppendFailure::TooLarge { .. } if again.len() > 1 => {
-                    return Box::pin(self.serve_one_by_one(again)).await;
-                }
-                AppendFailure::TooLarge { bytes, max } => {
-                    let text = format!("the request needs {bytes} bytes in the log at once");
-                    let remedy = format!("the limit is {max}; ask for less at once");
-                    refuse(again, &refused("TooLarge", text, &remedy));
-                    return Ok(());
-                }
-                AppendFailure::Full(text) => {
-                    let remedy = "make room; nothing was lost and reading goes on";
-                    refuse(again, &refused("LogFull", text, remedy));
-                    return Ok(());
-                }
-                AppendFailure::Broken(text) => {
-                    let remedy = "the coordinator starts anew with the next command";
-                    return self.give_up(again, &refused("LogBroken", text, remedy));
-                }
-            }
-        }
-        let text = format!("other writers were faster {CONFLICTS_MAX} times");
-        refuse(jobs, &refused("Busy", text, "ask again"));
-        Ok(())
-    }
-
-    async fn serve_one_by_one(&mut self, jobs: Vec<Job>) -> Result<(), WorkerEnd> {
-        for job in jobs {
-            self.serve(vec![job], &[]).await?;
-        }
-        Ok(())
-    }
-
-    fn give_up(&mut self, jobs: Vec<Job>, refused: &Refused) -> Result<(), WorkerEnd> {
-        refuse(jobs, refused);
-        refuse(std::mem::take(&mut self.parked), refused);
-        refuse(self.board.queue.borrow_mut().drain(..).collect(), refused);
-        *self.board.broken.borrow_mut() = Some(refused.clone());
-        Err(WorkerEnd::Broken(refused.message.clone()))
-    }
-
-    fn decide(&mut self, jobs: Vec<Job>, due: &[Act]) -> Vec<Decided> {
-        let at = wall_ms();
-        for act in due {
-            let command = Command { by: Actor::Runtime, req: None, act: act.clone() };
-            // A refusal means that the state has moved on, which is as good.
-            let _moved_on = self.board.desk.borrow_mut().handle(at, &command);
-        }
-        let mut decided = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            self.decide_one(at, job, &mut decided);
-        }
-        let something_happened = !self.board.desk.borrow().batch().1.is_empty();
-        if something_happened || self.shared {
-            self.parked.retain(|job| job.connection.is_listening());
-            // Those who waited are told first: the others know that they asked just now.
-            let asked = std::mem::take(&mut decided);
-            for job in std::mem::take(&mut self.parked) {
-                self.decide_one(at, job, &mut decided);
-            }
-            decided.extend(asked);
-        }
-        decided
-    }
-
-    fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
-        let mut desk = self.board.desk.borrow_mut();
-        let team = scene_team(&job, &self.board.root);
-        let scene =
-            Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
-        let what = match scene.act(&job.ask) {
-            Err(refused) => What::Answer(Err(refused)),
-            Ok(None) => match answer::from_state(&scene, &job.ask, self.log_word()) {
-                Some(answer) => What::Answer(answer),
-                None => What::Log,
-            },
-            Ok(Some(act)) => {
-                // What is read leaves the state with that; take it while it is there.
-                let unread = match act {
-                    Act::ReadInbox { max } => answer::peek(scene.state, &job.actor, max),
-                    _ => Vec::new(),
-                };
-                let before = scene.state.position;
-                let req = Some(RequestId { client: job.client.clone(), counter: job.id });
-                let command = Command { by: job.actor.clone(), req, act };
-                let outcome = match scene.then(&job.ask) {
-                    None => desk.handle(at, &command),
-                    Some(then) => desk.handle_then(at, &command, then),
-                };
-                match outcome {
-                    Outcome::Done { first, .. } if first > before && !unread.is_empty() => {
-                        What::Answer(Ok(Answer::Messages(unread)))
-                    }
-                    Outcome::Done { first, last } => What::Records { first, last },
-                    Outcome::Refused(Refusal::NothingAvailable { .. }) if job.waits() => {
-                        drop(desk);
-                        return self.park(job);
-                    }
-                    Outcome::Unchanged if job.waits() => {
-                        drop(desk);
-                        return self.park(job);
-                    }
-                    Outcome::Unchanged => What::Answer(Ok(unchanged(&job.ask))),
-                    Outcome::Refused(refusal) => What::Answer(Err(translate::refusal(&refusal))),
-                }
-            }
-        };
-        drop(desk);
-        decided.push(Decided { job, what });
-    }
-
-    /// Lets a request wait; it is owed nothing until there is something for it.
-    fn park(&mut self, job: Job) {
-        job.connection.settled_request();
-        self.parked.push(job);
-    }
-
-    fn batch(&self) -> (Position, Vec<String>) {
-        let desk = self.board.desk.borrow();
-        let (expected, records) = desk.batch();
-        let text = |record: &Record| serde_json::to_string(record).expect("a record is JSON");
-        (expected, records.iter().map(text).collect())
-    }
-
     fn log_word(&self) -> &'static str {
         match self.settings.store {
             Store::Sqlite(_) => "sqlite",
@@ -456,96 +355,37 @@ impl Worker {
     }
 
     /// Looks at the timers when it is time to, and says which commands are due.
-    fn look(&mut self) -> Vec<Act> {
+    fn look(&mut self) -> Vec<(Actor, Act)> {
         let now = self.clock.now_ms();
-        if self.look_at_ms.is_none_or(|at| at > now) {
-            return Vec::new();
-        }
         let board = Rc::clone(&self.board);
-        let desk = board.desk.borrow();
+        let mut due = Vec::new();
+        if board.looks.replace(false) || self.look_at_ms.is_some_and(|at| at <= now) {
+            let owed = self.owed(now);
+            self.look_at_ms = owed.wake_at_ms;
+            let runs = owed.wake_at_ms.is_some() || !owed.due.is_empty();
+            if board.timer_runs.replace(runs) != runs {
+                self.changed.notify_one();
+            }
+            due.extend(owed.due.into_iter().map(|act| (Actor::Runtime, act)));
+            if let Some(crew) = &*board.crew.borrow() {
+                self.staffed = crew.carry_out(owed.effects);
+            }
+        }
+        due.append(&mut board.acts.borrow_mut());
+        due
+    }
+
+    fn owed(&mut self, now: u64) -> Outstanding {
+        let desk = self.board.desk.borrow();
+        {
+            let signs = self.board.signs.borrow();
+            self.observed.present.clone_from(&signs.present);
+            self.observed.asked.clone_from(&signs.asked);
+            let counts = signs.lives.iter().map(|(who, sign)| (who.clone(), sign.count));
+            self.observed.progress = counts.collect();
+        }
         self.observed.look(desk.state(), now);
-        let owed = outstanding(desk.state(), &self.observed, now);
-        self.look_at_ms = owed.wake_at_ms;
-        let runs = owed.wake_at_ms.is_some() || !owed.due.is_empty();
-        if board.timer_runs.replace(runs) != runs {
-            self.changed.notify_one();
-        }
-        owed.due
-    }
-
-    async fn tell_followers(&mut self) {
-        self.followers.retain(|follower| follower.connection.is_open());
-        let end = self.position();
-        let mut followers = std::mem::take(&mut self.followers);
-        for follower in &mut followers {
-            while follower.sent < end && follower.connection.is_open() {
-                let Ok(records) = answer::records(&mut self.log, follower.sent, 1000).await else {
-                    follower.connection.close();
-                    break;
-                };
-                if records.is_empty() {
-                    break;
-                }
-                follower.sent += records.len() as u64;
-                let team = self.board.root.to_string();
-                follower.connection.send(&Reply::Notice(Notice::Records { team, records }));
-            }
-        }
-        self.followers = followers;
-    }
-
-    /// A snapshot costs the size of the board, so it waits for that many records.
-    async fn keep_snapshot(&mut self) {
-        let (position, tasks) =
-            self.board.with_state(|state| (state.position, state.tasks().len() as u64));
-        if position - self.snapshot >= SNAPSHOT_EVERY.max(4 * tasks) {
-            self.rest(SNAPSHOT_EVERY).await;
-        }
-    }
-
-    /// Saves a snapshot if at least so many records came since the last.
-    async fn rest(&mut self, records_min: u64) {
-        let position = self.position();
-        if position - self.snapshot >= records_min {
-            let snapshot = self.board.with_state(open::snapshot);
-            open::save(&mut self.log, &snapshot).await;
-            self.snapshot = position;
-        }
-        self.log.rest().await;
-    }
-
-    /// Starts again from what the log has.
-    async fn rebuild(&mut self) -> Result<(), Refused> {
-        let state = match &mut self.mirror {
-            Some(mirror) => {
-                let read = open::fold_from(&mut self.log, mirror, u64::MAX).await;
-                read.map_err(|e| read_refusal(&e))?;
-                mirror.clone()
-            }
-            None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
-        };
-        *self.board.desk.borrow_mut() = Desk::new(state);
-        Ok(())
-    }
-
-    /// Takes in what other writers appended.
-    async fn catch_up(&mut self) -> Result<(), Refused> {
-        loop {
-            let after = self.position();
-            let page = self.log.read(after, 4096).await.map_err(|e| read_refusal(&e))?;
-            if page.is_empty() {
-                return Ok(());
-            }
-            for entry in page {
-                let record =
-                    open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
-                self.board.desk.borrow_mut().catch_up(&record);
-                if let Some(mirror) = &mut self.mirror {
-                    shipmate_core::apply(mirror, &record);
-                }
-                self.news = true;
-            }
-        }
+        outstanding(desk.state(), &self.observed, now)
     }
 }
 
@@ -562,13 +402,6 @@ fn scene_team(job: &Job, root: &Name) -> Name {
         (Some(team), _) => team.clone(),
         (None, Actor::Teammate(who)) => who.address.team.clone(),
         (None, _) => root.clone(),
-    }
-}
-
-fn unchanged(ask: &Ask) -> Answer {
-    match ask {
-        Ask::InboxRead { .. } => Answer::Messages(Vec::new()),
-        _ => Answer::Unchanged,
     }
 }
 

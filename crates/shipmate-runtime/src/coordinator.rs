@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 
 use crate::board::{self, Board, Job, WorkerEnd};
 use crate::connection::{Connection, LineEnd, Lines};
+use crate::crew::{Crew, hooked};
+use crate::errand;
 use crate::lock::{self, Lock};
 use crate::open::{self, refused};
 use crate::secret::{self, Secrets};
@@ -87,6 +89,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             workers: Cell::new(0),
             broken: RefCell::new(None),
         });
+        tokio::task::spawn_local(end_orphans(coordinator.settings.place.digest()));
         let ended = coordinator.serve(listener).await;
         coordinator.end_boards().await;
         ended
@@ -110,15 +113,16 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
     let project = place.project();
     fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
-    let ignore = project.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "state/\n").map_err(|e| (ignore.clone(), e))?;
-    }
     let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
     folders.extend(std::env::var_os("SHIPMATE_RUNTIME_DIR").map(Into::into));
     for folder in folders {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|e| (folder.clone(), e))?;
+    }
+    // Ignores itself too: the project's repository shows nothing of it.
+    let ignore = place.state().join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n").map_err(|e| (ignore.clone(), e))?;
     }
     Ok(())
 }
@@ -248,7 +252,12 @@ impl Coordinator {
         root: Option<&Name>,
         request: Request,
     ) {
-        let Request { id, team, ask } = request;
+        let Request { id, team, mut ask } = request;
+        if let Ask::TeamCreate(create) = &mut ask
+            && let Err(refused) = errand::begin(&self.settings, create).await
+        {
+            return connection.send(&Reply::Refused { id, refused });
+        }
         let found = self.find_board(root, team.as_deref(), &ask).await;
         match found {
             Ok(Found::All) => {
@@ -259,9 +268,17 @@ impl Coordinator {
                 });
             }
             Ok(Found::One(board, team)) => {
+                let begins = board.with_state(|state| state.position == 0);
+                if begins && let Err(text) = hooked::keep(&self.settings, &board.root) {
+                    eprintln!("{text}");
+                }
                 let connection = Rc::clone(connection);
                 let (client, actor) = (client.clone(), actor.clone());
-                board.push(Job { connection, id, client, actor, team, ask });
+                if let Some(job) =
+                    errand::take(&board, Job { connection, id, client, actor, team, ask })
+                {
+                    board.push(job);
+                }
             }
             Err(refused) => connection.send(&Reply::Refused { id, refused }),
         }
@@ -411,9 +428,18 @@ impl Coordinator {
         self.stop.borrow_mut().push(Rc::clone(&stop));
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
         self.workers.set(self.workers.get() + 1);
+        let crew = Crew::new(&board, &self.settings, &self.secrets);
+        *board.crew.borrow_mut() = Some(Rc::clone(&crew));
+        crew.take_stock();
+        let queue = tokio::task::spawn_local(crate::merge::run(crew));
         let (this, root) = (Rc::clone(self), root.clone());
         tokio::task::spawn_local(async move {
             let end = worker.run(stop).await;
+            queue.abort();
+            // The two hold each other.
+            if let Some(board) = this.boards.borrow().get(&root) {
+                board.crew.borrow_mut().take();
+            }
             this.boards.borrow_mut().remove(&root);
             match end {
                 WorkerEnd::Stopped => {}
@@ -437,6 +463,10 @@ impl Coordinator {
     /// A deleted team's log is kept, out of the way: it says what happened.
     fn put_away(&self, root: &Name) {
         let from = open::folder(&self.settings, root.as_str());
+        // What was worth keeping is in the repository; clones are not.
+        for folder in ["trees", "hooks"] {
+            drop(fs::remove_dir_all(from.join(folder)));
+        }
         let folder = self.settings.place.state().join("deleted");
         let moved = fs::create_dir_all(&folder).and_then(|()| {
             let free = (1..).map(|n| folder.join(format!("{root}-{n}"))).find(|to| !to.exists());
@@ -444,6 +474,15 @@ impl Coordinator {
         });
         if let Err(e) = moved {
             eprintln!("{}: {e}", from.display());
+        }
+    }
+}
+
+/// Ends gates and hooks of a coordinator that was killed under them.
+async fn end_orphans(digest: String) {
+    for (_, marker) in shipmate_process::marked(&digest) {
+        if matches!(marker.kind(), "gate" | "hook") {
+            shipmate_process::sweep(&marker, std::time::Duration::ZERO).await;
         }
     }
 }

@@ -14,7 +14,7 @@ use shipmate_protocol::Refused;
 use crate::settings::{Durability, Nats, Settings, Store};
 
 /// Grows when the state's shape changes; an older snapshot is then folded anew.
-const SNAPSHOT_FORMAT: u32 = 1;
+const SNAPSHOT_FORMAT: u32 = 2;
 /// Records read at once while folding.
 const PAGE: usize = 4096;
 

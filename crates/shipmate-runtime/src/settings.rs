@@ -1,5 +1,6 @@
 //! What the coordinator is told when it starts.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,23 @@ pub struct Settings {
     pub store: Store,
     /// Ends itself after this long without a connection or a running timer.
     pub idle_exit: Duration,
+    pub agents: Agents,
+}
+
+/// How this machine starts, feeds and ends what it runs.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    /// This very program, which starts itself as a supervisor.
+    pub program: PathBuf,
+    /// What is kept of an agent's output.
+    pub output_bytes_max: u64,
+    /// Between asking a process tree to end and ending it.
+    pub stop_grace: Duration,
+    /// Hook commands of the configuration, by event.
+    pub hooks: BTreeMap<String, Vec<String>>,
+    pub hook_timeout: Duration,
+    /// Most submissions verified together.
+    pub batch_max: usize,
 }
 
 #[derive(Debug, Clone)]

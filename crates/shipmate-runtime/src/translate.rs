@@ -10,6 +10,7 @@ use shipmate_core::event::{
 };
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
 use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, TeammateRef};
 use shipmate_protocol::{Ask, Refused, ask};
 
@@ -120,6 +121,11 @@ impl Scene<'_> {
             Ask::TeamBudget { budget } => {
                 Act::SetTeamBudget { team: self.team.clone(), budget: self::budget(budget) }
             }
+            Ask::TeamPause { reason } => {
+                Act::PauseTeam { team: self.team.clone(), reason: reason.clone() }
+            }
+            Ask::TeamContinue => Act::ContinueTeam { team: self.team.clone() },
+            Ask::Session { session } => Act::ReportSession { session: session.clone() },
             Ask::TeammateAdd(add) => self.add_teammate(add)?,
             Ask::TeammateStart { name, supervision } => self.start_teammate(name, *supervision)?,
             Ask::TeammateRemove { name } => Act::RemoveTeammate { who: self.address(name)? },
@@ -194,6 +200,7 @@ impl Scene<'_> {
                 reply_to: *reply_to,
             },
             Ask::InboxRead { max, .. } => Act::ReadInbox { max: (*max).clamp(1, 1000) },
+            Ask::InboxTake { max, .. } => Act::TakeInbox { max: (*max).clamp(1, 1000) },
             Ask::MessageInject { messages, turn } => {
                 Act::InjectMessages { messages: messages.clone(), turn: *turn }
             }
@@ -256,6 +263,7 @@ impl Scene<'_> {
             description: create.description.clone(),
             verification: if create.gate { Verification::Gate } else { Verification::None },
             lead: optional(create.lead.as_ref())?,
+            setup: Box::new(create.setup.as_ref().map_or_else(|| Ok(Setup::default()), setup)?),
         }))
     }
 
@@ -268,6 +276,8 @@ impl Scene<'_> {
             scope: files(&add.scope)?,
             mode: add.mode.as_ref().map_or(Ok(Mode::Normal), |text| mode(text))?,
             tasks_max: add.tasks_max.unwrap_or(1),
+            command: add.command.clone(),
+            start: if add.when_needed { StartRule::WhenNeeded } else { StartRule::ByHand },
         };
         Ok(Act::AddTeammate { who: self.address(&add.name)?, profile })
     }
@@ -365,6 +375,29 @@ impl Scene<'_> {
             None => Ok(To::Name(name(text)?)),
         }
     }
+}
+
+fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
+    let default = Setup::default();
+    let mode = match setup.trees.as_deref() {
+        None => None,
+        Some("own") => Some(TreeMode::Own),
+        Some("shared") => Some(TreeMode::Shared),
+        Some(other) => return Err(bad(format!("there is no tree mode {other}"), "own or shared")),
+    };
+    let base = setup.base.clone().unwrap_or_default();
+    Ok(Setup {
+        trees: mode.map(|mode| Trees { mode, base }),
+        gate: setup.gate.clone(),
+        gate_timeout_ms: setup.gate_timeout_ms.unwrap_or(default.gate_timeout_ms),
+        hooks_digest: setup.hooks_digest.clone(),
+        home: setup.home.clone(),
+        protected: files(&setup.protected)?,
+        stall_ms: setup.stall_ms.unwrap_or(default.stall_ms),
+        answer_ms: setup.answer_ms.unwrap_or(default.answer_ms),
+        shutdown_ms: setup.shutdown_ms.unwrap_or(default.shutdown_ms),
+        timeout_ms: setup.timeout_ms,
+    })
 }
 
 fn budget(budget: &ask::Budget) -> event::Budget {

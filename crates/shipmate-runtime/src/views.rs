@@ -1,6 +1,9 @@
 //! From the state to what a front end shows.
 
-use shipmate_core::event::{Dependency, MessageKind, Mode, QuestionKind, Verification};
+use crate::signs::Signs;
+use shipmate_core::event::{
+    Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
+};
 use shipmate_core::state::{
     BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, TeamPhase,
     Teammate,
@@ -127,6 +130,9 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
             failed: counts.failed,
             deleted: counts.deleted,
         },
+        paused: team.paused.clone(),
+        base: team.setup.trees.as_ref().map(|trees| trees.base.clone()),
+        branch: team.setup.trees.as_ref().map(|_| crate::crew::branch(name)),
         breaker: match team.breaker.phase {
             BreakerPhase::Closed => "closed",
             BreakerPhase::Open { .. } => "open",
@@ -145,8 +151,9 @@ pub(crate) fn teams(state: &State) -> Vec<TeamView> {
     shown.map(|(name, _)| team(state, name)).collect()
 }
 
-pub(crate) fn teammate(address: &Address, mate: &Teammate) -> TeammateView {
+pub(crate) fn teammate(address: &Address, mate: &Teammate, signs: &Signs) -> TeammateView {
     let (word, why) = presence(mate);
+    let sign = signs.of(address, mate.epoch);
     TeammateView {
         name: address.name.to_string(),
         team: address.team.to_string(),
@@ -167,6 +174,16 @@ pub(crate) fn teammate(address: &Address, mate: &Teammate) -> TeammateView {
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
         host: mate.host.as_ref().map(ToString::to_string),
+        supervision: match mate.supervision {
+            Supervision::None => "none",
+            Supervision::Supervised => "supervised",
+            Supervision::OneShot => "one_shot",
+        }
+        .to_owned(),
+        session: mate.session.clone(),
+        last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
+        silent_ms: sign.map(|sign| sign.at.elapsed().as_millis() as u64),
+        pid: sign.and_then(|sign| sign.pid),
     }
 }
 
@@ -199,18 +216,24 @@ pub(crate) fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-pub(crate) fn status(state: &State, log: &str) -> Status {
+pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
     let present = |(_, mate): &(&Address, &Teammate)| mate.life != Life::Removed;
     Status {
         root: state.root.as_ref().map(ToString::to_string).unwrap_or_default(),
         position: state.position,
         teams: teams(state),
-        teammates: state.teammates.iter().filter(present).map(|(a, m)| teammate(a, m)).collect(),
+        teammates: state
+            .teammates
+            .iter()
+            .filter(present)
+            .map(|(who, mate)| teammate(who, mate, signs))
+            .collect(),
         available: shipmate_core::available(state, 20),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),
         open_questions: state.questions.values().filter(|q| q.is_open()).count(),
         unread_by_person: state.person_inbox.len(),
         log: log.to_owned(),
+        queue: signs.queue.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ mod checks;
 mod client;
 mod coordinator;
 mod coverage;
+mod crew;
 mod faults;
 mod model;
 mod vocabulary;
@@ -21,6 +22,7 @@ use shipmate_core::event::Record;
 
 pub use checks::Breach;
 pub use coverage::{Coverage, Fault};
+use crew::Crew;
 use world::World;
 
 /// Seeds whose number is a multiple of this are run twice, with other wall clocks.
@@ -88,7 +90,8 @@ pub fn run_with_trace(seed: u64) -> Result<(Coverage, Vec<String>), Box<Failure>
 }
 
 fn attempt(seed: u64, trace: &mut Trace) -> Result<Coverage, String> {
-    let (coverage, records) = one_run(seed, 1, trace)?;
+    let (mut coverage, records) = one_run(seed, 1, trace)?;
+    coverage.add(&watched(|| Crew::new(seed, trace).run())?);
     if seed.is_multiple_of(TWICE_EVERY) {
         let (_, again) = one_run(seed, 2, &mut Trace::default())?;
         wall_clocks_decide_nothing(&records, &again)?;
@@ -97,8 +100,12 @@ fn attempt(seed: u64, trace: &mut Trace) -> Result<Coverage, String> {
 }
 
 fn one_run(seed: u64, wall: u64, trace: &mut Trace) -> Result<(Coverage, Vec<Record>), String> {
-    let world = AssertUnwindSafe(|| World::new(seed, wall, trace).run());
-    match catch_unwind(world) {
+    watched(|| World::new(seed, wall, trace).run())
+}
+
+/// A run, where a panic is a breach like any other.
+fn watched<T>(run: impl FnOnce() -> Result<T, Breach>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(breach)) => Err(breach.to_string()),
         Err(panic) => {

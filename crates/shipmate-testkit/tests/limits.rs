@@ -21,7 +21,8 @@ impl Play {
         let (team, lead) = (name("alpha"), Some(name("lead")));
         let verification = Verification::None;
         let description = String::new();
-        let create = CreateTeam { team, parent: None, description, verification, lead };
+        let setup = Default::default();
+        let create = CreateTeam { team, parent: None, description, verification, lead, setup };
         play.person(Act::CreateTeam(create));
         let who = "alpha/bo".parse().unwrap();
         play.person(Act::AddTeammate {
@@ -95,7 +96,8 @@ fn an_inbox_never_outgrows_its_limit_however_much_one_command_tells() {
         assert!(matches!(play.write_to_lead(), Outcome::Done { .. }));
     }
     // Eight failures and a disappearance to be told, and room for one.
-    let gone = Act::ReportDisappeared { who: bo, reason: "killed".to_owned() };
+    let (reason, with_host) = ("killed".to_owned(), false);
+    let gone = Act::ReportDisappeared { who: bo, reason, with_host };
     let outcome = play.give(Actor::Runtime, None, gone);
     assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
     assert_eq!(play.inbox_of_lead(), INBOX_MAX);

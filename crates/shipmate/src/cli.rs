@@ -5,7 +5,9 @@
 
 mod answer;
 mod ask;
+mod attach;
 mod config;
+mod r#continue;
 mod coordinator;
 mod demo;
 mod doctor;
@@ -13,10 +15,14 @@ mod exit;
 mod failure;
 mod inbox;
 mod log;
+mod merge;
 mod message;
+mod pause;
 mod plan;
 mod questions;
 mod reference;
+mod resume;
+mod run;
 mod screen;
 mod send;
 mod session;
@@ -66,11 +72,12 @@ In five minutes:
   shipmate log                                    everything that happened, record by record
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 nothing to do, 5 the claim is another's,
-6 no coordinator, 7 storage, 70 a bug. Colour is off with NO_COLOR or outside a terminal.";
+6 no coordinator, 7 storage, 8 not all done, 70 a bug. Colour is off with NO_COLOR or outside a terminal.";
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Demo(demo::DemoArgs),
+    Run(run::RunArgs),
     Status(status::StatusArgs),
     #[command(subcommand)]
     Team(team::TeamCommand),
@@ -78,6 +85,11 @@ enum Command {
     Teammate(teammate::TeammateCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
+    Attach(attach::AttachArgs),
+    Pause(pause::PauseArgs),
+    Continue(r#continue::ContinueArgs),
+    Resume(resume::ResumeArgs),
+    Merge(merge::MergeArgs),
     Send(send::SendArgs),
     Inbox(inbox::InboxArgs),
     #[command(subcommand)]
@@ -93,8 +105,6 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
     Coordinator(coordinator::CoordinatorCommand),
-    #[command(hide = true)]
-    DemoWorker(demo::WorkerArgs),
     #[command(hide = true)]
     Reference(reference::ReferenceArgs),
 }
@@ -127,8 +137,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let globals = &cli.globals;
     let session = || Session::open(globals);
     match cli.command {
-        Command::Demo(args) => demo::run(&args, globals.json)?,
-        Command::DemoWorker(args) => demo::work(&args, session()?)?,
+        Command::Demo(args) => return Ok(demo::run(&args, globals)?.into()),
         Command::Reference(args) => reference::run(&args)?,
         Command::Coordinator(coordinator::CoordinatorCommand::Run(_)) => {
             return coordinator::run_here(globals);
@@ -136,10 +145,16 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
+        Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),
         Command::Status(args) => status::run(&args, session()?)?,
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,
+        Command::Attach(args) => attach::run(&args, session()?)?,
+        Command::Pause(args) => pause::run(args, session()?)?,
+        Command::Continue(args) => r#continue::run(args, session()?)?,
+        Command::Resume(args) => resume::run(&args, session()?)?,
+        Command::Merge(args) => merge::run(&args, session()?)?,
         Command::Send(args) => send::run(&args, session()?)?,
         Command::Inbox(args) => inbox::run(&args, session()?)?,
         Command::Message(command) => message::run(&command, session()?)?,

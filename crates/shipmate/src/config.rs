@@ -4,31 +4,36 @@
 //! would otherwise show itself weeks later. The commented default file is part of the binary and
 //! is the documentation of every setting; a test holds that its values are the defaults here.
 
+mod layer;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use toml::Spanned;
+use shipmate_protocol::ask::Setup;
+
+use layer::Layer;
 
 /// The commented default file, as `shipmate config --default` prints it.
 pub(crate) const DEFAULT_FILE: &str = include_str!("../default-config.toml");
-
-const LEASE_SECONDS: RangeInclusive<u64> = 1..=86_400;
-const IDLE_EXIT_SECONDS: RangeInclusive<u64> = 0..=604_800;
-const SHUTDOWN_DEADLINE_SECONDS: RangeInclusive<u64> = 1..=86_400;
 
 /// What is in force, after all layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) durability: Durability,
     pub(crate) log: LogKind,
-    pub(crate) nats: NatsConfig,
     pub(crate) lease_seconds: u64,
     /// 0 means never.
     pub(crate) idle_exit_seconds: u64,
     pub(crate) shutdown_deadline_seconds: u64,
     pub(crate) agent_teams: bool,
+    pub(crate) agents: AgentsConfig,
+    pub(crate) team: TeamConfig,
+    pub(crate) gate: GateConfig,
+    pub(crate) hooks: HooksConfig,
+    pub(crate) nats: NatsConfig,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -48,10 +53,71 @@ pub(crate) enum LogKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AgentsConfig {
+    /// The command line of agents that a plan does not name; empty means none.
+    pub(crate) default: String,
+    pub(crate) output_bytes: u64,
+    pub(crate) stop_grace_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TeamConfig {
+    pub(crate) trees: TreesConfig,
+    pub(crate) cap: u64,
+    /// 0 means never.
+    pub(crate) stall_seconds: u64,
+    pub(crate) answer_seconds: u64,
+    /// 0 means none.
+    pub(crate) timeout_seconds: u64,
+    pub(crate) protected: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TreesConfig {
+    Own,
+    Shared,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GateConfig {
+    pub(crate) commands: Vec<String>,
+    pub(crate) timeout_seconds: u64,
+    pub(crate) batch: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HooksConfig {
+    /// Command lines by event, as [`HOOK_SETTINGS`] names them; none for most.
+    pub(crate) commands: BTreeMap<&'static str, Vec<String>>,
+    pub(crate) timeout_seconds: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NatsConfig {
     pub(crate) url: String,
     pub(crate) subject_prefix: String,
     pub(crate) credentials: Option<PathBuf>,
+}
+
+/// Each event that hooks are called for: its name, and its setting.
+pub(crate) const HOOK_SETTINGS: [(&str, &str); 7] = [
+    ("TaskCreated", "hooks.TaskCreated"),
+    ("TaskCompleted", "hooks.TaskCompleted"),
+    ("TeammateIdle", "hooks.TeammateIdle"),
+    ("TeammateStarted", "hooks.TeammateStarted"),
+    ("TeammateDisappeared", "hooks.TeammateDisappeared"),
+    ("PlanSubmitted", "hooks.PlanSubmitted"),
+    ("TeamShutdown", "hooks.TeamShutdown"),
+];
+
+impl TreesConfig {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            TreesConfig::Own => "own",
+            TreesConfig::Shared => "shared",
+        }
+    }
 }
 
 impl Default for Config {
@@ -59,15 +125,33 @@ impl Default for Config {
         Config {
             durability: Durability::Power,
             log: LogKind::Sqlite,
+            lease_seconds: 600,
+            idle_exit_seconds: 300,
+            shutdown_deadline_seconds: 30,
+            agent_teams: true,
+            agents: AgentsConfig {
+                default: String::new(),
+                output_bytes: 16 * 1024 * 1024,
+                stop_grace_ms: 5_000,
+            },
+            team: TeamConfig {
+                trees: TreesConfig::Own,
+                cap: 5,
+                stall_seconds: 600,
+                answer_seconds: 60,
+                timeout_seconds: 0,
+                protected: vec![".shipmate/".to_owned(), ".github/workflows/".to_owned()],
+            },
+            gate: GateConfig { commands: Vec::new(), timeout_seconds: 1_800, batch: 16 },
+            hooks: HooksConfig {
+                commands: HOOK_SETTINGS.map(|(event, _)| (event, Vec::new())).into(),
+                timeout_seconds: 60,
+            },
             nats: NatsConfig {
                 url: "nats://127.0.0.1:4222".to_owned(),
                 subject_prefix: "shipmate".to_owned(),
                 credentials: None,
             },
-            lease_seconds: 600,
-            idle_exit_seconds: 300,
-            shutdown_deadline_seconds: 30,
-            agent_teams: true,
         }
     }
 }
@@ -114,28 +198,6 @@ impl std::fmt::Display for BadConfig {
     }
 }
 
-/// One file as it is written: everything optional, nothing unknown.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Layer {
-    durability: Option<Durability>,
-    log: Option<LogKind>,
-    lease_seconds: Option<Spanned<u64>>,
-    idle_exit_seconds: Option<Spanned<u64>>,
-    shutdown_deadline_seconds: Option<Spanned<u64>>,
-    agent_teams: Option<bool>,
-    #[serde(default)]
-    nats: NatsLayer,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct NatsLayer {
-    url: Option<Spanned<String>>,
-    subject_prefix: Option<Spanned<String>>,
-    credentials: Option<String>,
-}
-
 /// The user's own file: under `XDG_CONFIG_HOME`, else `~/.config`.
 pub(crate) fn user_file() -> Option<PathBuf> {
     let folder = std::env::var_os("XDG_CONFIG_HOME")
@@ -173,70 +235,22 @@ impl Loaded {
     }
 
     fn layer(&mut self, path: &Path, text: &str, source: Source) -> Result<(), BadConfig> {
-        let at = |offset: usize, fact: String, remedy: &str| BadConfig {
-            place: format!("{}:{}", path.display(), line_and_column(text, offset)),
-            fact,
-            remedy: remedy.to_owned(),
-        };
         let layer: Layer = toml::from_str(text).map_err(|e| {
             let offset = e.span().map_or(0, |span| span.start);
-            at(offset, e.message().to_owned(), "`shipmate config --default` shows every setting")
+            let remedy = "`shipmate config --default` shows every setting".to_owned();
+            layer::bad(path, text, offset, (e.message().to_owned(), remedy))
         })?;
-
-        let set = &mut self.sources;
-        let config = &mut self.config;
-        take(set, "durability", source, layer.durability, &mut config.durability);
-        take(set, "log", source, layer.log, &mut config.log);
-        take(set, "agent-teams", source, layer.agent_teams, &mut config.agent_teams);
-        let numbers = [
-            ("lease-seconds", layer.lease_seconds, LEASE_SECONDS, &mut config.lease_seconds),
-            (
-                "idle-exit-seconds",
-                layer.idle_exit_seconds,
-                IDLE_EXIT_SECONDS,
-                &mut config.idle_exit_seconds,
-            ),
-            (
-                "shutdown-deadline-seconds",
-                layer.shutdown_deadline_seconds,
-                SHUTDOWN_DEADLINE_SECONDS,
-                &mut config.shutdown_deadline_seconds,
-            ),
-        ];
-        for (name, value, range, into) in numbers {
-            let Some(value) = value else { continue };
-            let number = in_range(name, *value.get_ref(), &range)
-                .map_err(|(fact, remedy)| at(value.span().start, fact, &remedy))?;
-            take(set, name, source, Some(number), into);
-        }
-        for (name, value, check, into) in [
-            ("nats.url", layer.nats.url, bad_url as Check, &mut config.nats.url),
-            ("nats.subject-prefix", layer.nats.subject_prefix, bad_prefix, {
-                &mut config.nats.subject_prefix
-            }),
-        ] {
-            let Some(value) = value else { continue };
-            if let Some((fact, remedy)) = check(value.get_ref()) {
-                return Err(at(value.span().start, fact, remedy));
-            }
-            take(set, name, source, Some(value.into_inner()), into);
-        }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let credentials = layer.nats.credentials.map(|file| credentials(folder, &file));
-        take(set, "nats.credentials", source, credentials, &mut config.nats.credentials);
-        Ok(())
+        layer.apply(path, text, source, self)
     }
 
     /// Variables are read like a file with one line, so that they get the same checks.
     fn environment(&mut self, get: impl Fn(&str) -> Option<String>) -> Result<(), BadConfig> {
-        for (setting, _) in self.config.entries() {
+        for (setting, now) in self.config.entries() {
             let variable = variable(setting);
             let Some(value) = get(&variable).filter(|value| !value.is_empty()) else { continue };
             let (table, key) = setting.split_once('.').unwrap_or(("", setting));
             let table = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
-            let bare = value.parse::<u64>().is_ok() || value == "true" || value == "false";
-            let value = if bare { value } else { toml::Value::String(value).to_string() };
-            let text = format!("{table}{key} = {value}\n");
+            let text = format!("{table}{key} = {}\n", written(&now, value));
             self.layer(Path::new(""), &text, Source::Environment).map_err(|bad| BadConfig {
                 place: format!("the environment variable {variable}"),
                 ..bad
@@ -250,11 +264,28 @@ impl Loaded {
     }
 }
 
+/// A variable's value as a file would have it. A list is written as one, `["a", "b"]`, or as its
+/// only member.
+fn written(like: &toml::Value, value: String) -> String {
+    let number = value.starts_with(|c: char| c.is_ascii_digit()) && value.parse::<f64>().is_ok();
+    let bare = match like {
+        toml::Value::String(_) => false,
+        toml::Value::Array(_) => value.starts_with('['),
+        _ => number || value == "true" || value == "false",
+    };
+    match like {
+        _ if bare => value,
+        toml::Value::Array(_) => format!("[{}]", toml::Value::String(value)),
+        _ => toml::Value::String(value).to_string(),
+    }
+}
+
 impl Config {
     /// Every setting by name, with its value as it would be written in the file.
     pub(crate) fn entries(&self) -> Vec<(&'static str, toml::Value)> {
         let text = |text: &str| toml::Value::String(text.to_owned());
         let number = |n: u64| toml::Value::Integer(i64::try_from(n).unwrap_or(i64::MAX));
+        let list = |lines: &[String]| toml::Value::Array(lines.iter().map(|l| text(l)).collect());
         let durability = match self.durability {
             Durability::Power => "power",
             Durability::Process => "process",
@@ -265,147 +296,63 @@ impl Config {
         };
         let credentials =
             self.nats.credentials.as_deref().map_or(String::new(), |p| p.display().to_string());
-        vec![
+        let mut entries = vec![
             ("durability", text(durability)),
             ("log", text(log)),
             ("lease-seconds", number(self.lease_seconds)),
             ("idle-exit-seconds", number(self.idle_exit_seconds)),
             ("shutdown-deadline-seconds", number(self.shutdown_deadline_seconds)),
             ("agent-teams", toml::Value::Boolean(self.agent_teams)),
+            ("agents.default", text(&self.agents.default)),
+            ("agents.output-bytes", number(self.agents.output_bytes)),
+            ("agents.stop-grace-seconds", seconds(self.agents.stop_grace_ms)),
+            ("team.trees", text(self.team.trees.word())),
+            ("team.cap", number(self.team.cap)),
+            ("team.stall-seconds", number(self.team.stall_seconds)),
+            ("team.answer-seconds", number(self.team.answer_seconds)),
+            ("team.timeout-seconds", number(self.team.timeout_seconds)),
+            ("team.protected", list(&self.team.protected)),
+            ("gate.commands", list(&self.gate.commands)),
+            ("gate.timeout-seconds", number(self.gate.timeout_seconds)),
+            ("gate.batch", number(self.gate.batch)),
+        ];
+        let hooks = HOOK_SETTINGS;
+        entries.extend(hooks.map(|(event, setting)| (setting, list(&self.hooks.commands[event]))));
+        entries.extend([
+            ("hooks.timeout-seconds", number(self.hooks.timeout_seconds)),
             ("nats.url", text(&self.nats.url)),
             ("nats.subject-prefix", text(&self.nats.subject_prefix)),
             ("nats.credentials", text(&credentials)),
-        ]
+        ]);
+        entries
+    }
+
+    /// How a team works that is begun with these settings, in a repository.
+    pub(crate) fn setup(&self) -> Setup {
+        let ms = |seconds: u64| Some(seconds * 1000);
+        Setup {
+            trees: Some(self.team.trees.word().to_owned()),
+            gate: self.gate.commands.clone(),
+            gate_timeout_ms: ms(self.gate.timeout_seconds),
+            protected: self.team.protected.clone(),
+            stall_ms: ms(self.team.stall_seconds),
+            answer_ms: ms(self.team.answer_seconds),
+            shutdown_ms: ms(self.shutdown_deadline_seconds),
+            timeout_ms: ms(self.team.timeout_seconds).filter(|ms| *ms > 0),
+            ..Setup::default()
+        }
+    }
+}
+
+/// Seconds as a person would write them.
+fn seconds(ms: u64) -> toml::Value {
+    match ms % 1000 {
+        0 => toml::Value::Integer(i64::try_from(ms / 1000).unwrap_or(i64::MAX)),
+        _ => toml::Value::Float(ms as f64 / 1000.0),
     }
 }
 
 /// The environment variable that stands above a setting.
 pub(crate) fn variable(setting: &str) -> String {
     format!("SHIPMATE_{}", setting.replace(['-', '.'], "_").to_uppercase())
-}
-
-type Check = fn(&str) -> Option<(String, &'static str)>;
-
-fn take<T>(
-    set: &mut BTreeMap<&'static str, Source>,
-    name: &'static str,
-    source: Source,
-    value: Option<T>,
-    into: &mut T,
-) {
-    if let Some(value) = value {
-        *into = value;
-        set.insert(name, source);
-    }
-}
-
-fn in_range(name: &str, n: u64, range: &RangeInclusive<u64>) -> Result<u64, (String, String)> {
-    if range.contains(&n) {
-        return Ok(n);
-    }
-    let (low, high) = (range.start(), range.end());
-    Err((
-        format!("{name} is {n}, and its range is {low} to {high}"),
-        format!("write a number from {low} to {high}"),
-    ))
-}
-
-fn bad_url(url: &str) -> Option<(String, &'static str)> {
-    let known = url.starts_with("nats://") || url.starts_with("tls://");
-    (!known)
-        .then(|| (format!("{url:?} is not the address of a NATS server"), "write nats://HOST:PORT"))
-}
-
-fn bad_prefix(prefix: &str) -> Option<(String, &'static str)> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-    let good = !prefix.is_empty() && prefix.len() <= 64 && prefix.bytes().all(plain);
-    (!good).then(|| {
-        let fact = format!("{prefix:?} cannot begin a subject");
-        (fact, "use letters, digits, '_' and '-', at most 64")
-    })
-}
-
-fn credentials(folder: &Path, file: &str) -> Option<PathBuf> {
-    (!file.is_empty()).then(|| folder.join(file))
-}
-
-fn line_and_column(text: &str, offset: usize) -> String {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    format!("{line}:{column}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Loaded, String> {
-        let mut loaded = Loaded { config: Config::default(), sources: BTreeMap::new() };
-        let read = loaded.layer(Path::new("/w/config.toml"), text, Source::Project);
-        read.map(|()| loaded).map_err(|bad| bad.to_string())
-    }
-
-    #[test]
-    fn the_default_file_states_the_defaults() {
-        let uncommented: String = DEFAULT_FILE
-            .lines()
-            .map(|line| match line.strip_prefix('#') {
-                Some(setting) if !setting.starts_with(' ') => format!("{setting}\n"),
-                _ => format!("{line}\n"),
-            })
-            .collect();
-        let loaded = read(&uncommented).unwrap();
-        assert_eq!(loaded.config, Config::default());
-        for (setting, _) in loaded.config.entries() {
-            assert_eq!(loaded.source(setting), Source::Project, "{setting} is not in the file");
-        }
-        assert_eq!(read(DEFAULT_FILE).unwrap().config, Config::default());
-    }
-
-    #[test]
-    fn a_mistake_is_named_with_its_line_and_remedy() {
-        for (text, told) in [
-            ("\nleese-seconds = 1\n", "/w/config.toml:2:1: unknown field `leese-seconds`"),
-            ("[nats]\nuri = \"a\"\n", "/w/config.toml:2:1: unknown field `uri`"),
-            ("lease-seconds = 0\n", "1:17: lease-seconds is 0, and its range is 1 to 86400"),
-            ("durability = \"disk\"\n", "1:14: unknown variant `disk`, expected `power`"),
-            ("log = \n", "/w/config.toml:1:"),
-            ("lease-seconds = \"x\"\n", "1:17: invalid type: string \"x\", expected u64"),
-            ("[nats]\nurl = \"http://a\"\n", "2:7: \"http://a\" is not the address"),
-            ("[nats]\nsubject-prefix = \"a.b\"\n", "2:18: \"a.b\" cannot begin a subject"),
-        ] {
-            let refused = read(text).unwrap_err();
-            assert!(refused.contains(told), "{text:?} was told {refused:?}");
-            assert!(refused.contains("\n  "), "{refused:?} has no remedy");
-        }
-    }
-
-    #[test]
-    fn the_environment_stands_above_the_files_and_is_checked_like_them() {
-        let mut loaded = read("lease-seconds = 5\nidle-exit-seconds = 7\n").unwrap();
-        let vars = [("SHIPMATE_LEASE_SECONDS", "9"), ("SHIPMATE_NATS_URL", "tls://h:1")];
-        let get = |name: &str| {
-            vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
-        };
-        loaded.environment(get).unwrap();
-        assert_eq!(loaded.config.lease_seconds, 9);
-        assert_eq!(loaded.config.idle_exit_seconds, 7);
-        assert_eq!(loaded.config.nats.url, "tls://h:1");
-        assert_eq!(loaded.source("lease-seconds"), Source::Environment);
-        assert_eq!(loaded.source("log"), Source::Default);
-
-        let bad = loaded.environment(|name| (name == "SHIPMATE_LOG").then(|| "files".to_owned()));
-        let told = bad.unwrap_err().to_string();
-        assert!(
-            told.starts_with("the environment variable SHIPMATE_LOG: unknown variant"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn credentials_lie_beside_the_file_that_names_them() {
-        let loaded = read("[nats]\ncredentials = \"team.creds\"\n").unwrap();
-        assert_eq!(loaded.config.nats.credentials, Some("/w/team.creds".into()));
-    }
 }

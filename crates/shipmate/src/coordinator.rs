@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use shipmate_protocol::Place;
-use shipmate_runtime::{Nats, Settings, Store};
+use shipmate_runtime::{Agents, Nats, Settings, Store};
 
 use crate::config::{Config, Durability, LogKind};
 
@@ -21,8 +21,18 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     // A session of its own, so that closing the terminal does not end it. Fails when
     // a shell made it the leader of a group, which serves as well.
     let _ = rustix::process::setsid();
-    let settings =
-        Settings { place: place.clone(), store: store(config), idle_exit: idle_exit(config) };
+    let settings = Settings {
+        place: place.clone(),
+        store: store(config),
+        idle_exit: idle_exit(config),
+        agents: match agents(config) {
+            Ok(agents) => agents,
+            Err(e) => {
+                println!("the path of this program is unknown: {e}");
+                return ExitCode::FAILURE;
+            }
+        },
+    };
     match shipmate_runtime::run(settings, || let_go(place)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(reason) => {
@@ -32,6 +42,18 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn agents(config: &Config) -> std::io::Result<Agents> {
+    let hooks = config.hooks.commands.iter().filter(|(_, lines)| !lines.is_empty());
+    Ok(Agents {
+        program: std::env::current_exe()?,
+        output_bytes_max: config.agents.output_bytes,
+        stop_grace: Duration::from_millis(config.agents.stop_grace_ms),
+        hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
+        hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
+        batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),
+    })
 }
 
 fn store(config: &Config) -> Store {

@@ -3,6 +3,8 @@
 mod cli;
 mod config;
 mod coordinator;
+mod plan_file;
+mod supervisor;
 
 use std::process::ExitCode;
 
@@ -12,5 +14,8 @@ fn main() -> ExitCode {
         let what = panic.payload_as_str().unwrap_or("no message");
         eprintln!("bug: {what}{place}\n  please report this with the command that you ran");
     }));
+    if let Some(code) = supervisor::invoked(std::env::args_os().skip(1)) {
+        return code;
+    }
     std::panic::catch_unwind(cli::main).unwrap_or_else(|_| cli::Exit::Bug.into())
 }

@@ -3,7 +3,10 @@
 //! A lease instead of a lock: a teammate is a process that may die or a model
 //! that may forget, and the team must not wait for either.
 
+use std::collections::BTreeSet;
+
 use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token};
+use crate::files::FileSet;
 use crate::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
 use crate::name::{Actor, Position, TeammateRef};
 use crate::ready::Pool;
@@ -48,6 +51,9 @@ pub(crate) fn decide_claim(
         && *assignee != who.address.name
     {
         return Err(Refusal::AssignedElsewhere { task: id, assignee: assignee.clone() });
+    }
+    if !in_scope(&teammate.profile.scope, &task.spec.files) {
+        return Err(Refusal::OutsideScope { task: id, who: who.address.clone() });
     }
     if let Some(holder) = state.ready.holders(&task.spec.files).next() {
         let by = state.tasks[holder as usize - 1].claim().expect("a holder holds").by.clone();
@@ -94,8 +100,7 @@ pub(crate) fn decide_claim_next(
 ) -> Result<Vec<Event>, Refusal> {
     let (who, teammate) = state.require_teammate(by, "claim tasks")?;
     require_free_hands(state, who, teammate)?;
-    let best =
-        teammate.returned.first().copied().or_else(|| state.ready.best(&pools(who, teammate)));
+    let best = teammate.returned.first().copied().or_else(|| best(state, who, teammate));
     let Some(task) = best else {
         let waiting = state.teams[&who.address.team].counts.pending;
         return Err(Refusal::NothingAvailable { who: who.address.clone(), waiting });
@@ -103,11 +108,37 @@ pub(crate) fn decide_claim_next(
     Ok(vec![claimed(task, who, teammate, lease_ms)])
 }
 
+fn best(state: &State, who: &TeammateRef, teammate: &Teammate) -> Option<TaskId> {
+    let scope = &teammate.profile.scope;
+    state.ready.best(&pools(who, teammate), |files| in_scope(scope, files))
+}
+
+/// A task without files is for everybody; what it writes is looked at when it is submitted.
+pub(crate) fn in_scope(scope: &FileSet, files: &FileSet) -> bool {
+    scope.is_empty() || files.iter().all(|pattern| scope.contains(pattern))
+}
+
+/// Some task that this teammate could take beside those that others are about to.
+pub(crate) fn another_for(
+    state: &State,
+    who: &TeammateRef,
+    teammate: &Teammate,
+    taken: &BTreeSet<TaskId>,
+) -> Option<TaskId> {
+    let files = |id: &TaskId| &state.tasks[*id as usize - 1].spec.files;
+    let (scope, pools) = (&teammate.profile.scope, pools(who, teammate));
+    state.ready.another(&pools, taken, |own| {
+        in_scope(scope, own) && !taken.iter().any(|id| files(id).overlaps(own))
+    })
+}
+
 /// What this teammate could take now, best first.
 pub fn available_for(state: &State, who: &TeammateRef, max: usize) -> Vec<TaskId> {
     let Some(teammate) = state.teammates.get(&who.address) else { return Vec::new() };
     let mut found: Vec<TaskId> = teammate.returned.iter().copied().take(max).collect();
-    found.extend(state.ready.available(&pools(who, teammate), max - found.len()));
+    let scope = &teammate.profile.scope;
+    let rest = max - found.len();
+    found.extend(state.ready.available(&pools(who, teammate), rest, |f| in_scope(scope, f)));
     found
 }
 
@@ -115,7 +146,7 @@ pub fn available_for(state: &State, who: &TeammateRef, max: usize) -> Vec<TaskId
 pub fn available(state: &State, max: usize) -> Vec<TaskId> {
     let active = |pool: &&Pool| state.teams[&pool.team].phase == TeamPhase::Active;
     let pools: Vec<Pool> = state.ready.open_pools().filter(active).cloned().collect();
-    state.ready.available(&pools, max)
+    state.ready.available(&pools, max, |_| true)
 }
 
 fn pools(who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
@@ -134,8 +165,15 @@ fn require_free_hands(
     who: &TeammateRef,
     teammate: &Teammate,
 ) -> Result<(), Refusal> {
-    state.require_active_team(&who.address.team)?;
+    let team = state.require_active_team(&who.address.team)?;
     let address = || who.address.clone();
+    if let Some(reason) = &team.paused {
+        let (team, reason) = (who.address.team.clone(), reason.clone());
+        return Err(Refusal::TeamPaused { team, reason });
+    }
+    if teammate.supervision == Supervision::OneShot && teammate.claims > 0 {
+        return Err(Refusal::OneShotDone { who: address() });
+    }
     if let Some(reason) = &teammate.paused {
         return Err(Refusal::Paused { who: address(), reason: reason.clone() });
     }
@@ -192,12 +230,20 @@ pub(crate) fn apply_claimed(
     by: &TeammateRef,
     lease_ms: Option<u64>,
 ) {
+    let holder = state.teammate_mut(&by.address);
+    holder.claims += 1;
+    (holder.barren, holder.stalls, holder.stays) = (0, 0, false);
     retask(state, id, |task| {
         let by = by.clone();
         let claim = Claim { by, token, lease_ms, renewal: 0, stage: Stage::Claimed };
         task.status = Status::InProgress(claim);
         task.changed_at = at;
     });
+    // What an earlier attempt waited for is of no use to this one.
+    let asked = state.task_mut(id).scope_question.take();
+    if let Some(question) = asked.and_then(|asked| state.questions.get_mut(&asked)) {
+        question.withdrawn = true;
+    }
 }
 
 pub(crate) fn apply_renewed(state: &mut State, id: TaskId, renewal: u32) {

@@ -222,6 +222,8 @@ pub(crate) fn apply_created(
         dependents: Vec::new(),
         path_ms: 0,
         set_aside: Vec::new(),
+        granted: FileSet::default(),
+        scope_question: None,
     };
     task.path_ms =
         task.duration_ms().saturating_add(graph::path_behind(state, spec.group.as_ref()));

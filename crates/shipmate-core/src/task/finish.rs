@@ -1,13 +1,17 @@
 //! The end of a claim: submitted, completed, returned, failed, released.
 
-use crate::event::{Event, ReleaseCause, TaskId, Token, Verification};
+use crate::event::{
+    Event, MessageKind, QuestionKind, ReleaseCause, Supervision, TaskId, Token, Verification,
+};
+use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::Actor;
+use crate::name::{Actor, Name};
 use crate::plan;
 use crate::refusal::Refusal;
-use crate::state::{Stage, State, Status};
-use crate::task::create::check_texts;
+use crate::setup::GateRun;
+use crate::state::{Question, Stage, State, Status, Teammate};
+use crate::task::create::{check_files, check_texts};
 use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
@@ -110,7 +114,9 @@ pub(crate) fn decide_return(
     if !matches!(claim.stage, Stage::Submitted { .. }) {
         return Err(Refusal::NotSubmitted { task: id });
     }
-    let holder_is_there = state.require_current(&claim.by).is_ok();
+    // A one-shot agent has had its only claim and could not take it up again.
+    let takes_it_up = |mate: &Teammate| mate.supervision != Supervision::OneShot;
+    let holder_is_there = state.require_current(&claim.by).is_ok_and(takes_it_up);
     if !holder_is_there || task.retries >= task.spec.retries_max {
         return Ok(end_attempt(state, task, ReleaseCause::Failed, reason));
     }
@@ -118,6 +124,100 @@ pub(crate) fn decide_return(
     let text = format!("task {id} ({}) came back: {reason}", task.spec.subject);
     events.extend(message::notice(state, &claim.by.address, text));
     Ok(events)
+}
+
+/// The answers a scope request may have.
+pub(crate) const GRANT: &str = "grant";
+pub(crate) const REFUSE: &str = "refuse";
+
+/// Work that changes files beyond its own waits for the lead's or a person's word. It
+/// stays submitted: granted, it is merged as it is.
+pub(crate) fn decide_ask_scope(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    token: Token,
+    files: &FileSet,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "ask for scope")?;
+    let task = state.require_task(id)?;
+    let claim = require_claim(task, token)?;
+    if !matches!(claim.stage, Stage::Submitted { .. }) {
+        return Err(Refusal::NotSubmitted { task: id });
+    }
+    if task.scope_question.is_some() {
+        return Ok(Vec::new());
+    }
+    check_files("the request", files)?;
+    let who = claim.by.clone();
+    let text = format!("task {id} ({}) of {who} waits: {reason}", task.spec.subject);
+    check_texts(&[("the request", &text, TEXT_BYTES_MAX / 2)])?;
+    let question = state.position + 1;
+    let told = format!("question {question}: {text}\noptions: {GRANT}, {REFUSE}");
+    let told = message::tell_lead_as(state, &who.address, MessageKind::Question, told);
+    let to_holder = message::control_notice(state, &who, text.clone());
+    let mut events = vec![Event::QuestionAsked {
+        who,
+        kind: QuestionKind::Scope,
+        text,
+        options: vec![GRANT.to_owned(), REFUSE.to_owned()],
+        task: Some(id),
+        files: files.clone(),
+    }];
+    events.extend(told);
+    events.extend(to_holder);
+    message::reply_to(&mut events, question);
+    Ok(events)
+}
+
+/// What the answer to a scope request brings about.
+pub(crate) fn answer_scope(
+    state: &State,
+    id: TaskId,
+    question: &Question,
+    answer: &str,
+) -> Vec<Event> {
+    let Some(task) = state.task(id) else { return Vec::new() };
+    let waits =
+        matches!(task.claim(), Some(claim) if matches!(claim.stage, Stage::Submitted { .. }));
+    if !waits {
+        return Vec::new();
+    }
+    if answer == GRANT {
+        return vec![Event::TaskScopeGranted { task: id, files: question.files.clone() }];
+    }
+    let token = task.claim().expect("it waits").token;
+    let reason = format!("refused: {}; leave those files as they are", question.text);
+    decide_return(state, &Actor::Runtime, id, token, &reason).unwrap_or_default()
+}
+
+pub(crate) fn apply_granted(state: &mut State, id: TaskId, files: &FileSet) {
+    let with = |own: &FileSet| FileSet::new(own.iter().chain(files.iter()).cloned().collect());
+    // Beside its files, not among them: those say in whose scope the task is.
+    retask(state, id, |task| task.granted = with(&task.granted));
+}
+
+/// A gate ran: for the record.
+pub(crate) fn decide_gate(state: &State, by: &Actor, run: &GateRun) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report a gate")?;
+    state.require_team(&run.team)?;
+    check_texts(&[("the output", &run.output, TEXT_BYTES_MAX)])?;
+    Ok(vec![Event::GateRan(run.clone())])
+}
+
+pub(crate) fn decide_hook(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    hook: &str,
+    note: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report a hook")?;
+    state.require_team(team)?;
+    check_texts(&[("the note", note, TEXT_BYTES_MAX), ("the hook", hook, SUBJECT_BYTES_MAX)])?;
+    let (team, hook, note) = (team.clone(), hook.to_owned(), note.to_owned());
+    Ok(vec![Event::HookNoted { team, hook, note }])
 }
 
 /// The attempt failed: another may try, up to the limit.
@@ -260,7 +360,7 @@ pub(crate) fn apply_released(
     retask(state, id, |task| {
         task.status = Status::Pending;
         task.changed_at = at;
-        if !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned) {
+        if cause.costs_a_retry() {
             task.retries += 1;
             task.last_failure = Some(reason.to_owned());
         }

@@ -102,6 +102,7 @@ fn new_board() -> Desk {
         description: String::new(),
         verification: Verification::Gate,
         lead: None,
+        setup: Default::default(),
     };
     desk.handle(0, &by_person(Act::CreateTeam(team)));
     for (mate, (_, role)) in MATES.iter().enumerate() {
@@ -197,7 +198,8 @@ fn command(state: &State, step: &Step) -> Command {
             by_person(Act::AssignTask { task, to: to.map(|mate| name(MATES[mate].0)) })
         }
         Step::Lose { mate } => {
-            by_runtime(Act::ReportDisappeared { who: life(state, mate), reason: text })
+            let who = life(state, mate);
+            by_runtime(Act::ReportDisappeared { who, reason: text, with_host: false })
         }
         Step::Start { mate } => start(mate),
     }

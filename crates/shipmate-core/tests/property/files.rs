@@ -98,6 +98,12 @@ proptest! {
                 prop_assert_eq!(a.overlaps(b), meet, "{} and {}", a, b);
                 prop_assert_eq!(b.overlaps(a), meet, "{} and {}", b, a);
                 prop_assert!(!meet || related(a.literal_prefix(), b.literal_prefix()));
+                let inside = |a: usize, b: usize| {
+                    covered[b].iter().zip(&covered[a]).all(|(b, a)| b & !a == 0)
+                };
+                prop_assert!(!a.contains(b) || inside(i, j), "{} in {}", b, a);
+                prop_assert!(!b.contains(a) || inside(j, i), "{} in {}", a, b);
+                prop_assert!(a.contains(a));
             }
         }
     }

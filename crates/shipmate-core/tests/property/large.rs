@@ -31,6 +31,7 @@ fn desk() -> Desk {
         description: String::new(),
         verification: Verification::None,
         lead: None,
+        setup: Default::default(),
     };
     let profile = Profile { tasks_max: 1, ..Profile::default() };
     let start = StartTeammate {

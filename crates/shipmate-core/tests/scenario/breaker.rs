@@ -54,7 +54,8 @@ scenarios! {
         disappeared ana
         expect breaker alpha closed with 1 strikes
         start ana                      => teammate.started
-        disappeared bo                 => teammate.disappeared, message.sent, breaker.opened
+        disappeared bo                 => teammate.disappeared, message.sent, breaker.opened, \
+            message.sent
         expect breaker alpha open
         start bo \
             => refused: the circuit breaker of team alpha is open: its teammates kept disappearing
@@ -110,7 +111,8 @@ scenarios! {
         wait 120s
         start ana
         disappeared cy                 => teammate.disappeared, message.sent
-        disappeared ana                => teammate.disappeared, message.sent, breaker.opened
+        disappeared ana                => teammate.disappeared, message.sent, breaker.opened, \
+            message.sent
     ",
     a_word_about_another_opening_changes_nothing: "
         join ana

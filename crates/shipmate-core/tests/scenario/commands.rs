@@ -2,17 +2,16 @@
 //! (a person for the team's affairs, the runtime for what it observes), the token
 //! that the actor last got, the plan or question that was asked last.
 
-use shipmate_core::command::{
-    Act, CreateTeam, NewTask, Probe, StartTeammate, To, Urgency, Verdict, Whom,
-};
+use shipmate_core::command::{Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
 use shipmate_core::event::{
-    Budget, Dependency, Event, MessageKind, Mode, Outcome, Profile, QuestionKind, Recipient,
-    RoleChange, Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, Usage, Verification,
+    Budget, Dependency, Event, MessageKind, Mode, Profile, QuestionKind, RoleChange, Seat,
+    ShutdownAnswer, Supervision, TaskChanges, TaskSpec, Usage, Verification,
 };
 use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::state::BreakerPhase;
+use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
 use shipmate_core::{Actor, Name, Refusal, TaskId};
 
+use crate::observations;
 use crate::play::World;
 use crate::words::Words;
 
@@ -21,7 +20,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal
     let (default, act) = team_act(world, words)
         .or_else(|| task_act(world, words))
         .or_else(|| talk_act(world, words))
-        .or_else(|| runtime_act(world, words))
+        .or_else(|| observations::read(world, words))
         .unwrap_or_else(|| panic!("`{}` is no verb of a scenario", words.verb))?;
     let by = match words.get("by") {
         None => default,
@@ -32,13 +31,13 @@ pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal
     Ok((by, act))
 }
 
-type Read = Option<Result<(Actor, Act), Refusal>>;
+pub(crate) type Read = Option<Result<(Actor, Act), Refusal>>;
 
 fn person(act: Act) -> Result<(Actor, Act), Refusal> {
     Ok((Actor::Person, act))
 }
 
-fn runtime(act: Act) -> Result<(Actor, Act), Refusal> {
+pub(crate) fn runtime(act: Act) -> Result<(Actor, Act), Refusal> {
     Ok((Actor::Runtime, act))
 }
 
@@ -55,6 +54,7 @@ fn team_act(world: &World, words: &Words) -> Read {
                 description: words.text("description", ""),
                 verification: gate,
                 lead: name("lead")?,
+                setup: Box::new(setup(words)?),
             }))
         }
         "delete-team" => {
@@ -66,6 +66,8 @@ fn team_act(world: &World, words: &Words) -> Read {
             let team = words.plain(0).parse()?;
             person(Act::DeleteTeam { team, reason: reason(), urgency })
         }
+        "pause-team" => person(Act::PauseTeam { team: words.plain(0).parse()?, reason: reason() }),
+        "continue-team" => person(Act::ContinueTeam { team: words.plain(0).parse()? }),
         "team-budget" => {
             person(Act::SetTeamBudget { team: words.plain(0).parse()?, budget: budget(words) })
         }
@@ -99,7 +101,7 @@ fn team_act(world: &World, words: &Words) -> Read {
 }
 
 /// Each reader answers for its verbs and leaves the others to the next.
-fn not_a_verb(read: &Result<(Actor, Act), Refusal>) -> bool {
+pub(crate) fn not_a_verb(read: &Result<(Actor, Act), Refusal>) -> bool {
     matches!(read, Err(Refusal::Empty { what }) if what.starts_with("not a verb"))
 }
 
@@ -116,6 +118,32 @@ fn profile(words: &Words) -> Result<Profile, Refusal> {
         scope: files(words, "scope")?,
         mode: mode(words.get("mode").unwrap_or("normal")),
         tasks_max: words.number("holds").unwrap_or(1) as u32,
+        command: words.text("command", ""),
+        start: if words.has("when-needed") { StartRule::WhenNeeded } else { StartRule::ByHand },
+    })
+}
+
+/// How a team works; what a line leaves out is as it is by default.
+fn setup(words: &Words) -> Result<Setup, Refusal> {
+    let default = Setup::default();
+    let mode = |text: &str| match text {
+        "own" => TreeMode::Own,
+        "shared" => TreeMode::Shared,
+        _ => panic!("{text:?} is no kind of tree"),
+    };
+    let base = || words.text("base", "0000000");
+    let ms = |keyword: &str, or: u64| words.duration_ms(keyword).unwrap_or(or);
+    Ok(Setup {
+        home: words.text("host", ""),
+        trees: words.get("trees").map(|text| Trees { mode: mode(text), base: base() }),
+        gate: words.list("gates"),
+        gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),
+        hooks_digest: words.text("hooks", ""),
+        protected: files(words, "protects")?,
+        stall_ms: ms("stall", default.stall_ms),
+        answer_ms: ms("answers", default.answer_ms),
+        shutdown_ms: ms("stops", default.shutdown_ms),
+        timeout_ms: words.duration_ms("timeout"),
     })
 }
 
@@ -129,7 +157,7 @@ fn mode(text: &str) -> Mode {
     }
 }
 
-fn files(words: &Words, keyword: &str) -> Result<FileSet, Refusal> {
+pub(crate) fn files(words: &Words, keyword: &str) -> Result<FileSet, Refusal> {
     let patterns: Result<Vec<Pattern>, _> =
         words.list(keyword).iter().map(|pattern| pattern.parse()).collect();
     Ok(FileSet::new(patterns?))
@@ -205,13 +233,13 @@ fn task_act(world: &World, words: &Words) -> Read {
     .filter(|read| !not_a_verb(read))
 }
 
-fn task(world: &World, text: &str) -> TaskId {
+pub(crate) fn task(world: &World, text: &str) -> TaskId {
     let by_alias = || world.state().by_alias(&text.parse().expect("an id or an alias"));
     text.parse().ok().or_else(by_alias).unwrap_or_else(|| panic!("no task is called {text}"))
 }
 
 /// The token the actor last got for the task; for others the one that stands.
-fn token(world: &World, words: &Words) -> u64 {
+pub(crate) fn token(world: &World, words: &Words) -> u64 {
     let id = task(world, words.plain(0));
     if let Some(given) = words.get("token") {
         return world.label(given);
@@ -311,6 +339,10 @@ fn talk_act(world: &World, words: &Words) -> Read {
         "read" => {
             person(Act::ReadInbox { max: words.number("max").map_or(100, |max| max as usize) })
         }
+        "take" => {
+            person(Act::TakeInbox { max: words.number("max").map_or(100, |max| max as usize) })
+        }
+        "session" => person(Act::ReportSession { session: words.plain(0).to_owned() }),
         "inject" => {
             let turn = words.number("turn").unwrap_or(1);
             person(Act::InjectMessages { messages: messages(), turn })
@@ -399,69 +431,9 @@ fn usage(words: &Words) -> Usage {
 }
 
 /// The request made last to this teammate, in whatever life.
-fn last_shutdown(world: &World, who: &str) -> u64 {
+pub(crate) fn last_shutdown(world: &World, who: &str) -> u64 {
     let who = world.life(who).address;
     world.last(
         |event| matches!(event, Event::ShutdownRequested { who: to, .. } if to.address == who),
     )
-}
-
-fn runtime_act(world: &World, words: &Words) -> Read {
-    let life = || world.life(words.plain(0));
-    let team = || words.plain(0).parse::<Name>();
-    let reason = || words.text("reason", "the process is gone");
-    Some((|| match &*words.verb {
-        "disappeared" => runtime(Act::ReportDisappeared { who: life(), reason: reason() }),
-        "stopped" => {
-            let outcome = match words.plain_or(1, "clean") {
-                "clean" => Outcome::Clean,
-                "timed_out" => Outcome::TimedOut,
-                "forced" => Outcome::Forced,
-                "error" => Outcome::Error { reason: reason() },
-                "in_progress" => Outcome::InProgress { pending: vec![reason()] },
-                other => panic!("{other:?} is no end of a life"),
-            };
-            runtime(Act::ReportStopped { who: life(), outcome })
-        }
-        "offer" => {
-            let messages = world.inbox(words.plain(0));
-            runtime(Act::OfferMessages { to: life(), messages })
-        }
-        "expire-mail" => {
-            let (messages, reason) = (world.inbox(words.plain(0)), "too old".to_owned());
-            let to = match words.plain(0) {
-                "person" => Recipient::Person,
-                _ => Recipient::Member(life().address),
-            };
-            runtime(Act::ExpireMessages { to, messages, reason })
-        }
-        "expire-shutdown" => {
-            let shutdown = words.get("on").map(|label| world.label(label));
-            let shutdown = shutdown.unwrap_or_else(|| last_shutdown(world, words.plain(0)));
-            runtime(Act::ExpireShutdown { shutdown })
-        }
-        "forgive" => {
-            let strike = world.last(|event| matches!(event, Event::TeammateDisappeared { .. }));
-            runtime(Act::ForgiveStrike { team: team()?, strike })
-        }
-        "probe" => runtime(Act::ProbeBreaker { team: team()?, opened: breaker_at(world, words) }),
-        "probed" => {
-            let result = if words.plain(1) == "answered" { Probe::Answered } else { Probe::Silent };
-            let (team, half_opened) = (team()?, breaker_at(world, words));
-            runtime(Act::ReportProbe { team, half_opened, result })
-        }
-        _ => Err(Refusal::Empty { what: "not a verb of the runtime" }),
-    })())
-    .filter(|read| !not_a_verb(read))
-}
-
-fn breaker_at(world: &World, words: &Words) -> u64 {
-    if let Some(label) = words.get("on") {
-        return world.label(label);
-    }
-    let team: Name = words.plain(0).parse().expect("a team");
-    match world.state().teams.get(&team).map(|team| &team.breaker.phase) {
-        Some(BreakerPhase::Open { at } | BreakerPhase::HalfOpen { at, .. }) => *at,
-        _ => 999,
-    }
 }

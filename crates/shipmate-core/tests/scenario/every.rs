@@ -9,8 +9,8 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    breaker, dependencies, files, messages, observer, plans, requests, shutdown, tasks, teammates,
-    teams, usage,
+    breaker, dependencies, files, messages, observer, plans, requests, scope, shutdown, staff,
+    stalls, tasks, teammates, teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -27,40 +27,45 @@ macro_rules! every {
 }
 
 every! { ACTS, is_act, Act:
-    CreateTeam DeleteTeam SetTeamBudget AddTeammate StartTeammate RemoveTeammate PauseTeammate
-    ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle ReportDisappeared ReportStopped
-    CreateTasks UpdateTask ClaimTask ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask
-    ReturnTask FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
-    ReadInbox OfferMessages InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan
-    Ask Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
+    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
+    ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
+    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
+    ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
+    Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
     ReserveUsage ReportUsage
 }
 
 every! { EVENTS, is_event, Event:
-    TeamCreated TeamDeletionRequested TeamDeleted TeamBudgetSet TeammateAdded TeammateStarted
-    TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammateDisappeared
-    TeammateStopped TeammateRemoved TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed
-    TaskRenewed TaskSubmitted TaskCompleted TaskReturned TaskReleased TaskFailed TaskRetried
-    TaskAssigned TaskDeleted TaskWorkSetAside MessageSent MessageOffered MessageInjected
+    TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
+    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
+    TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
+    TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
+    TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
+    TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered ShutdownRequested ShutdownAnswered ShutdownTimedOut BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
 }
 
 every! { REFUSALS, is_refusal, Refusal:
-    BadName BadPattern Empty Zero OverLimit UnknownTeam TeamExists TeamGone TeamEnding SecondRoot
-    UnknownTeammate TeammateExists LeadExists AmbiguousTeammate Stopped StillRunning NotRunning
-    StaleTeammate Paused ShuttingDown UnknownTask UnknownGroup AliasTaken SelfDependency Cycle
-    NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress Blocked OtherRole
-    AssignedElsewhere OtherTeam FilesHeld HoldsEnough NothingAvailable StaleClaim Renewed
-    NotSubmitted AlreadySubmitted GateCompletes NotFailed NotAllowed NotTheirs InboxFull NotInInbox
-    NobodyElse UnknownPlan PlanDecided PlanNotApproved UnknownQuestion QuestionAnswered NotAnOption
-    UnknownShutdown NobodyRuns BreakerOpen BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
+    BadName BadPattern Empty Zero OverLimit UnknownTeam TeamExists TeamGone TeamEnding TeamPaused
+    SecondRoot UnknownTeammate TeammateExists LeadExists AmbiguousTeammate Stopped StillRunning
+    NotRunning StaleTeammate OneShotDone Paused ShuttingDown UnknownTask UnknownGroup AliasTaken
+    SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
+    Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
+    NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
+    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse UnknownPlan PlanDecided PlanNotApproved
+    UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
+    BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
 }
 
 /// Events by the name they have in every log there is. A line here never changes.
 pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TeamCreated", "team.created"),
+    ("TeamPaused", "team.paused"),
+    ("TeamContinued", "team.continued"),
     ("TeamDeletionRequested", "team.deletion_requested"),
     ("TeamDeleted", "team.deleted"),
     ("TeamBudgetSet", "team.budget_set"),
@@ -71,6 +76,8 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TeammateContinued", "teammate.continued"),
     ("TeammateModeChanged", "teammate.mode_changed"),
     ("TeammateDisappeared", "teammate.disappeared"),
+    ("TeammateStalled", "teammate.stalled"),
+    ("TeammateSession", "teammate.session"),
     ("TeammateStopped", "teammate.stopped"),
     ("TeammateRemoved", "teammate.removed"),
     ("TeammateBudgetSet", "teammate.budget_set"),
@@ -87,6 +94,9 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TaskAssigned", "task.assigned"),
     ("TaskDeleted", "task.deleted"),
     ("TaskWorkSetAside", "task.work_set_aside"),
+    ("TaskScopeGranted", "task.scope_granted"),
+    ("GateRan", "gate.ran"),
+    ("HookNoted", "hook.noted"),
     ("MessageSent", "message.sent"),
     ("MessageOffered", "message.offered"),
     ("MessageInjected", "message.injected"),
@@ -118,7 +128,10 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         observer::ALL,
         plans::ALL,
         requests::ALL,
+        scope::ALL,
         shutdown::ALL,
+        staff::ALL,
+        stalls::ALL,
         tasks::ALL,
         teammates::ALL,
         teams::ALL,

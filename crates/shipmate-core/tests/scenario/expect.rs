@@ -1,8 +1,8 @@
 //! `expect` lines: what must be true of the state or of what the world owes it.
 
-use shipmate_core::event::{Outcome, TaskId};
+use shipmate_core::event::{Outcome, Supervision, TaskId};
 use shipmate_core::state::{BreakerPhase, Life, Stage, State, TeamPhase};
-use shipmate_core::{Effect, available, available_for, obstacles, outstanding};
+use shipmate_core::{Effect, Wanted, available, available_for, obstacles, outstanding, untaken};
 
 use crate::play::{World, matches_text};
 
@@ -14,6 +14,22 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
     let (is, expected) = match (what.split_whitespace().collect::<Vec<_>>().as_slice(), expected) {
         (["inbox", whose], Some(expected)) => (inbox(world, whose), expected.to_owned()),
         (["senders", whose], Some(expected)) => (senders(world, whose), expected.to_owned()),
+        (["untaken", whose], Some(expected)) => (not_taken(world, whose), expected.to_owned()),
+        (["session", who], Some(expected)) => {
+            let who = world.address(who).expect("a name");
+            (world.state().teammates[&who].session.clone(), expected.to_owned())
+        }
+        (["granted", id], Some(expected)) => {
+            let granted = &world.state().task(number(id)).expect("a task").granted;
+            (
+                or_nothing(granted.iter().map(|p| p.as_str().to_owned()).collect(), ", "),
+                expected.to_owned(),
+            )
+        }
+        (["paused", team], Some(expected)) => {
+            let team = &world.state().teams[&team.parse().expect("a team")];
+            (team.paused.clone().unwrap_or_else(|| "no".to_owned()), expected.to_owned())
+        }
         (["due"], Some(expected)) => (due(world), expected.to_owned()),
         (["effects"], Some(expected)) => (effects(world), expected.to_owned()),
         (["wake"], Some(expected)) => (wake(world), expected.to_owned()),
@@ -31,6 +47,10 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
         (["teammate", who, life @ ..], None) => (life_of(world, who), life.join(" ")),
         ([id, "blocked", "by", on @ ..], None) => {
             (hindrance(world, id), format!("blocked by {}", on.join(" ")))
+        }
+        (["failure", id], Some(expected)) => {
+            let task = world.state().task(number(id)).expect("a task");
+            (task.last_failure.clone().unwrap_or_default(), expected.to_owned())
         }
         ([id, "failure", text @ ..], None) => {
             let task = world.state().task(number(id)).expect("a task");
@@ -82,7 +102,14 @@ fn hindrance(world: &World, id: &str) -> String {
 
 fn inbox(world: &World, whose: &str) -> String {
     let messages = world.inbox(whose);
-    let bodies = messages.iter().map(|id| world.state().messages[id].body.clone());
+    let bodies = messages.iter().map(|id| world.state().messages[id].body.replace('\n', "; "));
+    or_nothing(bodies.collect(), " | ")
+}
+
+/// What the teammate's supervisor was not handed yet.
+fn not_taken(world: &World, whose: &str) -> String {
+    let found = untaken(world.state(), &world.address(whose).expect("a name"), 100);
+    let bodies = found.iter().map(|id| world.state().messages[id].body.clone());
     or_nothing(bodies.collect(), " | ")
 }
 
@@ -176,7 +203,11 @@ fn effects(world: &World) -> String {
     let effects = owed.effects.iter().map(|effect| match effect {
         Effect::EndProcess { who } => format!("end {who}"),
         Effect::Verify { task, .. } => format!("verify {task}"),
-        Effect::Offer { to, messages } => format!("offer {} to {to}", messages.len()),
+        Effect::Spawn { who } => format!("spawn {who}"),
+        Effect::Start(Wanted { who, supervision }) => match supervision {
+            Supervision::OneShot => format!("start {who} one-shot"),
+            _ => format!("start {who}"),
+        },
     });
     or_nothing(effects.collect(), " | ")
 }

@@ -99,25 +99,42 @@ scenarios! {
         add ana
         send \"the task is this\" to ana
         start ana supervised
-        connect ana
-        expect effects: offer 1 to alpha/ana@1
+        expect untaken ana: the task is this
         read by ana
         expect inbox ana: nothing
+    ",
+    mail_that_a_supervisor_took_stays_unread_and_is_taken_once: "
+        join ana supervised
+        send \"one\" to ana
+        send \"two\" to ana
+        send \"three\" to ana
+        take by ana max 2              => message.offered
+        expect untaken ana: three
+        expect inbox ana: one | two | three
+        take by ana                    => message.offered
+        take by ana                    => unchanged
+        take by ana max 0              => unchanged
+        read by ana                    => message.acknowledged
+        send \"four\" to ana
+        take by ana                    => message.offered
+        take by person                 => refused: person may not take its mail
+        take by runtime                => refused: runtime may not take its mail
+        stopped ana
+        take by ana                    => refused: alpha/ana is not running
     ",
     mail_outlives_a_life_that_disappears: "
         join ana supervised
         join bo
         send \"one\" to ana by bo
-        connect ana
-        offer ana                      => message.offered
-        expect effects: nothing
+        take by ana                    => message.offered
         inject by ana turn 4           => message.injected
+        expect untaken ana: nothing
         disappeared ana
         send \"two\" to ana by bo
-        expect effects: nothing
         start ana supervised
-        connect ana
-        expect effects: offer 2 to alpha/ana@2
+        expect untaken ana: one | two
+        take by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
         read by ana
     ",
     mail_of_a_life_that_stops_goes_back_to_its_senders: "
@@ -144,7 +161,6 @@ scenarios! {
         acknowledge by ana             => refused: the list of messages is empty
         send \"two\" to ana by bo as m2
         acknowledge by bo messages m2  => refused: message # is not in the inbox of alpha/bo
-        offer ana by bo                => refused: alpha/bo@1 may not offer messages
     ",
     old_mail_expires_by_the_runtime: "
         join ana

@@ -44,22 +44,11 @@ scenarios! {
         wait 600m                      => unchanged
     ",
     nothing_to_watch_is_nothing_to_wake_for: "
+        team alpha stall 0s
         join ana supervised
         create x
         claim 1 by ana
         expect wake: never
-        expect effects: nothing
-    ",
-    only_the_mail_of_who_is_connected_is_offered: "
-        join ana supervised
-        join bo
-        send \"a\" to ana
-        send \"b\" to bo
-        expect effects: nothing
-        connect ana
-        connect bo
-        expect effects: offer 1 to alpha/ana@1
-        offer ana
         expect effects: nothing
     ",
     effects_are_the_same_after_a_restart: "

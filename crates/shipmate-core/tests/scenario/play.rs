@@ -13,14 +13,17 @@
 //! or `unchanged`, or `repeated`, or `refused:` and the words of the refusal, where
 //! `#` stands for any number. A scenario begins in an empty team `alpha`, unless
 //! its first line founds a team itself. Nothing is random and nobody has a clock:
-//! `wait` moves the observer's.
+//! `wait` moves the observer's. What the observer sees without a command has verbs of
+//! its own: `connect`, `lost`, `progress`, `asked`, `answered`, `restart`; `staff` begins
+//! every life that is wanted and `ended` says that a life's process is no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_core::command::StartTeammate;
 use shipmate_core::event::{MessageId, Record, Token};
 use shipmate_core::{
-    Actor, Address, Command, Desk, Event, Observed, Outcome, Refusal, State, TaskId, TeammateRef,
-    apply, outstanding,
+    Act, Actor, Address, Command, Desk, Effect, Event, Observed, Outcome, Refusal, State, TaskId,
+    TeammateRef, apply, ended, outstanding,
 };
 
 use crate::commands;
@@ -124,16 +127,17 @@ impl World {
                 return self.run(&line.replacen("join", "start", 1));
             }
             "wait" => return self.wait(duration_ms(words.plain(0))),
-            "connect" => {
+            "staff" => return self.staff(),
+            "ended" => {
                 let who = self.life(words.plain(0));
-                self.observed.connected.insert(who);
-                return "unchanged".to_owned();
+                let reason = words.text("reason", "exit code 1");
+                let Some(act) = ended(self.state(), &who, &reason) else {
+                    return "unchanged".to_owned();
+                };
+                self.observed.present.remove(&who);
+                return self.give(&Command { by: Actor::Runtime, req: None, act }, None);
             }
-            "restart" => {
-                self.observed = Observed::default();
-                self.observed.look(self.desk.state(), self.now_ms);
-                return "unchanged".to_owned();
-            }
+            _ if self.observe(&words) => return "unchanged".to_owned(),
             _ => {}
         }
         let (by, act) = match commands::read(self, &words) {
@@ -142,6 +146,49 @@ impl World {
         };
         let label = words.get("as").map(str::to_owned);
         self.give(&Command { by, req, act }, label)
+    }
+
+    /// What the observer sees, and no command comes of.
+    fn observe(&mut self, words: &Words) -> bool {
+        match &*words.verb {
+            "connect" => drop(self.observed.present.insert(self.life(words.plain(0)))),
+            "lost" => drop(self.observed.present.remove(&self.life(words.plain(0)))),
+            "progress" => {
+                *self.observed.progress.entry(self.life(words.plain(0))).or_default() += 1
+            }
+            "asked" => {
+                let question = words.plain_or(1, "1").parse().expect("a question has a number");
+                self.observed.asked.insert(self.life(words.plain(0)), question);
+            }
+            "answered" => drop(self.observed.asked.remove(&self.life(words.plain(0)))),
+            // The lives of another observer's time are found by their locks.
+            "restart" => {
+                let present = std::mem::take(&mut self.observed.present);
+                self.observed = Observed::default();
+                self.observed.present = present;
+            }
+            _ => return false,
+        }
+        self.observed.look(self.desk.state(), self.now_ms);
+        true
+    }
+
+    /// Begins every life that is wanted, as the runtime does.
+    fn staff(&mut self) -> String {
+        let owed = outstanding(self.desk.state(), &self.observed, self.now_ms);
+        let mut came = Vec::new();
+        for effect in owed.effects {
+            let Effect::Start(wanted) = effect else { continue };
+            let act = Act::StartTeammate(StartTeammate {
+                who: wanted.who.clone(),
+                token_hash: "hash".to_owned(),
+                supervision: wanted.supervision,
+                host: None,
+            });
+            came.push(self.give(&Command { by: Actor::Runtime, req: None, act }, None));
+            self.observed.present.insert(self.life(&wanted.who.to_string()));
+        }
+        if came.is_empty() { "unchanged".to_owned() } else { came.join(", ") }
     }
 
     fn give(&mut self, command: &Command, label: Option<String>) -> String {
@@ -169,6 +216,12 @@ impl World {
         for record in new {
             if let Event::TaskClaimed { task, by, .. } = &record.event {
                 self.tokens.insert((*task, by.clone()), record.n);
+            }
+            // Whoever is started by hand is there; the runtime's own wait to be spawned.
+            if let Event::TeammateStarted { who, .. } = &record.event
+                && record.by != Actor::Runtime
+            {
+                self.observed.present.insert(who.clone());
             }
             self.touched.events.insert(wire_name(&record.event));
             self.records.push(record);

@@ -76,11 +76,10 @@ scenarios! {
     ",
     a_request_does_not_drop_the_rest_of_the_mail: "
         join ana supervised
-        connect ana
         send \"before\" to ana
         shutdown ana
         send \"after\" to ana
-        expect effects: offer 3 to alpha/ana@1
+        take by ana
         expect inbox ana: before | shutdown requested: the work is done; answer within 30000 ms | \
             after
     ",

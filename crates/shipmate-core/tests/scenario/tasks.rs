@@ -24,6 +24,7 @@ scenarios! {
             => refused: the claim # on task 1 has ended; the task is pending now
     ",
     a_claimer_without_a_supervisor_always_has_a_lease: "
+        team alpha stall 0s
         join ana
         join bo supervised
         create x

@@ -158,4 +158,27 @@ scenarios! {
             => refused: alpha/ana@1 may not report that a teammate disappeared
         stopped bo by person           => refused: person may not report that a teammate stopped
     ",
+    a_lead_chooses_among_the_commands_there_are: "
+        team alpha lead lia
+        start lia
+        add ana command \"agent --fast\"
+        add bo command \"agent --fast\" by lia => teammate.added
+        add cy command \"rm -rf /\" by lia \
+            => refused: alpha/lia@1 may not bring a command of its own
+        add cy by lia                  => teammate.added
+        add dee command long:65537     => refused: the command is 65537 bytes and the limit is 65536
+    ",
+    a_session_outlives_the_life_that_had_it: "
+        join ana supervised
+        session s-1 by ana             => teammate.session
+        session s-1 by ana             => unchanged
+        session s-2 by ana             => teammate.session
+        disappeared ana
+        start ana supervised
+        expect session ana: s-2
+        session s-3 by ana@1 \
+            => refused: alpha/ana@1 is no longer current: the epoch of alpha/ana is now 2
+        session s-3 by person          => refused: person may not name its agent's session
+        session long:513 by ana        => refused: the session is 513 bytes and the limit is 512
+    ",
 }

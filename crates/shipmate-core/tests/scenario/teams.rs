@@ -166,4 +166,145 @@ scenarios! {
         delete-team alpha by ana \
             => refused: alpha/ana@1 may not delete the team; the lead of team alpha or a person may
     ",
+    a_paused_team_starts_nobody_and_claims_nothing_but_hands_in: "
+        team alpha lead lia gate
+        join ana supervised
+        add bo when-needed
+        create x
+        create y
+        claim 1 by ana
+        pause-team alpha reason \"lunch\" => team.paused
+        pause-team alpha reason \"rest\" => unchanged
+        expect paused alpha: lunch
+        expect effects: nothing
+        start bo supervised            => refused: team alpha is paused: lunch
+        start bo one-shot              => refused: team alpha is paused: lunch
+        start bo                       => teammate.started
+        next by bo                     => refused: team alpha is paused: lunch
+        claim 2 by bo                  => refused: team alpha is paused: lunch
+        renew 1 by ana                 => task.renewed
+        submit 1 by ana                => task.submitted
+        expect effects: verify 1
+        return 1
+        claim 1 by ana                 => refused: team alpha is paused: lunch
+        submit 1 by ana                => task.submitted
+        complete 1 by runtime          => task.completed
+        continue-team alpha            => team.continued
+        continue-team alpha            => unchanged
+        claim 2 by bo                  => task.claimed
+    ",
+    a_pause_is_for_managers: "
+        team alpha lead lia
+        start lia
+        join ana
+        pause-team alpha by ana \
+            => refused: alpha/ana@1 may not pause the team; the lead of team alpha or a person may
+        pause-team alpha by lia        => team.paused
+        continue-team alpha by ana \
+            => refused: alpha/ana@1 may not let the team continue; the lead of team alpha or a \
+            person may
+        continue-team alpha by lia     => team.continued
+        pause-team alpha reason long:65537 \
+            => refused: the reason is 65537 bytes and the limit is 65536
+        pause-team beta                => refused: there is no team beta
+        delete-team alpha
+        pause-team alpha               => refused: team alpha is being deleted
+        continue-team alpha            => refused: team alpha is being deleted
+    ",
+    a_pause_is_of_one_team: "
+        team beta under alpha
+        add ana when-needed
+        add beta/bo when-needed
+        create x
+        create y in beta
+        pause-team alpha
+        expect effects: start beta/bo
+        continue-team alpha
+        pause-team beta
+        expect effects: start alpha/ana
+    ",
+    a_teams_time_ends_its_work_and_asks_everybody_to_stop: "
+        team alpha lead lia timeout 60s stops 5s
+        expect wake: never
+        join ana supervised
+        join bo
+        add cy when-needed
+        create x
+        create y
+        claim 1 by ana
+        wait 59s                       => unchanged
+        wait 1s \
+            => team.paused, shutdown.requested, message.sent, shutdown.requested, message.sent, \
+            message.sent
+        expect paused alpha: the team's time of 60 s is over
+        expect inbox lia: the team's time of 60 s is over
+        expect inbox bo: shutdown requested: the team's time of 60 s is over; answer within 5000 ms
+        expect effects: nothing
+        submit 1 by ana                => task.submitted, task.completed
+        wait 60s \
+            => shutdown.timed_out, shutdown.timed_out, teammate.stopped, message.expired
+        wait 60s                       => unchanged
+        ended ana
+        continue-team alpha
+        expect effects: start alpha/cy
+    ",
+    a_late_word_about_a_teams_time_changes_nothing: "
+        team alpha timeout 60s
+        team beta under alpha
+        join ana
+        expire-team alpha by ana       => refused: alpha/ana@1 may not end a team's time
+        pause-team alpha reason \"lunch\"
+        expire-team alpha              => unchanged
+        expect paused alpha: lunch
+        expire-team gamma              => refused: there is no team gamma
+        delete-team beta
+        expire-team beta               => refused: there is no team beta
+        delete-team alpha
+        expire-team alpha              => refused: team alpha is being deleted
+    ",
+    a_team_without_a_time_never_ends_by_itself: "
+        join ana
+        expire-team alpha              => unchanged
+        expect wake: never
+    ",
+    a_team_below_works_as_the_one_above: "
+        team alpha lead lia gate stall 10s timeout 100s stops 7s
+        start lia
+        team beta under alpha
+        team gamma under alpha stall 900s by lia
+        team delta under alpha stall 20s
+        join beta/bo supervised
+        create x in beta
+        claim 1 by beta/bo
+        expect wake: 10000ms
+        submit 1 by beta/bo            => task.submitted, task.completed
+        join gamma/gil supervised
+        create y in gamma
+        claim 2 by gamma/gil
+        expect wake: 10000ms
+        submit 2 by gamma/gil          => task.submitted
+        join delta/dee supervised
+        create z in delta
+        claim 3 by delta/dee
+        expect wake: 20000ms
+    ",
+    a_setup_has_limits: "
+        team alpha
+        team beta under alpha gates long:65537 \
+            => refused: a gate command is 65537 bytes and the limit is 65536
+        team beta under alpha protects many:17 \
+            => refused: the protected paths is # bytes and the limit is 16384
+    ",
+    gates_and_hooks_are_on_record: "
+        team alpha gate
+        join ana
+        gate alpha commit 1111111 for 2s => gate.ran
+        gate alpha about 1 red result \"1 failed\" => gate.ran
+        gate beta                      => refused: there is no team beta
+        gate alpha by ana              => refused: alpha/ana@1 may not report a gate
+        gate alpha result long:65537   => refused: the output is 65537 bytes and the limit is 65536
+        hook alpha on-claim \"exit code 2\" => hook.noted
+        hook alpha on-claim \"x\" by person => refused: person may not report a hook
+        hook beta on-claim \"x\"       => refused: there is no team beta
+    ",
 }

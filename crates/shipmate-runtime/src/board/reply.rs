@@ -15,8 +15,11 @@ use crate::translate::Scene;
 impl Worker {
     pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
         if !records.is_empty() {
+            if let Some(crew) = &*self.board.crew.borrow() {
+                crew.saw(records);
+            }
             let now = self.clock.now_ms();
-            let soon = now + LOOK_AFTER_MS;
+            let soon = if self.staffed { now } else { now + LOOK_AFTER_MS };
             self.rest_at_ms = Some(now + REST_AFTER_MS);
             self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
         }
@@ -52,7 +55,9 @@ impl Worker {
     }
 
     async fn answer_own(&mut self, job: &Job, own: &[Record]) -> Result<Answer, Refused> {
-        if let (Ask::InboxRead { .. }, Some(messages)) = (&job.ask, answer::read_messages(own)) {
+        if let (Ask::InboxRead { .. } | Ask::InboxTake { .. }, Some(messages)) =
+            (&job.ask, answer::read_messages(own))
+        {
             return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
         }
         let desk = self.board.desk.borrow();
@@ -81,7 +86,12 @@ impl Worker {
                     Ask::StatusAt { .. } => Ask::Status,
                     _ => Ask::Tasks { filter: TaskFilter::default() },
                 };
-                let answer = answer::from_state(&scene, &now, self.log_word());
+                let answer = answer::from_state(
+                    &scene,
+                    &now,
+                    self.log_word(),
+                    &crate::signs::Signs::default(),
+                );
                 answer.expect("both are answered from a state")
             }
             Ask::Verify => {

@@ -31,10 +31,13 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 46] = [
+const TABLE: [([u32; 4], Make); 54] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
+    ([1, 1, 1, 0], team::pause_team),
+    ([4, 2, 1, 0], team::continue_team),
+    ([0, 0, 1, 1], team::expire_team),
     ([8, 4, 1, 0], team::add_teammate),
     ([30, 12, 1, 12], team::start_teammate),
     ([3, 1, 0, 0], team::remove_teammate),
@@ -45,6 +48,8 @@ const TABLE: [([u32; 4], Make); 46] = [
     ([0, 2, 3, 0], team::report_idle),
     ([0, 0, 1, 2], team::report_disappeared),
     ([0, 0, 1, 3], team::report_stopped),
+    ([0, 0, 1, 3], team::report_stalled),
+    ([1, 2, 3, 0], team::report_session),
     ([16, 12, 4, 0], task::create),
     ([5, 5, 4, 0], task::update),
     ([1, 7, 20, 0], task::claim),
@@ -54,6 +59,9 @@ const TABLE: [([u32; 4], Make); 46] = [
     ([0, 10, 36, 1], task::submit),
     ([3, 8, 20, 2], task::complete),
     ([0, 0, 1, 4], task::give_back),
+    ([0, 0, 1, 4], task::ask_scope),
+    ([0, 0, 1, 1], task::report_gate),
+    ([0, 0, 1, 1], task::report_hook),
     ([1, 2, 6, 1], task::fail),
     ([2, 2, 4, 1], task::release),
     ([4, 3, 1, 0], task::assign),
@@ -62,7 +70,7 @@ const TABLE: [([u32; 4], Make); 46] = [
     ([1, 2, 5, 0], task::set_aside),
     ([8, 10, 14, 1], talk::send),
     ([8, 8, 14, 1], talk::read_inbox),
-    ([0, 0, 1, 4], talk::offer),
+    ([1, 2, 5, 0], talk::take_inbox),
     ([0, 2, 4, 0], talk::inject),
     ([2, 3, 5, 0], talk::acknowledge),
     ([0, 0, 1, 3], talk::expire_messages),

@@ -144,6 +144,7 @@ impl Checker {
         let expected = self.expected(one, None);
         health::g5_the_actor_is_current(&self.model, records)?;
         health::g10_no_lease_ends_early(&self.model, one)?;
+        health::stalls_go_step_by_step(&self.model, one, records)?;
         board::g1_the_best_task_is_claimed(&self.model, &self.reference, one.command, records)?;
         board::g5_a_gate_decides(&self.model, records)?;
         mail::g3_reading_takes_the_oldest(&self.model, one.command, records)?;
@@ -159,6 +160,7 @@ impl Checker {
             mail::g5_control_ends_with_its_epoch(model, record)?;
             health::g5_the_subject_is_current(model, record)?;
             health::the_breaker_is_legal(model, record)?;
+            health::a_paused_team_rests(model, record)?;
             health::reservations_stay_in_the_budget(model, record)?;
             health::a_deleted_team_is_empty(model, record)?;
             self.model.apply(record);

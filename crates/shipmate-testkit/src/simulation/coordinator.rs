@@ -11,6 +11,8 @@ use shipmate_core::{
 };
 use shipmate_log::MemoryLog;
 
+use crate::Random;
+
 #[derive(Debug)]
 pub(crate) struct Coordinator {
     pub(crate) desk: Desk,
@@ -97,12 +99,23 @@ impl Coordinator {
     pub(crate) fn look(&mut self) -> Outstanding {
         let state = self.desk.state();
         let running = state.teammates.iter().filter(|(_, mate)| mate.is_running());
-        let connected = running.filter(|(_, mate)| mate.supervision != Supervision::None);
-        self.observed.connected = connected
+        let there = running.filter(|(_, mate)| mate.supervision != Supervision::None);
+        self.observed.present = there
             .map(|(who, mate)| TeammateRef { address: who.clone(), epoch: mate.epoch })
             .collect();
         self.observed.look(state, self.clock_ms);
         outstanding(state, &self.observed, self.clock_ms)
+    }
+
+    /// A supervisor shows that its agent goes on, is asked for a sign of life or gives one.
+    pub(crate) fn hear(&mut self, random: &mut Random) {
+        let lives: Vec<TeammateRef> = self.observed.present.iter().cloned().collect();
+        let Some(who) = random.pick(&lives).cloned() else { return };
+        match random.below(6) {
+            0..4 => *self.observed.progress.entry(who).or_default() += 1,
+            4 => drop(self.observed.asked.insert(who, random.below(1_000))),
+            _ => drop(self.observed.asked.remove(&who)),
+        }
     }
 
     pub(crate) fn decide(&mut self, at: u64, queued: Queued) -> &Outcome {

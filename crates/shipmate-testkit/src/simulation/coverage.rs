@@ -32,10 +32,15 @@ pub enum Fault {
     BreakerOpened,
     BreakerProbed,
     RemovedNameCameBack,
+    ProcessKilled,
+    ProcessHung,
+    HostLost,
+    CrewCoordinatorDied,
+    CrashBeforeSpawn,
 }
 
 impl Fault {
-    pub const ALL: [Fault; 25] = [
+    pub const ALL: [Fault; 30] = [
         Fault::LostAnswer,
         Fault::RequestTwiceInFlight,
         Fault::Conflict,
@@ -61,6 +66,11 @@ impl Fault {
         Fault::BreakerOpened,
         Fault::BreakerProbed,
         Fault::RemovedNameCameBack,
+        Fault::ProcessKilled,
+        Fault::ProcessHung,
+        Fault::HostLost,
+        Fault::CrewCoordinatorDied,
+        Fault::CrashBeforeSpawn,
     ];
 }
 
@@ -76,24 +86,25 @@ macro_rules! words {
 }
 
 words!(ACTS, act_word, Act:
-    CreateTeam DeleteTeam SetTeamBudget AddTeammate StartTeammate RemoveTeammate PauseTeammate
-    ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle ReportDisappeared ReportStopped
-    CreateTasks UpdateTask ClaimTask ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask
-    ReturnTask FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
-    ReadInbox OfferMessages InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan
-    Ask Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
+    RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
+    ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
+    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
+    ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
+    Answer RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
     ReserveUsage ReportUsage);
 
 words!(EVENTS, event_word, Event:
-    TeamCreated TeamDeletionRequested TeamDeleted TeamBudgetSet TeammateAdded TeammateStarted
-    TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged TeammateDisappeared
-    TeammateStopped TeammateRemoved TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed
-    TaskRenewed TaskSubmitted TaskCompleted TaskReturned TaskReleased TaskFailed TaskRetried
-    TaskAssigned TaskDeleted TaskWorkSetAside MessageSent MessageOffered MessageInjected
+    TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
+    TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
+    TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
+    TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
+    TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
+    TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
-    QuestionAsked QuestionAnswered ShutdownRequested ShutdownAnswered ShutdownTimedOut
-    BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
-    UsageRecorded);
+    QuestionAsked QuestionAnswered ShutdownRequested ShutdownAnswered ShutdownTimedOut BreakerOpened
+    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_core::event::{
     Budget, Dependency, Event, MessageId, Mode, PlanId, QuestionId, QuestionKind, Recipient,
-    Record, RequestId, ReservationId, Seat, ShutdownId, Supervision, Token, Usage,
+    Record, ReleaseCause, RequestId, ReservationId, Seat, ShutdownId, Supervision, Token, Usage,
 };
 use shipmate_core::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef};
 
@@ -41,6 +41,7 @@ pub(crate) struct TeamFacts {
     pub(crate) parent: Option<Name>,
     pub(crate) phase: Phase,
     pub(crate) gate: bool,
+    pub(crate) paused: bool,
     pub(crate) lead: Option<Name>,
     pub(crate) budget: Budget,
     pub(crate) used: Usage,
@@ -67,12 +68,18 @@ pub(crate) enum BreakerFacts {
 pub(crate) struct MateFacts {
     pub(crate) seat: Seat,
     pub(crate) role: Option<Name>,
+    /// The paths of each pattern of its scope.
+    pub(crate) scope: Vec<u64>,
+    pub(crate) command: String,
     pub(crate) mode: Mode,
     pub(crate) tasks_max: u32,
     pub(crate) epoch: u32,
     pub(crate) life: LifeFacts,
     pub(crate) supervision: Supervision,
     pub(crate) paused: bool,
+    /// Tasks it took in this life.
+    pub(crate) claims: u32,
+    pub(crate) stalls: u32,
     pub(crate) plan_approved: bool,
     pub(crate) shutdown: Option<ShutdownId>,
     pub(crate) budget: Budget,
@@ -99,6 +106,12 @@ pub(crate) struct TaskFacts {
     pub(crate) blocked_by: BTreeSet<Dependency>,
     /// Which paths of the small world its files cover; see `vocabulary`.
     pub(crate) paths: u64,
+    /// The same for each of its patterns.
+    pub(crate) patterns: Vec<u64>,
+    /// Paths that were granted to it beyond its files.
+    pub(crate) granted: u64,
+    /// The question that its submission waits for.
+    pub(crate) asks: Option<QuestionId>,
     pub(crate) role: Option<Name>,
     pub(crate) assignee: Option<Name>,
     pub(crate) priority: i32,
@@ -163,6 +176,8 @@ pub(crate) struct QuestionFacts {
     pub(crate) who: TeammateRef,
     pub(crate) kind: QuestionKind,
     pub(crate) options: Vec<String>,
+    /// The submission that waits for the answer.
+    pub(crate) task: Option<TaskId>,
     pub(crate) open: bool,
 }
 
@@ -177,6 +192,11 @@ pub(crate) enum ShutdownStage {
     Open,
     Ending,
     Closed,
+}
+
+/// Ends of an attempt that count against its task.
+pub(crate) fn is_blamed(cause: ReleaseCause) -> bool {
+    matches!(cause, ReleaseCause::Failed | ReleaseCause::Expired | ReleaseCause::HolderGone)
 }
 
 impl Model {
@@ -204,14 +224,20 @@ impl Model {
                 let who = facts.who.address.clone();
                 self.mate_mut(&who).plan_approved = approved;
             }
-            Event::QuestionAsked { who, kind, options, .. } => {
+            Event::QuestionAsked { who, kind, options, task, .. } => {
                 let (who, kind, options) = (who.clone(), *kind, options.clone());
-                let facts = QuestionFacts { who, kind, options, open: true };
+                let facts = QuestionFacts { who, kind, options, task: *task, open: true };
                 self.questions.insert(record.n, facts);
+                if let Some(task) = task {
+                    self.task_mut(*task).asks = Some(record.n);
+                }
             }
             Event::QuestionAnswered { question, .. } => {
                 if let Some(facts) = self.questions.get_mut(question) {
                     facts.open = false;
+                }
+                for task in self.tasks.iter_mut().filter(|task| task.asks == Some(*question)) {
+                    task.asks = None;
                 }
             }
             _ => {}

@@ -32,8 +32,9 @@ const PATTERNS: [&str; 15] = [
     ".",
 ];
 
-/// Every two patterns above that meet at all meet on one of these.
-const PATHS: [&str; 19] = [
+/// Every two patterns above that meet at all meet on one of these, and of two of which neither
+/// lies in the other each covers one that the other does not.
+const PATHS: [&str; 30] = [
     "src/a",
     "src/a/b.rs",
     "src/a/x.rs",
@@ -53,6 +54,17 @@ const PATHS: [&str; 19] = [
     "tests/t2.rs/b.rs",
     "lib/[id]/b.rs",
     "docs/i.md/b.rs",
+    "docs",
+    "docs/other",
+    "src/a/c.txt",
+    "src/c",
+    "src/x.rs/c.txt",
+    "src/q/w/x.rs",
+    "tests/t1.rs/c.txt",
+    "tests/t2.rs",
+    "lib/[id]",
+    "b.rs",
+    "docs/i.md/c.txt",
 ];
 
 pub(crate) fn name(text: &str) -> Name {
@@ -84,6 +96,11 @@ pub(crate) fn pick_files(random: &mut Random) -> FileSet {
 
 fn pattern(text: &str) -> Pattern {
     text.parse().expect("the simulated patterns are patterns")
+}
+
+/// The paths of each pattern of a set.
+pub(crate) fn patterns(files: &FileSet) -> Vec<u64> {
+    files.iter().map(|one| paths(&FileSet::new(vec![one.clone()]))).collect()
 }
 
 /// The paths that a set covers, as bits.
@@ -138,6 +155,9 @@ mod tests {
                 let (a, b) = (FileSet::new(vec![pattern(a)]), FileSet::new(vec![pattern(b)]));
                 let tried = paths(&a) & paths(&b) != 0;
                 assert_eq!(tried, a.overlaps(&b), "of {a:?} and {b:?}");
+                let inside = paths(&b) & !paths(&a) == 0;
+                let one = b.iter().next().expect("a pattern");
+                assert_eq!(inside, a.contains(one), "of {b:?} in {a:?}");
             }
         }
     }

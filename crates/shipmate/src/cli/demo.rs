@@ -1,78 +1,164 @@
-//! `shipmate demo`: a board filled, claimed, blocked, talked about and drained, by real processes.
+//! `shipmate demo`: a team of four on a real repository, from plan to merge.
 //!
-//! The parent makes a team in a workspace of its own and starts four workers, which are processes
-//! of this program that know nothing but the socket and their token. It then does nothing but read
-//! the log and print it, with two exceptions that it announces: it kills one worker in the middle
-//! of a task, and later hands in the dead worker's late work, to show that it is refused. Every
-//! line is a record or an answer; the summary is counted from the records.
+//! Everything is what a user would have: a git repository, a plan file, an agent that is a plain
+//! command, a gate. Two things are arranged: one agent's first try is wrong, so that the gate
+//! rejects it, and this program kills one supervisor in the middle of a task. The rest is the
+//! product at work, and the demo ends with exit code 0 only if it came through.
 
-mod line;
-mod play;
-mod plot;
-mod worker;
-
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-pub(crate) use worker::{WorkerArgs, work};
+use serde_json::Value;
+use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::Failure;
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
+use crate::cli::session::{Globals, Session};
 
-/// Watch a team at work: real processes, no key, no network, a few seconds
+const PLAN: &str = include_str!("demo/plan.toml");
+const AGENT: &str = include_str!("demo/agent.sh");
+const TESTS: &str = include_str!("demo/run-tests.sh");
+/// Whoever takes this task first is killed in the middle of it.
+const FATAL: &str = "say";
+
+/// Watch a team at work: a real repository, no key, no network, under a minute
 ///
-/// Four workers drain a board of 24 tasks with dependencies, files, roles and a group. One task
-/// fails and is tried again. One worker is killed in the middle of a task: its lease runs out,
-/// another takes the task, and the dead worker's late work is refused. Ends with exit code 0 only
-/// if the board is drained and no task was ever held twice at once.
+/// Makes a small repository and runs a team of four on a dozen tasks that depend on each other. One
+/// piece of work is wrong at first: the gate rejects it, and it is mended. One teammate is killed in
+/// the middle of a task: the task is free at once and is taken again. The work is merged, the
+/// repository's own tests run, and everything stays where it can be looked at.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate demo
-  shipmate demo --keep /tmp/demo && shipmate --workspace /tmp/demo log --after 0")]
+  shipmate demo --keep /tmp/demo && shipmate --workspace /tmp/demo log")]
 pub(crate) struct DemoArgs {
-    /// Play in this folder, new or empty, and leave everything there to look at
+    /// Play in this folder, new or empty [default: a new one among the temporary files]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<(), Failure> {
-    let screen = Screen::new(json);
-    let stage = Stage::open(args.keep.as_deref())?;
-    play::play(&stage.folder, stage.kept, &screen)
+pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
+    let screen = Screen::new(globals.json);
+    let folder = stage(args.keep.as_deref())?;
+    let say = |text: &str| if screen.json { Ok(()) } else { screen.line(text) };
+    say(&format!("a new repository in {}", folder.display()))?;
+    let plan = folder.join("plan.toml");
+    let globals = Globals { workspace: Some(folder.join("calc")), ..globals.clone() };
+    let mut session = Session::open(&globals)?;
+    let agent = format!("sh {}", quoted(&folder.join("agent.sh")));
+    let begun = run::begin(&RunArgs::of(plan, agent), &mut session)?;
+    say("four teammates, twelve tasks; one will write a bug, and one will be killed\n")?;
+    kill_one(session.again()?);
+    let exit = run::watch::watch(&begun, session.again()?)?;
+    let Answer::Merged(merged) = session.ask(Ask::Merge { branches: false })? else {
+        return Err(unexpected("a merge"));
+    };
+    say(&format!("\nmerged {} into your branch: {}", merged.branch, merged.notes.join("; ")))?;
+    let tested = test(&folder.join("calc"))?;
+    say(&format!("the repository's own tests on it: {tested}"))?;
+    say(&format!(
+        "look around: cd {} && git log --graph && ./calc 6 x 7",
+        folder.join("calc").display()
+    ))?;
+    Ok(exit)
 }
 
-/// The folder the demo plays in; a temporary one goes with it.
-#[derive(Debug)]
-struct Stage {
-    folder: PathBuf,
-    kept: bool,
-}
-
-impl Stage {
-    fn open(keep: Option<&Path>) -> Result<Stage, Failure> {
-        let folder = keep.map_or_else(
-            || std::env::temp_dir().join(format!("shipmate-demo-{}", std::process::id())),
-            Path::to_owned,
-        );
-        let unusable = |reason: &str| {
-            let text = format!("{} cannot be played in: {reason}", folder.display());
-            Failure::Usage(format!("{text}\n  name a new or empty folder with --keep DIR"))
-        };
-        std::fs::create_dir_all(&folder).map_err(|e| unusable(&e.to_string()))?;
-        let folder = folder.canonicalize().map_err(|e| unusable(&e.to_string()))?;
-        let mut inside = std::fs::read_dir(&folder).map_err(|e| unusable(&e.to_string()))?;
-        if inside.next().is_some() {
-            return Err(unusable("it is not empty"));
+/// The folder with everything in it: repository, plan and agent.
+fn stage(keep: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = keep.map_or_else(
+        || std::env::temp_dir().join(format!("shipmate-demo-{}", std::process::id())),
+        Path::to_owned,
+    );
+    let unusable = |reason: &str| {
+        let text = format!("{} cannot be played in: {reason}", folder.display());
+        Failure::Usage(format!("{text}\n  name a new or empty folder with --keep DIR"))
+    };
+    let io = |e: std::io::Error| unusable(&e.to_string());
+    fs::create_dir_all(folder.join("calc").join("tests")).map_err(io)?;
+    let folder = folder.canonicalize().map_err(io)?;
+    let inside = fs::read_dir(&folder).map_err(io)?;
+    if inside.count() > 1 {
+        return Err(unusable("it is not empty"));
+    }
+    for (path, text) in [("plan.toml", PLAN), ("agent.sh", AGENT), ("calc/run-tests.sh", TESTS)] {
+        fs::write(folder.join(path), text).map_err(io)?;
+    }
+    let script = folder.join("agent.sh");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    let repository = folder.join("calc");
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["config", "user.name", "You"],
+        &["config", "user.email", "you@shipmate.invalid"],
+        &["add", "."],
+        &["commit", "--quiet", "-m", "a script that runs tests, and none yet"],
+    ] {
+        let status = Command::new("git").args(args).current_dir(&repository).status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => return Err(unusable(&format!("git {} failed: {status}", args[0]))),
+            Err(e) => return Err(unusable(&format!("git cannot be run: {e}; install it"))),
         }
-        Ok(Stage { folder, kept: keep.is_some() })
+    }
+    Ok(folder)
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
+/// Kills the supervisor of whoever takes the fatal task first.
+fn kill_one(mut session: Session) {
+    let Ok(mut asking) = session.again() else { return };
+    std::thread::spawn(move || {
+        let mut fatal = None;
+        let followed = session.client.follow(0, |text| {
+            let record: Value = serde_json::from_str(text).unwrap_or_default();
+            let event = &record["event"];
+            if event["task.created"]["spec"]["alias"] == FATAL {
+                fatal = event["task.created"]["task"].as_u64();
+            }
+            let claimed = &event["task.claimed"];
+            if claimed["task"].as_u64().is_none() || claimed["task"].as_u64() != fatal {
+                return std::ops::ControlFlow::Continue(());
+            }
+            let name = claimed["by"].as_str().and_then(|by| by.split('@').next()).unwrap_or("");
+            kill(&mut asking, name);
+            std::ops::ControlFlow::Break(())
+        });
+        // Without it the run simply goes well.
+        drop(followed);
+    });
+}
+
+fn kill(asking: &mut Session, name: &str) {
+    let Ok(Answer::Teammate(mate)) = asking.ask(Ask::TeammateShow { name: name.to_owned() }) else {
+        return;
+    };
+    let pid = mate.pid.and_then(|pid| i32::try_from(pid).ok());
+    if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+        // Gone already: then there is nothing to show.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        if !self.kept {
-            // A folder left behind in the temporary one does no harm.
-            drop(std::fs::remove_dir_all(&self.folder));
-        }
+/// The repository's own tests, in the person's working tree.
+fn test(repository: &Path) -> Result<String, Failure> {
+    let ran = Command::new("sh")
+        .arg("run-tests.sh")
+        .current_dir(repository)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| Failure::Storage(format!("sh cannot be run: {e}")))?;
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let passed = text.lines().filter(|line| line.starts_with("ok ")).count();
+    match ran.status.success() && passed > 0 {
+        true => Ok(format!("{passed} passed")),
+        false => Err(Failure::Storage(format!("the repository's tests fail:\n{text}"))),
     }
 }

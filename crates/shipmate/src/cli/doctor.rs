@@ -1,10 +1,12 @@
 //! `shipmate doctor`: everything that can stand in the way, looked at in one go.
 //!
 //! Each check is a line: ok, warning (it works, and you should know) or problem (something does
-//! not work). Checks look and ask; none of them mends.
+//! not work). Checks look and ask; none of them mends, unless it is told to remove what is left
+//! over.
 
 mod machine;
 mod state;
+mod team;
 
 use shipmate_protocol::Place;
 
@@ -13,16 +15,24 @@ use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::{Globals, Session, place};
 use crate::config;
+use team::Cleaning;
 
-/// Check the workspace, the configuration, git, the coordinator and every team's log
+/// Check everything that can stand in the way, and say what to do about it
 ///
-/// Ends with exit code 1 if there is a problem.
+/// Looks at the workspace, git, the shell, the configuration, the coordinator and every team's log,
+/// at the repository as a team would find it, at who can read what, and at what is left over. Each
+/// hook is really run, with a sample of its event. Ends with exit code 1 if there is a problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate doctor
+  shipmate doctor --clean
   shipmate doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
-pub(crate) struct DoctorArgs {}
+pub(crate) struct DoctorArgs {
+    /// Remove what is left over: processes, branches and kept work of teams that are gone
+    #[arg(long)]
+    clean: bool,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,10 +77,11 @@ impl Finding {
     }
 }
 
-pub(crate) fn run(_: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
+pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
     let screen = Screen::new(globals.json);
     let place = place(globals.workspace.as_deref())?;
-    let mut found = vec![machine::workspace(&place), machine::git(), configuration(&place)];
+    let mut found = vec![machine::workspace(&place), machine::git(), machine::shell()];
+    found.push(configuration(&place));
     let sound = found.iter().all(|finding| finding.verdict != Verdict::Problem);
     let socket = machine::socket(&place);
     let reachable = socket.verdict != Verdict::Problem;
@@ -78,7 +89,13 @@ pub(crate) fn run(_: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
     if sound && reachable {
         // Acts as the person whatever --as says: it looks at everything.
         let globals = Globals { acting: None, for_team: None, ..globals.clone() };
-        found.extend(state::coordinator_and_logs(Session::open(&globals)?));
+        let mut session = Session::open(&globals)?;
+        let (looked_at, roots) = state::coordinator_and_logs(&mut session);
+        found.extend(looked_at);
+        if let Some(roots) = roots {
+            let cleaning = if args.clean { Cleaning::Remove } else { Cleaning::Look };
+            found.extend(team::work(&mut session, &roots, cleaning));
+        }
     }
     found.extend(state::permissions(&place));
     found.push(machine::ignored(&place));

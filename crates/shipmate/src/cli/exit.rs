@@ -13,11 +13,12 @@ pub(crate) enum Exit {
     Lost = 5,
     Unreachable = 6,
     Storage = 7,
+    Undone = 8,
     Bug = 70,
 }
 
 /// Each code with its word (the `code` of a JSON error that is no refusal) and its meaning.
-pub(crate) const EXITS: [(Exit, &str, &str); 9] = [
+pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
     (Exit::Done, "Done", "Done. Also when the reader of the output went away, as `head` does."),
     (
         Exit::Refused,
@@ -51,6 +52,12 @@ pub(crate) const EXITS: [(Exit, &str, &str); 9] = [
         Exit::Storage,
         "Storage",
         "The log is damaged, full or cannot be written, or a file of this command could not be.",
+    ),
+    (
+        Exit::Undone,
+        "Undone",
+        "`run` ended and not every task is completed, or `shutdown` and not everybody stopped \
+         cleanly. The report says what and why.",
     ),
     (Exit::Bug, "Bug", "A bug in shipmate. Please report what it printed."),
 ];
@@ -104,7 +111,7 @@ mod tests {
     fn every_code_is_in_the_table_once() {
         let mut codes: Vec<u8> = EXITS.iter().map(|(exit, _, _)| *exit as u8).collect();
         codes.dedup();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 70]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 70]);
     }
 
     #[test]

@@ -127,6 +127,7 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
     let paint = match event.as_str() {
         "task.completed" => Paint::Good,
         "task.failed" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
+        "team.paused" | "teammate.stalled" | "task.returned" => Paint::Busy,
         _ => Paint::Bold,
     };
     let by = short(&record.by, root);
@@ -179,6 +180,52 @@ mod tests {
                 r#"{"n":3,"at":0,"by":"runtime","event":{"task.released":
                 {"task":7,"token":41,"cause":"expired","reason":"the lease ran out"}}}"#,
                 "    3 00:00:00 runtime task.released 7, expired: the lease ran out\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"gate.ran":{"team":"alpha",
+                "tasks":[1,2],"commit":"ab","passed":true,"took_ms":1234}}}"#,
+                "    3 00:00:00 runtime gate.ran tasks 1, 2 passed in 1.2 s\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"gate.ran":{"team":"alpha",
+                "commit":"ab","passed":false,"took_ms":40,"output":"one\ntwo failed\n\n"}}}"#,
+                "    3 00:00:00 runtime gate.ran the base failed in 0.0 s: two failed\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"hook.noted":{"team":"alpha",
+                "hook":"TeammateStarted","note":"slow\ntoday"}}}"#,
+                "    3 00:00:00 runtime hook.noted TeammateStarted: slow today\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"person","event":{"team.paused":{"team":"alpha",
+                "reason":"lunch"}}}"#,
+                "    3 00:00:00 person team.paused alpha, lunch\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"teammate.stalled":
+                {"who":"alpha/ana@1","step":2}}}"#,
+                "    3 00:00:00 runtime teammate.stalled ana@1, still shows no progress, step 2\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"alpha/ana@1","event":{"teammate.session":
+                {"who":"alpha/ana@1","session":"s-1"}}}"#,
+                "    3 00:00:00 ana@1 teammate.session ana@1, its conversation is s-1\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"person","event":{"task.scope_granted":{"task":4,
+                "files":["Cargo.toml","ci"]}}}"#,
+                "    3 00:00:00 person task.scope_granted 4, may also change Cargo.toml, ci\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"alpha/ana@1","event":{"question.asked":{"kind":"scope",
+                "who":"alpha/ana@1","text":"may it?","task":4,"files":["Cargo.toml"]}}}"#,
+                "    3 00:00:00 ana@1 question.asked ana@1, task 4, wants to change Cargo.toml, \
+                 may it?\n",
+            ),
+            (
+                r#"{"n":3,"at":0,"by":"runtime","event":{"teammate.stopped":
+                {"who":"alpha/ana@1","outcome":{"in_progress":{"pending":["task 3"]}}}}}"#,
+                "    3 00:00:00 runtime teammate.stopped ana@1, in progress, left: task 3\n",
             ),
             (
                 r#"{"n":4,"at":0,"by":"beta/bo@2","event":{"moon.landed":{"crew":3}}}"#,

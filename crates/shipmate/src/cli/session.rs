@@ -61,6 +61,13 @@ impl Session {
         Client::new(self.place.clone(), Launch::Never, TokenSource::Person)
     }
 
+    /// The same identity on a connection of its own.
+    pub(crate) fn again(&self) -> Result<Session, Failure> {
+        let mut session = Session::open(&self.globals)?;
+        session.client.team.clone_from(&self.client.team);
+        Ok(session)
+    }
+
     pub(crate) fn ask(&mut self, ask: Ask) -> Result<Answer, Failure> {
         Ok(self.client.ask(ask)?)
     }

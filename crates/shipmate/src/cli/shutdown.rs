@@ -1,21 +1,36 @@
-//! `shipmate shutdown`: ask teammates to stop, or answer as one of them.
+//! `shipmate shutdown`: ask teammates to stop, wait for what becomes of it, or answer as one of
+//! them.
 
-use shipmate_protocol::Ask;
+mod wait;
+
+use std::io::IsTerminal;
+
 use shipmate_protocol::ask::ShutdownAnswer;
+use shipmate_protocol::view::{Leftover, TeammateView};
+use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::Failure;
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::time::{duration, parse_duration_ms};
 
+pub(crate) use wait::outcome_words;
+
 /// Ask a teammate, or the whole team, to shut down
 ///
-/// Each has until the deadline to answer; after it the life is ended. Whatever becomes of the
-/// request is a record. A teammate answers with --answer.
+/// Each has until the deadline to answer: a teammate finishes the task in its hands first. After
+/// the deadline the life is ended, with everything it started. Whatever becomes of the request is a
+/// record, and on a terminal it is told as it happens: clean, in progress with what is left, error,
+/// rejected with its reason, timed out or forced. The exit code is 8 unless all of them were clean.
+/// A teammate answers with --answer.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate shutdown ana --reason \"the work is done\"
-  shipmate shutdown --deadline 2m
+  shipmate shutdown --deadline 2m --wait
+  shipmate shutdown --one-by-one
+  shipmate shutdown --now
   shipmate --as ana shutdown --answer 41
   shipmate --as ana shutdown --answer 41 --left \"task 3 is half done\"
   shipmate --as ana shutdown --answer 41 --reject \"two minutes more\"")]
@@ -30,6 +45,22 @@ pub(crate) struct ShutdownArgs {
     /// How long it has to answer, like 90s [default: shutdown-deadline-seconds]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms, conflicts_with = "answer")]
     deadline: Option<u64>,
+
+    /// Ask nobody: end everything at once
+    #[arg(long, conflicts_with_all = ["answer", "deadline"])]
+    now: bool,
+
+    /// Wait until everybody has stopped or refused [default on a terminal]
+    #[arg(long, conflicts_with_all = ["answer", "no_wait"])]
+    wait: bool,
+
+    /// Only ask
+    #[arg(long, conflicts_with = "answer")]
+    no_wait: bool,
+
+    /// Ask one after the other, the lead last, each when the one before has stopped
+    #[arg(long, conflicts_with_all = ["answer", "name", "no_wait"])]
+    one_by_one: bool,
 
     /// Answer the shutdown request of this number, as a teammate
     #[arg(long, value_name = "ID")]
@@ -50,21 +81,109 @@ pub(crate) struct ShutdownArgs {
 
 pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failure> {
     if let Some(shutdown) = args.answer {
-        let answer = match (&args.error, &args.reject) {
-            (Some(reason), _) => ShutdownAnswer::Error { reason: reason.clone() },
-            (None, Some(reason)) => ShutdownAnswer::Rejected { reason: reason.clone() },
-            (None, None) if args.left.is_empty() => ShutdownAnswer::Clean,
-            (None, None) => ShutdownAnswer::InProgress { pending: args.left.clone() },
-        };
         let said = format!("answered shutdown request {shutdown}");
+        let answer = answer(args);
         return session.change(Ask::ShutdownAnswer { shutdown, answer }, &said);
     }
-    let deadline_ms = session.deadline_ms(args.deadline)?;
-    let said = format!(
-        "asked {} to shut down within {}",
-        args.name.as_deref().unwrap_or("everybody"),
-        duration(deadline_ms)
-    );
-    let (name, reason) = (args.name.clone(), args.reason.clone());
-    session.change(Ask::Shutdown { name, reason, deadline_ms }, &said)
+    let deadline_ms = if args.now { 0 } else { session.deadline_ms(args.deadline)? };
+    let waits = args.wait || args.one_by_one || std::io::stdout().is_terminal();
+    if !waits || args.no_wait {
+        let whom = args.name.as_deref().unwrap_or("everybody");
+        let said = match args.now {
+            true => format!("ended {whom}"),
+            false => format!("asked {whom} to shut down within {}", duration(deadline_ms)),
+        };
+        return session.change(request(args, args.name.clone(), deadline_ms), &said);
+    }
+    let clean = match args.one_by_one {
+        true => one_by_one(args, &mut session, deadline_ms)?,
+        false => {
+            let awaited = match &args.name {
+                Some(name) => vec![*teammate(&mut session, name)?],
+                None => running(&mut session)?,
+            };
+            let ask = request(args, args.name.clone(), deadline_ms);
+            wait::until_stopped(&mut session, ask, awaited)?
+        }
+    };
+    if args.name.is_none() {
+        tell_leftovers(&mut session)?;
+    }
+    if clean { Ok(()) } else { Err(Failure::Told(Exit::Undone)) }
+}
+
+fn answer(args: &ShutdownArgs) -> ShutdownAnswer {
+    match (&args.error, &args.reject) {
+        (Some(reason), _) => ShutdownAnswer::Error { reason: reason.clone() },
+        (None, Some(reason)) => ShutdownAnswer::Rejected { reason: reason.clone() },
+        (None, None) if args.left.is_empty() => ShutdownAnswer::Clean,
+        (None, None) => ShutdownAnswer::InProgress { pending: args.left.clone() },
+    }
+}
+
+fn request(args: &ShutdownArgs, name: Option<String>, deadline_ms: u64) -> Ask {
+    Ask::Shutdown { name, reason: args.reason.clone(), deadline_ms }
+}
+
+fn teammate(session: &mut Session, name: &str) -> Result<Box<TeammateView>, Failure> {
+    match session.ask(Ask::TeammateShow { name: name.to_owned() })? {
+        Answer::Teammate(mate) => Ok(mate),
+        _ => Err(unexpected("a teammate")),
+    }
+}
+
+/// Who runs, except for whoever asks.
+fn running(session: &mut Session) -> Result<Vec<TeammateView>, Failure> {
+    let actor = session.client.welcome()?.actor;
+    let Answer::Teammates(mut mates) = session.ask(Ask::Teammates)? else {
+        return Err(unexpected("teammates"));
+    };
+    mates.retain(|mate| {
+        let runs = matches!(mate.state.as_str(), "active" | "idle" | "paused" | "stopping");
+        runs && wait::life(mate) != actor
+    });
+    Ok(mates)
+}
+
+fn one_by_one(
+    args: &ShutdownArgs,
+    session: &mut Session,
+    deadline_ms: u64,
+) -> Result<bool, Failure> {
+    let mut mates = running(session)?;
+    mates.sort_by_key(|mate| mate.lead);
+    if mates.is_empty() {
+        // Asked all the same, for the refusal that says so.
+        session.ask(request(args, None, deadline_ms))?;
+    }
+    let mut clean = true;
+    for mate in mates {
+        let name = format!("{}/{}", mate.team, mate.name);
+        let ask = request(args, Some(name), deadline_ms);
+        // A connection follows one log once.
+        clean &= wait::until_stopped(&mut session.again()?, ask, vec![mate])?;
+    }
+    Ok(clean)
+}
+
+/// What is there that nothing needs any more: what should have been committed, or should have ended.
+fn tell_leftovers(session: &mut Session) -> Result<(), Failure> {
+    let Answer::Leftovers(found) = session.ask(Ask::Leftovers { remove: false })? else {
+        return Err(unexpected("what is left over"));
+    };
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({ "left_over": found }));
+    }
+    let line = |left: &Leftover| {
+        format!("  {} {}: {}\n", plain(&left.kind), plain(&left.name), plain(&left.why))
+    };
+    match found.as_slice() {
+        [] => session.screen.line("nothing is left over"),
+        found => {
+            let lines: String = found.iter().map(line).collect();
+            session
+                .screen
+                .print(&format!("left over (`shipmate doctor --clean` removes):\n{lines}"))
+        }
+    }
 }

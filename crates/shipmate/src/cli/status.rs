@@ -4,11 +4,14 @@ use shipmate_protocol::view::Status;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::screen::Screen;
+use crate::cli::screen::{Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::{team, teammate};
 
 /// Show where everything stands
+///
+/// Teams with their tasks, teammates with what they do and said last, what the merge queue does,
+/// what waits for you, and where the work is.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,6 +46,20 @@ pub(crate) fn text(status: &Status, screen: &Screen) -> String {
     ] {
         let hint = if count > 0 { format!("  ({command})") } else { String::new() };
         text.push_str(&format!("{what:<15}  {count}{hint}\n"));
+    }
+    if let Some(queue) = &status.queue {
+        text.push_str(&format!("{:<15}  {}\n", "merge queue", plain(queue)));
+    }
+    for team in &status.teams {
+        if let (Some(branch), Some(base)) = (&team.branch, &team.base) {
+            let base = base.get(..12).unwrap_or(base);
+            let line = format!("{branch}, from {base}  (shipmate merge)");
+            text.push_str(&format!("{:<15}  {}\n", "branch", plain(&line)));
+        }
+        if let Some(reason) = &team.paused {
+            let line = format!("{}: {reason}  (shipmate continue)", team.name);
+            text.push_str(&format!("{:<15}  {}\n", "paused", plain(&line)));
+        }
     }
     text.push_str(&format!("{:<15}  {} records in {}\n", "log", status.position, status.log));
     text

@@ -31,6 +31,16 @@ pub(crate) fn duration(ms: u64) -> String {
     format!("{ms}ms")
 }
 
+/// A duration for people, in its two largest units: `12s`, `2m10s`, `1h05m`.
+pub(crate) fn about(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m{s:02}s"),
+        (h, m, _) => format!("{h}h{m:02}m"),
+    }
+}
+
 /// `12:03:07` of a moment in milliseconds since 1970.
 pub(crate) fn time_of_day(at_ms: u64) -> String {
     let seconds = at_ms / 1000 % 86_400;
@@ -79,6 +89,13 @@ mod tests {
     fn a_duration_is_shown_in_its_largest_unit() {
         for (ms, text) in [(1_500, "1500ms"), (90_000, "90s"), (600_000, "10m"), (0, "0ms")] {
             assert_eq!(duration(ms), text);
+        }
+    }
+
+    #[test]
+    fn a_measured_time_is_shown_in_two_units() {
+        for (ms, text) in [(999, "0s"), (12_500, "12s"), (130_000, "2m10s"), (3_900_000, "1h05m")] {
+            assert_eq!(about(ms), text);
         }
     }
 

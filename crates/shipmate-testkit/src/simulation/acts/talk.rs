@@ -61,10 +61,8 @@ fn own_inbox(c: &Chooser<'_>) -> Recipient {
     }
 }
 
-pub(super) fn offer(c: &mut Chooser<'_>) -> Option<Act> {
-    let to = c.life();
-    let messages = letters(c, &Recipient::Member(to.address.clone()));
-    (!messages.is_empty() || c.random.chance(100)).then_some(Act::OfferMessages { to, messages })
+pub(super) fn take_inbox(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::TakeInbox { max: c.random.index(4) })
 }
 
 pub(super) fn inject(c: &mut Chooser<'_>) -> Option<Act> {
@@ -127,7 +125,11 @@ pub(super) fn answer(c: &mut Chooser<'_>) -> Option<Act> {
     let all: Vec<Position> = c.state.questions.keys().copied().collect();
     let from = if c.random.chance(850) { &open } else { &all };
     let question = *c.random.pick(from)?;
-    let answer = if c.random.chance(900) { "yes".to_owned() } else { "perhaps".to_owned() };
+    let options = c.state.questions.get(&question).map_or(&[][..], |asked| &asked.options);
+    let answer = match c.random.pick(options) {
+        Some(option) if c.random.chance(900) => option.clone(),
+        _ => "perhaps".to_owned(),
+    };
     Some(Act::Answer { question, answer })
 }
 
@@ -155,7 +157,7 @@ pub(super) fn answer_shutdown(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn expire_shutdown(c: &mut Chooser<'_>) -> Option<Act> {
     let open = c.state.shutdowns.iter();
-    let open = open.filter(|(_, s)| s.end == ShutdownEnd::Open || s.end == ShutdownEnd::Ending);
+    let open = open.filter(|(_, s)| !matches!(s.end, ShutdownEnd::Closed { .. }));
     let open: Vec<Position> = open.map(|(id, _)| *id).collect();
     let shutdown = *c.random.pick(&open)?;
     Some(Act::ExpireShutdown { shutdown })

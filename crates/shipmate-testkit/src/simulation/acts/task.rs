@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shipmate_core::command::NewTask;
 use shipmate_core::event::{Dependency, RoleChange, TaskChanges, TaskSpec};
+use shipmate_core::setup::GateRun;
 use shipmate_core::state::{Stage, Status};
 use shipmate_core::{Act, Name, TaskId};
 
@@ -136,16 +137,37 @@ pub(super) fn complete(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::CompleteTask { task, token, commit: None, result: c.text("result") })
 }
 
-pub(super) fn give_back(c: &mut Chooser<'_>) -> Option<Act> {
+/// A submission, now and then something that is none.
+fn submission(c: &mut Chooser<'_>) -> Option<(TaskId, u64)> {
     let submitted = c.state.tasks().iter().filter_map(|task| {
         let claim = task.claim()?;
         matches!(claim.stage, Stage::Submitted { .. }).then_some((task.id, claim.token))
     });
     let submitted: Vec<(TaskId, u64)> = submitted.collect();
-    let (task, token) = match c.random.pick(&submitted) {
-        Some(found) if c.random.chance(800) => *found,
-        _ => c.claim()?,
-    };
+    match c.random.pick(&submitted) {
+        Some(found) if c.random.chance(800) => Some(*found),
+        _ => c.claim(),
+    }
+}
+
+pub(super) fn ask_scope(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = submission(c)?;
+    Some(Act::AskScope { task, token, files: pick_files(c.random), reason: c.text("it changes") })
+}
+
+pub(super) fn report_gate(c: &mut Chooser<'_>) -> Option<Act> {
+    let (team, tasks) = (c.team(), vec![c.task()]);
+    let (commit, output) = ("5eed".to_owned(), c.text("output"));
+    let passed = c.random.chance(500);
+    Some(Act::ReportGate(GateRun { team, tasks, commit, passed, took_ms: 1, output }))
+}
+
+pub(super) fn report_hook(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ReportHook { team: c.team(), hook: "on-claim".to_owned(), note: c.text("note") })
+}
+
+pub(super) fn give_back(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = submission(c)?;
     Some(Act::ReturnTask { task, token, reason: c.text("red") })
 }
 

@@ -2,8 +2,10 @@
 
 use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
 use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
+use shipmate_core::files::FileSet;
+use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::state::Life;
-use shipmate_core::{Act, Address};
+use shipmate_core::{Act, Address, Name};
 
 use super::Chooser;
 use crate::simulation::vocabulary::{self, MATES, ROLES, TEAMS, pick_name};
@@ -18,7 +20,39 @@ pub(super) fn create_team(c: &mut Chooser<'_>) -> Option<Act> {
     let verification = if c.random.chance(400) { Verification::Gate } else { Verification::None };
     let lead = c.random.chance(700).then(|| pick_name(c.random, &MATES));
     let description = c.text("team");
-    Some(Act::CreateTeam(CreateTeam { team, parent, description, verification, lead }))
+    let setup = Box::new(setup(c));
+    Some(Act::CreateTeam(CreateTeam { team, parent, description, verification, lead, setup }))
+}
+
+fn setup(c: &mut Chooser<'_>) -> Setup {
+    if c.random.chance(300) {
+        return Setup::default();
+    }
+    Setup {
+        stall_ms: [0, 5_000, 60_000][c.random.index(3)],
+        answer_ms: c.random.between(1_000, 60_000),
+        shutdown_ms: c.random.below(30_000),
+        timeout_ms: c.random.chance(100).then(|| c.random.between(20_000, 200_000)),
+        ..Setup::default()
+    }
+}
+
+pub(super) fn pause_team(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::PauseTeam { team: c.team(), reason: c.text("pause") })
+}
+
+pub(super) fn continue_team(c: &mut Chooser<'_>) -> Option<Act> {
+    let paused = c.state.teams.iter().filter(|(_, team)| team.paused.is_some());
+    let paused: Vec<Name> = paused.map(|(name, _)| name.clone()).collect();
+    let team = if c.random.chance(800) { c.random.pick(&paused)?.clone() } else { c.team() };
+    Some(Act::ContinueTeam { team })
+}
+
+/// Only what changes nothing or must be refused: that time is over is said by a timer.
+pub(super) fn expire_team(c: &mut Chooser<'_>) -> Option<Act> {
+    let team = c.team();
+    let timed = c.state.teams.get(&team).is_some_and(|team| team.setup.timeout_ms.is_some());
+    (!timed || c.me().is_some()).then_some(Act::ExpireTeam { team })
 }
 
 pub(super) fn delete_team(c: &mut Chooser<'_>) -> Option<Act> {
@@ -64,9 +98,17 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         role: c.random.chance(500).then(|| pick_name(c.random, &ROLES)),
         agent: "simulated".to_owned(),
         model: String::new(),
-        scope: vocabulary::pick_files(c.random),
+        scope: match c.random.chance(300) {
+            true => vocabulary::pick_files(c.random),
+            false => FileSet::default(),
+        },
         mode: mode(c),
         tasks_max: 1 + c.random.below(3) as u32,
+        command: ["", "", "agent --fast", "agent --slow"][c.random.index(4)].to_owned(),
+        start: match c.random.chance(400) {
+            true => StartRule::WhenNeeded,
+            false => StartRule::ByHand,
+        },
     };
     Some(Act::AddTeammate { who, profile })
 }
@@ -114,7 +156,16 @@ pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn report_disappeared(c: &mut Chooser<'_>) -> Option<Act> {
-    Some(Act::ReportDisappeared { who: c.life(), reason: c.text("gone") })
+    let (who, reason, with_host) = (c.life(), c.text("gone"), c.random.chance(300));
+    Some(Act::ReportDisappeared { who, reason, with_host })
+}
+
+pub(super) fn report_stalled(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ReportStalled { who: c.life(), step: c.random.below(4) as u32 })
+}
+
+pub(super) fn report_session(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::ReportSession { session: format!("s-{}", c.random.below(3)) })
 }
 
 pub(super) fn report_stopped(c: &mut Chooser<'_>) -> Option<Act> {

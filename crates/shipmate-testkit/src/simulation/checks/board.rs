@@ -4,7 +4,7 @@ use shipmate_core::event::{Event, Record, ReleaseCause, Seat, TaskId, Token};
 use shipmate_core::{Act, Actor, Command, State};
 
 use super::{Check, hold};
-use crate::simulation::model::{Hold, Model, StageFacts, StatusFacts};
+use crate::simulation::model::{Hold, Model, StageFacts, StatusFacts, is_blamed};
 
 /// G1: between a claim and its end there is no other claim on the task, tokens only grow, and a
 /// task is completed once.
@@ -94,6 +94,10 @@ fn may_act(model: &Model, by: &Actor, claim: &Hold, event: &Event) -> bool {
         }
         // A lead that ends its team may itself have ended earlier in the same command.
         Event::TaskFailed { .. } => own || model.mates[&who.address].seat == Seat::Lead,
+        // A lead that refuses what a submission asks for sends it back.
+        Event::TaskReturned { .. } | Event::TaskReleased { cause: ReleaseCause::Failed, .. } => {
+            own || model.manages(by, &claim.by.address.team)
+        }
         _ => own,
     }
 }
@@ -128,7 +132,7 @@ pub(super) fn g5_a_gate_decides(model: &Model, records: &[Record]) -> Check {
 pub(super) fn a_claim_respects_the_plan(model: &Model, record: &Record) -> Check {
     let Event::TaskClaimed { task, by, .. } = &record.event else { return Ok(()) };
     let Some(facts) = model.task(*task) else { return Ok(()) };
-    if let Some(rival) = model.file_rival(facts) {
+    if let Some(rival) = model.twin_of_files(facts) {
         return hold("files", false, || {
             format!("task {task} was claimed while task {rival} holds files of it")
         });
@@ -154,11 +158,7 @@ pub(super) fn hands_have_a_limit(model: &Model, record: &Record) -> Check {
 pub(super) fn retries_have_a_limit(model: &Model, record: &Record) -> Check {
     let (task, goes_on) = match &record.event {
         Event::TaskReturned { task, .. } => (*task, true),
-        Event::TaskReleased { task, cause, .. }
-            if !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned) =>
-        {
-            (*task, true)
-        }
+        Event::TaskReleased { task, cause, .. } if is_blamed(*cause) => (*task, true),
         Event::TaskFailed { task, .. } => (*task, false),
         _ => return Ok(()),
     };

@@ -33,10 +33,21 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
         Act::SetTeamBudget { team: name, .. } => {
             team(name).is_some() && !matches!(by, Actor::Teammate(_))
         }
+        Act::PauseTeam { team: name, .. } | Act::ContinueTeam { team: name } => {
+            active(name) && model.manages(by, name)
+        }
+        Act::ExpireTeam { team: name } => runtime && active(name),
         Act::AddTeammate { who, profile } => {
+            let brings_a_command = matches!(by, Actor::Teammate(_))
+                && !profile.command.is_empty()
+                && !model.mates.values().any(|mate| mate.command == profile.command);
             let second = profile.seat == Seat::Lead
                 && team(&who.team).is_some_and(|team| team.lead.is_some());
-            active(&who.team) && model.manages(by, &who.team) && !model.is_member(who) && !second
+            active(&who.team)
+                && model.manages(by, &who.team)
+                && !model.is_member(who)
+                && !second
+                && !brings_a_command
         }
         Act::StartTeammate(cmd) => {
             model.is_member(&cmd.who)
@@ -44,6 +55,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && model.manages(by, &cmd.who.team)
                 && model.mates[&cmd.who].life != LifeFacts::Running
                 && lets_start(model, &cmd.who.team, cmd.supervision)
+                && (cmd.supervision == Supervision::None || !model.teams[&cmd.who.team].paused)
         }
         Act::RemoveTeammate { who } => {
             let alive = |who: &Address| {
@@ -59,10 +71,12 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             let own = matches!(by, Actor::Teammate(me) if me.address == *who);
             model.is_member(who) && model.manages(by, &who.team) && !own
         }
-        Act::ReportIdle { .. } => matches!(by, Actor::Teammate(me) if model.is_current(me)),
-        Act::ReportDisappeared { who, .. } | Act::ReportStopped { who, .. } => {
-            runtime && model.is_current(who)
+        Act::ReportIdle { .. } | Act::ReportSession { .. } | Act::TakeInbox { .. } => {
+            matches!(by, Actor::Teammate(me) if model.is_current(me))
         }
+        Act::ReportDisappeared { who, .. }
+        | Act::ReportStalled { who, .. }
+        | Act::ReportStopped { who, .. } => runtime && model.is_current(who),
         Act::CreateTasks { team, tasks } => {
             active(team) && model.is_present(by) && plan_fits(model, team, tasks)
         }
@@ -111,6 +125,7 @@ fn plan_fits(model: &Model, team: &Name, tasks: &[NewTask]) -> bool {
 fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<bool> {
     let of = |id: &TaskId| model.task(*id);
     let runtime = *by == Actor::Runtime;
+    let known = |team: &Name| model.teams.get(team).is_some_and(|t| t.phase != Phase::Deleted);
     Some(match act {
         Act::UpdateTask { task, changes } => may_update(model, by, of(task)?, changes),
         Act::ClaimTask { task, .. } => may_claim(model, by, of(task)),
@@ -148,7 +163,9 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
                 }
             })
         }
-        Act::ReturnTask { task, token, .. } => {
+        Act::ReportGate(run) => runtime && known(&run.team),
+        Act::ReportHook { team, .. } => runtime && known(team),
+        Act::ReturnTask { task, token, .. } | Act::AskScope { task, token, .. } => {
             let submitted = |h: &&Hold| h.token == *token && h.stage == StageFacts::Submitted;
             runtime && model.hold(*task).filter(submitted).is_some()
         }

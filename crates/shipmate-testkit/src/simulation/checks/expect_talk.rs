@@ -23,10 +23,6 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             model.is_present(by) && !body.is_empty() && by_hand && reaches(model, by, to)
         }
         Act::ReadInbox { .. } => reader.is_some(),
-        Act::OfferMessages { to, messages } => {
-            let at = Recipient::Member(to.address.clone());
-            runtime && model.is_current(to) && all_wait(model, &at, messages)
-        }
         Act::InjectMessages { messages, .. } | Act::AcknowledgeMessages { messages } => {
             reader.is_some_and(|at| all_wait(model, &at, messages))
         }
@@ -53,9 +49,10 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
         Act::Answer { question, answer } => {
             let facts = model.questions.get(question).filter(|facts| facts.open);
             facts.is_some_and(|facts| {
+                let same = matches!(by, Actor::Teammate(me) if me.address == facts.who.address);
                 model.manages(by, &facts.who.address.team)
-                    && !own(&facts.who)
-                    && model.is_current(&facts.who)
+                    && !same
+                    && (facts.task.is_some() || model.is_current(&facts.who))
                     && (facts.kind != QuestionKind::Permission || *by == Actor::Person)
                     && (facts.options.is_empty() || facts.options.contains(answer))
             })

@@ -24,7 +24,11 @@ pub(super) fn g5_the_actor_is_current(model: &Model, records: &[Record]) -> Chec
 
 fn subject(event: &Event) -> Option<&TeammateRef> {
     match event {
+        // A question about a submission is about a life that may have ended.
+        Event::QuestionAsked { task: Some(_), .. } => None,
         Event::TeammateIdle { who, .. }
+        | Event::TeammateStalled { who, .. }
+        | Event::TeammateSession { who, .. }
         | Event::TeammateDisappeared { who, .. }
         | Event::TeammateStopped { who, .. }
         | Event::PlanSubmitted { who, .. }
@@ -58,7 +62,8 @@ pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check
         }
         Event::QuestionAnswered { question, .. } => {
             let open = model.questions.get(question);
-            let open = open.is_some_and(|q| q.open && model.is_current(&q.who));
+            let open =
+                open.is_some_and(|q| q.open && (q.task.is_some() || model.is_current(&q.who)));
             hold("G5", open, || format!("question {question} was answered and is not open"))
         }
         Event::ShutdownAnswered { shutdown, .. } | Event::ShutdownTimedOut { shutdown } => {
@@ -69,6 +74,42 @@ pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check
         }
         _ => Ok(()),
     }
+}
+
+/// Stalls are said one after the other, and nobody is given up before its lead was told.
+pub(super) fn stalls_go_step_by_step(
+    model: &Model,
+    one: &Confirmed<'_>,
+    records: &[Record],
+) -> Check {
+    for record in records {
+        let (who, right) = match (&record.event, &one.command.act) {
+            (Event::TeammateStalled { who, step }, _) => {
+                let stalls = model.mates[&who.address].stalls;
+                (who, if *step == 0 { stalls > 0 } else { *step == stalls + 1 && *step <= 2 })
+            }
+            (Event::TeammateDisappeared { who, .. }, Act::ReportStalled { .. }) => {
+                (who, model.mates[&who.address].stalls == 2)
+            }
+            _ => continue,
+        };
+        hold("stalls", right, || {
+            format!("{:?} after {} stalls", record.event, model.mates[&who.address].stalls)
+        })?;
+    }
+    Ok(())
+}
+
+/// Nobody claims in a paused team, and the runtime starts nobody there.
+pub(super) fn a_paused_team_rests(model: &Model, record: &Record) -> Check {
+    let team = match &record.event {
+        Event::TaskClaimed { by, .. } => &by.address.team,
+        Event::TeammateStarted { who, supervision, .. } if *supervision != Supervision::None => {
+            &who.address.team
+        }
+        _ => return Ok(()),
+    };
+    hold("pause", !model.teams[team].paused, || format!("{:?} in a paused team", record.event))
 }
 
 /// G10: a lease ends only when its observer has waited all of it on its own clock.

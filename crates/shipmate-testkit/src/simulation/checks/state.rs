@@ -12,6 +12,7 @@ use super::{Check, hold};
 use crate::simulation::model::{
     BreakerFacts, Fate, LifeFacts, Model, Phase, StageFacts, StatusFacts, TaskFacts,
 };
+use crate::simulation::vocabulary;
 
 /// G12: no list outgrows its limit.
 pub(super) fn g12_everything_is_bounded(state: &State) -> Check {
@@ -68,6 +69,8 @@ pub(super) fn the_board_is_as_the_log_says(model: &Model, state: &State) -> Chec
             && task.spec.role == facts.role
             && task.spec.priority == facts.priority
             && task.retries == facts.retries
+            && task.scope_question == facts.asks
+            && vocabulary::paths(&task.granted) == facts.granted
             && task.set_aside.len() == facts.set_aside;
         hold("replay", same, || format!("task {id} is {task:?}, and the log says {facts:?}"))?;
         if let Some(alias) = &facts.alias {
@@ -117,6 +120,8 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
             && mate.usage == facts.used
             && mate.reserved == facts.reserved
             && mate.paused.is_some() == facts.paused
+            && mate.stalls == facts.stalls
+            && mate.claims == facts.claims
             && mate.approved_plan.is_some() == facts.plan_approved
             && mate.profile.mode == facts.mode;
         hold("replay", same, || format!("{who} is {mate:?}, and the log says {facts:?}"))?;
@@ -140,6 +145,7 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
             && breaker == facts.breaker
             && team.breaker.strikes == facts.strikes
             && team.lead == facts.lead
+            && team.paused.is_some() == facts.paused
             && team.usage == facts.used
             && team.reserved == facts.reserved;
         hold("replay", same, || format!("{name} is {team:?}, and the log says {facts:?}"))?;

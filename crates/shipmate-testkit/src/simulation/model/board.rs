@@ -1,7 +1,7 @@
 //! Tasks in the account of the log.
 
 use shipmate_core::TaskId;
-use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, TaskChanges};
+use shipmate_core::event::{Event, Record, RoleChange, TaskChanges};
 
 use super::{Hold, Model, StageFacts, StatusFacts, TaskFacts};
 use crate::simulation::vocabulary;
@@ -21,6 +21,9 @@ impl Model {
                     group: spec.group.clone(),
                     blocked_by: spec.blocked_by.iter().cloned().collect(),
                     paths: vocabulary::paths(&spec.files),
+                    patterns: vocabulary::patterns(&spec.files),
+                    granted: 0,
+                    asks: None,
                     role: spec.role.clone(),
                     assignee: spec.assignee.clone(),
                     priority: spec.priority,
@@ -42,9 +45,17 @@ impl Model {
                     since: record.n,
                     stage: StageFacts::Claimed,
                 };
+                let mate = self.mate_mut(&by.address);
+                (mate.claims, mate.stalls) = (mate.claims + 1, 0);
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Held(hold);
                 facts.last_token = record.n;
+                // What an earlier attempt asked is of no use to this one.
+                if let Some(asked) = facts.asks.take()
+                    && let Some(question) = self.questions.get_mut(&asked)
+                {
+                    question.open = false;
+                }
             }
             Event::TaskRenewed { task, renewal, .. } => {
                 let hold = self.hold_mut(*task);
@@ -68,7 +79,7 @@ impl Model {
                 facts.completions += 1;
             }
             Event::TaskReleased { task, cause, .. } => {
-                let blamed = !matches!(cause, ReleaseCause::GivenBack | ReleaseCause::Reassigned);
+                let blamed = super::is_blamed(*cause);
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Pending;
                 facts.retries += u32::from(blamed);
@@ -82,6 +93,9 @@ impl Model {
             Event::TaskAssigned { task, to } => self.task_mut(*task).assignee = to.clone(),
             Event::TaskDeleted { task } => self.task_mut(*task).status = StatusFacts::Deleted,
             Event::TaskWorkSetAside { task, .. } => self.task_mut(*task).set_aside += 1,
+            Event::TaskScopeGranted { task, files } => {
+                self.task_mut(*task).granted |= vocabulary::paths(files);
+            }
             _ => {}
         }
     }
@@ -95,6 +109,7 @@ impl Model {
         facts.priority = changes.priority.unwrap_or(facts.priority);
         if let Some(files) = &changes.files {
             facts.paths = vocabulary::paths(files);
+            facts.patterns = vocabulary::patterns(files);
         }
         match &changes.role {
             Some(RoleChange::Any) => facts.role = None,

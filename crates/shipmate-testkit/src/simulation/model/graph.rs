@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shipmate_core::command::NewTask;
-use shipmate_core::event::{Budget, Dependency, Usage};
+use shipmate_core::event::{Budget, Dependency, Supervision, Usage};
 use shipmate_core::{Name, TaskId, TeammateRef};
 
 use super::{Hold, Model, Phase, StageFacts, StatusFacts, TaskFacts};
@@ -37,10 +37,27 @@ impl Model {
         })
     }
 
-    /// Another task in progress whose files meet this one's.
+    /// Another task in progress whose files, or what was granted beyond them, meet this one's.
     pub(crate) fn file_rival(&self, task: &TaskFacts) -> Option<TaskId> {
+        let keeps = |other: &TaskFacts| match other.paths {
+            0 => 0,
+            own => own | other.granted,
+        };
+        let rivals = self.held().filter(|(other, _)| other.id != task.id);
+        rivals.filter(|(other, _)| keeps(other) & task.paths != 0).map(|(other, _)| other.id).next()
+    }
+
+    /// The same by files alone: what is granted may lie in another's, files never do.
+    pub(crate) fn twin_of_files(&self, task: &TaskFacts) -> Option<TaskId> {
         let rivals = self.held().filter(|(other, _)| other.id != task.id);
         rivals.filter(|(other, _)| other.paths & task.paths != 0).map(|(other, _)| other.id).next()
+    }
+
+    /// Each of the task's patterns lies in one of the scope's.
+    pub(crate) fn in_scope(&self, who: &TeammateRef, task: &TaskFacts) -> bool {
+        let scope = &self.mates[&who.address].scope;
+        let within = |pattern: &u64| scope.iter().any(|part| pattern & !part == 0);
+        scope.is_empty() || task.patterns.iter().all(within)
     }
 
     /// Tasks of this life that fill its hands: claimed and not yet handed in.
@@ -54,6 +71,8 @@ impl Model {
         let Some(mate) = self.mates.get(&who.address) else { return false };
         self.is_current(who)
             && self.teams[&who.address.team].phase == Phase::Active
+            && !self.teams[&who.address.team].paused
+            && !(mate.supervision == Supervision::OneShot && mate.claims > 0)
             && !mate.paused
             && mate.shutdown.is_none()
             && self.in_hand(who) < mate.tasks_max as usize
@@ -69,6 +88,7 @@ impl Model {
             && (task.role.is_none() || task.role == mate.role)
             && task.assignee.as_ref().is_none_or(|name| *name == who.address.name)
             && self.file_rival(task).is_none()
+            && self.in_scope(who, task)
     }
 
     pub(crate) fn has_budget(&self, who: &TeammateRef, more: &Usage) -> bool {

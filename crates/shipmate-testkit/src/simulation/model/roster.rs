@@ -3,6 +3,8 @@
 use shipmate_core::event::{Event, Record, ShutdownAnswer, Supervision, Usage, Verification};
 use shipmate_core::{Address, TeammateRef};
 
+use crate::simulation::vocabulary;
+
 use super::{
     BreakerFacts, LifeFacts, MateFacts, Model, Phase, ShutdownFacts, ShutdownStage, TeamFacts,
 };
@@ -15,6 +17,7 @@ impl Model {
                     parent: parent.clone(),
                     phase: Phase::Active,
                     gate: *verification == Verification::Gate,
+                    paused: false,
                     lead: None,
                     budget: Default::default(),
                     used: Usage::default(),
@@ -24,6 +27,8 @@ impl Model {
                 };
                 self.teams.insert(team.clone(), facts);
             }
+            Event::TeamPaused { team, .. } => self.team_mut(team).paused = true,
+            Event::TeamContinued { team } => self.team_mut(team).paused = false,
             Event::TeamDeletionRequested { team } => self.team_mut(team).phase = Phase::Ending,
             Event::TeamDeleted { team } => self.team_mut(team).phase = Phase::Deleted,
             Event::TeamBudgetSet { team, budget } => self.team_mut(team).budget = *budget,
@@ -31,12 +36,16 @@ impl Model {
                 let facts = MateFacts {
                     seat: profile.seat,
                     role: profile.role.clone(),
+                    scope: vocabulary::patterns(&profile.scope),
+                    command: profile.command.clone(),
                     mode: profile.mode,
                     tasks_max: profile.tasks_max,
                     epoch: self.mates.get(who).map_or(0, |before| before.epoch),
                     life: LifeFacts::Added,
                     supervision: Supervision::None,
                     paused: false,
+                    claims: 0,
+                    stalls: 0,
                     plan_approved: false,
                     shutdown: None,
                     budget: Default::default(),
@@ -52,10 +61,13 @@ impl Model {
             Event::TeammatePaused { who, .. } => self.mate_mut(who).paused = true,
             Event::TeammateContinued { who } => self.mate_mut(who).paused = false,
             Event::TeammateModeChanged { who, mode } => self.mate_mut(who).mode = *mode,
-            Event::TeammateDisappeared { who, .. } => {
+            Event::TeammateDisappeared { who, with_host, .. } => {
                 self.end(who, LifeFacts::Disappeared);
-                self.team_mut(&who.address.team).strikes.insert(record.n);
+                if !with_host {
+                    self.team_mut(&who.address.team).strikes.insert(record.n);
+                }
             }
+            Event::TeammateStalled { who, step } => self.mate_mut(&who.address).stalls = *step,
             Event::TeammateStopped { who, .. } => self.end(who, LifeFacts::Stopped),
             Event::TeammateRemoved { who } => {
                 self.mate_mut(who).life = LifeFacts::Removed;
@@ -139,6 +151,7 @@ impl Model {
         mate.life = LifeFacts::Running;
         mate.supervision = supervision;
         mate.plan_approved = false;
+        (mate.claims, mate.stalls) = (0, 0);
         if let BreakerFacts::HalfOpen(_, probe @ None) =
             &mut self.team_mut(&who.address.team).breaker
             && supervision != Supervision::OneShot
@@ -161,7 +174,9 @@ impl Model {
         for plan in self.plans.values_mut().filter(|plan| plan.who == *who) {
             plan.open = false;
         }
-        for question in self.questions.values_mut().filter(|question| question.who == *who) {
+        let own = self.questions.values_mut().filter(|question| question.who == *who);
+        // A submission outlives its life, and so does what it waits for.
+        for question in own.filter(|question| question.task.is_none()) {
             question.open = false;
         }
     }

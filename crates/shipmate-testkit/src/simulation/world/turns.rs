@@ -1,13 +1,14 @@
 //! Turns of clients, clocks and timers.
 
-use shipmate_core::command::Command;
+use shipmate_core::command::{Command, StartTeammate};
 use shipmate_core::event::Outcome;
-use shipmate_core::{Act, Actor, Effect, TeammateRef};
+use shipmate_core::{Act, Actor, Effect, TeammateRef, Wanted};
 use shipmate_log::Snapshot;
 
 use super::super::acts::Chooser;
 use super::super::coordinator::Queued;
 use super::super::coverage::Fault;
+use super::super::vocabulary;
 use super::World;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -117,6 +118,7 @@ impl World<'_> {
         if coordinator.suspended || busy {
             return;
         }
+        coordinator.hear(&mut self.random);
         let owed = coordinator.look();
         let mut acts = Vec::new();
         let mut kept = Vec::new();
@@ -137,7 +139,7 @@ impl World<'_> {
         self.coordinators[who].late = kept;
         for effect in owed.effects {
             if self.random.chance(300) {
-                acts.push(self.carry_out(effect));
+                acts.extend(self.carry_out(effect));
             }
         }
         for act in acts {
@@ -157,8 +159,8 @@ impl World<'_> {
         self.enqueue(who, Queued { command, then: None, client: None });
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Act {
-        match effect {
+    fn carry_out(&mut self, effect: Effect) -> Option<Act> {
+        Some(match effect {
             Effect::EndProcess { who } => {
                 let timed_out = self.random.chance(300);
                 let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Clean };
@@ -168,11 +170,20 @@ impl World<'_> {
                 let (commit, result) = (Some("5eed".to_owned()), "green".to_owned());
                 Act::CompleteTask { task, token: Some(token), commit, result }
             }
+            Effect::Verify { task, token } if self.random.chance(300) => {
+                let files = vocabulary::pick_files(&mut self.random);
+                Act::AskScope { task, token, files, reason: "it changes more".to_owned() }
+            }
             Effect::Verify { task, token } => {
                 Act::ReturnTask { task, token, reason: "red".to_owned() }
             }
-            Effect::Offer { to, messages } => Act::OfferMessages { to, messages },
-        }
+            Effect::Start(Wanted { who, supervision }) => {
+                let token_hash = "hash".to_owned();
+                Act::StartTeammate(StartTeammate { who, token_hash, supervision, host: None })
+            }
+            // Every supervisor is there in this world; `crew` is about those that are not.
+            Effect::Spawn { .. } => return None,
+        })
     }
 
     fn report_a_disappearance(&mut self, who: usize) {
@@ -184,10 +195,8 @@ impl World<'_> {
             .map(|(address, mate)| TeammateRef { address: address.clone(), epoch: mate.epoch })
             .collect();
         if let Some(gone) = self.random.pick(&running).cloned() {
-            self.runtime_asks(
-                who,
-                Act::ReportDisappeared { who: gone, reason: "killed".to_owned() },
-            );
+            let (reason, with_host) = ("killed".to_owned(), self.random.chance(200));
+            self.runtime_asks(who, Act::ReportDisappeared { who: gone, reason, with_host });
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the machine has to give: a writable folder, git, a short socket path.
+//! What the machine has to give: a writable folder, git, a shell, a short socket path.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,6 +54,25 @@ pub(super) fn git() -> Finding {
             "git",
             format!("{text:?} names no version"),
             format!("see that it is {wanted} or later"),
+        ),
+    }
+}
+
+/// Gates and hooks are lines for a shell that has to notice a failure inside a pipe.
+pub(super) fn shell() -> Finding {
+    let asked = Command::new("bash")
+        .args(["--noprofile", "--norc", "-o", "pipefail", "-c", "false | true"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match asked.ok().and_then(|status| status.code()) {
+        Some(1) => Finding::ok("shell", "bash, which notices a failure inside a pipe"),
+        _ => Finding::warning(
+            "shell",
+            "there is no bash with pipefail: gates and hooks are run by sh, where \
+             `cargo test | tail` succeeds although the tests fail",
+            "install bash, or write gates and hooks without pipes",
         ),
     }
 }

@@ -11,36 +11,48 @@ use crate::cli::coordinator;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Whether it runs, then a start if need be, and every log read from end to end.
-pub(super) fn coordinator_and_logs(mut session: Session) -> Vec<Finding> {
-    let was_running = match coordinator::running(&session) {
+/// Whether it runs, then a start if need be, and every log read from end to end. Also names the
+/// trees of teams, if it answered.
+pub(super) fn coordinator_and_logs(session: &mut Session) -> (Vec<Finding>, Option<Vec<String>>) {
+    match teams(session) {
+        Ok((coordinator, roots)) => {
+            let logs = roots.iter().map(|root| log(session, root));
+            (std::iter::once(coordinator).chain(logs).collect(), Some(roots))
+        }
+        Err(finding) => (vec![finding], None),
+    }
+}
+
+fn teams(session: &mut Session) -> Result<(Finding, Vec<String>), Finding> {
+    let was_running = match coordinator::running(session) {
         Ok(Some(welcome)) => {
             format!("running: process {}, release {}", welcome.pid, welcome.version)
         }
         Ok(None) => "was not running, and starts when it is needed".to_owned(),
-        Err(failure) => return vec![Finding::failed("coordinator", &failure.to_string())],
+        Err(failure) => return Err(Finding::failed("coordinator", &failure.to_string())),
     };
     let teams = match session.ask(Ask::Teams) {
         Ok(Answer::Teams(teams)) => teams,
-        Ok(_) => return vec![Finding::failed("coordinator", "it did not answer with teams")],
-        Err(failure) => return vec![unanswered("coordinator", &failure)],
+        Ok(_) => return Err(Finding::failed("coordinator", "it did not answer with teams")),
+        Err(failure) => return Err(unanswered("coordinator", &failure)),
     };
-    let mut found = vec![Finding::ok("coordinator", was_running)];
     // A tree of teams is one log.
-    for root in teams.iter().filter(|team| team.parent.is_none()) {
-        session.client.team = Some(root.name.clone());
-        found.push(match session.ask(Ask::Verify) {
-            Ok(Answer::Verified { records }) => {
-                Finding::ok("log", format!("{}: {records} records, all sound", root.name))
-            }
-            Ok(_) => Finding::failed("log", "the coordinator did not say whether it is sound"),
-            Err(failure) => unanswered("log", &failure),
-        });
-    }
-    found
+    let roots = teams.into_iter().filter(|team| team.parent.is_none()).map(|team| team.name);
+    Ok((Finding::ok("coordinator", was_running), roots.collect()))
 }
 
-fn unanswered(what: &'static str, failure: &Failure) -> Finding {
+fn log(session: &mut Session, root: &str) -> Finding {
+    session.client.team = Some(root.to_owned());
+    match session.ask(Ask::Verify) {
+        Ok(Answer::Verified { records }) => {
+            Finding::ok("log", format!("{root}: {records} records, all sound"))
+        }
+        Ok(_) => Finding::failed("log", "the coordinator did not say whether it is sound"),
+        Err(failure) => unanswered("log", &failure),
+    }
+}
+
+pub(super) fn unanswered(what: &'static str, failure: &Failure) -> Finding {
     match failure {
         Failure::Client(ClientFailure::Refused(refused)) => Finding {
             verdict: Verdict::Problem,

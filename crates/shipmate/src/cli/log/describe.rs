@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Record, short};
 use crate::cli::screen::cut;
+use crate::cli::shutdown::outcome_words;
 use crate::cli::time::duration;
 
 /// Longest part of a free text that is shown.
@@ -22,7 +23,11 @@ pub(crate) fn describe(record: &Record, root: &str) -> (String, String) {
         "task" => task(fields, root),
         "message" => message(fields, root),
         "teammate" => teammate(fields, root),
-        "team" | "breaker" => joined([text(fields, "team"), text(fields, "description")]),
+        "team" | "breaker" => {
+            joined([text(fields, "team"), text(fields, "description"), text(fields, "reason")])
+        }
+        "gate" => gate(fields),
+        "hook" => named(text(fields, "hook"), text(fields, "note")),
         "plan" | "question" | "shutdown" => request(fields, root),
         _ => plain_fields(fields),
     };
@@ -42,8 +47,10 @@ fn task(fields: &Fields, root: &str) -> String {
         changes.keys().map(|key| key.replace('_', " ")).collect::<Vec<_>>().join(", ")
     });
     let lease = fields.get("lease_ms").and_then(Value::as_u64);
+    let granted = list(fields, "files").map(|files| format!("may also change {files}"));
     joined([
         Some(id),
+        granted,
         subject.map(short_text),
         changed,
         text(fields, "to").map(|to| format!("to {}", short(&to, root))),
@@ -89,34 +96,65 @@ fn teammate(fields: &Fields, root: &str) -> String {
     let who = text(fields, "who").map(|who| short(&who, root).to_owned());
     let profile = fields.get("profile");
     let role = profile.and_then(|profile| profile.get("role")).and_then(Value::as_str);
-    let outcome = fields.get("outcome").map(|outcome| match outcome {
-        Value::String(word) => word.replace('_', " "),
-        other => short_text(&other.to_string()),
+    let outcome = fields.get("outcome").map(|outcome| short_text(&outcome_words(outcome)));
+    let stalled = fields.get("step").and_then(Value::as_u64).map(|step| match step {
+        0 => "moves again".to_owned(),
+        1 => "shows no progress".to_owned(),
+        step => format!("still shows no progress, step {step}"),
     });
     joined([
         who,
         role.map(|role| format!("role {role}")),
         text(fields, "mode"),
         outcome,
+        stalled,
+        text(fields, "session").map(|session| format!("its conversation is {session}")),
         text(fields, "reason"),
     ])
+}
+
+/// `tasks 1, 2 passed in 1.2 s`; a red one with the last line it printed.
+fn gate(fields: &Fields) -> String {
+    let what = match fields.get("tasks").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([task]) => format!("task {task}"),
+        Some([_, ..]) => format!("tasks {}", list(fields, "tasks").unwrap_or_default()),
+        _ => "the base".to_owned(),
+    };
+    let passed = fields.get("passed").and_then(Value::as_bool).unwrap_or(false);
+    let took_ms = fields.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
+    let verdict = if passed { "passed" } else { "failed" };
+    let printed = fields.get("output").and_then(Value::as_str).unwrap_or_default();
+    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let told = format!("{what} {verdict} in {:.1} s", took_ms as f64 / 1000.0);
+    named(Some(told), last.map(short_text))
 }
 
 fn request(fields: &Fields, root: &str) -> String {
     let id = ["plan", "question", "shutdown"].iter().find_map(|key| fields.get(*key));
     let answer = fields.get("answer").map(|answer| match answer {
         Value::String(word) => short_text(word),
-        other => short_text(&other.to_string()),
+        other => short_text(&answer_words(other)),
     });
+    let task = fields.get("task").filter(|task| task.is_number()).map(|id| format!("task {id}"));
     joined([
         text(fields, "who").map(|who| short(&who, root).to_owned()),
         id.map(Value::to_string),
+        task,
+        list(fields, "files").map(|files| format!("wants to change {files}")),
         text(fields, "text"),
         text(fields, "body"),
         text(fields, "feedback"),
         text(fields, "reason"),
         answer,
     ])
+}
+
+/// The answer to a shutdown request.
+fn answer_words(answer: &Value) -> String {
+    match answer.pointer("/rejected/reason").and_then(Value::as_str) {
+        Some(reason) => format!("rejected: {reason}"),
+        None => outcome_words(answer),
+    }
 }
 
 /// Events this release knows nothing better for.
@@ -133,10 +171,22 @@ fn text(fields: &Fields, key: &str) -> Option<String> {
     (!text.is_empty()).then(|| short_text(text))
 }
 
+/// The members of a list, separated by commas.
+fn list(fields: &Fields, key: &str) -> Option<String> {
+    let word = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+    let many: Vec<String> = fields.get(key)?.as_array()?.iter().map(word).collect();
+    (!many.is_empty()).then(|| short_text(&many.join(", ")))
+}
+
 /// The first words of a text, on one line.
 fn short_text(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     cut(&line, TEXT_COLUMNS).into_owned()
+}
+
+/// `what: detail`
+fn named(what: Option<String>, detail: Option<String>) -> String {
+    [what, detail].into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
 fn joined<const N: usize>(parts: [Option<String>; N]) -> String {

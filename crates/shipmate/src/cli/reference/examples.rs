@@ -113,6 +113,7 @@ pub(super) fn status() -> Status {
         open_plans: 1,
         open_questions: 0,
         unread_by_person: 2,
+        queue: None,
         log: "sqlite".into(),
     }
 }

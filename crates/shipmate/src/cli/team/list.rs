@@ -6,7 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen};
 use crate::cli::session::Session;
-use crate::cli::table::{Column, Table, cell, owned};
+use crate::cli::table::{Column, Table, cell, owned, painted};
 
 /// List the teams of the workspace
 #[derive(clap::Args, Debug)]
@@ -47,7 +47,10 @@ pub(crate) fn table(teams: &[TeamView], screen: &Screen) -> String {
             cell(&team.name),
             cell(team.parent.as_deref().unwrap_or_default()),
             cell(team.lead.as_deref().unwrap_or_default()),
-            cell(&team.phase),
+            match team.paused {
+                Some(_) => painted("paused", Paint::Busy),
+                None => cell(&team.phase),
+            },
             owned(format!("{} of {}", team.running, team.teammates), Paint::Plain),
             number(team.tasks.pending),
             number(team.tasks.in_progress),

@@ -11,12 +11,17 @@ use crate::cli::teammate::start::{self, Shown};
 ///
 /// A life (ana@1, ana@2, …) is what a token stands for: whoever holds the token acts as that life.
 /// The token is kept in .shipmate/state/tokens, readable by you only, and `--as ana` finds it.
+///
+/// With --command shipmate runs it: whenever there is a task for it, the command is started with the
+/// task in its environment and on its standard input, and its exit code says whether it is done.
+/// Nobody holds its token but its supervisor; `shipmate attach` shows what it prints.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate teammate add ana
   shipmate teammate add tess --role tester --scope tests --mode read_only
-  shipmate teammate add lou --lead --no-start")]
+  shipmate teammate add lou --lead --no-start
+  shipmate teammate add dev --command './agent.sh \"$SHIPMATE_SUBJECT\"'")]
 pub(crate) struct AddArgs {
     /// Letters, digits, '_' and '-', beginning with a letter or digit, at most 64
     name: String,
@@ -35,6 +40,10 @@ pub(crate) struct AddArgs {
 
     #[arg(long, value_name = "MODEL", default_value = "")]
     model: String,
+
+    /// A command line that does one task; the runtime starts it when there is one
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["no_start", "print_token"])]
+    command: Option<String>,
 
     /// What it may write: paths and globs, separated by commas; nothing means anywhere
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
@@ -68,7 +77,13 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         scope: args.scope,
         mode: args.mode,
         tasks_max: args.tasks_max,
+        command: args.command.clone().unwrap_or_default(),
+        when_needed: args.command.is_some(),
     });
+    if args.command.is_some() {
+        return session
+            .change(ask, &format!("added {name}; it starts when there is a task for it"));
+    }
     if args.no_start {
         return session.change(ask, &format!("added {name}; it has no life yet"));
     }

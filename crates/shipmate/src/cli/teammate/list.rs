@@ -7,8 +7,12 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
+use crate::cli::time::about;
 
 /// List the teammates of a team
+///
+/// Of those that shipmate runs, also the process that watches over the agent, how long the agent
+/// has shown no sign of progress, and the last line it printed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -40,6 +44,9 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
         Column::Left("MODE"),
         Column::Left("AGENT"),
         Column::Right("UNREAD"),
+        Column::Right("PID"),
+        Column::Right("SILENT"),
+        Column::Elastic("LAST WORDS"),
     ]);
     for mate in teammates {
         let paint = match mate.state.as_str() {
@@ -58,6 +65,9 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             cell(if mate.mode == "normal" { "" } else { &mate.mode }),
             cell(&mate.agent),
             owned(mate.unread.to_string(), Paint::Plain),
+            owned(mate.pid.map(|pid| pid.to_string()).unwrap_or_default(), Paint::Dim),
+            owned(mate.silent_ms.map(about).unwrap_or_default(), Paint::Plain),
+            cell(&mate.last_words),
         ]);
     }
     table.render(screen)

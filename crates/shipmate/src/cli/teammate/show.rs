@@ -6,6 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
+use crate::cli::time::about;
 
 /// Show one teammate
 #[derive(clap::Args, Debug)]
@@ -50,6 +51,18 @@ fn text(mate: &TeammateView) -> String {
     fact("may hold", &format!("{} at once", mate.tasks_max));
     fact("unread", &mate.unread.to_string());
     fact("tokens", &mate.tokens_used.to_string());
+    fact(
+        "watched",
+        match mate.supervision.as_str() {
+            "supervised" => "by a supervisor, for as long as there is work",
+            "one_shot" => "by a supervisor, for one task",
+            _ => "",
+        },
+    );
+    fact("pid", &mate.pid.map(|pid| pid.to_string()).unwrap_or_default());
+    fact("session", &mate.session);
+    fact("last words", &mate.last_words);
+    fact("silent for", &mate.silent_ms.map(about).unwrap_or_default());
     fact("host", mate.host.as_deref().unwrap_or_default());
     text
 }

@@ -1,0 +1,114 @@
+//! How a team works: its trees, gates and clocks, fixed when it is created.
+//!
+//! Recorded with the team, so that a restart finds the same gates and the same base, and
+//! so that nothing a teammate writes can change them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::TaskId;
+use crate::files::FileSet;
+use crate::limits::{ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS, TEXT_BYTES_MAX};
+use crate::name::Name;
+use crate::refusal::Refusal;
+use crate::task::create::{check_files, check_texts};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setup {
+    /// Absent for a team that works without a repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trees: Option<Trees>,
+    /// Commands that must all succeed on the merged tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<String>,
+    pub gate_timeout_ms: u64,
+    /// Of the hooks as they were; they lie beside the log.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hooks_digest: String,
+    /// The workspace whose coordinator starts, merges and runs gates; empty means any.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub home: String,
+    /// Refused even inside a scope, unless granted.
+    #[serde(skip_serializing_if = "FileSet::is_empty")]
+    pub protected: FileSet,
+    /// Silence of a teammate with a task before somebody is told; 0 means never.
+    pub stall_ms: u64,
+    /// How long a supervisor has to answer.
+    pub answer_ms: u64,
+    /// How long a teammate has to stop when its work is done.
+    pub shutdown_ms: u64,
+    /// The whole team's time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            trees: None,
+            gate: Vec::new(),
+            gate_timeout_ms: crate::limits::GATE_DEFAULT_MS,
+            hooks_digest: String::new(),
+            home: String::new(),
+            protected: FileSet::default(),
+            stall_ms: STALL_DEFAULT_MS,
+            answer_ms: ANSWER_DEFAULT_MS,
+            shutdown_ms: SHUTDOWN_DEFAULT_MS,
+            timeout_ms: None,
+        }
+    }
+}
+
+impl Setup {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Setup::default()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        for line in &self.gate {
+            check_texts(&[("a gate command", line, TEXT_BYTES_MAX)])?;
+        }
+        check_files("the protected paths", &self.protected)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trees {
+    pub mode: TreeMode,
+    /// The commit the team began at.
+    pub base: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeMode {
+    /// Each teammate has its own clone.
+    Own,
+    /// All work in one tree; each commit holds named paths only.
+    Shared,
+}
+
+/// Who starts a teammate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartRule {
+    #[default]
+    ByHand,
+    /// The runtime, when there is a task for it; retired when no work is left.
+    WhenNeeded,
+}
+
+/// One run of a team's gate on a merged tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRun {
+    pub team: Name,
+    /// The submissions it was about; none for the base itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
+    pub commit: String,
+    pub passed: bool,
+    pub took_ms: u64,
+    /// The end of what a red gate printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}

@@ -1,0 +1,117 @@
+//! Who should be running: as many as there are tasks for, and nobody retired early.
+//!
+//! A teammate that the runtime starts is wanted when a task is available to it that no
+//! running one is about to take. It is let go only when nothing is left that could
+//! become its task; a blocked task may still do so. Tasks whose files meet count as one:
+//! a life that finds nothing to take is of no use. What was asked too early is asked again
+//! with the next change, so counting a little low is safe and high is not.
+
+use std::collections::BTreeSet;
+
+use crate::command::{Act, Whom};
+use crate::event::{Supervision, Usage};
+use crate::limits::BARREN_MAX;
+use crate::name::{Address, Name, TeammateRef};
+use crate::setup::StartRule;
+use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
+use crate::task::claim::another_for;
+use crate::teammate::current;
+use crate::usage;
+
+/// A life that should begin now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    pub who: Address,
+    pub supervision: Supervision,
+}
+
+pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
+    let open = |(_, team): &(&Name, &Team)| {
+        team.phase == TeamPhase::Active && team.paused.is_none() && team.counts.pending > 0
+    };
+    state.teams.iter().filter(open).flat_map(|(name, team)| wanted_in(state, name, team)).collect()
+}
+
+fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
+    // Whoever the runtime started and has free hands takes one. A session, or a lead that
+    // somebody started by hand, may never take any: nobody waits for it.
+    let mut taken = BTreeSet::new();
+    for (who, mate) in state.members_of(name).filter(|(who, mate)| is_about_to(state, who, mate)) {
+        taken.extend(another_for(state, &current(who, mate), mate, &taken));
+    }
+    let mut probing = false;
+    let mut found = Vec::new();
+    for (who, mate) in state.members_of(name) {
+        if !may_start(mate) || !has_budget(state, who, mate) {
+            continue;
+        }
+        let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
+        let Some(task) = another_for(state, &next, mate, &taken) else { continue };
+        let supervision = match &team.breaker.phase {
+            BreakerPhase::Closed => Supervision::Supervised,
+            BreakerPhase::HalfOpen { probe: None, .. }
+                if !std::mem::replace(&mut probing, true) =>
+            {
+                Supervision::Supervised
+            }
+            _ => Supervision::OneShot,
+        };
+        taken.insert(task);
+        found.push(Wanted { who: who.clone(), supervision });
+    }
+    found
+}
+
+fn may_start(mate: &Teammate) -> bool {
+    mate.profile.start == StartRule::WhenNeeded
+        && mate.paused.is_none()
+        && mate.barren < BARREN_MAX
+        && !mate.dismissed
+        && matches!(mate.life, Life::Added | Life::Disappeared { .. } | Life::Stopped { .. })
+}
+
+/// It runs, and the next thing it does is to take a task of the board.
+fn is_about_to(state: &State, who: &Address, mate: &Teammate) -> bool {
+    mate.is_running()
+        && mate.profile.start == StartRule::WhenNeeded
+        && mate.holds.is_empty()
+        && mate.returned.is_empty()
+        && mate.paused.is_none()
+        && mate.shutdown.is_none()
+        && !(mate.supervision == Supervision::OneShot && mate.claims > 0)
+        && has_budget(state, who, mate)
+}
+
+/// It should take a task that is there, and does not: others wait for it in vain.
+pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool {
+    let team = &state.teams[&who.team];
+    team.phase == TeamPhase::Active
+        && team.paused.is_none()
+        && team.counts.pending > 0
+        && is_about_to(state, who, mate)
+        && another_for(state, &current(who, mate), mate, &BTreeSet::new()).is_some()
+}
+
+fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {
+    usage::require_budget(state, who, mate, &Usage::default()).is_ok()
+}
+
+/// Those for whom nothing is left to do.
+pub(crate) fn retired(state: &State) -> Vec<Act> {
+    let done = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.is_done();
+    let mut found = Vec::new();
+    for (name, team) in state.teams.iter().filter(done) {
+        let idle = state.members_of(name).filter(|(_, mate)| {
+            mate.is_running()
+                && mate.profile.start == StartRule::WhenNeeded
+                && mate.shutdown.is_none()
+                && !mate.stays
+        });
+        found.extend(idle.map(|(who, mate)| Act::RequestShutdown {
+            whom: Whom::Teammate(current(who, mate)),
+            reason: "all work is done".to_owned(),
+            deadline_ms: team.setup.shutdown_ms,
+        }));
+    }
+    found
+}

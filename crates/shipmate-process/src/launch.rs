@@ -1,0 +1,70 @@
+//! What happens between fork and exec, without `unsafe`: a process that sets itself up and then
+//! becomes the program.
+//!
+//! The program that wants it gives its own path and a subcommand to [`Launcher::through`]; that
+//! subcommand calls [`exec_tree`]. The launched process dies when the thread that spawned it ends
+//! (the kernel counts threads), so trees are spawned from a thread that lives as long as they do.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::{Signal, getpid, getppid, set_child_subreaper};
+
+/// Who spawned a launcher: the process id that its parent had at that time.
+pub const PARENT_VARIABLE: &str = "SHIPMATE_PARENT";
+
+/// How a tree's main process is started.
+#[derive(Clone, Debug, Default)]
+pub struct Launcher {
+    prefix: Vec<OsString>,
+}
+
+impl Launcher {
+    /// The program is started as it is. It outlives a parent that is killed.
+    pub fn direct() -> Self {
+        Self::default()
+    }
+
+    /// The program is started by `program args… argv…`, which ends in [`exec_tree`].
+    pub fn through(program: PathBuf, args: Vec<OsString>) -> Self {
+        let mut prefix = vec![program.into_os_string()];
+        prefix.extend(args);
+        Self { prefix }
+    }
+
+    pub(crate) fn command(&self, argv: &[OsString]) -> Command {
+        let mut all = self.prefix.iter().chain(argv);
+        let mut command = Command::new(all.next().expect("a program has at least one word"));
+        command.args(all).env_remove(PARENT_VARIABLE);
+        if !self.prefix.is_empty() {
+            command.env(PARENT_VARIABLE, getpid().as_raw_nonzero().to_string());
+        }
+        command
+    }
+}
+
+/// Becomes the program `argv`, bound to die with its parent. Returns only when that failed.
+pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
+    let Some((program, args)) = argv.split_first() else {
+        return io::Error::new(io::ErrorKind::InvalidInput, "no program was named");
+    };
+    if let Err(errno) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
+        return errno.into();
+    }
+    // The parent may have gone before the request above took hold; then nothing will be sent.
+    let expected = env::var(PARENT_VARIABLE).ok().and_then(|pid| pid.parse::<i32>().ok());
+    let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    if expected.is_some_and(|expected| expected != parent) {
+        return io::Error::new(io::ErrorKind::NotFound, "the process that asked for it has ended");
+    }
+    Command::new(program).args(args).env_remove(PARENT_VARIABLE).exec()
+}
+
+/// Makes the orphans of all descendants children of this process, so that none gets away.
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}

@@ -1,0 +1,113 @@
+//! What a tree is started with, and why it could not be.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+
+use crate::launch::Launcher;
+use crate::marker::Marker;
+use crate::program::Program;
+
+/// A capture that nobody sized keeps this much of each stream.
+const CAPTURE_BYTES_MAX: usize = 256 * 1024;
+
+/// Everything about a tree before it starts. The environment is this process's own, with the
+/// changes given here.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub program: Program,
+    pub cwd: PathBuf,
+    pub env: Vec<(OsString, OsString)>,
+    pub env_remove: Vec<OsString>,
+    pub stdin: Stdin,
+    pub output: Output,
+    pub marker: Marker,
+    pub launcher: Launcher,
+}
+
+impl Spec {
+    /// No input, output captured, no launcher.
+    pub fn new(program: Program, cwd: impl Into<PathBuf>, marker: Marker) -> Self {
+        Self {
+            program,
+            cwd: cwd.into(),
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            output: Output::Capture { bytes_max: CAPTURE_BYTES_MAX },
+            marker,
+            launcher: Launcher::direct(),
+        }
+    }
+
+    pub(crate) fn search_path(&self) -> Option<OsString> {
+        let is_path = |name: &OsString| name == "PATH";
+        if let Some((_, value)) = self.env.iter().rev().find(|(name, _)| is_path(name)) {
+            return Some(value.clone());
+        }
+        if self.env_remove.iter().any(is_path) {
+            return None;
+        }
+        std::env::var_os("PATH")
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Stdin {
+    Null,
+    /// Written as far as the program reads; that it never does is no error.
+    Bytes(Vec<u8>),
+    /// See [`crate::Tree::take_stdin`].
+    Piped,
+}
+
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Head and tail of each stream in memory, at most `bytes_max` of each.
+    Capture {
+        bytes_max: usize,
+    },
+    /// Both streams, interleaved as they came, at the end of one file: at most `bytes_max` in
+    /// `path`, and what came last beyond that in `path.more`, at most `bytes_max` again.
+    Files {
+        path: PathBuf,
+        bytes_max: u64,
+    },
+    /// Standard output to the caller, see [`crate::Tree::take_stdout`]; standard error as in
+    /// `Files`.
+    Stream {
+        errors: PathBuf,
+        bytes_max: u64,
+    },
+    Null,
+}
+
+/// Why nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnFailure {
+    #[error("{program} was not found{place}: install it, or correct its name")]
+    Missing { program: String, place: &'static str },
+    #[error("{program} may not be executed: run `chmod +x {program}`")]
+    NotExecutable { program: PathBuf },
+    #[error("the working directory {0} does not exist")]
+    NoDirectory(PathBuf),
+    #[error("the output file {path} could not be opened: {source}")]
+    NoOutput { path: PathBuf, source: io::Error },
+    #[error("{program} could not be started: {source}{hint}")]
+    System { program: String, source: io::Error, hint: &'static str },
+}
+
+impl SpawnFailure {
+    /// For a program that was found and may be executed.
+    pub(crate) fn system(program: &OsStr, source: io::Error) -> Self {
+        const ENOEXEC: i32 = 8;
+        let hint = match source.raw_os_error() {
+            Some(ENOEXEC) => " (a script's first line begins with #!)",
+            _ if source.kind() == io::ErrorKind::NotFound => {
+                " (the program is there: the interpreter that its first line names is not)"
+            }
+            _ => "",
+        };
+        Self::System { program: program.to_string_lossy().into_owned(), source, hint }
+    }
+}

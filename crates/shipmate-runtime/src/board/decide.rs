@@ -1,0 +1,193 @@
+//! A turn's decisions: everything that is asked, in order, and one append for all of it.
+
+use shipmate_core::{Act, Actor, Command, Outcome, Position, Record, Refusal, RequestId};
+use shipmate_log::{AppendFailure, Log as _};
+use shipmate_protocol::{Answer, Ask, Refused};
+
+use super::{CONFLICTS_MAX, Decided, Job, What, Worker, WorkerEnd, refuse, scene_team};
+use crate::answer;
+use crate::clock::wall_ms;
+use crate::open::refused;
+use crate::translate::{self, Scene};
+
+impl Worker {
+    /// Decides jobs and due commands, appends, answers; again after a conflict.
+    pub(super) async fn serve(
+        &mut self,
+        jobs: Vec<Job>,
+        due: &[(Actor, Act)],
+    ) -> Result<(), WorkerEnd> {
+        let mut jobs = jobs;
+        for _ in 0..CONFLICTS_MAX {
+            let decided = self.decide(jobs, due);
+            let (expected, texts) = self.batch();
+            let only_reads = texts.is_empty() && !self.shared;
+            let appended = match only_reads {
+                true => Ok(expected),
+                false => self.log.append(expected, &texts).await,
+            };
+            let failure = match appended {
+                Ok(_) => {
+                    let records = self.board.desk.borrow_mut().confirm();
+                    if let Some(mirror) = &mut self.mirror {
+                        records.iter().for_each(|record| shipmate_core::apply(mirror, record));
+                    }
+                    self.answer_all(decided, &records).await;
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            // The desk ran ahead of the log: throw it away, and those who waited wait again.
+            let (again, parked): (Vec<Job>, Vec<Job>) =
+                decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
+            self.parked.extend(parked);
+            if let Err(mut refused) = self.rebuild().await {
+                refused.message.push_str("; it is not known whether the request was carried out");
+                return self.give_up(again, &refused);
+            }
+            match failure {
+                AppendFailure::Conflict { .. } | AppendFailure::Unconfirmed(_) => jobs = again,
+                AppendFailure::TooLarge { .. } if again.len() > 1 => {
+                    return Box::pin(self.serve_one_by_one(again)).await;
+                }
+                AppendFailure::TooLarge { bytes, max } => {
+                    let text = format!("the request needs {bytes} bytes in the log at once");
+                    let remedy = format!("the limit is {max}; ask for less at once");
+                    refuse(again, &refused("TooLarge", text, &remedy));
+                    return Ok(());
+                }
+                AppendFailure::Full(text) => {
+                    let remedy = "make room; nothing was lost and reading goes on";
+                    refuse(again, &refused("LogFull", text, remedy));
+                    return Ok(());
+                }
+                AppendFailure::Broken(text) => {
+                    let remedy = "the coordinator starts anew with the next command";
+                    return self.give_up(again, &refused("LogBroken", text, remedy));
+                }
+            }
+        }
+        let text = format!("other writers were faster {CONFLICTS_MAX} times");
+        refuse(jobs, &refused("Busy", text, "ask again"));
+        Ok(())
+    }
+
+    pub(super) async fn serve_one_by_one(&mut self, jobs: Vec<Job>) -> Result<(), WorkerEnd> {
+        for job in jobs {
+            self.serve(vec![job], &[]).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn give_up(&mut self, jobs: Vec<Job>, refused: &Refused) -> Result<(), WorkerEnd> {
+        refuse(jobs, refused);
+        refuse(std::mem::take(&mut self.parked), refused);
+        refuse(self.board.queue.borrow_mut().drain(..).collect(), refused);
+        *self.board.broken.borrow_mut() = Some(refused.clone());
+        Err(WorkerEnd::Broken(refused.message.clone()))
+    }
+
+    pub(super) fn decide(&mut self, jobs: Vec<Job>, due: &[(Actor, Act)]) -> Vec<Decided> {
+        let at = wall_ms();
+        for (by, act) in due {
+            let command = Command { by: by.clone(), req: None, act: act.clone() };
+            // A refusal means that the state has moved on, which is as good.
+            let _moved_on = self.board.desk.borrow_mut().handle(at, &command);
+        }
+        let mut decided = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            self.decide_one(at, job, &mut decided);
+        }
+        let something_happened = !self.board.desk.borrow().batch().1.is_empty();
+        if something_happened || self.shared {
+            self.parked.retain(|job| job.connection.is_listening());
+            // Those who waited are told first: the others know that they asked just now.
+            let asked = std::mem::take(&mut decided);
+            for job in std::mem::take(&mut self.parked) {
+                self.decide_one(at, job, &mut decided);
+            }
+            decided.extend(asked);
+        }
+        decided
+    }
+
+    pub(super) fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
+        let mut desk = self.board.desk.borrow_mut();
+        let team = scene_team(&job, &self.board.root);
+        let scene =
+            Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
+        let what = match scene.act(&job.ask) {
+            Err(refused) => What::Answer(Err(refused)),
+            Ok(None) => match answer::from_state(
+                &scene,
+                &job.ask,
+                self.log_word(),
+                &self.board.signs.borrow(),
+            ) {
+                Some(answer) => What::Answer(answer),
+                None => What::Log,
+            },
+            Ok(Some(act)) => {
+                // What is read leaves the state with that; take it while it is there.
+                let unread = match act {
+                    Act::ReadInbox { max } => answer::peek(scene.state, &job.actor, max),
+                    Act::TakeInbox { max } => answer::untaken(scene.state, &job.actor, max),
+                    _ => Vec::new(),
+                };
+                let before = scene.state.position;
+                let req = Some(RequestId { client: job.client.clone(), counter: job.id });
+                let command = Command { by: job.actor.clone(), req, act };
+                let outcome = match scene.then(&job.ask) {
+                    None => desk.handle(at, &command),
+                    Some(then) => desk.handle_then(at, &command, then),
+                };
+                match outcome {
+                    Outcome::Done { first, .. } if first > before && !unread.is_empty() => {
+                        What::Answer(Ok(Answer::Messages(unread)))
+                    }
+                    Outcome::Done { first, last } => What::Records { first, last },
+                    Outcome::Refused(refusal) if job.waits() && is_worth_waiting(&refusal) => {
+                        drop(desk);
+                        return self.park(job);
+                    }
+                    Outcome::Unchanged if job.waits() => {
+                        drop(desk);
+                        return self.park(job);
+                    }
+                    Outcome::Unchanged => What::Answer(Ok(unchanged(&job.ask))),
+                    Outcome::Refused(refusal) => What::Answer(Err(translate::refusal(&refusal))),
+                }
+            }
+        };
+        drop(desk);
+        decided.push(Decided { job, what });
+    }
+
+    /// Lets a request wait; it is owed nothing until there is something for it.
+    pub(super) fn park(&mut self, job: Job) {
+        job.connection.settled_request();
+        self.parked.push(job);
+    }
+
+    pub(super) fn batch(&self) -> (Position, Vec<String>) {
+        let desk = self.board.desk.borrow();
+        let (expected, records) = desk.batch();
+        let text = |record: &Record| serde_json::to_string(record).expect("a record is JSON");
+        (expected, records.iter().map(text).collect())
+    }
+}
+
+/// Why somebody who is willing to wait gets nothing now.
+fn is_worth_waiting(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::NothingAvailable { .. } | Refusal::Paused { .. } | Refusal::TeamPaused { .. }
+    )
+}
+
+fn unchanged(ask: &Ask) -> Answer {
+    match ask {
+        Ask::InboxRead { .. } | Ask::InboxTake { .. } => Answer::Messages(Vec::new()),
+        _ => Answer::Unchanged,
+    }
+}

@@ -1,0 +1,520 @@
+//! The crew: the supervisors of one tree of teams on this machine.
+//!
+//! Starting, watching and ending them are effects derived from the state. What is
+//! recorded comes first: a life is in the log before its process is started, so a crash
+//! in between leaves a life to start, never a process that nobody knows. A process that
+//! goes is noticed by its pidfd at once; what it left running is ended before its task is
+//! free again.
+
+pub(crate) mod hooked;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use shipmate_core::command::{Probe, StartTeammate};
+use shipmate_core::event::Supervision;
+use shipmate_core::setup::TreeMode;
+use shipmate_core::state::{BreakerPhase, Life as StateLife};
+use shipmate_core::{Act, Effect, Name, TeammateRef, Wanted};
+use shipmate_process::{Marker, Pid, Signal, Watched};
+use shipmate_protocol::Notice;
+use shipmate_protocol::wire::Reply;
+
+use crate::board::Board;
+use crate::connection::Connection;
+use crate::hooks::Hooks;
+use crate::merge::Queue;
+use crate::secret::{Secrets, hash};
+use crate::settings::{Settings, Store};
+use crate::supervisor::order::{LifeFolder, Order, Pulse, TreeOrder, last_line};
+
+/// Beyond the grace that a supervisor gives its agent.
+const END_MARGIN: Duration = Duration::from_secs(2);
+
+pub(crate) struct Crew {
+    pub(crate) board: Rc<Board>,
+    pub(crate) settings: Rc<Settings>,
+    secrets: Rc<Secrets>,
+    lives: RefCell<BTreeMap<TeammateRef, Rc<Life>>>,
+    attached: RefCell<Vec<(TeammateRef, Rc<Connection>)>>,
+    pub(crate) queue: Rc<Queue>,
+    hooks: RefCell<Option<Rc<Hooks>>>,
+    asked: Cell<u64>,
+    /// What each life was found as when this board was opened, for `resume`.
+    pub(crate) found: RefCell<BTreeMap<TeammateRef, &'static str>>,
+}
+
+impl std::fmt::Debug for Crew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crew").field("lives", &self.lives.borrow().len()).finish_non_exhaustive()
+    }
+}
+
+/// A supervisor's process.
+#[derive(Debug)]
+struct Life {
+    watched: Watched,
+    /// Carried by its agent and whatever that started.
+    agent: Option<Marker>,
+    connection: RefCell<Option<Rc<Connection>>>,
+    ending: Cell<bool>,
+    /// It was given up while its process was there: what it still did is late work.
+    replaced: Cell<bool>,
+    /// Why its process has ended, once it has.
+    gone: RefCell<Option<String>>,
+    /// The stall for which it was last asked for a sign of life.
+    asked_at: Cell<u32>,
+}
+
+/// The branch that holds a team's verified work.
+pub(crate) fn branch(team: &Name) -> String {
+    format!("shipmate/{team}")
+}
+
+impl Crew {
+    pub(crate) fn new(
+        board: &Rc<Board>,
+        settings: &Rc<Settings>,
+        secrets: &Rc<Secrets>,
+    ) -> Rc<Crew> {
+        Rc::new(Crew {
+            board: Rc::clone(board),
+            settings: Rc::clone(settings),
+            secrets: Rc::clone(secrets),
+            lives: RefCell::default(),
+            attached: RefCell::default(),
+            queue: Rc::default(),
+            hooks: RefCell::new(None),
+            asked: Cell::new(0),
+            found: RefCell::default(),
+        })
+    }
+
+    /// Carries out what is owed. Says whether there is anything here to look after.
+    pub(crate) fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) -> bool {
+        let mut verify = false;
+        for effect in effects {
+            match effect {
+                Effect::Start(wanted) if self.is_home(&wanted.who.team) => self.start(wanted),
+                Effect::Spawn { who } if self.is_home(&who.address.team) => self.spawn(who),
+                Effect::EndProcess { who } => self.end(&who),
+                Effect::Verify { .. } => verify = true,
+                Effect::Start(_) | Effect::Spawn { .. } => {}
+            }
+        }
+        if verify {
+            self.queue.look();
+        }
+        let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
+        for who in lives {
+            self.attend_to(&who);
+        }
+        verify || !self.lives.borrow().is_empty() || self.board.with_state(has_starters)
+    }
+
+    /// Ends a life that is no longer current; asks one that stalls for a sign.
+    fn attend_to(self: &Rc<Self>, who: &TeammateRef) {
+        let Some(life) = self.life(who) else { return };
+        let stalls = self.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address)?;
+            (mate.is_running() && mate.epoch == who.epoch).then_some(mate.stalls)
+        });
+        if let Some(reason) = &*life.gone.borrow() {
+            // Told until the log has it: an append may have failed.
+            return match self.board.with_state(|state| shipmate_core::ended(state, who, reason)) {
+                Some(act) => self.board.tell(act),
+                None => self.forget(who, &life),
+            };
+        }
+        let Some(stalls) = stalls else {
+            life.replaced.set(true);
+            return self.end(who);
+        };
+        if life.asked_at.replace(stalls) == stalls || stalls == 0 {
+            return;
+        }
+        self.asked.set(self.asked.get() + 1);
+        let asked = self.asked.get();
+        self.board.signs.borrow_mut().asked.insert(who.clone(), asked);
+        if let Some(connection) = &*life.connection.borrow() {
+            connection.send(&Reply::Notice(Notice::Alive { asked }));
+        }
+        self.board.look();
+    }
+
+    fn life(&self, who: &TeammateRef) -> Option<Rc<Life>> {
+        self.lives.borrow().get(who).map(Rc::clone)
+    }
+
+    /// Whether this machine starts, merges and runs gates for a team.
+    pub(crate) fn is_home(&self, team: &Name) -> bool {
+        let home = self.board.with_state(|state| state.teams[team].setup.home.clone());
+        match home.as_str() {
+            "" => matches!(self.settings.store, Store::Sqlite(_)),
+            home => home == self.settings.place.digest(),
+        }
+    }
+
+    fn start(&self, wanted: Wanted) {
+        let Wanted { who, supervision } = wanted;
+        let token_hash = self.board.with_state(|state| {
+            let epoch = state.teammates[&who].epoch + 1;
+            let next = TeammateRef { address: who.clone(), epoch };
+            hash(&self.secrets.token(state, &next))
+        });
+        let start = StartTeammate { who, token_hash, supervision, host: None };
+        self.board.tell(Act::StartTeammate(start));
+    }
+
+    fn folder(&self, who: &TeammateRef) -> LifeFolder {
+        let life = format!("{}.{}@{}", who.address.team, who.address.name, who.epoch);
+        LifeFolder(self.settings.place.life(self.board.root.as_str(), &life))
+    }
+
+    fn spawn(self: &Rc<Self>, who: TeammateRef) {
+        self.board.signs.borrow_mut().present.insert(who.clone());
+        let folder = self.folder(&who);
+        match self.try_spawn(&who, &folder) {
+            Ok((child, life)) => {
+                self.lives.borrow_mut().insert(who.clone(), Rc::clone(&life));
+                let this = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    let mut child = child;
+                    // It is reaped here; how it ended is told by its last words.
+                    drop(child.wait().await);
+                    this.gone(who, &life).await;
+                });
+            }
+            Err(reason) => {
+                let reason = format!("its supervisor could not be started: {reason}");
+                self.board.signs.borrow_mut().present.remove(&who);
+                self.board.tell(Act::ReportDisappeared { who, reason, with_host: false });
+            }
+        }
+    }
+
+    fn try_spawn(
+        &self,
+        who: &TeammateRef,
+        folder: &LifeFolder,
+    ) -> Result<(tokio::process::Child, Rc<Life>), String> {
+        let label = format!("{}.{}@{}", who.address.team, who.address.name, who.epoch);
+        let digest = self.settings.place.digest();
+        let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| e.to_string());
+        let agent = marker("agent")?;
+        let order = self.order(who, &agent);
+        folder.write(&order).map_err(|e| format!("{}: {e}", folder.0.display()))?;
+        let words = folder.words();
+        let words = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&words)
+            .map_err(|e| format!("{}: {e}", words.display()))?;
+        let program = &self.settings.agents.program;
+        let child = tokio::process::Command::new(program)
+            .arg("supervise")
+            .arg(&folder.0)
+            .current_dir(&self.settings.place.workspace)
+            .env(shipmate_process::MARKER_VARIABLE, marker("supervisor")?.to_string())
+            .env_remove("SHIPMATE_TOKEN")
+            .env_remove("SHIPMATE_TEAM")
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(words)
+            .process_group(0)
+            .spawn()
+            .map_err(|e| format!("{}: {e}", program.display()))?;
+        let watched = child.id().and_then(pid).and_then(Watched::open);
+        let watched = watched.ok_or("it ended at once")?;
+        let pid = watched.pid().as_raw_nonzero().get().unsigned_abs();
+        let mut signs = self.board.signs.borrow_mut();
+        signs.lives.entry(who.clone()).or_default().pid = Some(pid);
+        Ok((child, Rc::new(Life::new(watched, Some(agent)))))
+    }
+
+    fn order(&self, who: &TeammateRef, agent: &Marker) -> Order {
+        let agents = &self.settings.agents;
+        self.board.with_state(|state| {
+            let mate = &state.teammates[&who.address];
+            let setup = &state.teams[&who.address.team].setup;
+            let kind = match mate.profile.agent.as_str() {
+                "" => "command",
+                kind => kind,
+            };
+            Order {
+                workspace: self.settings.place.workspace.clone(),
+                team: who.address.team.to_string(),
+                name: who.address.name.to_string(),
+                epoch: who.epoch,
+                token: self.secrets.token(state, who),
+                one_shot: mate.supervision == Supervision::OneShot,
+                agent: kind.to_owned(),
+                command: mate.profile.command.clone(),
+                scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
+                tree: setup.trees.as_ref().map(|trees| TreeOrder {
+                    path: self.tree_path(who, trees.mode),
+                    shared: trees.mode == TreeMode::Shared,
+                    base: trees.base.clone(),
+                }),
+                session: mate.session.clone(),
+                marker: agent.to_string(),
+                output_bytes_max: agents.output_bytes_max,
+                stop_grace_ms: agents.stop_grace.as_millis() as u64,
+                program: agents.program.clone(),
+            }
+        })
+    }
+
+    /// What a life was started with.
+    pub(crate) fn order_of(&self, who: &TeammateRef) -> Option<Order> {
+        self.folder(who).read().ok()
+    }
+
+    /// A new life gets the old tree only where no earlier one can still write in it.
+    fn tree_path(&self, who: &TeammateRef, mode: TreeMode) -> PathBuf {
+        let trees = self.settings.place.team(self.board.root.as_str()).join("trees");
+        if mode == TreeMode::Shared {
+            return trees.join(format!("{}.shared", who.address.team));
+        }
+        let name = format!("{}.{}", who.address.team, who.address.name);
+        let lives = self.lives.borrow();
+        let earlier = lives.keys().any(|life| life.address == who.address && life != who);
+        trees.join(if earlier { format!("{name}.{}", who.epoch) } else { name })
+    }
+
+    /// Asks a life's process to end, and ends it when it does not.
+    fn end(self: &Rc<Self>, who: &TeammateRef) {
+        let Some(life) = self.life(who).filter(|life| !life.ending.replace(true)) else { return };
+        drop(life.watched.signal(Signal::TERM));
+        let limit = self.settings.agents.stop_grace + END_MARGIN;
+        tokio::task::spawn_local(async move {
+            if tokio::time::timeout(limit, life.watched.gone()).await.is_err() {
+                drop(life.watched.signal(Signal::KILL));
+            }
+        });
+    }
+
+    /// A supervisor's process has ended: so does everything it left.
+    async fn gone(self: Rc<Self>, who: TeammateRef, life: &Life) {
+        life.watched.gone().await;
+        if let Some(agent) = &life.agent {
+            shipmate_process::sweep(agent, Duration::ZERO).await;
+        }
+        let words = last_line(&self.folder(&who).words());
+        let reason = words.unwrap_or_else(|| "its supervisor's process ended".to_owned());
+        *life.gone.borrow_mut() = Some(reason);
+        self.board.look();
+    }
+
+    /// A life is over, in the log too.
+    fn forget(self: &Rc<Self>, who: &TeammateRef, life: &Life) {
+        self.lives.borrow_mut().remove(who);
+        {
+            let mut signs = self.board.signs.borrow_mut();
+            signs.present.remove(who);
+            signs.asked.remove(who);
+            signs.lives.remove(who);
+        }
+        let stopped = self.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address);
+            mate.is_some_and(|mate| matches!(mate.life, StateLife::Stopped { .. }))
+        });
+        if life.replaced.get() || stopped {
+            let (this, who) = (Rc::clone(self), who.clone());
+            self.beside(async move { this.rescue(&who).await });
+        }
+    }
+
+    /// The late work of a life that was replaced.
+    async fn rescue(&self, who: &TeammateRef) {
+        let Ok(order) = self.folder(who).read() else { return };
+        let kept = crate::supervisor::keep_late(order).await;
+        if let Some((task, token, work)) = kept {
+            let by = shipmate_core::Actor::Teammate(who.clone());
+            self.board.tell_as(by, Act::SetAsideWork { task, token, work });
+        }
+    }
+
+    /// Looks at the lives that the log knows: who is there, and who went meanwhile. Where
+    /// nobody is left, everything on this machine was ended at once: the team waits for
+    /// somebody to say that it should go on.
+    pub(crate) fn take_stock(self: &Rc<Self>) {
+        let running: Vec<TeammateRef> = self.board.with_state(|state| {
+            let supervised = state
+                .teammates
+                .iter()
+                .filter(|(_, mate)| mate.is_running() && mate.supervision != Supervision::None);
+            let lives = supervised
+                .map(|(address, mate)| TeammateRef { address: address.clone(), epoch: mate.epoch });
+            lives.collect()
+        });
+        let mut over = Vec::new();
+        let mut alive = false;
+        for who in running.into_iter().filter(|who| self.is_home(&who.address.team)) {
+            match self.folder(&who).pulse() {
+                Ok(Pulse::NotBegun) => {}
+                Ok(Pulse::Alive { pid }) if self.adopt(&who, pid) => {
+                    alive = true;
+                    self.found.borrow_mut().insert(who, "resumed");
+                }
+                _ => over.push(who),
+            }
+        }
+        let everything = !alive && !over.is_empty();
+        for who in over {
+            if everything {
+                self.found.borrow_mut().insert(who.clone(), "lost");
+                let (team, reason) = (who.address.team.clone(), "everything had ended".to_owned());
+                self.board.tell(Act::PauseTeam { team, reason });
+            }
+            self.bury(who, everything);
+        }
+    }
+
+    /// Watches a supervisor that an earlier coordinator started.
+    fn adopt(self: &Rc<Self>, who: &TeammateRef, raw: i32) -> bool {
+        let Some(watched) = Pid::from_raw(raw).and_then(Watched::open) else { return false };
+        let agent = self.folder(who).read().ok().and_then(|order| order.marker.parse().ok());
+        let life = Rc::new(Life::new(watched, agent));
+        {
+            let mut signs = self.board.signs.borrow_mut();
+            signs.present.insert(who.clone());
+            signs.lives.entry(who.clone()).or_default().pid = Some(raw.unsigned_abs());
+        }
+        self.lives.borrow_mut().insert(who.clone(), Rc::clone(&life));
+        let (this, who) = (Rc::clone(self), who.clone());
+        tokio::task::spawn_local(async move { this.gone(who, &life).await });
+        true
+    }
+
+    /// A life that ended while nobody watched.
+    fn bury(self: &Rc<Self>, who: TeammateRef, with_host: bool) {
+        self.board.signs.borrow_mut().present.insert(who.clone());
+        let this = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let folder = this.folder(&who);
+            let agent = folder.read().ok().and_then(|order| order.marker.parse::<Marker>().ok());
+            if let Some(agent) = agent {
+                shipmate_process::sweep(&agent, Duration::ZERO).await;
+            }
+            let reason = "its supervisor had ended when the coordinator came back".to_owned();
+            let act = this.board.with_state(|state| shipmate_core::ended(state, &who, &reason));
+            this.board.tell(match act {
+                Some(Act::ReportDisappeared { who, reason, .. }) => {
+                    Act::ReportDisappeared { who, reason, with_host }
+                }
+                Some(act) => act,
+                None => return,
+            });
+        });
+    }
+
+    /// A supervised teammate that works in a tree.
+    pub(crate) fn has_tree(&self, actor: &shipmate_core::Actor) -> bool {
+        let shipmate_core::Actor::Teammate(who) = actor else { return false };
+        self.board.with_state(|state| {
+            let supervised = state
+                .teammates
+                .get(&who.address)
+                .is_some_and(|mate| mate.supervision != Supervision::None);
+            supervised && state.teams[&who.address.team].setup.trees.is_some()
+        })
+    }
+
+    /// A supervisor says that it is there.
+    pub(crate) fn attend(&self, who: &TeammateRef, connection: &Rc<Connection>) {
+        if let Some(life) = self.life(who) {
+            *life.connection.borrow_mut() = Some(Rc::clone(connection));
+        }
+        self.seen(who, |_| {});
+        let probe =
+            self.board.with_state(|state| match &state.teams[&who.address.team].breaker.phase {
+                BreakerPhase::HalfOpen { at, probe } if probe.as_ref() == Some(who) => Some(*at),
+                _ => None,
+            });
+        if let Some(half_opened) = probe {
+            let (team, result) = (who.address.team.clone(), Probe::Answered);
+            self.board.tell(Act::ReportProbe { team, half_opened, result });
+        }
+    }
+
+    pub(crate) fn alive(&self, who: &TeammateRef, asked: u64) {
+        let mut signs = self.board.signs.borrow_mut();
+        if signs.asked.get(who) == Some(&asked) {
+            signs.asked.remove(who);
+        }
+        drop(signs);
+        self.board.look();
+    }
+
+    pub(crate) fn progress(&self, who: &TeammateRef, bytes: u64, last_words: &str) {
+        self.seen(who, |sign| {
+            sign.count += 1;
+            sign.bytes = bytes;
+            sign.last_words = last_words.chars().take(500).collect();
+        });
+        let stalls = self.board.with_state(|state| {
+            state.teammates.get(&who.address).is_some_and(|mate| mate.stalls > 0)
+        });
+        if stalls {
+            self.board.look();
+        }
+        let mut attached = self.attached.borrow_mut();
+        attached.retain(|(_, connection)| connection.is_open());
+        for (of, connection) in attached.iter() {
+            if of.address == who.address {
+                let who = who.to_string();
+                connection.send(&Reply::Notice(Notice::Output { who, bytes }));
+            }
+        }
+    }
+
+    fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
+        let mut signs = self.board.signs.borrow_mut();
+        let sign = signs.lives.entry(who.clone()).or_default();
+        sign.at = std::time::Instant::now();
+        change(sign);
+    }
+
+    /// A life that is there carries this marker.
+    pub(crate) fn owns(&self, marker: &Marker) -> bool {
+        self.lives.borrow().values().any(|life| life.agent.as_ref() == Some(marker))
+            || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
+    }
+
+    /// Somebody wants to be told when a teammate prints.
+    pub(crate) fn attach(&self, who: &TeammateRef, connection: &Rc<Connection>) -> PathBuf {
+        self.attached.borrow_mut().push((who.clone(), Rc::clone(connection)));
+        self.folder(who).output()
+    }
+}
+
+impl Life {
+    fn new(watched: Watched, agent: Option<Marker>) -> Life {
+        Life {
+            watched,
+            agent,
+            connection: RefCell::new(None),
+            ending: Cell::new(false),
+            replaced: Cell::new(false),
+            gone: RefCell::new(None),
+            asked_at: Cell::new(0),
+        }
+    }
+}
+
+fn pid(raw: u32) -> Option<Pid> {
+    i32::try_from(raw).ok().and_then(Pid::from_raw)
+}
+
+/// Somebody may have to be started here.
+fn has_starters(state: &shipmate_core::State) -> bool {
+    let rule = shipmate_core::setup::StartRule::WhenNeeded;
+    state.teammates.values().any(|mate| mate.profile.start == rule)
+}

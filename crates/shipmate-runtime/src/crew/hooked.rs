@@ -1,0 +1,215 @@
+//! The hooks of a tree of teams: kept as they were when it was created, asked before a
+//! step counts, told after others.
+//!
+//! A copy lies beside the log, out of every teammate's reach: nobody can edit the gate
+//! that it has to pass. Its digest is recorded with the team.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use shipmate_core::event::Event;
+use shipmate_core::{Act, Name, Record};
+use shipmate_process::{Launcher, Marker};
+
+use super::Crew;
+use crate::hooks::{Fired, HookEvent, Hooks, Payload, Scene, Verdict, fire};
+use crate::settings::Settings;
+
+/// The hooks of the configuration and of the project, as they are now.
+pub(crate) fn live(settings: &Settings) -> Result<Hooks, String> {
+    load(lines(settings)?, &settings.place.project().join("hooks"), settings)
+}
+
+fn lines(settings: &Settings) -> Result<Vec<(HookEvent, String)>, String> {
+    let mut found = Vec::new();
+    for (event, lines) in &settings.agents.hooks {
+        let event: HookEvent = event.parse().map_err(|e| format!("{e}"))?;
+        found.extend(lines.iter().map(|line| (event, line.clone())));
+    }
+    Ok(found)
+}
+
+fn load(
+    lines: Vec<(HookEvent, String)>,
+    folder: &Path,
+    settings: &Settings,
+) -> Result<Hooks, String> {
+    Hooks::load(lines, folder, settings.agents.hook_timeout).map_err(|e| e.to_string())
+}
+
+fn folder(settings: &Settings, root: &Name) -> PathBuf {
+    settings.place.team(root.as_str()).join("hooks")
+}
+
+/// Keeps the hooks as they are now for a tree of teams that begins.
+pub(crate) fn keep(settings: &Settings, root: &Name) -> Result<(), String> {
+    let to = folder(settings, root);
+    let named = |e: io::Error| format!("{}: {e}", to.display());
+    fs::create_dir_all(&to).map_err(named)?;
+    copy(&settings.place.project().join("hooks"), &to).map_err(named)?;
+    let lines = serde_json::to_vec(&lines(settings)?).expect("lines are JSON");
+    fs::write(to.join(".lines.json"), lines).map_err(named)
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(from) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => {
+                fs::create_dir_all(&target)?;
+                copy(&entry.path(), &target)?;
+            }
+            false => drop(fs::copy(entry.path(), target)?),
+        }
+    }
+    Ok(())
+}
+
+impl Crew {
+    /// The hooks of this tree of teams; those of now for one that kept none.
+    pub(crate) fn hooks(&self) -> Rc<Hooks> {
+        let mut hooks = self.hooks.borrow_mut();
+        Rc::clone(hooks.get_or_insert_with(|| {
+            Rc::new(self.load_hooks().unwrap_or_else(|text| {
+                eprintln!("{text}");
+                Hooks::default()
+            }))
+        }))
+    }
+
+    fn load_hooks(&self) -> Result<Hooks, String> {
+        let kept = folder(&self.settings, &self.board.root);
+        match fs::read(kept.join(".lines.json")) {
+            Ok(text) => {
+                let lines = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+                load(lines, &kept, &self.settings)
+            }
+            Err(_) => live(&self.settings),
+        }
+    }
+
+    pub(crate) fn has_hooks(&self, event: HookEvent) -> bool {
+        self.hooks().of(event).next().is_some()
+    }
+
+    /// What every hook of an event is told.
+    pub(crate) fn payload(&self, event: HookEvent, team: &Name, cwd: &Path) -> Payload {
+        let log = self.settings.place.team(self.board.root.as_str()).join("log.db");
+        Payload {
+            transcript_path: log.display().to_string(),
+            team_name: Some(team.to_string()),
+            ..Payload::new(event, self.board.root.as_str(), &cwd.display().to_string())
+        }
+    }
+
+    /// Asks or tells the hooks of an event. The error is what a rejection says.
+    pub(crate) async fn fire(
+        &self,
+        team: &Name,
+        payload: &Payload,
+        cwd: &Path,
+    ) -> Result<(), String> {
+        let fired = self.fire_all(&self.hooks(), payload, cwd).await?;
+        match fired.verdict {
+            Verdict::Accepted { notes } => {
+                for note in notes {
+                    let (team, hook) = (team.clone(), payload.hook_event_name.to_string());
+                    self.board.tell(Act::ReportHook { team, hook, note });
+                }
+                Ok(())
+            }
+            Verdict::Rejected { reason } => Err(reason),
+        }
+    }
+
+    pub(crate) async fn fire_all(
+        &self,
+        hooks: &Hooks,
+        payload: &Payload,
+        cwd: &Path,
+    ) -> Result<Fired, String> {
+        let label = payload.hook_event_name.to_string();
+        let digest = self.settings.place.digest();
+        let marker = Marker::new(&digest, "hook", &label).map_err(|e| e.to_string())?;
+        let program = self.settings.agents.program.clone();
+        let scene = Scene {
+            cwd: cwd.to_owned(),
+            project_dir: self.settings.place.workspace.clone(),
+            marker,
+            launcher: Launcher::through(program, vec!["exec-tree".into()]),
+            env: Vec::new(),
+        };
+        Ok(fire(hooks, payload, &scene).await)
+    }
+
+    /// Tells the hooks what has happened.
+    pub(crate) fn saw(self: &Rc<Self>, records: &[Record]) {
+        if self.hooks().is_empty() {
+            return;
+        }
+        let cwd = self.settings.place.workspace.clone();
+        for record in records {
+            let (event, team, who, reason) = match &record.event {
+                Event::TeammateStarted { who, .. } => {
+                    (HookEvent::TeammateStarted, &who.address.team, Some(who), None)
+                }
+                Event::TeammateDisappeared { who, reason, .. } => {
+                    let event = HookEvent::TeammateDisappeared;
+                    (event, &who.address.team, Some(who), Some(reason.clone()))
+                }
+                Event::TeamDeletionRequested { team } => {
+                    (HookEvent::TeamShutdown, team, None, Some("it is being deleted".to_owned()))
+                }
+                Event::ShutdownRequested { who, reason, .. } if self.is_last(who) => {
+                    (HookEvent::TeamShutdown, &who.address.team, None, Some(reason.clone()))
+                }
+                _ => continue,
+            };
+            if !self.has_hooks(event) {
+                continue;
+            }
+            let payload = Payload {
+                teammate_name: who.map(|who| who.address.name.to_string()),
+                agent_id: who.map(|who| who.to_string()),
+                agent_type: who.map(|who| who.address.name.to_string()),
+                reason,
+                ..self.payload(event, team, &cwd)
+            };
+            let (this, team, cwd) = (Rc::clone(self), team.clone(), cwd.clone());
+            self.beside(async move {
+                // What has happened cannot be rejected: that, too, is only reported.
+                if let Err(note) = this.fire(&team, &payload, &cwd).await {
+                    let hook = payload.hook_event_name.to_string();
+                    this.board.tell(Act::ReportHook { team, hook, note });
+                }
+            });
+        }
+    }
+
+    /// With this request everybody of the team has been asked to stop.
+    fn is_last(&self, who: &shipmate_core::TeammateRef) -> bool {
+        self.board.with_state(|state| {
+            let mut running =
+                state.members_of(&who.address.team).filter(|(_, mate)| mate.is_running());
+            running.all(|(_, mate)| mate.shutdown.is_some())
+        })
+    }
+
+    /// Runs something that the coordinator must not end under.
+    pub(crate) fn beside(self: &Rc<Self>, errand: impl Future<Output = ()> + 'static) {
+        let board = Rc::clone(&self.board);
+        board.busy.set(board.busy.get() + 1);
+        tokio::task::spawn_local(async move {
+            errand.await;
+            board.busy.set(board.busy.get() - 1);
+        });
+    }
+}

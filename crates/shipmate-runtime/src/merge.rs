@@ -1,0 +1,108 @@
+//! The merge queue: what is submitted becomes completed, or comes back with the evidence.
+//!
+//! The team branch only ever moves to a tree on which the gate passed. Submissions that
+//! wait are merged one after the other and gated together; a red batch is halved until
+//! each that breaks something is found alone. Everything is derived from the state: after
+//! a crash the same submissions are found waiting, and one whose merge had landed already
+//! is known by the trailer of its commit.
+
+mod gate;
+mod verify;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use shipmate_core::files::FileSet;
+use shipmate_core::setup::Setup;
+use shipmate_core::state::Stage;
+use shipmate_core::{Name, State, TaskId, TeammateRef};
+use tokio::sync::Notify;
+
+use crate::crew::Crew;
+
+/// Wakes the queue.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    wake: Notify,
+}
+
+impl Queue {
+    pub(crate) fn look(&self) {
+        self.wake.notify_one();
+    }
+}
+
+/// One submission as it waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Submission {
+    pub(crate) task: TaskId,
+    pub(crate) token: u64,
+    pub(crate) team: Name,
+    pub(crate) who: TeammateRef,
+    pub(crate) subject: String,
+    pub(crate) description: String,
+    pub(crate) commit: Option<String>,
+    pub(crate) result: String,
+    pub(crate) files: FileSet,
+    pub(crate) granted: FileSet,
+    pub(crate) scope: FileSet,
+}
+
+/// What waits in one team, oldest task first.
+fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
+    let mine = state.submissions().filter(|task| task.team == *team);
+    let found = mine.filter(|task| task.scope_question.is_none()).filter_map(|task| {
+        let claim = task.claim()?;
+        let Stage::Submitted { commit, result } = &claim.stage else { return None };
+        let scope = &state.teammates[&claim.by.address].profile.scope;
+        Some(Submission {
+            task: task.id,
+            token: claim.token,
+            team: task.team.clone(),
+            who: claim.by.clone(),
+            subject: task.spec.subject.clone(),
+            description: task.spec.description.clone(),
+            commit: commit.clone(),
+            result: result.clone(),
+            files: task.spec.files.clone(),
+            granted: task.granted.clone(),
+            scope: scope.clone(),
+        })
+    });
+    found.take(max).collect()
+}
+
+/// Serves the queue for as long as the board lives.
+pub(crate) async fn run(crew: Rc<Crew>) {
+    let mut benches: BTreeMap<Name, verify::Bench> = BTreeMap::new();
+    loop {
+        crew.queue.wake.notified().await;
+        crew.board.busy.set(crew.board.busy.get() + 1);
+        // A team that had to wait for a person is looked at again when it goes on.
+        let mut stuck = BTreeSet::new();
+        while let Some((team, batch, setup)) = next(&crew, &stuck) {
+            let bench = benches.entry(team.clone()).or_default();
+            if bench.verify(&crew, &team, &setup, batch).await == verify::Verified::Stuck {
+                stuck.insert(team);
+            }
+            // What was told is decided before the queue looks again.
+            crew.board.settled().await;
+        }
+        crew.board.signs.borrow_mut().queue = None;
+        crew.board.busy.set(crew.board.busy.get() - 1);
+    }
+}
+
+fn next(crew: &Rc<Crew>, stuck: &BTreeSet<Name>) -> Option<(Name, Vec<Submission>, Setup)> {
+    let max = crew.settings.agents.batch_max;
+    let teams: BTreeSet<Name> =
+        crew.board.with_state(|state| state.submissions().map(|task| task.team.clone()).collect());
+    let home = teams.into_iter().filter(|team| crew.is_home(team) && !stuck.contains(team));
+    home.map(|team| {
+        let (batch, setup) = crew
+            .board
+            .with_state(|state| (waiting(state, &team, max), (*state.teams[&team].setup).clone()));
+        (team, batch, setup)
+    })
+    .find(|(_, batch, _)| !batch.is_empty())
+}

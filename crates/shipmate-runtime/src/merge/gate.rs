@@ -1,0 +1,75 @@
+//! One run of a team's gate: its commands, one after the other, on a tree.
+//!
+//! The commands are those recorded with the team, never those in the tree. They run with
+//! pipefail, under a limit of time, and nothing they start outlives them.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use shipmate_core::Name;
+use shipmate_core::setup::Setup;
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
+
+use crate::crew::Crew;
+use crate::hooks::evidence;
+
+/// What is kept of a gate's output, and how much of it goes into a reason.
+const OUTPUT_BYTES_MAX: usize = 512 * 1024;
+const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GateResult {
+    pub(crate) passed: bool,
+    pub(crate) took_ms: u64,
+    /// The command that failed, how, and the end of what it printed.
+    pub(crate) evidence: String,
+    pub(crate) failing: Vec<String>,
+}
+
+pub(crate) async fn run(crew: &Rc<Crew>, team: &Name, setup: &Setup, cwd: &Path) -> GateResult {
+    let began = Instant::now();
+    let mut result = GateResult { passed: true, ..GateResult::default() };
+    for line in &setup.gate {
+        if let Err((evidence, failing)) = run_one(crew, team, setup, cwd, line).await {
+            result.passed = false;
+            result.evidence = evidence;
+            result.failing = failing;
+            break;
+        }
+    }
+    result.took_ms = began.elapsed().as_millis() as u64;
+    result
+}
+
+async fn run_one(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    cwd: &Path,
+    line: &str,
+) -> Result<(), (String, Vec<String>)> {
+    let failed = |how: String| (format!("`{line}` {how}"), Vec::new());
+    let digest = crew.settings.place.digest();
+    let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
+    let spec = Spec {
+        env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(Into::into).to_vec(),
+        output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
+        launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
+        ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)
+    };
+    let limit = Duration::from_millis(setup.gate_timeout_ms);
+    let ran = shipmate_process::run(spec, limit).await.map_err(|e| failed(e.to_string()))?;
+    if ran.exit == Exit::Code(0) && !ran.timed_out {
+        return Ok(());
+    }
+    let how = match (ran.timed_out, ran.exit) {
+        (true, _) => format!("did not end within {} s", limit.as_secs()),
+        (false, Exit::Code(code)) => format!("failed with exit status {code}"),
+        (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
+    };
+    let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
+    let failing = evidence::failing_tests(&output);
+    let tail = evidence::tail(output.trim(), EVIDENCE_BYTES_MAX);
+    Err((format!("`{line}` {how}\n{tail}"), failing))
+}

@@ -1,0 +1,508 @@
+//! A batch of submissions, from check to merge to gate.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use shipmate_core::files::{FileSet, Pattern};
+use shipmate_core::setup::{GateRun, Setup};
+use shipmate_core::{Act, Name};
+
+use super::Submission;
+use super::gate::{self, GateResult};
+use crate::crew::Crew;
+use crate::hooks::{HookEvent, Payload};
+use crate::supervisor::order::Order;
+use crate::supervisor::{author, off_the_thread};
+use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
+
+/// How many names a reason lists before it only counts them.
+const NAMED_MAX: usize = 10;
+
+/// Where a team's work is put together.
+#[derive(Default)]
+pub(crate) struct Bench {
+    open: Option<Arc<(Repository, Tree)>>,
+    /// The tip on which the gate is known to pass.
+    green: Option<Commit>,
+}
+
+/// A submission that is merged, and what the tree is with it.
+#[derive(Debug, Clone)]
+struct Candidate {
+    submission: Submission,
+    merge: Merge,
+}
+
+/// Says that the team must wait for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verified {
+    All,
+    Stuck,
+}
+
+impl Bench {
+    pub(crate) async fn verify(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        batch: Vec<Submission>,
+    ) -> Verified {
+        let verified = match &setup.trees {
+            None => self.verify_in_place(crew, team, setup, batch).await,
+            Some(_) => self.verify_merged(crew, team, setup, batch).await,
+        };
+        verified.unwrap_or_else(|reason| {
+            let reason = format!("the merge queue cannot go on: {reason}");
+            crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
+            Verified::Stuck
+        })
+    }
+
+    /// A team without a repository: hooks and gate run in the workspace itself.
+    async fn verify_in_place(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        batch: Vec<Submission>,
+    ) -> Result<Verified, String> {
+        let cwd = crew.settings.place.workspace.clone();
+        for submission in batch {
+            say(crew, &format!("checking task {}", submission.task));
+            if let Some(reason) = fire(crew, &submission, &cwd).await {
+                give_back(crew, &submission, reason);
+                continue;
+            }
+            if !setup.gate.is_empty() {
+                let result = gate::run(crew, team, setup, &cwd).await;
+                record(crew, team, &[submission.task], "", &result);
+                if !result.passed {
+                    give_back(crew, &submission, blame(&submission, &result, &[]));
+                    continue;
+                }
+            }
+            let commit = submission.commit.as_deref().and_then(Commit::parse);
+            complete(crew, &submission, commit.as_ref());
+        }
+        Ok(Verified::All)
+    }
+
+    async fn verify_merged(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        batch: Vec<Submission>,
+    ) -> Result<Verified, String> {
+        let open = self.open(crew, team, setup).await?;
+        self.land(crew, team, setup, &open, batch).await
+    }
+
+    async fn open(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+    ) -> Result<Arc<(Repository, Tree)>, String> {
+        if let Some(open) = &self.open {
+            return Ok(Arc::clone(open));
+        }
+        let workspace = crew.settings.place.workspace.clone();
+        let path = crew.settings.place.team(crew.board.root.as_str());
+        let path: PathBuf = path.join("trees").join(format!("{team}.merge"));
+        let (name, base) = (team.to_string(), base(setup)?);
+        let opened = off_the_thread(move || {
+            let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+            if repository.tip(&name).map_err(|e| e.to_string())?.is_none() {
+                repository.begin(&name, &base).map_err(|e| e.to_string())?;
+            }
+            let tree = Tree::prepare(&repository, &path, "merge", &author("shipmate"));
+            Ok((repository, tree.map_err(|e| e.to_string())?))
+        });
+        let opened = Arc::new(opened.await?);
+        self.open = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Merges a batch and moves the branch when it is green; halves it when it is red.
+    async fn land(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        batch: Vec<Submission>,
+    ) -> Result<Verified, String> {
+        let mut parts = vec![batch];
+        let mut beside: Vec<Submission> = Vec::new();
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            let tip = self.tip(open, team).await?;
+            let merged = self.merge_all(crew, setup, open, &tip, part).await?;
+            let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
+                // Nothing to merge: hooks have said yes, and the tree is as it was.
+                for one in &merged {
+                    complete(crew, &one.submission, one.merge.landed.as_ref());
+                }
+                continue;
+            };
+            let tasks: Vec<u32> = merged.iter().map(|one| one.submission.task).collect();
+            let result = self.gate_on(crew, team, setup, open, &last, &tasks).await?;
+            if result.passed {
+                if self.advance(open, team, &tip, &last).await? {
+                    self.green = Some(last);
+                    for one in &merged {
+                        complete(crew, &one.submission, one.merge.landed.as_ref());
+                    }
+                    beside.extend(merged.into_iter().map(|one| one.submission));
+                } else {
+                    parts.push(merged.into_iter().map(|one| one.submission).collect());
+                }
+                continue;
+            }
+            let mut submissions: Vec<Submission> =
+                merged.into_iter().map(|one| one.submission).collect();
+            if submissions.len() > 1 {
+                let later = submissions.split_off(submissions.len() / 2);
+                parts.push(later);
+                parts.push(submissions);
+                continue;
+            }
+            let Some(alone) = submissions.pop() else { continue };
+            if self.is_red_without(crew, team, setup, open, &tip).await? {
+                return Ok(Verified::Stuck);
+            }
+            give_back(crew, &alone, blame(&alone, &result, &beside));
+        }
+        Ok(Verified::All)
+    }
+
+    async fn tip(&self, open: &Arc<(Repository, Tree)>, team: &Name) -> Result<Commit, String> {
+        let (open, team) = (Arc::clone(open), team.to_string());
+        off_the_thread(move || {
+            let tip = open.0.tip(&team).map_err(|e| e.to_string())?;
+            tip.ok_or_else(|| format!("the branch shipmate/{team} is gone; create it at its base"))
+        })
+        .await
+    }
+
+    /// Checks each and merges it onto those before it; what cannot be merged is told.
+    async fn merge_all(
+        &self,
+        crew: &Rc<Crew>,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        tip: &Commit,
+        part: Vec<Submission>,
+    ) -> Result<Vec<Candidate>, String> {
+        let has_hooks = crew.has_hooks(HookEvent::TaskCompleted);
+        let mut onto = tip.clone();
+        let mut found = Vec::new();
+        for submission in part {
+            say(crew, &format!("merging task {}", submission.task));
+            let life = crew.order_of(&submission.who);
+            let merged = merge_one(open, setup, &onto, &submission, life).await?;
+            let merged = match merged {
+                Ok(merged) => merged,
+                Err(Objection::Scope { files, reason }) => {
+                    let (task, token) = (submission.task, submission.token);
+                    crew.board.tell(Act::AskScope { task, token, files, reason });
+                    continue;
+                }
+                Err(Objection::Other(reason)) => {
+                    give_back(crew, &submission, reason);
+                    continue;
+                }
+            };
+            if has_hooks {
+                let tree = self.check_out(open, merged.onto.as_ref().unwrap_or(&onto)).await?;
+                if let Some(reason) = fire(crew, &submission, &tree).await {
+                    give_back(crew, &submission, reason);
+                    continue;
+                }
+            }
+            if let Some(merged) = &merged.onto {
+                onto = merged.clone();
+            }
+            found.push(Candidate { submission, merge: merged });
+        }
+        Ok(found)
+    }
+
+    async fn check_out(
+        &self,
+        open: &Arc<(Repository, Tree)>,
+        commit: &Commit,
+    ) -> Result<PathBuf, String> {
+        let (open, commit) = (Arc::clone(open), commit.clone());
+        off_the_thread(move || {
+            open.1.check_out(&commit).map_err(|e| e.to_string())?;
+            Ok(open.1.path().to_owned())
+        })
+        .await
+    }
+
+    async fn gate_on(
+        &self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        commit: &Commit,
+        tasks: &[u32],
+    ) -> Result<GateResult, String> {
+        if setup.gate.is_empty() {
+            return Ok(GateResult { passed: true, ..GateResult::default() });
+        }
+        let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+        say(crew, &format!("gate on task {}", names.join(", ")));
+        let tree = self.check_out(open, commit).await?;
+        let result = gate::run(crew, team, setup, &tree).await;
+        record(crew, team, tasks, commit.as_str(), &result);
+        Ok(result)
+    }
+
+    /// One that is alone and red may not be to blame: the branch may be red without it.
+    async fn is_red_without(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        tip: &Commit,
+    ) -> Result<bool, String> {
+        if self.green.as_ref() == Some(tip) {
+            return Ok(false);
+        }
+        let result = self.gate_on(crew, team, setup, open, tip, &[]).await?;
+        if result.passed {
+            self.green = Some(tip.clone());
+            return Ok(false);
+        }
+        let short = tip.short();
+        let reason = format!(
+            "the gate fails at {short} already, without anything of the team's: mend that or the \
+             gate, then `shipmate continue`\n{}",
+            result.evidence
+        );
+        crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
+        Ok(true)
+    }
+
+    async fn advance(
+        &self,
+        open: &Arc<(Repository, Tree)>,
+        team: &Name,
+        from: &Commit,
+        to: &Commit,
+    ) -> Result<bool, String> {
+        use crate::workspace::AdvanceFailure;
+        let (open, team) = (Arc::clone(open), team.to_string());
+        let (from, to) = (from.clone(), to.clone());
+        off_the_thread(move || match open.0.advance(&team, &from, &to) {
+            Ok(()) => Ok(true),
+            Err(AdvanceFailure::Moved { .. }) => Ok(false),
+            Err(e) => Err(e.to_string()),
+        })
+        .await
+    }
+}
+
+/// What merging one came to.
+#[derive(Debug, Clone, Default)]
+struct Merge {
+    /// What the next is merged onto; absent when it changes nothing.
+    onto: Option<Commit>,
+    /// The commit that holds it, which may be there already from before a crash.
+    landed: Option<Commit>,
+}
+
+/// Why a submission is not merged.
+enum Objection {
+    /// It touches what is not its own, which may be granted.
+    Scope {
+        files: FileSet,
+        reason: String,
+    },
+    Other(String),
+}
+
+fn base(setup: &Setup) -> Result<Commit, String> {
+    let base = setup.trees.as_ref().and_then(|trees| Commit::parse(&trees.base));
+    base.ok_or_else(|| "the team's base is no commit".to_owned())
+}
+
+fn key(submission: &Submission) -> WorkKey {
+    let team = submission.team.to_string();
+    WorkKey { team, task: submission.task, token: submission.token }
+}
+
+/// The merge of one submission onto a commit; nothing where it changes nothing.
+async fn merge_one(
+    open: &Arc<(Repository, Tree)>,
+    setup: &Setup,
+    onto: &Commit,
+    submission: &Submission,
+    life: Option<Order>,
+) -> Result<Result<Merge, Objection>, String> {
+    let Some(named) = submission.commit.clone() else { return Ok(Ok(Merge::default())) };
+    let (open, onto, one) = (Arc::clone(open), onto.clone(), submission.clone());
+    let (protected, setup) = (setup.protected.clone(), setup.clone());
+    off_the_thread(move || {
+        let repository = &open.0;
+        let text = |e: &dyn std::fmt::Display| e.to_string();
+        let Some(work) = Commit::parse(&named) else {
+            let reason = format!("{named} is no full commit id; name one and submit again");
+            return Ok(Err(Objection::Other(reason)));
+        };
+        if open.1.has_landed(&work, &onto).unwrap_or(false) {
+            return Ok(Ok(Merge::default()));
+        }
+        let taken_in = repository.work(&key(&one)).map_err(|e| text(&e))?;
+        if taken_in.as_ref() != Some(&work)
+            && let Err(reason) =
+                crate::supervisor::take_in(repository, life.as_ref(), &work, &key(&one))
+        {
+            return Ok(Err(Objection::Other(reason)));
+        }
+        let changes = repository.changed(&onto, &work).map_err(|e| text(&e))?;
+        let outside = outside(&one, &protected, changes.iter().map(|change| change.path.as_str()));
+        if let Some((files, reason)) = outside {
+            return Ok(Err(Objection::Scope { files, reason }));
+        }
+        let about = MergeText {
+            subject: format!("task {}: {}", one.task, one.subject),
+            author: author(one.who.address.name.as_str()),
+            teammate: one.who.to_string(),
+            key: key(&one),
+        };
+        Ok(match repository.merge(&onto, &work, &about).map_err(|e| text(&e))? {
+            Merged::Landed(commit) => {
+                Ok(Merge { onto: Some(commit.clone()), landed: Some(commit) })
+            }
+            Merged::Nothing => {
+                let base = base(&setup).map_err(|e| text(&e))?;
+                let landed = repository.landed(one.team.as_str(), &base, &key(&one));
+                Ok(Merge { onto: None, landed: landed.map_err(|e| text(&e))? })
+            }
+            Merged::Conflict { files, .. } => Err(Objection::Other(format!(
+                "it conflicts with what landed meanwhile in {}: resolve the markers in your tree \
+                 and submit again",
+                some(&files)
+            ))),
+            Merged::Unrelated => Err(Objection::Other(
+                "its commit has no history in common with the team branch".to_owned(),
+            )),
+        })
+    })
+    .await
+}
+
+/// The changed paths that this submission may not touch.
+fn outside<'a>(
+    one: &Submission,
+    protected: &FileSet,
+    paths: impl Iterator<Item = &'a str>,
+) -> Option<(FileSet, String)> {
+    let mut patterns = Vec::new();
+    let mut why = Vec::new();
+    for path in paths {
+        let Ok(pattern) = path.parse::<Pattern>() else {
+            why.push(format!("{path} (its name cannot be granted)"));
+            continue;
+        };
+        if one.granted.covers(&pattern) {
+            continue;
+        }
+        let reason = if protected.covers(&pattern) {
+            "protected"
+        } else if !one.files.is_empty() && !one.files.covers(&pattern) {
+            "not among the task's files"
+        } else if !one.scope.is_empty() && !one.scope.covers(&pattern) {
+            "outside the teammate's scope"
+        } else {
+            continue;
+        };
+        why.push(format!("{path} ({reason})"));
+        patterns.push(pattern);
+    }
+    if why.is_empty() {
+        return None;
+    }
+    let reason = format!("its work changes files that are not its own: {}", some(&why));
+    Some((FileSet::new(patterns), reason))
+}
+
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        n if n > NAMED_MAX => format!("{shown} and {} more", n - NAMED_MAX),
+        _ => shown,
+    }
+}
+
+/// Who broke what: the tests, the change, and what it was merged with.
+fn blame(one: &Submission, result: &GateResult, beside: &[Submission]) -> String {
+    let who = &one.who.address.name;
+    let mut text = format!("the gate is red with the change of {who} (task {})", one.task);
+    if !result.failing.is_empty() {
+        text.push_str(&format!("; failing: {}", some(&result.failing)));
+    }
+    if !beside.is_empty() {
+        let names: Vec<String> = beside
+            .iter()
+            .map(|one| format!("task {} of {}", one.task, one.who.address.name))
+            .collect();
+        text.push_str(&format!("; landed just before it, and green: {}", some(&names)));
+    }
+    format!("{text}\n{}", result.evidence)
+}
+
+/// The hooks' word on a completion; a reason if it is no.
+async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Option<String> {
+    if !crew.has_hooks(HookEvent::TaskCompleted) {
+        return None;
+    }
+    let payload = Payload {
+        task_id: Some(one.task.to_string()),
+        task_subject: Some(one.subject.clone()),
+        task_description: Some(one.description.clone()),
+        teammate_name: Some(one.who.address.name.to_string()),
+        agent_id: Some(one.who.to_string()),
+        agent_type: Some(one.who.address.name.to_string()),
+        ..crew.payload(HookEvent::TaskCompleted, &one.team, tree)
+    };
+    crew.fire(&one.team, &payload, tree).await.err()
+}
+
+fn say(crew: &Rc<Crew>, text: &str) {
+    crew.board.signs.borrow_mut().queue = Some(text.to_owned());
+}
+
+fn give_back(crew: &Rc<Crew>, one: &Submission, reason: String) {
+    crew.board.tell(Act::ReturnTask { task: one.task, token: one.token, reason });
+}
+
+fn complete(crew: &Rc<Crew>, one: &Submission, commit: Option<&Commit>) {
+    crew.board.tell(Act::CompleteTask {
+        task: one.task,
+        token: Some(one.token),
+        commit: commit.map(ToString::to_string),
+        result: one.result.clone(),
+    });
+}
+
+fn record(crew: &Rc<Crew>, team: &Name, tasks: &[u32], commit: &str, result: &GateResult) {
+    crew.board.tell(Act::ReportGate(GateRun {
+        team: team.clone(),
+        tasks: tasks.to_vec(),
+        commit: commit.to_owned(),
+        passed: result.passed,
+        took_ms: result.took_ms,
+        output: result.evidence.clone(),
+    }));
+}

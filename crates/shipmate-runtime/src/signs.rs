@@ -1,0 +1,41 @@
+//! What is observed of the agents and never recorded: signs of life and progress.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use shipmate_core::{Address, TeammateRef};
+
+/// Everything observed about one tree of teams.
+#[derive(Debug, Default)]
+pub(crate) struct Signs {
+    /// Lives whose supervisor is there, or was started and is on its way.
+    pub(crate) present: BTreeSet<TeammateRef>,
+    /// Supervisors that owe an answer, and to the how-manieth question.
+    pub(crate) asked: BTreeMap<TeammateRef, u64>,
+    pub(crate) lives: BTreeMap<TeammateRef, Sign>,
+    /// What the merge queue does now.
+    pub(crate) queue: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sign {
+    pub(crate) last_words: String,
+    pub(crate) at: Instant,
+    /// How often there was progress.
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) pid: Option<u32>,
+}
+
+impl Signs {
+    pub(crate) fn of(&self, address: &Address, epoch: u32) -> Option<&Sign> {
+        self.lives.get(&TeammateRef { address: address.clone(), epoch })
+    }
+}
+
+impl Default for Sign {
+    fn default() -> Sign {
+        let (last_words, at) = (String::new(), Instant::now());
+        Sign { last_words, at, count: 0, bytes: 0, pid: None }
+    }
+}

@@ -1,0 +1,493 @@
+//! A supervisor: the process that owns one agent.
+//!
+//! It owns the agent's stdio, process tree, output and token, claims its tasks, hands its
+//! work in and answers for it. Coordinators may come and go: the agent goes on, and the
+//! supervisor asks the next one. Nothing the agent started outlives the supervisor's end;
+//! if the supervisor itself is killed, the coordinator ends what carries its marker.
+//!
+//! The cycle: active with a task, idle without, active again on a task, a message or a
+//! shutdown request. A task in hand is finished before a shutdown request is answered.
+
+mod command;
+mod driver;
+mod inline;
+mod link;
+pub(crate) mod order;
+mod tree;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use shipmate_process::Marker;
+use shipmate_protocol::ask::ShutdownAnswer;
+use shipmate_protocol::view::{InboxMessage, TaskView};
+use shipmate_protocol::{Answer, Ask, Notice, Place};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use driver::{Driver, Finished, Injected, Work};
+use link::{Line, Link, LinkEnd, SharedLink};
+use order::{LifeFolder, Order};
+use tree::{HandIn, WorkTree};
+pub(crate) use tree::{author, off_the_thread, take_in};
+
+/// Progress is told at most this often.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+/// How often in a row an idle teammate is sent back to work by a hook.
+const IDLE_REJECTIONS_MAX: u32 = 3;
+
+/// Why a supervisor ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ending {
+    /// It was asked to, and answered.
+    Asked,
+    /// A one-shot agent had its task.
+    Done,
+    /// The process was told to end.
+    Terminated,
+    /// Its life is over as far as the team is concerned.
+    Over(String),
+    /// It cannot work: told to whoever reads its last words.
+    Broken(String),
+}
+
+/// Runs the supervisor of the life in this folder. The text says why it could not.
+pub fn run(folder: PathBuf) -> Result<(), String> {
+    let folder = LifeFolder(folder);
+    let named = |e: std::io::Error| format!("{}: {e}", folder.0.display());
+    let Some(_lock) = folder.begin().map_err(named)? else { return Ok(()) };
+    let order = folder.read().map_err(named)?;
+    shipmate_process::become_subreaper().map_err(|e| e.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    let local = tokio::task::LocalSet::new();
+    match local.block_on(&runtime, supervise(order, folder)) {
+        Ending::Broken(reason) => Err(reason),
+        _ => Ok(()),
+    }
+}
+
+async fn supervise(order: Order, folder: LifeFolder) -> Ending {
+    let marker: Marker = match order.marker.parse() {
+        Ok(marker) => marker,
+        Err(e) => return Ending::Broken(format!("the order's marker: {e}")),
+    };
+    match order.agent.as_str() {
+        "inline" => Supervisor::new(order, inline::InlineAgent::default()).live().await,
+        "command" => {
+            let agent = command::CommandAgent::new(&order, &folder, marker);
+            Supervisor::new(order, agent).live().await
+        }
+        other => Ending::Broken(format!("there is no agent {other}; known: command, inline")),
+    }
+}
+
+struct Supervisor<D> {
+    order: Order,
+    agent: D,
+    /// Claims and submissions.
+    work: Link,
+    /// Everything else.
+    control: SharedLink,
+    line: Rc<Line>,
+    mail: mpsc::UnboundedReceiver<InboxMessage>,
+    over: mpsc::UnboundedReceiver<String>,
+    /// Handed over with the next piece of work.
+    kept: Vec<InboxMessage>,
+    /// The shutdown request that is still to be answered.
+    asked: Option<u64>,
+    turn: u64,
+    idle_rejections: u32,
+    tree: WorkTree,
+}
+
+impl<D: Driver> Supervisor<D> {
+    fn new(order: Order, agent: D) -> Supervisor<D> {
+        let line = Rc::new(Line {
+            place: Place { workspace: order.workspace.clone() },
+            token: order.token.clone(),
+            program: order.program.clone(),
+        });
+        let (tell_mail, mail) = mpsc::unbounded_channel();
+        let (tell_over, over) = mpsc::unbounded_channel();
+        let control = SharedLink::new(&line);
+        attend(&line, &control, tell_over.clone());
+        take_mail(&line, tell_mail, tell_over);
+        tell_progress(&control, agent.progress());
+        Supervisor {
+            tree: WorkTree::new(&order),
+            work: Link::new(&line),
+            order,
+            agent,
+            control,
+            line,
+            mail,
+            over,
+            kept: Vec::new(),
+            asked: None,
+            turn: 0,
+            idle_rejections: 0,
+        }
+    }
+
+    async fn live(mut self) -> Ending {
+        let mut terminate = match signal(SignalKind::terminate()) {
+            Ok(terminate) => terminate,
+            Err(e) => return Ending::Broken(e.to_string()),
+        };
+        let ending = tokio::select! {
+            ending = self.cycle() => ending,
+            _ = terminate.recv() => Ending::Terminated,
+        };
+        self.agent.stop(Duration::from_millis(self.order.stop_grace_ms)).await;
+        ending
+    }
+
+    async fn cycle(&mut self) -> Ending {
+        loop {
+            let ended = match self.next().await {
+                Ok((task, token)) => self.work_on(task, token).await,
+                Err(ending) => Some(ending),
+            };
+            if let Some(ending) = ended {
+                return ending;
+            }
+            if self.order.one_shot {
+                return Ending::Done;
+            }
+        }
+    }
+
+    /// The next task, or the reason why none comes.
+    async fn next(&mut self) -> Result<(TaskView, u64), Ending> {
+        if let Some(task) = self.claim(false).await? {
+            return Ok(task);
+        }
+        self.say_idle().await?;
+        let mut fresh = Link::new(&self.line);
+        std::mem::swap(&mut fresh, &mut self.work);
+        // The link is in use for as long as the claim waits.
+        let mut waiting = std::pin::pin!(async move {
+            let answer = fresh.ask(Ask::TaskNext { lease_ms: None, wait: true }).await;
+            (fresh, answer)
+        });
+        let mut refused = false;
+        loop {
+            tokio::select! {
+                biased;
+                (link, answer) = &mut waiting, if !refused => {
+                    self.work = link;
+                    match claimed(answer)? {
+                        Some(task) => return Ok(task),
+                        // Asked to shut down: the request is on its way.
+                        None => refused = true,
+                    }
+                }
+                Some(reason) = self.over.recv() => return Err(Ending::Over(reason)),
+                Some(message) = self.mail.recv() => {
+                    self.keep(message);
+                    if let Some(shutdown) = self.asked.take() {
+                        self.answer(shutdown, ShutdownAnswer::Clean).await;
+                        return Err(Ending::Asked);
+                    }
+                    if self.agent.wakes_for_messages() && !refused {
+                        self.talk().await?;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn claim(&mut self, wait: bool) -> Result<Option<(TaskView, u64)>, Ending> {
+        claimed(self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await)
+    }
+
+    /// Tells the board why nothing is done. A hook may send it back to work, with words.
+    async fn say_idle(&mut self) -> Result<(), Ending> {
+        loop {
+            let mut reason = "no task".to_owned();
+            if self.idle_rejections >= IDLE_REJECTIONS_MAX {
+                reason = format!("no task; the idle hook rejected it {IDLE_REJECTIONS_MAX} times");
+            }
+            match self.control.ask(Ask::TeammateIdle { reason }).await {
+                Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
+                Err(LinkEnd::Refused(refused))
+                    if refused.code == "HookRejected"
+                        && self.idle_rejections < IDLE_REJECTIONS_MAX =>
+                {
+                    self.idle_rejections += 1;
+                    self.feed_back(refused.message).await?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Gives an agent that can be talked to the words of a hook.
+    async fn feed_back(&mut self, text: String) -> Result<(), Ending> {
+        let from = "runtime".to_owned();
+        let kind = "notice".to_owned();
+        let (id, reply_to, sent_at) = (0, None, 0);
+        self.kept.push(InboxMessage { id, from, kind, body: text, reply_to, sent_at });
+        match self.agent.wakes_for_messages() {
+            true => self.talk().await,
+            false => Ok(()),
+        }
+    }
+
+    /// A turn without a task: the agent hears its messages.
+    async fn talk(&mut self) -> Result<(), Ending> {
+        let work = self.piece(None, None, PathBuf::from(&self.order.workspace), Vec::new()).await;
+        if let Err(reason) = self.agent.give(&work).await {
+            return Err(Ending::Broken(reason));
+        }
+        self.agent.over().await;
+        self.agent.conclude().await;
+        Ok(())
+    }
+
+    /// Puts a piece of work together; the messages it carries count as injected.
+    async fn piece(
+        &mut self,
+        task: Option<TaskView>,
+        token: Option<u64>,
+        tree: PathBuf,
+        conflicts: Vec<String>,
+    ) -> Work {
+        self.turn += 1;
+        let messages = std::mem::take(&mut self.kept);
+        self.injected(&messages).await;
+        Work {
+            team: self.order.team.clone(),
+            teammate: self.order.name.clone(),
+            epoch: self.order.epoch,
+            feedback: task.as_ref().and_then(|task| task.last_failure.clone()),
+            task,
+            token,
+            scope: self.order.scope.clone(),
+            tree,
+            conflicts,
+            messages,
+        }
+    }
+
+    async fn injected(&self, messages: &[InboxMessage]) {
+        let ids: Vec<u64> =
+            messages.iter().map(|message| message.id).filter(|id| *id > 0).collect();
+        if ids.is_empty() {
+            return;
+        }
+        let turn = self.turn;
+        // Read by the agent itself meanwhile: then there is nothing to mark.
+        let marked = self.control.ask(Ask::MessageInject { messages: ids.clone(), turn }).await;
+        if marked.is_ok() {
+            drop(self.control.ask(Ask::MessageAcknowledge { messages: ids }).await);
+        }
+    }
+
+    /// Control is acted on, mail is kept for the agent.
+    fn keep(&mut self, message: InboxMessage) {
+        match message.kind.as_str() {
+            "shutdown_request" => self.asked = message.reply_to,
+            _ => self.kept.push(message),
+        }
+    }
+
+    async fn answer(&self, shutdown: u64, answer: ShutdownAnswer) {
+        // Out of time, or asked again: the end of the process says the rest.
+        drop(self.control.ask(Ask::ShutdownAnswer { shutdown, answer }).await);
+    }
+
+    /// Does one task. Gives an ending when this life ends with it.
+    async fn work_on(&mut self, task: TaskView, token: u64) -> Option<Ending> {
+        self.idle_rejections = 0;
+        let (id, subject) = (task.row.id, task.row.subject.clone());
+        let files = task.files.clone();
+        let ready = match self.tree.ready_for(&task, token).await {
+            Ok(ready) => ready,
+            Err(reason) => return Some(Ending::Broken(reason)),
+        };
+        for (token, work) in ready.set_aside {
+            let task = id.to_string();
+            drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
+        }
+        let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts).await;
+        if let Err(reason) = self.agent.give(&work).await {
+            return Some(Ending::Broken(format!("the agent could not be started: {reason}")));
+        }
+        if let Some(ending) = self.watch_over(id, token).await {
+            return Some(ending);
+        }
+        let finished = self.agent.conclude().await;
+        self.tell_session().await;
+        let told = match finished {
+            Finished::Done { result } => {
+                let title = format!("task {id}: {subject}");
+                match self.tree.hand_in(&title, &files, id, token).await {
+                    Ok(commit) => self.submit(id, token, commit, result).await,
+                    Err(reason) => self.fail(id, token, reason).await,
+                }
+            }
+            Finished::Failed { reason } => self.fail(id, token, reason).await,
+            Finished::NotStarted { reason } => return Some(Ending::Broken(reason)),
+        };
+        match told {
+            Err(LinkEnd::Over(reason)) => Some(Ending::Over(reason)),
+            _ => self.answer_now().await,
+        }
+    }
+
+    async fn answer_now(&mut self) -> Option<Ending> {
+        while let Ok(message) = self.mail.try_recv() {
+            self.keep(message);
+        }
+        let shutdown = self.asked.take()?;
+        self.answer(shutdown, ShutdownAnswer::Clean).await;
+        Some(Ending::Asked)
+    }
+
+    async fn submit(
+        &mut self,
+        id: u32,
+        token: u64,
+        commit: Option<HandIn>,
+        result: String,
+    ) -> Result<(), LinkEnd> {
+        let (commit, late) = match commit {
+            Some(HandIn::Work(commit)) => (Some(commit.clone()), Some(commit)),
+            Some(HandIn::Nothing(tip)) => (Some(tip), None),
+            None => (None, None),
+        };
+        let ask = Ask::TaskSubmit { task: id.to_string(), token, commit, result };
+        match self.work.ask(ask).await {
+            Err(LinkEnd::Refused(refused)) if refused.code == "StaleClaim" => {
+                let Some(work) = late else { return Ok(()) };
+                let task = id.to_string();
+                drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
+                Ok(())
+            }
+            // Handed in by the agent itself, say.
+            Err(LinkEnd::Refused(_)) | Ok(_) => Ok(()),
+            Err(over) => Err(over),
+        }
+    }
+
+    async fn fail(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
+        match self.work.ask(Ask::TaskFail { task: id.to_string(), token, reason }).await {
+            Err(over @ LinkEnd::Over(_)) => Err(over),
+            _ => Ok(()),
+        }
+    }
+
+    async fn tell_session(&mut self) {
+        if let Some(session) = self.agent.session().filter(|now| *now != self.order.session) {
+            self.order.session.clone_from(&session);
+            drop(self.control.ask(Ask::Session { session }).await);
+        }
+    }
+
+    /// Waits for the end of the work, hearing what comes meanwhile.
+    async fn watch_over(&mut self, id: u32, token: u64) -> Option<Ending> {
+        loop {
+            tokio::select! {
+                () = self.agent.over() => return None,
+                Some(reason) = self.over.recv() => return Some(Ending::Over(reason)),
+                Some(message) = self.mail.recv() => {
+                    if message.kind == "notice" && !self.still_holds(id, token).await {
+                        self.agent.stop(Duration::from_millis(self.order.stop_grace_ms)).await;
+                        return None;
+                    }
+                    self.hear(message).await;
+                }
+            }
+        }
+    }
+
+    async fn hear(&mut self, message: InboxMessage) {
+        self.keep(message);
+        for message in std::mem::take(&mut self.kept) {
+            match self.agent.inject(&message).await {
+                Injected::Now => self.injected(&[message]).await,
+                Injected::Later => self.kept.push(message),
+            }
+        }
+    }
+
+    /// A lead or person may have taken the task away.
+    async fn still_holds(&self, id: u32, token: u64) -> bool {
+        match self.control.ask(Ask::TaskShow { task: id.to_string() }).await {
+            Ok(Answer::Task(task)) => task.token == Some(token),
+            _ => true,
+        }
+    }
+}
+
+fn claimed(answer: Result<Answer, LinkEnd>) -> Result<Option<(TaskView, u64)>, Ending> {
+    match answer {
+        Ok(Answer::Claimed { task, token }) => Ok(Some((*task, token))),
+        Ok(_) | Err(LinkEnd::Refused(_)) => Ok(None),
+        Err(LinkEnd::Over(reason)) => Err(Ending::Over(reason)),
+    }
+}
+
+/// Keeps a connection up as the sign of life, and answers when one is asked for.
+fn attend(line: &Rc<Line>, control: &SharedLink, over: mpsc::UnboundedSender<String>) {
+    let (mut link, mut notices) = Link::greeting(line, Ask::Attend);
+    tokio::task::spawn_local(async move {
+        if let LinkEnd::Over(reason) = link.listen().await {
+            drop(over.send(reason));
+        }
+    });
+    let control = control.clone();
+    tokio::task::spawn_local(async move {
+        while let Some(notice) = notices.recv().await {
+            if let Notice::Alive { asked } = notice {
+                drop(control.ask(Ask::Alive { asked }).await);
+            }
+        }
+    });
+}
+
+fn take_mail(
+    line: &Rc<Line>,
+    mail: mpsc::UnboundedSender<InboxMessage>,
+    over: mpsc::UnboundedSender<String>,
+) {
+    let mut link = Link::new(line);
+    tokio::task::spawn_local(async move {
+        loop {
+            match link.ask(Ask::InboxTake { max: 100, wait: true }).await {
+                Ok(Answer::Messages(messages)) => {
+                    messages.into_iter().for_each(|message| drop(mail.send(message)));
+                }
+                Ok(_) => {}
+                Err(LinkEnd::Refused(refused)) => return drop(over.send(refused.message)),
+                Err(LinkEnd::Over(reason)) => return drop(over.send(reason)),
+            }
+        }
+    });
+}
+
+/// Tells signs of progress, no more often than anybody could look at them.
+fn tell_progress(
+    control: &SharedLink,
+    mut progress: tokio::sync::watch::Receiver<driver::Progress>,
+) {
+    let control = control.clone();
+    tokio::task::spawn_local(async move {
+        while progress.changed().await.is_ok() {
+            let seen = progress.borrow_and_update().clone();
+            let (bytes, last_words) = (seen.bytes, seen.last_words);
+            drop(control.ask(Ask::Progress { bytes, last_words }).await);
+            tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
+        }
+    });
+}
+
+/// Rescues what a life left that was replaced by another.
+pub(crate) async fn keep_late(order: Order) -> Option<(u32, u64, String)> {
+    tokio::task::spawn_blocking(move || tree::keep_late(&order)).await.ok().flatten()
+}

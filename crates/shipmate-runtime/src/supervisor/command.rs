@@ -1,0 +1,198 @@
+//! The plain command as an agent: one run for each task.
+//!
+//! The command gets its task as JSON on standard input and the same in its environment,
+//! works in its tree, and says by its exit code whether the task is done. Whatever it
+//! leaves running is ended with it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_protocol::view::InboxMessage;
+use tokio::sync::watch;
+
+use crate::hooks::evidence;
+
+use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::order::{LifeFolder, Order};
+
+/// A shell says with these that the command was not there or not executable.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+/// Most of a result that is handed in.
+const RESULT_BYTES_MAX: usize = 16 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct CommandAgent {
+    order: Order,
+    folder: LifeFolder,
+    marker: Marker,
+    running: Option<Tree>,
+    session: Option<String>,
+    tell: watch::Sender<Progress>,
+    /// Bytes of earlier runs.
+    before: u64,
+}
+
+impl CommandAgent {
+    pub(crate) fn new(order: &Order, folder: &LifeFolder, marker: Marker) -> CommandAgent {
+        CommandAgent {
+            order: order.clone(),
+            folder: folder.clone(),
+            marker,
+            running: None,
+            session: (!order.session.is_empty()).then(|| order.session.clone()),
+            tell: watch::Sender::new(Progress::default()),
+            before: 0,
+        }
+    }
+
+    fn result_file(&self) -> PathBuf {
+        self.folder.0.join("result")
+    }
+
+    fn session_file(&self) -> PathBuf {
+        self.folder.0.join("session")
+    }
+
+    fn environment(&self, work: &Work) -> Vec<(OsString, OsString)> {
+        let order = &self.order;
+        let task = work.task.as_ref();
+        let text = |pick: fn(&shipmate_protocol::view::TaskView) -> String| {
+            task.map(pick).unwrap_or_default()
+        };
+        let pairs: Vec<(&str, String)> = vec![
+            ("SHIPMATE_WORKSPACE", order.workspace.display().to_string()),
+            ("SHIPMATE_TOKEN", order.token.clone()),
+            ("SHIPMATE_BIN", order.program.display().to_string()),
+            ("SHIPMATE_TEAM", work.team.clone()),
+            ("SHIPMATE_TEAMMATE", work.teammate.clone()),
+            ("SHIPMATE_EPOCH", work.epoch.to_string()),
+            ("SHIPMATE_TASK", text(|task| task.row.id.to_string())),
+            ("SHIPMATE_TASK_TOKEN", work.token.map(|n| n.to_string()).unwrap_or_default()),
+            ("SHIPMATE_TASK_ALIAS", text(|task| task.row.alias.clone().unwrap_or_default())),
+            ("SHIPMATE_SUBJECT", text(|task| task.row.subject.clone())),
+            ("SHIPMATE_FILES", text(|task| task.files.join("\n"))),
+            ("SHIPMATE_ATTEMPT", text(|task| (task.retries + 1).to_string())),
+            ("SHIPMATE_SCOPE", work.scope.join("\n")),
+            ("SHIPMATE_TREE", work.tree.display().to_string()),
+            ("SHIPMATE_FEEDBACK", work.feedback.clone().unwrap_or_default()),
+            ("SHIPMATE_RESULT", self.result_file().display().to_string()),
+            ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
+            ("SHIPMATE_SESSION_FILE", self.session_file().display().to_string()),
+        ];
+        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
+        let command = &self.order.command;
+        match exit {
+            Exit::Code(0) => {
+                let said = fs::read(self.result_file()).ok();
+                let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+                let mut result = said.filter(|text| !text.is_empty());
+                let result = result.get_or_insert_with(|| last_words.to_owned());
+                Finished::Done { result: evidence::tail(result, RESULT_BYTES_MAX).to_owned() }
+            }
+            Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::NotStarted {
+                reason: format!(
+                    "the agent command could not be run (exit status {code}): {command}: {last_words}"
+                ),
+            },
+            Exit::Code(code) => {
+                Finished::Failed { reason: said(format!("exit status {code}"), last_words) }
+            }
+            Exit::Signal(signal) => {
+                Finished::Failed { reason: said(format!("ended by signal {signal}"), last_words) }
+            }
+        }
+    }
+}
+
+fn said(how: String, last_words: &str) -> String {
+    match last_words {
+        "" => format!("the agent command failed: {how}"),
+        words => format!("the agent command failed: {how}; it said last: {words}"),
+    }
+}
+
+impl Driver for CommandAgent {
+    async fn give(&mut self, work: &Work) -> Result<(), String> {
+        for stale in [self.result_file(), self.session_file()] {
+            drop(fs::remove_file(stale));
+        }
+        let mut input = serde_json::to_vec(work).expect("work is JSON");
+        input.push(b'\n');
+        let spec = Spec {
+            env: self.environment(work),
+            stdin: Stdin::Bytes(input),
+            output: Output::Files {
+                path: self.folder.output(),
+                bytes_max: self.order.output_bytes_max,
+            },
+            launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
+            ..Spec::new(
+                Program::Shell(self.order.command.clone()),
+                work.tree.clone(),
+                self.marker.clone(),
+            )
+        };
+        let tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
+        let mut activity = tree.activity();
+        let (tell, before) = (self.tell.clone(), self.before);
+        tokio::task::spawn_local(async move {
+            while activity.changed().await.is_ok() {
+                let seen = activity.borrow_and_update().clone();
+                let bytes = before + seen.bytes;
+                tell.send_replace(Progress { bytes, last_words: seen.last_line });
+            }
+        });
+        self.running = Some(tree);
+        Ok(())
+    }
+
+    async fn over(&mut self) {
+        if let Some(tree) = &self.running {
+            tree.exited().await;
+        }
+    }
+
+    async fn conclude(&mut self) -> Finished {
+        let Some(tree) = self.running.take() else {
+            return Finished::Failed { reason: "it was stopped".to_owned() };
+        };
+        let exit = tree.exited().await;
+        let activity = tree.activity();
+        tree.clean().await;
+        let last = activity.borrow().clone();
+        self.before += last.bytes;
+        if let Ok(session) = fs::read_to_string(self.session_file()) {
+            self.session = Some(session.trim().to_owned()).filter(|session| !session.is_empty());
+        }
+        self.outcome(exit, last.last_line.trim())
+    }
+
+    async fn inject(&mut self, _message: &InboxMessage) -> Injected {
+        Injected::Later
+    }
+
+    fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.tell.subscribe()
+    }
+
+    fn wakes_for_messages(&self) -> bool {
+        false
+    }
+
+    async fn stop(&mut self, grace: Duration) {
+        if let Some(tree) = self.running.take() {
+            tree.stop(grace).await;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What a supervisor does with an agent, whatever program that is.
+//!
+//! A driver starts work, hands over messages, tells what it sees and ends everything it
+//! started. It decides nothing about the board: claiming, submitting and shutting down
+//! are the supervisor's. Messages never cancel work.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::view::TaskView;
+
+/// One piece of work, with all an agent needs to know about it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Work {
+    pub(crate) team: String,
+    pub(crate) teammate: String,
+    pub(crate) epoch: u32,
+    /// Absent when only messages are handed over.
+    pub(crate) task: Option<TaskView>,
+    pub(crate) token: Option<u64>,
+    pub(crate) scope: Vec<String>,
+    /// Where to work.
+    pub(crate) tree: PathBuf,
+    /// Why the last attempt came back, for whoever takes it up again.
+    pub(crate) feedback: Option<String>,
+    /// Files that clash with what others did meanwhile; markers are in the tree.
+    pub(crate) conflicts: Vec<String>,
+    pub(crate) messages: Vec<InboxMessage>,
+}
+
+/// What came of a piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Finished {
+    Done {
+        result: String,
+    },
+    Failed {
+        reason: String,
+    },
+    /// The agent could not be started: nothing was tried.
+    NotStarted {
+        reason: String,
+    },
+}
+
+/// A sign that the agent is at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) bytes: u64,
+    pub(crate) last_words: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Injected {
+    /// The agent has them now.
+    Now,
+    /// They are handed over with the next piece of work.
+    Later,
+}
+
+pub(crate) trait Driver {
+    /// Starts on a piece of work.
+    async fn give(&mut self, work: &Work) -> Result<(), String>;
+
+    /// Waits until the work that was given is over. May be dropped and called again.
+    async fn over(&mut self);
+
+    /// What came of it; ends whatever it left behind.
+    async fn conclude(&mut self) -> Finished;
+
+    /// Hands over a message while work goes on.
+    async fn inject(&mut self, message: &InboxMessage) -> Injected;
+
+    /// The agent's own name for its conversation, once it is known.
+    fn session(&self) -> Option<String>;
+
+    /// What was seen of the agent so far; changes wake whoever waits on it.
+    fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;
+
+    /// An idle agent is woken for messages alone.
+    fn wakes_for_messages(&self) -> bool;
+
+    /// Ends the work and everything it started.
+    async fn stop(&mut self, grace: Duration);
+}

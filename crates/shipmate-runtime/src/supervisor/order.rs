@@ -1,0 +1,137 @@
+//! What a supervisor is told when it is started, and the folder of its life.
+//!
+//! The order lies in the life's folder, readable by its owner only: it holds the token.
+//! The folder's lock is held for as long as the supervisor lives; whoever gets it knows
+//! that the life is over. A life that was found over is marked so, and a supervisor that
+//! comes late to it ends at once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) workspace: PathBuf,
+    pub(crate) team: String,
+    pub(crate) name: String,
+    pub(crate) epoch: u32,
+    pub(crate) token: String,
+    pub(crate) one_shot: bool,
+    /// `command` or `inline`.
+    pub(crate) agent: String,
+    pub(crate) command: String,
+    pub(crate) scope: Vec<String>,
+    pub(crate) tree: Option<TreeOrder>,
+    /// Of an earlier life's agent.
+    pub(crate) session: String,
+    /// Carried by the agent and everything it starts.
+    pub(crate) marker: String,
+    pub(crate) output_bytes_max: u64,
+    pub(crate) stop_grace_ms: u64,
+    pub(crate) program: PathBuf,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TreeOrder {
+    pub(crate) path: PathBuf,
+    pub(crate) shared: bool,
+    pub(crate) base: String,
+}
+
+/// The folder of one life.
+#[derive(Debug, Clone)]
+pub(crate) struct LifeFolder(pub(crate) PathBuf);
+
+/// What the lock of a life says.
+#[derive(Debug)]
+pub(crate) enum Pulse {
+    /// Nothing was ever started.
+    NotBegun,
+    Alive {
+        pid: i32,
+    },
+    Over,
+}
+
+impl LifeFolder {
+    pub(crate) fn write(&self, order: &Order) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(self.0.join("order.json"))?;
+        file.write_all(&serde_json::to_vec(order).expect("an order is JSON"))
+    }
+
+    pub(crate) fn read(&self) -> io::Result<Order> {
+        let text = fs::read(self.0.join("order.json"))?;
+        serde_json::from_slice(&text).map_err(io::Error::other)
+    }
+
+    pub(crate) fn output(&self) -> PathBuf {
+        self.0.join("output.log")
+    }
+
+    pub(crate) fn words(&self) -> PathBuf {
+        self.0.join("supervisor.log")
+    }
+
+    fn lock_file(&self) -> io::Result<File> {
+        let path = self.0.join("lock");
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(path)
+    }
+
+    /// Holds the life's lock; `None` if it is held, or the life is over.
+    pub(crate) fn begin(&self) -> io::Result<Option<File>> {
+        let mut file = self.lock_file()?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        if self.0.join("over").exists() {
+            return Ok(None);
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(std::process::id().to_string().as_bytes())?;
+        Ok(Some(file))
+    }
+
+    /// Whether the life is there; one that is over can never begin again.
+    pub(crate) fn pulse(&self) -> io::Result<Pulse> {
+        if !self.0.join("order.json").exists() {
+            return Ok(Pulse::NotBegun);
+        }
+        let mut file = self.lock_file()?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            fs::write(self.0.join("over"), "")?;
+            return Ok(Pulse::Over);
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        match text.trim().parse() {
+            Ok(pid) => Ok(Pulse::Alive { pid }),
+            // Locked a moment ago, and about to write.
+            Err(_) => Ok(Pulse::Alive { pid: 0 }),
+        }
+    }
+}
+
+/// The last line that a file holds, for a reason that names it.
+pub(crate) fn last_line(path: &Path) -> Option<String> {
+    let text = fs::read(path).ok()?;
+    let from = text.len().saturating_sub(4096);
+    let tail = String::from_utf8_lossy(&text[from..]);
+    tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}

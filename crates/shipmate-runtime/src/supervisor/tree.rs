@@ -1,0 +1,225 @@
+//! The tree a teammate works in, from claim to hand-in.
+//!
+//! A claim brings the tree up to the team branch. Work that an earlier attempt left is
+//! kept where the same task is taken up again, and set aside where another one is. What
+//! is handed in is already in the repository, under the ref of its task and token, so the
+//! tree may move on to the next task while it is verified.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use shipmate_protocol::view::TaskView;
+
+use super::order::{Order, TreeOrder};
+use crate::workspace::{Author, BroughtUp, Commit, Keep, Parent, Paths, Repository, Tree, WorkKey};
+
+pub(crate) struct WorkTree {
+    workspace: PathBuf,
+    team: String,
+    name: String,
+    order: Option<TreeOrder>,
+    open: Option<Arc<(Repository, Tree)>>,
+}
+
+/// A tree that is ready for a task.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) path: PathBuf,
+    pub(crate) conflicts: Vec<String>,
+    /// What an earlier attempt at another task had left: its token and where it is now.
+    pub(crate) set_aside: Vec<(u64, String)>,
+}
+
+/// What is handed in from a tree.
+#[derive(Debug, Clone)]
+pub(crate) enum HandIn {
+    Work(String),
+    /// Nothing was changed; the tip that says so.
+    Nothing(String),
+}
+
+/// Which task a tree's files belong to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Tenant {
+    task: u32,
+    token: u64,
+    handed_in: bool,
+}
+
+fn tenant_file(tree: &Path) -> PathBuf {
+    tree.with_added_extension("task")
+}
+
+fn tenant(tree: &Path) -> Option<Tenant> {
+    serde_json::from_slice(&fs::read(tenant_file(tree)).ok()?).ok()
+}
+
+fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
+    let file = tenant_file(tree);
+    let fresh = file.with_added_extension("new");
+    let text = serde_json::to_vec(tenant).expect("a tenant is JSON");
+    let written = fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, &file));
+    written.map_err(|e| format!("{}: {e}", file.display()))
+}
+
+impl WorkTree {
+    pub(crate) fn new(order: &Order) -> WorkTree {
+        WorkTree {
+            workspace: order.workspace.clone(),
+            team: order.team.clone(),
+            name: order.name.clone(),
+            order: order.tree.clone(),
+            open: None,
+        }
+    }
+
+    pub(crate) async fn ready_for(&mut self, task: &TaskView, token: u64) -> Result<Ready, String> {
+        let Some(order) = self.order.clone() else {
+            return Ok(Ready { path: self.workspace.clone(), ..Ready::default() });
+        };
+        let (id, team) = (task.row.id, self.team.clone());
+        let open = self.open(&order).await?;
+        off_the_thread(move || {
+            let (repository, tree) = &*open;
+            let tip = tip(repository, &team, &order)?;
+            let path = tree.path().to_owned();
+            if order.shared {
+                if tree.head().map_err(text)?.is_none() {
+                    tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
+                }
+                return Ok(Ready { path, ..Ready::default() });
+            }
+            let before = tenant(&path);
+            let same = before.as_ref().is_some_and(|before| before.task == id);
+            let mut set_aside = Vec::new();
+            if let Some(before) = before.filter(|before| !same && !before.handed_in) {
+                let label = format!("{}-{}", before.task, before.token);
+                let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
+                set_aside.extend(kept.map(|kept| (before.token, kept.refname)));
+            }
+            set_tenant(&path, &Tenant { task: id, token, handed_in: false })?;
+            let keep = if same { Keep::Work } else { Keep::Nothing };
+            let conflicts = match tree.bring_up(&tip, keep).map_err(text)? {
+                BroughtUp::Conflicts(files) => files,
+                BroughtUp::AlreadyThere | BroughtUp::At(_) => Vec::new(),
+            };
+            Ok(Ready { path, conflicts, set_aside })
+        })
+        .await
+    }
+
+    /// Commits what there is and brings it into the repository. Nothing changed, nothing
+    /// to hand in.
+    pub(crate) async fn hand_in(
+        &mut self,
+        title: &str,
+        files: &[String],
+        task: u32,
+        token: u64,
+    ) -> Result<Option<HandIn>, String> {
+        let Some(order) = self.order.clone() else { return Ok(None) };
+        let open = self.open(&order).await?;
+        let (title, files, team) = (title.to_owned(), files.to_vec(), self.team.clone());
+        off_the_thread(move || {
+            let (repository, tree) = &*open;
+            let tip = tip(repository, &team, &order)?;
+            let commit = match order.shared {
+                true => {
+                    let paths = Paths::Named(&files);
+                    tree.snapshot(paths, &title, Parent::Commit(&tip)).map_err(text)?.commit
+                }
+                false => {
+                    tree.snapshot(Paths::All, &title, Parent::Head).map_err(text)?;
+                    tree.head().map_err(text)?
+                }
+            };
+            let commit = match commit {
+                Some(commit) if !tree.has_landed(&commit, &tip).map_err(text)? => Some(commit),
+                _ => None,
+            };
+            if let Some(commit) = &commit {
+                let key = WorkKey { team, task, token };
+                repository.take_in(tree, commit, &key).map_err(text)?;
+            }
+            if !order.shared {
+                set_tenant(tree.path(), &Tenant { task, token, handed_in: true })?;
+            }
+            Ok(Some(match commit {
+                Some(commit) => HandIn::Work(commit.to_string()),
+                None => HandIn::Nothing(tip.to_string()),
+            }))
+        })
+        .await
+    }
+
+    async fn open(&mut self, order: &TreeOrder) -> Result<Arc<(Repository, Tree)>, String> {
+        if let Some(open) = &self.open {
+            return Ok(Arc::clone(open));
+        }
+        let (workspace, order, name) = (self.workspace.clone(), order.clone(), self.name.clone());
+        let opened = off_the_thread(move || open(&workspace, &order, &name)).await?;
+        let opened = Arc::new(opened);
+        self.open = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+}
+
+fn open(workspace: &Path, order: &TreeOrder, name: &str) -> Result<(Repository, Tree), String> {
+    let repository = Repository::open(workspace).map_err(text)?;
+    let branch = if order.shared { "team" } else { name };
+    let tree = Tree::prepare(&repository, &order.path, branch, &author(name)).map_err(text)?;
+    Ok((repository, tree))
+}
+
+/// Work is signed with the teammate's name; the address can reach nobody.
+pub(crate) fn author(name: &str) -> Author {
+    Author { name: name.to_owned(), email: format!("{name}@shipmate.invalid") }
+}
+
+fn tip(repository: &Repository, team: &str, order: &TreeOrder) -> Result<Commit, String> {
+    match repository.tip(team).map_err(text)? {
+        Some(tip) => Ok(tip),
+        None => Commit::parse(&order.base)
+            .ok_or_else(|| format!("the team's base {} is no commit", order.base)),
+    }
+}
+
+/// Brings in a commit that an agent names by itself, from the tree of its life.
+pub(crate) fn take_in(
+    repository: &Repository,
+    life: Option<&Order>,
+    commit: &Commit,
+    key: &WorkKey,
+) -> Result<(), String> {
+    let tree = life.and_then(|life| Some((life.tree.as_ref()?, &life.name)));
+    let Some((order, name)) = tree else {
+        return Err(format!("the commit {} is in no tree of this team", commit.short()));
+    };
+    let branch = if order.shared { "team" } else { name };
+    let tree = Tree::prepare(repository, &order.path, branch, &author(name)).map_err(text)?;
+    repository.take_in(&tree, commit, key).map(|_| ()).map_err(text)
+}
+
+/// Rescues what a life left that was replaced: its task, token and where the work is now.
+pub(crate) fn keep_late(order: &Order) -> Option<(u32, u64, String)> {
+    let tree = order.tree.as_ref().filter(|tree| !tree.shared && tree.path.exists())?;
+    let left = tenant(&tree.path).filter(|left| !left.handed_in)?;
+    let (repository, open) = open(&order.workspace, tree, &order.name).ok()?;
+    let label = format!("{}-{}", left.task, left.token);
+    let kept = repository.keep_aside(&open, &order.team, &label).ok()??;
+    Some((left.task, left.token, kept.refname))
+}
+
+fn text(failure: impl std::fmt::Display) -> String {
+    failure.to_string()
+}
+
+/// Git blocks, and an agent's output and signals must not wait for it.
+pub(crate) async fn off_the_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|e| Err(format!("a thread failed: {e}")))
+}

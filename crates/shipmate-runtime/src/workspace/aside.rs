@@ -1,0 +1,156 @@
+//! Work that must not be lost, and the refs that a finished team leaves behind.
+
+use super::git::Failure;
+use super::repository::{Repository, team_ref};
+use super::snapshot::Paths;
+use super::tree::Tree;
+use super::{Commit, path_text};
+
+/// Rescued work, safe in the user's repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub refname: String,
+    pub commit: Commit,
+    /// What it changes against the team branch.
+    pub files: Vec<String>,
+    /// Folders with a `.git` of their own: not rescued.
+    pub left_out: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftoverKind {
+    /// A branch under `shipmate/`.
+    Branch,
+    /// Work that was submitted.
+    Work,
+    /// Work that was rescued.
+    Aside,
+    Other,
+}
+
+/// A ref that shipmate made in the user's repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub refname: String,
+    pub commit: Commit,
+    pub team: String,
+    pub kind: LeftoverKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveFailure {
+    #[error("{refname} is checked out in {at}; switch that checkout to another branch first")]
+    CheckedOut { refname: String, at: String },
+    #[error("{refname} has moved since it was listed; look at it again")]
+    Moved { refname: String },
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl Repository {
+    /// Rescues what is in a tree and not on the team branch: commits, changes, and new files that
+    /// are not ignored, as one commit under `refs/shipmate/<team>/aside/<label>`. Nothing in the
+    /// tree changes. Nothing to rescue, nothing made.
+    ///
+    /// A label that holds other work already gets a number: nothing is overwritten.
+    pub fn keep_aside(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+    ) -> Result<Option<Kept>, Failure> {
+        let tip = match self.tip(team)? {
+            Some(tip) => tip,
+            None => self.head()?.commit,
+        };
+        // A clone with an unreadable HEAD still has its files.
+        let head = tree.position().ok().and_then(|position| position.commit);
+        let onto = head.unwrap_or_else(|| tip.clone());
+        let staged = tree.stage(&onto, Paths::All)?;
+        let commit = if staged.tree != tree.tree_of(&onto)? {
+            tree.commit(&staged.tree, &[&onto], &format!("kept aside: {label}\n"))?
+        } else if tree.is_ancestor(&onto, &tip)? {
+            return Ok(None);
+        } else {
+            onto.clone()
+        };
+        let refname = self.keep(tree, team, label, &commit)?;
+        let commit = self.resolve(&refname)?.unwrap_or(commit);
+        let files = self.changed(&tip, &commit)?.into_iter().map(|change| change.path).collect();
+        Ok(Some(Kept { refname, commit, files, left_out: staged.left_out }))
+    }
+
+    fn keep(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+        commit: &Commit,
+    ) -> Result<String, Failure> {
+        let mut number = 1;
+        loop {
+            let name = match number {
+                1 => format!("refs/shipmate/{team}/aside/{label}"),
+                number => format!("refs/shipmate/{team}/aside/{label}-{number}"),
+            };
+            match self.resolve(&name)? {
+                None => {
+                    self.fetch_from(tree, commit, &name)?;
+                    return Ok(name);
+                }
+                // Rescued again after a crash: the same files on the same commit.
+                Some(found) if self.is_same_work(tree, &found, commit)? => return Ok(name),
+                Some(_) => number += 1,
+            }
+        }
+    }
+
+    fn is_same_work(&self, tree: &Tree, old: &Commit, new: &Commit) -> Result<bool, Failure> {
+        let about = ["rev-list", "--no-walk", "--no-commit-header", "--format=%T %P"];
+        let old = self.git().args(about).arg(old).run()?.text();
+        Ok(old == tree.git().args(about).arg(new).run()?.text())
+    }
+
+    /// All that shipmate has made here, of any team.
+    pub fn leftovers(&self) -> Result<Vec<Leftover>, Failure> {
+        let format = "--format=%(refname)%00%(objectname)";
+        let git =
+            self.git().args(["for-each-ref", format, "refs/shipmate/", "refs/heads/shipmate/"]);
+        let text = path_text(&git.run()?.stdout);
+        Ok(text.lines().filter_map(read_leftover).collect())
+    }
+
+    /// Removes one, unless it has moved or is checked out.
+    pub fn remove(&self, leftover: &Leftover) -> Result<(), RemoveFailure> {
+        let refname = leftover.refname.clone();
+        if let Some(at) = self.checkout_of(&refname)? {
+            return Err(RemoveFailure::CheckedOut { refname, at: at.display().to_string() });
+        }
+        let git = self.git().args(["update-ref", "--no-deref", "-d", &refname]);
+        let Err(failure) = git.arg(&leftover.commit).run() else { return Ok(()) };
+        match self.resolve(&refname)? {
+            None => Ok(()),
+            Some(found) if found == leftover.commit => Err(failure.into()),
+            Some(_) => Err(RemoveFailure::Moved { refname }),
+        }
+    }
+}
+
+fn read_leftover(line: &str) -> Option<Leftover> {
+    let (refname, commit) = line.split_once('\0')?;
+    let (team, kind) = match refname.strip_prefix(&team_ref("")) {
+        // A feature's branch is `<team>.<feature>`.
+        Some(branch) => (branch.split('.').next()?, LeftoverKind::Branch),
+        None => {
+            let (team, rest) = refname.strip_prefix("refs/shipmate/")?.split_once('/')?;
+            let kind = match rest.split('/').next() {
+                Some("work") => LeftoverKind::Work,
+                Some("aside") => LeftoverKind::Aside,
+                _ => LeftoverKind::Other,
+            };
+            (team, kind)
+        }
+    };
+    let (refname, team) = (refname.to_owned(), team.to_owned());
+    Some(Leftover { refname, commit: Commit::parse(commit)?, team, kind })
+}

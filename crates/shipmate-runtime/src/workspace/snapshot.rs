@@ -1,0 +1,350 @@
+//! Add and commit in one step, with an index that nobody shares.
+//!
+//! Each snapshot fills an index file of its own from a commit, puts the wanted files of the working
+//! tree into it and writes a tree. So any number of them at once, in one tree, never hold each
+//! other's files. The shadow keeps the last index as a memory of file times, which spares reading
+//! unchanged files again; it may be stale, but it is never wrong.
+//!
+//! Plumbing only: `git add` and `git status` would start a git inside nested repositories, whose
+//! config is the agent's.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::dot_git::{DotGit, Lock, Position};
+use super::git::{Failure, Git};
+use super::land::by;
+use super::merging::{MergedTree, merge_trees};
+use super::tree::{Tree, cannot, put};
+use super::{Commit, path_text};
+
+/// Which files of the tree.
+#[derive(Debug, Clone, Copy)]
+pub enum Paths<'a> {
+    All,
+    /// Files, folders with all below them, or patterns with `*`, `?` and `**`.
+    Named(&'a [String]),
+}
+
+/// What the commit stands on.
+#[derive(Debug, Clone, Copy)]
+pub enum Parent<'a> {
+    /// The tree's `HEAD`, which moves along.
+    Head,
+    /// This commit; nothing moves. The named files are as in the working tree, all others as in
+    /// this commit.
+    Commit(&'a Commit),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Nothing when no file differs from the parent.
+    pub commit: Option<Commit>,
+    /// Folders with a `.git` of their own: not in the commit.
+    pub left_out: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotFailure {
+    /// The teammate has to resolve them first.
+    #[error("the merge is not finished: {} still has conflict markers; resolve them in the file \
+             and submit again", files.join(", "))]
+    Conflicts { files: Vec<String> },
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl Tree {
+    pub fn snapshot(
+        &self,
+        paths: Paths<'_>,
+        message: &str,
+        parent: Parent<'_>,
+    ) -> Result<Snapshot, SnapshotFailure> {
+        match parent {
+            Parent::Commit(parent) => Ok(self.snapshot_onto(parent, paths, message)?),
+            Parent::Head => {
+                let _turn = self.take_turn()?;
+                let made = self.snapshot_head(paths, message)?;
+                // What is in the tree is somebody's work now, whatever a crash had left there.
+                self.arrived();
+                Ok(made)
+            }
+        }
+    }
+
+    /// No change against `HEAD`, no merge under way, no nested repository.
+    pub fn is_clean(&self) -> Result<bool, Failure> {
+        let dot_git = DotGit::open(self.path())?;
+        let Some(head) = self.position()?.commit else { return Ok(false) };
+        Ok(!dot_git.has("MERGE_HEAD") && self.is_like(&head)?.is_some())
+    }
+
+    /// Files of a merge under way that still have conflict markers.
+    pub fn unfinished_conflicts(&self) -> Result<Vec<String>, Failure> {
+        let dot_git = DotGit::open(self.path())?;
+        match (self.position()?.commit, self.merging(&dot_git)?) {
+            (Some(head), Some(other)) => self.marked_files(&head, &other),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn snapshot_onto(
+        &self,
+        parent: &Commit,
+        paths: Paths<'_>,
+        message: &str,
+    ) -> Result<Snapshot, Failure> {
+        let staged = self.stage(parent, paths)?;
+        let left_out = staged.left_out.clone();
+        if staged.tree == self.tree_of(parent)? {
+            return Ok(Snapshot { commit: None, left_out });
+        }
+        let commit = self.commit(&staged.tree, &[parent], message)?;
+        // The runtime vouches for it: it is on no branch that `take_in` could find it on.
+        put(&self.shadow().join("snapshots").join(commit.as_str()), b"")?;
+        staged.index.remember(self);
+        Ok(Snapshot { commit: Some(commit), left_out })
+    }
+
+    pub(super) fn snapshot_head(
+        &self,
+        paths: Paths<'_>,
+        message: &str,
+    ) -> Result<Snapshot, SnapshotFailure> {
+        let dot_git = DotGit::open(self.path())?;
+        let index_lock = dot_git.lock("index")?;
+        let position = self.position()?;
+        let Some(head) = position.commit.clone() else {
+            let fact = "it has no commit yet; bring it up to the team branch".to_owned();
+            return Err(Failure::BrokenTree { tree: self.path().to_owned(), fact }.into());
+        };
+        let merging = self.merging(&dot_git)?;
+        if let Some(other) = &merging {
+            let files = self.marked_files(&head, other)?;
+            if !files.is_empty() {
+                return Err(SnapshotFailure::Conflicts { files });
+            }
+        }
+        let staged = self.stage(&head, paths)?;
+        let left_out = staged.left_out.clone();
+        if merging.is_none() && staged.tree == self.tree_of(&head)? {
+            // After a crash between branch and index, the clone's index would still be the old one.
+            if matches!(paths, Paths::All) {
+                staged.index.hand_over(self, index_lock)?;
+            }
+            return Ok(Snapshot { commit: None, left_out });
+        }
+        let parents: Vec<_> = [Some(&head), merging.as_ref()].into_iter().flatten().collect();
+        let commit = self.commit(&staged.tree, &parents, message)?;
+        move_head(&dot_git, &position, &commit)?;
+        if merging.is_some() {
+            self.forget_merge(&dot_git)?;
+        }
+        staged.index.hand_over(self, index_lock)?;
+        Ok(Snapshot { commit: Some(commit), left_out })
+    }
+
+    /// Everything in the tree, whatever state its merge is in, as a tree object. Changes nothing.
+    pub(super) fn stage(&self, onto: &Commit, paths: Paths<'_>) -> Result<Staged, Failure> {
+        let index = self.index_of(onto.as_str())?;
+        let found = self.differences(&index, paths)?;
+        if !found.deleted.is_empty() {
+            let gone = |path: &Vec<u8>| [b"0 ", zero(onto).as_bytes(), b"\t", path, b"\0"].concat();
+            let input = found.deleted.iter().flat_map(gone).collect();
+            let git = self.git().index(&index.0).args(["update-index", "-z", "--index-info"]);
+            git.input(input).run()?;
+        }
+        if !found.present.is_empty() {
+            let args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+            let input = found.present.join(&0);
+            self.git().index(&index.0).args(args).input(input).run()?;
+        }
+        let tree = self.git().index(&index.0).arg("write-tree").run()?.text();
+        Ok(Staged { index, tree, left_out: found.nested })
+    }
+
+    /// The index when the working tree is exactly this commit (ignored files aside).
+    pub(super) fn is_like(&self, commit: &Commit) -> Result<Option<OwnIndex>, Failure> {
+        let index = self.index_of(commit.as_str())?;
+        // Reads again the files whose times are unknown, so that only real changes remain.
+        let refresh = ["update-index", "-q", "--refresh", "--ignore-submodules"];
+        self.git().index(&index.0).args(refresh).allow(&[0, 1]).run()?;
+        let found = self.differences(&index, Paths::All)?;
+        let clean = found.deleted.is_empty() && found.present.is_empty() && found.nested.is_empty();
+        Ok(clean.then_some(index))
+    }
+
+    /// An index file of this commit or tree, with what is remembered of file times.
+    pub(super) fn index_of(&self, what: &str) -> Result<OwnIndex, Failure> {
+        let index = OwnIndex::remembered(self)?;
+        let read =
+            |args: &[&str]| self.git().index(&index.0).arg("read-tree").args(args).arg(what).run();
+        if index.0.exists() && read(&["-i", "-m"]).is_ok() {
+            return Ok(index);
+        }
+        let _ = fs::remove_file(&index.0);
+        read(&[])?;
+        Ok(index)
+    }
+
+    pub(super) fn commit(
+        &self,
+        tree: &str,
+        parents: &[&Commit],
+        message: &str,
+    ) -> Result<Commit, Failure> {
+        let git = by(self.git(), self.author()).args(["commit-tree", tree, "-F", "-"]);
+        let git = git.args(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
+        Ok(git.input(message.replace('\0', " ").into_bytes()).run()?.commit())
+    }
+
+    /// The other side of a merge under way.
+    pub(super) fn merging(&self, dot_git: &DotGit) -> Result<Option<Commit>, Failure> {
+        let Some(bytes) = dot_git.read("MERGE_HEAD")? else { return Ok(None) };
+        let text = path_text(&bytes);
+        let Some(commit) = text.lines().next().and_then(Commit::parse) else { return Ok(None) };
+        self.resolve(commit.as_str())
+    }
+
+    /// Which files conflict is computed again from the two sides: the clone's index is the
+    /// agent's to change.
+    fn marked_files(&self, head: &Commit, other: &Commit) -> Result<Vec<String>, Failure> {
+        let merged = self.merge_trees(head.as_str(), other.as_str())?;
+        let stages = merged.map(|merged| merged.stages).unwrap_or_default();
+        let files: BTreeSet<_> = stages.into_iter().map(|stage| stage.path).collect();
+        let marked =
+            files.iter().filter(|file| has_markers(&self.path().join(OsStr::from_bytes(file))));
+        Ok(marked.map(|file| path_text(file)).collect())
+    }
+
+    pub(super) fn merge_trees(
+        &self,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<Option<MergedTree>, Failure> {
+        merge_trees(self.git(), ours, theirs)
+    }
+
+    fn differences(&self, index: &OwnIndex, paths: Paths<'_>) -> Result<Differences, Failure> {
+        let specs = match paths {
+            Paths::All => Vec::new(),
+            Paths::Named(patterns) => patterns.iter().flat_map(|text| pathspecs(text)).collect(),
+        };
+        let mut found = Differences::default();
+        if matches!(paths, Paths::Named(_)) && specs.is_empty() {
+            return Ok(found);
+        }
+        let git = || -> Git { self.git().index(&index.0) };
+        let args = ["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=all"];
+        let output = git().args(args).arg("--").args(&specs).run()?;
+        let mut fields = output.fields();
+        while let (Some(letter), Some(path)) = (fields.next(), fields.next()) {
+            let list = if letter == b"D" { &mut found.deleted } else { &mut found.present };
+            list.push(path.to_owned());
+        }
+        let args = ["ls-files", "-z", "--others", "--exclude-standard", "--"];
+        for path in git().args(args).args(&specs).run()?.fields() {
+            match path.strip_suffix(b"/") {
+                Some(nested) => found.nested.push(path_text(nested)),
+                None => found.present.push(path.to_owned()),
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[derive(Default)]
+struct Differences {
+    present: Vec<Vec<u8>>,
+    deleted: Vec<Vec<u8>>,
+    nested: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) index: OwnIndex,
+    pub(super) tree: String,
+    pub(super) left_out: Vec<String>,
+}
+
+/// An index file in the shadow that is gone when dropped.
+#[derive(Debug)]
+pub(super) struct OwnIndex(pub(super) PathBuf);
+
+impl OwnIndex {
+    /// A copy keeps the time of the original: git trusts file times older than its index.
+    fn remembered(tree: &Tree) -> Result<OwnIndex, Failure> {
+        let index = OwnIndex(tree.fresh("index"));
+        let Ok(mut last) = File::open(tree.shadow().join("index")) else { return Ok(index) };
+        let mut copy = || -> std::io::Result<()> {
+            let modified = last.metadata()?.modified()?;
+            let mut file = File::create(&index.0)?;
+            std::io::copy(&mut last, &mut file)?;
+            file.set_modified(modified)
+        };
+        copy().map_err(cannot("write", &index.0))?;
+        Ok(index)
+    }
+
+    /// Whoever is last is remembered; a lost memory costs time only.
+    pub(super) fn remember(self, tree: &Tree) {
+        let _ = fs::rename(&self.0, tree.shadow().join("index"));
+    }
+
+    /// Makes it the clone's index.
+    pub(super) fn show(&self, lock: Lock) -> Result<(), Failure> {
+        let modified = fs::metadata(&self.0).and_then(|metadata| metadata.modified());
+        let modified = modified.map_err(cannot("read", &self.0))?;
+        let bytes = fs::read(&self.0).map_err(cannot("read", &self.0))?;
+        lock.commit(&bytes, Some(modified))
+    }
+
+    pub(super) fn hand_over(self, tree: &Tree, lock: Lock) -> Result<(), Failure> {
+        self.show(lock)?;
+        self.remember(tree);
+        Ok(())
+    }
+}
+
+impl Drop for OwnIndex {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+pub(super) fn move_head(dot_git: &DotGit, position: &Position, to: &Commit) -> Result<(), Failure> {
+    match &position.branch {
+        Some(branch) => dot_git.move_ref(branch, position.commit.as_ref(), to),
+        None => dot_git.write("HEAD", format!("{to}\n").as_bytes()),
+    }
+}
+
+fn zero(like: &Commit) -> String {
+    "0".repeat(like.as_str().len())
+}
+
+fn has_markers(file: &Path) -> bool {
+    // Only regular files: a link would be followed, a pipe would be waited for.
+    let regular = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
+    let bytes = if regular { fs::read(file).unwrap_or_default() } else { Vec::new() };
+    let starts: BTreeSet<_> =
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| line.get(..8)).collect();
+    starts.contains(b"<<<<<<< ".as_slice()) && starts.contains(b">>>>>>> ".as_slice())
+}
+
+/// `[` is an ordinary character in our patterns and a class in git's.
+fn pathspecs(pattern: &str) -> Vec<String> {
+    let pattern = pattern.trim_end_matches('/');
+    if pattern == "." || pattern == "**" {
+        return vec![":(top)".to_owned()];
+    }
+    if !pattern.contains(['*', '?']) {
+        return vec![format!(":(top,literal){pattern}")];
+    }
+    let escaped = pattern.replace('\\', "\\\\").replace('[', "\\[");
+    vec![format!(":(top,glob){escaped}"), format!(":(top,glob){escaped}/**")]
+}

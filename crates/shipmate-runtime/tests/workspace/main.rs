@@ -1,0 +1,13 @@
+//! The git side of a team, with real git in temporary repositories.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod deliver;
+mod hostile;
+mod land;
+mod repository;
+mod rescue;
+mod scene;
+mod shared;
+mod speed;
+mod tree;

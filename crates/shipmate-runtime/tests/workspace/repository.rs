@@ -1,0 +1,103 @@
+//! Opening the user's repository, what it is like, and the beginning of a team.
+
+use std::fs;
+
+use shipmate_runtime::workspace::{BeginFailure, Commit, OpenFailure, Repository};
+
+use crate::scene::{alone, commit_all, git, write};
+
+#[test]
+fn a_folder_that_cannot_serve_is_refused_with_its_reason() {
+    alone(|scene| {
+        let plain = scene.path("plain");
+        fs::create_dir(&plain).unwrap();
+        let open = |path: &std::path::Path| Repository::open(path).unwrap_err();
+        assert!(matches!(open(&plain), OpenFailure::NotARepository { .. }));
+        assert!(open(&plain).to_string().contains("git init"));
+        assert!(matches!(open(&scene.path("none")), OpenFailure::NoSuchFolder { .. }));
+
+        git(&plain, &["init", "-q"]);
+        assert!(matches!(open(&plain), OpenFailure::NoCommits { .. }));
+        assert!(matches!(open(&plain.join(".git")), OpenFailure::InsideGitFolder { .. }));
+        assert!(matches!(open(&plain.join(".git/refs")), OpenFailure::InsideGitFolder { .. }));
+
+        let bare = scene.path("bare");
+        git(&scene.user(), &["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+        assert!(matches!(open(&bare), OpenFailure::Bare { .. }));
+    });
+}
+
+#[test]
+fn a_folder_below_the_root_opens_the_repository() {
+    alone(|scene| {
+        let repository = Repository::open(&scene.user().join("src")).unwrap();
+        assert_eq!(repository.root(), scene.user());
+    });
+}
+
+#[test]
+fn head_names_the_branch_or_none_when_detached() {
+    alone(|scene| {
+        let repository = scene.open();
+        let head = repository.head().unwrap();
+        assert_eq!(head.branch.as_deref(), Some("main"));
+        git(&scene.user(), &["checkout", "-q", "--detach"]);
+        assert_eq!(repository.head().unwrap().branch, None);
+        assert_eq!(repository.head().unwrap().commit, head.commit);
+    });
+}
+
+#[test]
+fn the_condition_tells_what_a_team_will_not_see() {
+    alone(|scene| {
+        let repository = scene.open();
+        assert_eq!(repository.condition().unwrap(), Default::default());
+        write(&scene.user(), "sub/.gitattributes", "*.bin filter=lfs\n");
+        write(&scene.user(), ".gitmodules", "");
+        commit_all(&scene.user(), "more");
+        write(&scene.user(), "a.txt", "changed\n");
+        for number in 0..30 {
+            write(&scene.user(), &format!("new file {number}"), "x");
+        }
+        let condition = repository.condition().unwrap();
+        assert_eq!((condition.dirty.len(), condition.dirty_count), (20, 31));
+        assert_eq!(condition.dirty[0], "a.txt");
+        assert!(condition.lfs && condition.submodules && !condition.shallow);
+
+        let clone = scene.path("shallow");
+        let from = format!("file://{}", scene.user().display());
+        git(&scene.path(""), &["clone", "-q", "--depth=1", &from, clone.to_str().unwrap()]);
+        assert!(Repository::open(&clone).unwrap().condition().unwrap().shallow);
+    });
+}
+
+#[test]
+fn a_team_begins_once_and_never_on_another_s_branch() {
+    alone(|scene| {
+        let (repository, base) = scene.begun();
+        assert_eq!(repository.tip("crew").unwrap(), Some(base.clone()));
+        assert_eq!(repository.tip("none").unwrap(), None);
+        repository.begin("crew", &base).unwrap();
+
+        write(&scene.user(), "a.txt", "next\n");
+        let next = commit_all(&scene.user(), "next");
+        let refused = repository.begin("crew", &next).unwrap_err();
+        assert!(matches!(&refused, BeginFailure::Exists { found, .. } if *found == base));
+        assert!(refused.to_string().contains("git branch -D shipmate/crew"));
+        assert_eq!(repository.tip("crew").unwrap(), Some(base));
+
+        git(&scene.user(), &["update-ref", "-d", "refs/heads/shipmate/crew"]);
+        git(&scene.user(), &["branch", "shipmate"]);
+        let refused = repository.begin("crew", &next).unwrap_err();
+        assert!(matches!(refused, BeginFailure::NameTaken { .. }), "{refused}");
+    });
+}
+
+#[test]
+fn only_a_full_id_is_a_commit() {
+    assert!(Commit::parse(&"a".repeat(40)).is_some());
+    assert!(Commit::parse(&"0".repeat(64)).is_some());
+    for text in ["", "HEAD", "--all", &"a".repeat(39), &"A".repeat(40), &"g".repeat(40)] {
+        assert_eq!(Commit::parse(text), None, "{text}");
+    }
+}

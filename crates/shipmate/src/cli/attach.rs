@@ -1,0 +1,295 @@
+//! `shipmate attach`: look over a teammate's shoulder, and talk to it.
+//!
+//! One connection tells when there is more to read and what becomes of the teammate; what is typed
+//! goes out on another. Nothing here can stop the teammate: interrupting ends the looking only.
+
+mod output;
+mod page;
+
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value};
+use shipmate_protocol::client::Heard;
+use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::log::Record;
+use crate::cli::session::Session;
+use crate::cli::shutdown::outcome_words;
+use output::Output;
+use page::Page;
+
+/// Show what a teammate's agent prints, as it prints it, and send it what you type
+///
+/// Begins with the last lines that there are. Each line of the agent's stands behind a bar; what
+/// stands at the margin is shipmate's. A line that you type is sent to the teammate as a message;
+/// `/quit` or the end of input ends that. Ctrl-C ends the looking and nothing else. When the
+/// teammate stops, it is said how, and attach ends; when it is started again, its next life is
+/// shown.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate attach ana
+  shipmate attach ana --from-start < /dev/null
+  echo \"use the new parser\" | shipmate attach ana
+  shipmate attach ana --json | jq -r .text")]
+pub(crate) struct AttachArgs {
+    /// The teammate
+    name: String,
+
+    /// Begin with the first line of its present life instead of the last ones
+    #[arg(long)]
+    from_start: bool,
+}
+
+/// How many lines are shown of what was printed before.
+const LINES_BEFORE: usize = 20;
+
+type SharedPage = Arc<Mutex<Page>>;
+
+pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Status(status) = session.ask(Ask::Status)? else {
+        return Err(unexpected("a status"));
+    };
+    let ask = Ask::TeammateShow { name: args.name.clone() };
+    let Answer::Teammate(mate) = session.ask(ask)? else { return Err(unexpected("a teammate")) };
+    if mate.supervision == "none" && mate.epoch > 0 {
+        return Err(not_ours(&mate));
+    }
+    let page = Arc::new(Mutex::new(Page::new(session.screen.clone())));
+    let mut looking = Looking {
+        team: mate.team.clone(),
+        address: format!("{}/{}", mate.team, mate.name),
+        who: String::new(),
+        from_start: args.from_start,
+        after: status.position,
+        output: None,
+        first_look: Some(mate.clone()),
+        page: Arc::clone(&page),
+        ended: Ok(()),
+    };
+    if mate.state != "stopped" {
+        let (address, typing) = (looking.address.clone(), session.again()?);
+        std::thread::spawn(move || send_lines(typing, &address, &page));
+    }
+    while looking.listen(&mut session)? == Next::Life {
+        session = session.again()?;
+    }
+    looking.ended
+}
+
+fn not_ours(mate: &TeammateView) -> Failure {
+    let text = format!("{} was started by hand: nobody here sees its output", mate.name);
+    let remedy = "`shipmate log --follow` shows what it does, `shipmate send` talks to it";
+    Failure::Client(ClientFailure::Refused(Refused {
+        code: "NotSupervised".to_owned(),
+        message: text,
+        remedy: Some(remedy.to_owned()),
+    }))
+}
+
+/// Whoever writes holds the page, also when the other one has failed.
+fn lock(page: &SharedPage) -> MutexGuard<'_, Page> {
+    page.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    End,
+    /// There is another life, with a file of its own.
+    Life,
+}
+
+#[derive(Debug)]
+struct Looking {
+    team: String,
+    /// `team/name`
+    address: String,
+    /// The life that is shown.
+    who: String,
+    from_start: bool,
+    /// The last record that was seen.
+    after: u64,
+    output: Option<Output>,
+    /// As it was found; said once.
+    first_look: Option<Box<TeammateView>>,
+    page: SharedPage,
+    ended: Result<(), Failure>,
+}
+
+impl Looking {
+    /// Shows one life until it is over.
+    fn listen(&mut self, session: &mut Session) -> Result<Next, Failure> {
+        let asks = [Ask::Attach { name: self.address.clone() }];
+        let mut next = Next::End;
+        let looking = std::cell::RefCell::new(self);
+        session.client.listen(
+            || {
+                let after = looking.borrow().after;
+                asks.iter().cloned().chain([Ask::Follow { after }]).collect()
+            },
+            |heard| {
+                let mut this = looking.borrow_mut();
+                match this.hear(heard) {
+                    Ok(None) => ControlFlow::Continue(()),
+                    Ok(Some(found)) => {
+                        next = found;
+                        ControlFlow::Break(())
+                    }
+                    Err(failure) => {
+                        this.ended = Err(failure);
+                        ControlFlow::Break(())
+                    }
+                }
+            },
+        )?;
+        Ok(next)
+    }
+
+    /// Says what comes after, if this was the end of it.
+    fn hear(&mut self, heard: Heard) -> Result<Option<Next>, Failure> {
+        match heard {
+            Heard::Answer(Answer::Attached { output, who }) => {
+                self.open(output.into(), who)?;
+                Ok(None)
+            }
+            Heard::Answer(_) => {
+                self.show()?;
+                self.say_how_it_was_found()
+            }
+            Heard::Notice(Notice::Records { records, .. }) => {
+                self.show()?;
+                for record in records {
+                    let Ok(record) = serde_json::from_str::<Record>(record.get()) else { continue };
+                    self.after = self.after.max(record.n);
+                    if let Some(next) = self.note(&record)? {
+                        return Ok(Some(next));
+                    }
+                }
+                Ok(None)
+            }
+            Heard::Notice(_) => {
+                self.show()?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn open(&mut self, path: PathBuf, who: String) -> Result<(), Failure> {
+        if who == self.who {
+            return Ok(());
+        }
+        self.show()?;
+        let from_end = self.who.is_empty() && !self.from_start;
+        self.who = who;
+        self.output = Some(match from_end {
+            true => Output::from_end(path, LINES_BEFORE).map_err(unreadable)?,
+            false => Output::from_start(path),
+        });
+        Ok(())
+    }
+
+    fn show(&mut self) -> Result<(), Failure> {
+        let Some(output) = &mut self.output else { return Ok(()) };
+        let bytes = output.read().map_err(unreadable)?;
+        lock(&self.page).output(&self.who, &bytes)
+    }
+
+    fn say(&self, who: &str, event: &str, detail: &str) -> Result<(), Failure> {
+        lock(&self.page).say(who, event, detail)
+    }
+
+    fn say_how_it_was_found(&mut self) -> Result<Option<Next>, Failure> {
+        let Some(mate) = self.first_look.take() else { return Ok(None) };
+        match mate.state.as_str() {
+            "stopped" => {
+                self.say(&self.who, "has stopped", &mate.why)?;
+                Ok(Some(Next::End))
+            }
+            "disappeared" => {
+                self.say(&self.who, "has disappeared", &mate.why)?;
+                Ok(None)
+            }
+            "added" => {
+                let detail = "it starts when there is a task for it";
+                self.say(&self.address, "has not started yet", detail)?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What a record means for the life that is shown.
+    fn note(&self, record: &Record) -> Result<Option<Next>, Failure> {
+        let Some((event, fields)) = record.event.iter().next() else { return Ok(None) };
+        let none = Map::new();
+        let fields = fields.as_object().unwrap_or(&none);
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        let who = text("who");
+        if event == "team.deleted" && text("team") == self.team {
+            self.say(&self.team, "was deleted", "")?;
+            return Ok(Some(Next::End));
+        }
+        let (address, _) = who.split_once('@').unwrap_or((who, ""));
+        if address != self.address {
+            return Ok(None);
+        }
+        match event.as_str() {
+            "teammate.started" if epoch(who) > epoch(&self.who) => {
+                self.say(who, "starts", "")?;
+                return Ok(Some(Next::Life));
+            }
+            "teammate.stopped" if who == self.who => {
+                let outcome = fields.get("outcome").map(outcome_words).unwrap_or_default();
+                self.say(who, "stopped", &outcome)?;
+                return Ok(Some(Next::End));
+            }
+            "teammate.disappeared" if who == self.who => {
+                self.say(who, "disappeared", text("reason"))?;
+            }
+            "teammate.removed" => {
+                self.say(who, "was removed", "")?;
+                return Ok(Some(Next::End));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+fn epoch(who: &str) -> u32 {
+    who.split_once('@').and_then(|(_, epoch)| epoch.parse().ok()).unwrap_or(0)
+}
+
+fn unreadable(e: std::io::Error) -> Failure {
+    Failure::Storage(format!("the output cannot be read: {e}\n  only its owner can attach"))
+}
+
+/// Sends what is typed, line by line, until `/quit` or the end of input.
+fn send_lines(mut session: Session, to: &str, page: &SharedPage) {
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        if line.trim() == "/quit" {
+            return;
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        let ask = Ask::Send { to: to.to_owned(), body: line, kind: None, reply_to: None };
+        let (event, detail) = match session.ask(ask) {
+            Ok(Answer::Sent { message, .. }) => ("gets your message", message.to_string()),
+            Ok(_) => ("did not get your message", "the coordinator said something else".into()),
+            Err(failure) => {
+                let words = failure.for_people().unwrap_or_default();
+                ("did not get your message", words.trim_end().replace("\n  ", "; "))
+            }
+        };
+        // Whoever looks has gone if this cannot be shown, and ends by itself.
+        if lock(page).say(to, event, &detail).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `shipmate continue`: what was paused goes on.
+
+use shipmate_protocol::Ask;
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Let a paused team, or one teammate, go on
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate continue
+  shipmate continue ana")]
+pub(crate) struct ContinueArgs {
+    /// The teammate [default: the whole team]
+    name: Option<String>,
+}
+
+pub(crate) fn run(args: ContinueArgs, mut session: Session) -> Result<(), Failure> {
+    match args.name {
+        Some(name) => {
+            let said = format!("{name} goes on");
+            session.change(Ask::TeammateContinue { name }, &said)
+        }
+        None => session.change(Ask::TeamContinue, "the team goes on"),
+    }
+}

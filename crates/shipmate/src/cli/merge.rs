@@ -1,0 +1,58 @@
+//! `shipmate merge`: the team's verified work comes to the person.
+
+use shipmate_protocol::view::Merged;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::plain;
+use crate::cli::session::Session;
+
+/// Merge the team's verified work into your branch, or make a branch per feature
+///
+/// The team's branch, shipmate/NAME, only holds work that passed its gate. It is merged into the
+/// branch that is checked out; if that conflicts, or your own changes are in the way, nothing is
+/// changed and the refusal names the files. With --branches your branch stays as it is: each group
+/// of tasks (or each task without one) becomes a branch of its own, to look at and merge one by one.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate merge
+  shipmate merge --branches")]
+pub(crate) struct MergeArgs {
+    /// Make a branch for each feature instead of merging
+    #[arg(long)]
+    branches: bool,
+}
+
+pub(crate) fn run(args: &MergeArgs, mut session: Session) -> Result<(), Failure> {
+    let ask = Ask::Merge { branches: args.branches };
+    let Answer::Merged(merged) = session.ask(ask)? else { return Err(unexpected("a merge")) };
+    if session.screen.json {
+        return session.screen.json(&merged);
+    }
+    session.screen.print(&text(&merged, args.branches))
+}
+
+fn text(merged: &Merged, branches: bool) -> String {
+    let tasks: Vec<String> = merged.tasks.iter().map(ToString::to_string).collect();
+    let tasks = match tasks.len() {
+        0 => "no task is completed yet".to_owned(),
+        1 => format!("task {}", tasks[0]),
+        _ => format!("tasks {}", tasks.join(", ")),
+    };
+    let mut text = format!("{}: {tasks}\n", plain(&merged.branch));
+    let mut line = |words: &str| text.push_str(&format!("  {}\n", plain(words)));
+    for note in &merged.notes {
+        line(note);
+    }
+    if let Some(commit) = &merged.commit {
+        line(&format!("commit {commit}"));
+    }
+    for branch in &merged.branches {
+        line(&format!("made branch {branch}"));
+    }
+    if branches && merged.branches.is_empty() {
+        line("no branch was made");
+    }
+    text
+}

@@ -1,0 +1,221 @@
+//! `shipmate run`.
+
+mod account;
+mod progress;
+mod report;
+mod summary;
+pub(crate) mod watch;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::{Setup, TeamCreate, TeammateAdd};
+
+use crate::cli::exit::Exit;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::cli::time::parse_duration_ms;
+use crate::config::Config;
+use crate::plan_file::{self, PlanFile};
+
+/// Run a plan with a team of agents
+///
+/// Makes a team, puts the plan's tasks on its board, and starts agents as there are tasks for them.
+/// Each works in a clone of its own; what they hand in is merged onto the branch shipmate/TEAM when
+/// the gate passes on it. Your branch and your files are touched only by `shipmate merge`.
+///
+/// Ctrl-C asks whether to leave the team at work or to shut it down.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate run plan.toml --agent ./agent.sh
+  shipmate run 03-01.plan.jsonl 03-02.plan.jsonl --agent 'claude -p \"$SHIPMATE_SUBJECT\"'
+  shipmate run plan.toml --detach && shipmate attach dev-1
+
+The agent's command gets its task in the environment (SHIPMATE_TASK, SHIPMATE_SUBJECT,
+SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/agents.md. Exit code 0
+means that the task is done. Exit codes of this command: 0 all done, 8 something is not done.")]
+pub(crate) struct RunArgs {
+    /// Plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
+    #[arg(required = true, value_name = "PLAN")]
+    plans: Vec<PathBuf>,
+
+    /// The command line that does one task
+    #[arg(long, value_name = "COMMAND")]
+    agent: Option<String>,
+
+    /// How many developers at most, where the plan names no teammates
+    #[arg(long, value_name = "N")]
+    teammates: Option<usize>,
+
+    /// A command that must succeed on the merged tree; may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    gate: Vec<String>,
+
+    /// own (a clone for each teammate), shared (one for all) or none (no git)
+    #[arg(long, value_name = "MODE", value_parser = ["own", "shared", "none"])]
+    trees: Option<String>,
+
+    /// Begin at the last commit although there are uncommitted changes
+    #[arg(long)]
+    dirty: bool,
+
+    /// End the team after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
+    timeout: Option<u64>,
+
+    /// Start the team and come back at once
+    #[arg(long)]
+    detach: bool,
+
+    /// Where the summaries of plan files go [default: beside the team's log]
+    #[arg(long, value_name = "DIR")]
+    summaries: Option<PathBuf>,
+}
+
+/// A run under way, as far as this command needs to know it.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) team: String,
+    pub(crate) plan: PlanFile,
+    pub(crate) summaries: PathBuf,
+}
+
+pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure> {
+    let begun = begin(args, &mut session)?;
+    if args.detach {
+        let team = &begun.team;
+        if session.screen.json {
+            session.screen.json(&serde_json::json!({ "team": team, "detached": true }))?;
+        } else {
+            session.screen.line(&format!(
+                "team {team} is at work: `shipmate status`, `shipmate attach NAME`, `shipmate \
+                 shutdown`"
+            ))?;
+        }
+        return Ok(Exit::Done);
+    }
+    watch::watch(&begun, session)
+}
+
+/// Checks everything, then makes the team, its tasks and its teammates.
+pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Failure> {
+    let plan = plan_file::read_all(&args.plans).map_err(|e| Failure::Usage(e.to_string()))?;
+    let config = session.config()?.config;
+    let team = args.team(&plan, session);
+    let roster = roster(args, &plan, &config)?;
+    for header in &plan.plans {
+        for artifact in header.artifacts.iter() {
+            let path = session.place.workspace.join(&artifact.path);
+            if !path.exists() {
+                return Err(Failure::Usage(format!(
+                    "plan {} needs {} of plan {} ({}), which does not exist\n  run that plan first",
+                    header.id, artifact.path, artifact.plan, artifact.reason
+                )));
+            }
+        }
+    }
+    if !session.screen.json {
+        for note in &plan.notes {
+            session.screen.line(&format!("note: {note}"))?;
+        }
+    }
+    let setup = setup(args, &plan, &config);
+    session.client.team = None;
+    session.ask(Ask::TeamCreate(TeamCreate {
+        name: team.clone(),
+        description: plan.title.clone(),
+        gate: true,
+        setup: Some(setup),
+        ..TeamCreate::default()
+    }))?;
+    session.client.team = Some(team.clone());
+    for batch in plan.batches() {
+        let tasks = batch.iter().map(|(task, _)| task.clone()).collect();
+        session.ask(Ask::TaskCreate { tasks })?;
+    }
+    for teammate in roster {
+        session.ask(Ask::TeammateAdd(teammate))?;
+    }
+    let summaries = args.summaries.clone();
+    let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
+    Ok(Begun { team, plan, summaries })
+}
+
+impl RunArgs {
+    /// One plan, done by one command, with everything else as usual.
+    pub(crate) fn of(plan: PathBuf, agent: String) -> RunArgs {
+        RunArgs {
+            plans: vec![plan],
+            agent: Some(agent),
+            teammates: None,
+            gate: Vec::new(),
+            trees: None,
+            dirty: false,
+            timeout: None,
+            detach: false,
+            summaries: None,
+        }
+    }
+
+    fn team(&self, plan: &PlanFile, session: &Session) -> String {
+        let given = session.client.team.clone();
+        let named = || plan.team.clone();
+        let from_file = || plan_file::team_name(&self.plans[0]);
+        given.or_else(named).unwrap_or_else(from_file)
+    }
+}
+
+fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
+    let usual = config.setup();
+    let trees = args.trees.clone().or(usual.trees).filter(|trees| trees != "none");
+    let gates = [&args.gate, &plan.gate, &usual.gate];
+    let gate = gates.into_iter().find(|gate| !gate.is_empty()).cloned().unwrap_or_default();
+    let timeout_ms = args.timeout.or(usual.timeout_ms);
+    Setup { trees, gate, timeout_ms, dirty: args.dirty, ..usual }
+}
+
+/// The teammates, each with the command that does its tasks.
+fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<TeammateAdd>, Failure> {
+    let commands: BTreeMap<&str, &str> =
+        plan.agents.iter().map(|(name, agent)| (name.as_str(), agent.command.as_str())).collect();
+    let fallback = args
+        .agent
+        .as_deref()
+        .or(commands.get("default").copied())
+        .or(Some(config.agents.default.as_str()).filter(|command| !command.is_empty()));
+    let none = || {
+        Failure::Usage(
+            "no agent does the tasks of this plan\n  name its command: --agent COMMAND, \
+             [agents.default] in the plan, or agents.default in .shipmate/config.toml"
+                .to_owned(),
+        )
+    };
+    if plan.teammates.is_empty() {
+        let command = fallback.ok_or_else(none)?;
+        let cap =
+            args.teammates.unwrap_or(config.team.cap as usize).clamp(1, plan.tasks.len().max(1));
+        let named = (1..=cap).map(|n| TeammateAdd {
+            name: format!("dev-{n}"),
+            command: command.to_owned(),
+            when_needed: true,
+            ..TeammateAdd::default()
+        });
+        return Ok(named.collect());
+    }
+    let each = plan.teammates.iter().map(|entry| {
+        let own = entry.agent.as_deref().and_then(|name| commands.get(name).copied());
+        // What is said on the command line is meant for this run, and for all.
+        let command = args.agent.as_deref().or(own).or(fallback).ok_or_else(none)?;
+        Ok(TeammateAdd {
+            name: entry.name.clone(),
+            role: entry.role.clone(),
+            scope: entry.scope.clone(),
+            command: command.to_owned(),
+            when_needed: true,
+            ..TeammateAdd::default()
+        })
+    });
+    each.collect()
+}

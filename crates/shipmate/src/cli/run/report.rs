@@ -1,0 +1,388 @@
+//! What a run came to, when it is over: in a few lines for a person, as JSON for a program.
+//!
+//! The first line is the verdict. Then comes what was not done and why, then figures, and last
+//! what to do next, where the eye is when the prompt comes back. Lists are cut: the rest is one
+//! command away.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cli::screen::{Paint, Screen, cut, plain};
+
+const LISTED_MAX: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Every task is completed.
+    Complete,
+    /// Some are, and nothing more can be done without a person.
+    Partial,
+    /// None is.
+    Failed,
+    /// Somebody ended the run before it was over.
+    Stopped,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    pub(crate) outcome: Outcome,
+    pub(crate) title: String,
+    pub(crate) team: String,
+    pub(crate) tasks: TaskTally,
+    pub(crate) commits: Vec<Commit>,
+    /// What went otherwise than planned.
+    pub(crate) deviations: Vec<String>,
+    pub(crate) gates: GateTally,
+    pub(crate) took_ms: u64,
+    /// The longest path through the plan, as it really took.
+    pub(crate) critical_path_ms: u64,
+    /// No team of this size could have been faster.
+    pub(crate) bound_ms: u64,
+    pub(crate) teammates: Vec<TeammateTally>,
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct TaskTally {
+    pub(crate) total: usize,
+    pub(crate) completed: usize,
+    pub(crate) not_done: Vec<NotDone>,
+}
+
+/// A task that is not completed, and the fact that stands in the way.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct NotDone {
+    pub(crate) id: u32,
+    pub(crate) subject: String,
+    /// `pending`, `in_progress` or `failed`.
+    pub(crate) status: String,
+    pub(crate) why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Commit {
+    pub(crate) task: u32,
+    pub(crate) hash: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct GateTally {
+    pub(crate) runs: usize,
+    pub(crate) green: usize,
+    pub(crate) red: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct TeammateTally {
+    pub(crate) name: String,
+    pub(crate) tasks_done: usize,
+    pub(crate) busy_ms: u64,
+    /// Lives that it needed beyond the first.
+    pub(crate) restarts: u32,
+}
+
+/// Where things are.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Places {
+    /// The branch that holds the merged work.
+    pub(crate) branch: Option<String>,
+    /// The branch that it would go to.
+    pub(crate) base: Option<String>,
+    /// Folder with the agents' output.
+    pub(crate) output: Option<String>,
+    /// Summary files that were written.
+    pub(crate) summaries: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn text(&self, screen: &Screen) -> String {
+        let mut lines = vec![self.verdict(screen)];
+        let not_done = self.tasks.not_done.iter().map(|task| {
+            format!("task {} {}: {} ({})", task.id, task.status, task.why, task.subject)
+        });
+        section(&mut lines, "not done", not_done, "shipmate task list", screen);
+        let deviations = self.deviations.iter().cloned();
+        section(&mut lines, "deviations", deviations, "--json shows all", screen);
+        let mut fact = |label: &str, text: String| {
+            if !text.is_empty() {
+                lines.push(fitted(format!("{label:<10} {}", plain(&text)), screen));
+            }
+        };
+        fact("merged", self.merged());
+        fact("gate", self.gate());
+        fact("time", self.time());
+        fact("teammates", self.who());
+        fact("output", self.places.output.clone().unwrap_or_default());
+        fact("summaries", self.places.summaries.join(", "));
+        for (index, (command, why)) in self.next().into_iter().enumerate() {
+            let label = if index == 0 { "next" } else { "" };
+            lines.push(fitted(format!("{label:<10} {command:<28} {why}"), screen));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn verdict(&self, screen: &Screen) -> String {
+        let (word, paint) = match self.outcome {
+            Outcome::Complete => ("done", Paint::Good),
+            Outcome::Partial => ("not all done", Paint::Busy),
+            Outcome::Failed => ("nothing done", Paint::Bad),
+            Outcome::Stopped => ("stopped", Paint::Busy),
+        };
+        let text = format!(
+            ": {} of {} tasks in {} ({}, team {})",
+            self.tasks.completed,
+            self.tasks.total,
+            time(self.took_ms),
+            plain(&self.title),
+            plain(&self.team)
+        );
+        let room = screen.width.map_or(usize::MAX, |width| width.saturating_sub(word.len()));
+        format!("{}{}", screen.paint(paint, word), cut(&text, room))
+    }
+
+    fn merged(&self) -> String {
+        let commits = match self.commits.len() {
+            0 => return String::new(),
+            1 => "1 commit".to_owned(),
+            count => format!("{count} commits"),
+        };
+        match &self.places.branch {
+            Some(branch) => format!("{commits} on {branch}"),
+            None => commits,
+        }
+    }
+
+    fn gate(&self) -> String {
+        let GateTally { runs, green, red } = self.gates;
+        match runs {
+            0 => String::new(),
+            1 => format!("1 run, {green} green, {red} red"),
+            _ => format!("{runs} runs, {green} green, {red} red"),
+        }
+    }
+
+    fn time(&self) -> String {
+        let [took, path, bound] = [self.took_ms, self.critical_path_ms, self.bound_ms].map(time);
+        let count = self.teammates.len();
+        match (self.critical_path_ms, self.bound_ms) {
+            (0, _) | (_, 0) => took,
+            _ => format!("{took}; the longest path took {path}, {count} teammates need {bound}"),
+        }
+    }
+
+    fn who(&self) -> String {
+        let mates = self.teammates.iter().take(LISTED_MAX).map(|mate| {
+            let restarts = match mate.restarts {
+                0 => String::new(),
+                1 => ", restarted once".to_owned(),
+                count => format!(", restarted {count} times"),
+            };
+            format!("{} {} ({}{restarts})", mate.name, mate.tasks_done, time(mate.busy_ms))
+        });
+        let mut text = mates.collect::<Vec<_>>().join(", ");
+        if self.teammates.len() > LISTED_MAX {
+            text.push_str(&format!(" and {} more", self.teammates.len() - LISTED_MAX));
+        }
+        text
+    }
+
+    /// Commands that go on from here, the likeliest first.
+    pub(crate) fn next(&self) -> Vec<(String, String)> {
+        let mut next = Vec::new();
+        let mut add = |command: String, why: &str| next.push((command, why.to_owned()));
+        let failed = self.tasks.not_done.iter().find(|task| task.status == "failed");
+        if let Some(task) = failed {
+            add(format!("shipmate task show {}", task.id), "what is known about its failure");
+            add(format!("shipmate task retry {}", task.id), "let a teammate try again");
+        }
+        if !self.commits.is_empty() {
+            let base = self.places.base.as_deref().unwrap_or("your branch");
+            add("shipmate merge".to_owned(), &format!("bring the work to {base}"));
+        }
+        add("shipmate log".to_owned(), "everything that happened");
+        next
+    }
+}
+
+fn time(ms: u64) -> String {
+    spent(Duration::from_millis(ms))
+}
+
+/// A duration in its two largest units: `12s`, `2m10s`, `1h05m`, `3d04h`.
+pub(crate) fn spent(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0, s) => format!("{s}s"),
+        (0, 0, m, s) => format!("{m}m{s:02}s"),
+        (0, h, m, _) => format!("{h}h{m:02}m"),
+        (d, h, _, _) => format!("{d}d{h:02}h"),
+    }
+}
+
+fn fitted(line: String, screen: &Screen) -> String {
+    match screen.width {
+        Some(width) => cut(&line, width).into_owned(),
+        None => line,
+    }
+}
+
+fn section(
+    lines: &mut Vec<String>,
+    title: &str,
+    entries: impl ExactSizeIterator<Item = String>,
+    more: &str,
+    screen: &Screen,
+) {
+    let count = entries.len();
+    if count == 0 {
+        return;
+    }
+    lines.push(title.to_owned());
+    let entries = entries.take(LISTED_MAX);
+    lines.extend(entries.map(|entry| fitted(format!("  {}", plain(&entry)), screen)));
+    if count > LISTED_MAX {
+        lines.push(format!("  and {} more: {more}", count - LISTED_MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mate(name: &str, tasks_done: usize, restarts: u32) -> TeammateTally {
+        TeammateTally { name: name.to_owned(), tasks_done, busy_ms: 200_000, restarts }
+    }
+
+    fn report() -> Report {
+        Report {
+            outcome: Outcome::Complete,
+            title: "Add search".to_owned(),
+            team: "search".to_owned(),
+            tasks: TaskTally { total: 2, completed: 2, not_done: Vec::new() },
+            commits: [1, 2].map(|task| Commit { task, hash: "1f3a9c0".to_owned() }).into(),
+            deviations: Vec::new(),
+            gates: GateTally { runs: 3, green: 2, red: 1 },
+            took_ms: 252_000,
+            critical_path_ms: 220_000,
+            bound_ms: 230_000,
+            teammates: vec![mate("ana", 1, 0), mate("bo", 1, 1)],
+            places: Places {
+                branch: Some("shipmate/search".to_owned()),
+                base: Some("main".to_owned()),
+                output: Some(".shipmate/output".to_owned()),
+                summaries: vec!["03-01.summary.jsonl".to_owned()],
+            },
+        }
+    }
+
+    fn not_done(id: u32, status: &str, why: &str) -> NotDone {
+        let (status, why) = (status.to_owned(), why.to_owned());
+        NotDone { id, subject: "Write\x1b it".to_owned(), status, why }
+    }
+
+    fn partial() -> Report {
+        let not_done = vec![
+            not_done(2, "failed", "the gate was red 3 times: cargo test"),
+            not_done(3, "pending", "blocked by 2, which failed"),
+        ];
+        Report {
+            outcome: Outcome::Partial,
+            tasks: TaskTally { total: 3, completed: 1, not_done },
+            deviations: vec!["bo did not answer the shutdown within 30s".to_owned()],
+            ..report()
+        }
+    }
+
+    #[test]
+    fn a_run_that_did_everything_is_told_in_ten_lines() {
+        let text = report().text(&Screen::of_width(Some(100)));
+        assert_eq!(
+            text,
+            "\
+done: 2 of 2 tasks in 4m12s (Add search, team search)
+merged     2 commits on shipmate/search
+gate       3 runs, 2 green, 1 red
+time       4m12s; the longest path took 3m40s, 2 teammates need 3m50s
+teammates  ana 1 (3m20s), bo 1 (3m20s, restarted once)
+output     .shipmate/output
+summaries  03-01.summary.jsonl
+next       shipmate merge               bring the work to main
+           shipmate log                 everything that happened
+"
+        );
+        assert!(text.lines().count() <= 10);
+    }
+
+    #[test]
+    fn what_was_not_done_comes_with_its_reason_and_what_to_do() {
+        let report = Report {
+            commits: Vec::new(),
+            gates: GateTally::default(),
+            teammates: Vec::new(),
+            critical_path_ms: 0,
+            places: Places::default(),
+            ..partial()
+        };
+        assert_eq!(
+            report.text(&Screen::of_width(None)),
+            "\
+not all done: 1 of 3 tasks in 4m12s (Add search, team search)
+not done
+  task 2 failed: the gate was red 3 times: cargo test (Write\\x1b it)
+  task 3 pending: blocked by 2, which failed (Write\\x1b it)
+deviations
+  bo did not answer the shutdown within 30s
+time       4m12s
+next       shipmate task show 2         what is known about its failure
+           shipmate task retry 2        let a teammate try again
+           shipmate log                 everything that happened
+"
+        );
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_lines_fit_the_terminal() {
+        let mut report = partial();
+        report.tasks.not_done =
+            (0..30).map(|id| not_done(id, "pending", &"why ".repeat(50))).collect();
+        report.title = "title ".repeat(40);
+        let text = report.text(&Screen::of_width(Some(60)));
+        assert!(text.contains("  and 22 more: shipmate task list\n"), "{text}");
+        for line in text.lines() {
+            assert!(crate::cli::screen::columns(line) <= 60, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_program_gets_the_whole_report() {
+        let report = Report { teammates: vec![mate("ana", 1, 0)], ..partial() };
+        assert_eq!(
+            serde_json::to_string(&report).unwrap(),
+            concat!(
+                r#"{"outcome":"partial","title":"Add search","team":"search","tasks":{"total":3,"#,
+                r#""completed":1,"not_done":[{"id":2,"subject":"Write\u001b it","#,
+                r#""status":"failed","why":"the gate was red 3 times: cargo test"},"#,
+                r#"{"id":3,"subject":"Write\u001b it","status":"pending","#,
+                r#""why":"blocked by 2, which failed"}]},"commits":[{"task":1,"hash":"1f3a9c0"},"#,
+                r#"{"task":2,"hash":"1f3a9c0"}],"#,
+                r#""deviations":["bo did not answer the shutdown within 30s"],"#,
+                r#""gates":{"runs":3,"green":2,"red":1},"took_ms":252000,"#,
+                r#""critical_path_ms":220000,"bound_ms":230000,"teammates":[{"name":"ana","#,
+                r#""tasks_done":1,"busy_ms":200000,"restarts":0}],"#,
+                r#""places":{"branch":"shipmate/search","base":"main","#,
+                r#""output":".shipmate/output","summaries":["03-01.summary.jsonl"]}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_duration_is_said_in_two_units() {
+        for (seconds, said) in
+            [(0, "0s"), (59, "59s"), (130, "2m10s"), (3_900, "1h05m"), (273_600, "3d04h")]
+        {
+            assert_eq!(spent(Duration::from_secs(seconds)), said);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `03-01.summary.jsonl`: one line about one plan, for programs that read such summaries.
+//!
+//! The keys and their meanings are those of the plan files; `dv` is a list of texts, always. A
+//! reader sees the old file or the new one and never a half: it is written beside and renamed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cli::time::date_and_time;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SummaryState {
+    Complete,
+    Partial,
+    Failed,
+}
+
+impl SummaryState {
+    /// Complete is only what is complete; a plan of which nothing came is failed.
+    pub(crate) fn of(completed: usize, total: usize) -> SummaryState {
+        match completed {
+            done if done >= total => SummaryState::Complete,
+            0 => SummaryState::Failed,
+            _ => SummaryState::Partial,
+        }
+    }
+}
+
+/// What the tests of a plan have shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TestsSeen {
+    /// Red before the work and green after it.
+    RedGreen,
+    GreenOnly,
+    NoTests,
+}
+
+/// What became of one plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Summary {
+    pub(crate) p: String,
+    pub(crate) n: String,
+    pub(crate) title: String,
+    pub(crate) state: SummaryState,
+    /// Milliseconds since 1970; the date is that of UTC.
+    pub(crate) at_ms: u64,
+    pub(crate) tasks_completed: usize,
+    pub(crate) tasks_total: usize,
+    pub(crate) commits: Vec<String>,
+    pub(crate) files_modified: Vec<String>,
+    pub(crate) deviations: Vec<String>,
+    /// What is there now and was not before.
+    pub(crate) built: Vec<String>,
+    pub(crate) tests: TestsSeen,
+}
+
+/// The line as it is written, key by key.
+#[derive(Serialize)]
+struct Line<'a> {
+    p: &'a str,
+    n: &'a str,
+    t: &'a str,
+    s: SummaryState,
+    dt: &'a str,
+    tc: usize,
+    tt: usize,
+    ch: &'a [String],
+    fm: &'a [String],
+    dv: &'a [String],
+    built: &'a [String],
+    tst: TestsSeen,
+}
+
+impl Summary {
+    /// One line of JSON, with its end.
+    pub(crate) fn line(&self) -> String {
+        let moment = date_and_time(self.at_ms);
+        let line = Line {
+            p: &self.p,
+            n: &self.n,
+            t: &self.title,
+            s: self.state,
+            dt: moment.split(' ').next().unwrap_or_default(),
+            tc: self.tasks_completed,
+            tt: self.tasks_total,
+            ch: &self.commits,
+            fm: &self.files_modified,
+            dv: &self.deviations,
+            built: &self.built,
+            tst: self.tests,
+        };
+        serde_json::to_string(&line).expect("texts and numbers are always JSON") + "\n"
+    }
+
+    fn file_name(&self) -> io::Result<String> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let id = format!("{}-{}", self.p, self.n);
+        if !id.bytes().all(plain) {
+            let fact = format!("{id:?} is not the id of a plan");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, fact));
+        }
+        Ok(format!("{id}.summary.jsonl"))
+    }
+
+    /// Writes the summary into a folder, over an earlier one of the same plan.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<PathBuf> {
+        let name = self.file_name()?;
+        let path = folder.join(&name);
+        let beside = folder.join(format!(".{name}.{}", std::process::id()));
+        let written = File::create(&beside).and_then(|mut file| {
+            file.write_all(self.line().as_bytes())?;
+            file.sync_all()
+        });
+        written.and_then(|()| fs::rename(&beside, &path)).inspect_err(|_| {
+            // What stays behind is hidden and named after this process; the error says more.
+            drop(fs::remove_file(&beside));
+        })?;
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> Summary {
+        Summary {
+            p: "03".to_owned(),
+            n: "01".to_owned(),
+            title: "Add \"search\"".to_owned(),
+            state: SummaryState::of(3, 4),
+            at_ms: 1_794_711_787_000,
+            tasks_completed: 3,
+            tasks_total: 4,
+            commits: vec!["1f3a9c0".to_owned()],
+            files_modified: vec!["src/search.rs".to_owned()],
+            deviations: vec!["T4: the gate\nwas red".to_owned()],
+            built: vec!["search".to_owned()],
+            tests: TestsSeen::RedGreen,
+        }
+    }
+
+    const LINE: &str = concat!(
+        r#"{"p":"03","n":"01","t":"Add \"search\"","s":"partial","dt":"2026-11-15","tc":3,"tt":4,"#,
+        r#""ch":["1f3a9c0"],"fm":["src/search.rs"],"dv":["T4: the gate\nwas red"],"#,
+        r#""built":["search"],"tst":"red_green"}"#,
+        "\n"
+    );
+
+    #[test]
+    fn a_summary_is_one_line_with_the_keys_of_the_plan_files() {
+        assert_eq!(summary().line(), LINE);
+        assert_eq!(summary().line().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_plan_is_complete_only_when_all_its_tasks_are() {
+        for (completed, total, state) in [
+            (4, 4, SummaryState::Complete),
+            (3, 4, SummaryState::Partial),
+            (0, 4, SummaryState::Failed),
+        ] {
+            assert_eq!(SummaryState::of(completed, total), state);
+        }
+    }
+
+    #[test]
+    fn a_summary_replaces_the_one_before_and_leaves_nothing_beside_it() {
+        let folder = std::env::temp_dir().join(format!("shipmate-summary-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("03-01.summary.jsonl"), "old\n").unwrap();
+        let path = summary().write(&folder).unwrap();
+        let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
+        let text = fs::read_to_string(&path).unwrap();
+        let climbing = Summary { p: "../x".to_owned(), ..summary() }.write(&folder);
+        let nowhere = summary().write(&folder.join("missing"));
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(files, [path]);
+        assert_eq!(text, LINE);
+        assert_eq!(climbing.unwrap_err().to_string(), "\"../x-01\" is not the id of a plan");
+        assert_eq!(nowhere.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,119 @@
+//! Waits for the end of those who were asked to stop, as the log tells it.
+//!
+//! Nobody is waited for without a limit: each request ends with an answer or at its deadline, and
+//! both are records.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::log::Record;
+use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::session::Session;
+
+/// `team/name@epoch`
+pub(super) fn life(mate: &TeammateView) -> String {
+    format!("{}/{}@{}", mate.team, mate.name, mate.epoch)
+}
+
+/// Asks, and tells what becomes of each. Says whether all stopped cleanly.
+pub(super) fn until_stopped(
+    session: &mut Session,
+    ask: Ask,
+    awaited: Vec<TeammateView>,
+) -> Result<bool, Failure> {
+    let Answer::Status(status) = session.ask(Ask::Status)? else {
+        return Err(unexpected("a status"));
+    };
+    session.ask(ask)?;
+    let mut awaiting = Awaiting {
+        lives: awaited.iter().map(life).collect(),
+        requests: BTreeMap::new(),
+        clean: true,
+        screen: session.screen.clone(),
+    };
+    let mut told = Ok(());
+    session.client.follow(status.position, |record| {
+        let Ok(record) = serde_json::from_str::<Record>(record) else {
+            return ControlFlow::Continue(());
+        };
+        told = awaiting.note(&record);
+        match told.is_err() || awaiting.lives.is_empty() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    told.map(|()| awaiting.clean)
+}
+
+#[derive(Debug)]
+struct Awaiting {
+    /// Who has not ended yet.
+    lives: Vec<String>,
+    /// Whose each request is.
+    requests: BTreeMap<u64, String>,
+    clean: bool,
+    screen: Screen,
+}
+
+impl Awaiting {
+    fn note(&mut self, record: &Record) -> Result<(), Failure> {
+        let Some((event, fields)) = record.event.iter().next() else { return Ok(()) };
+        let who = fields.get("who").and_then(Value::as_str).unwrap_or_default();
+        match event.as_str() {
+            "shutdown.requested" => {
+                self.requests.insert(record.n, who.to_owned());
+                Ok(())
+            }
+            "shutdown.answered" => {
+                let asked = fields.get("shutdown").and_then(Value::as_u64);
+                let Some(who) = asked.and_then(|id| self.requests.get(&id)).cloned() else {
+                    return Ok(());
+                };
+                let reason = fields.pointer("/answer/rejected/reason").and_then(Value::as_str);
+                reason.map_or(Ok(()), |reason| self.ended(&who, &format!("rejected: {reason}")))
+            }
+            "teammate.stopped" => {
+                let outcome = fields.get("outcome").map(outcome_words).unwrap_or_default();
+                self.ended(who, &outcome)
+            }
+            "teammate.disappeared" => {
+                let reason = fields.get("reason").and_then(Value::as_str).unwrap_or_default();
+                self.ended(who, &format!("disappeared: {reason}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn ended(&mut self, who: &str, outcome: &str) -> Result<(), Failure> {
+        let Some(at) = self.lives.iter().position(|life| life == who) else { return Ok(()) };
+        self.lives.remove(at);
+        let clean = outcome == "clean";
+        self.clean &= clean;
+        if self.screen.json {
+            return self.screen.json(&json!({ "who": who, "outcome": outcome }));
+        }
+        let paint = if clean { Paint::Good } else { Paint::Bad };
+        let outcome = self.screen.paint(paint, &plain(outcome));
+        self.screen.line(&format!("{}: {outcome}", plain(who)))
+    }
+}
+
+/// How a life ended, in words.
+pub(crate) fn outcome_words(outcome: &Value) -> String {
+    if let Some(word) = outcome.as_str() {
+        return word.replace('_', " ");
+    }
+    if let Some(pending) = outcome.pointer("/in_progress/pending").and_then(Value::as_array) {
+        let pending: Vec<&str> = pending.iter().filter_map(Value::as_str).collect();
+        return format!("in progress, left: {}", pending.join("; "));
+    }
+    match outcome.pointer("/error/reason").and_then(Value::as_str) {
+        Some(reason) => format!("error: {reason}"),
+        None => outcome.to_string(),
+    }
+}

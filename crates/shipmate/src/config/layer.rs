@@ -1,0 +1,323 @@
+//! One file of settings as it is written: everything optional, nothing unknown, and each value
+//! checked where it stands, so that a mistake is told with its line.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{BadConfig, Config, Durability, HOOK_SETTINGS, Loaded, LogKind, Source, TreesConfig};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Layer {
+    durability: Option<Durability>,
+    log: Option<LogKind>,
+    lease_seconds: Option<Spanned<u64>>,
+    idle_exit_seconds: Option<Spanned<u64>>,
+    shutdown_deadline_seconds: Option<Spanned<u64>>,
+    agent_teams: Option<bool>,
+    #[serde(default)]
+    agents: AgentsLayer,
+    #[serde(default)]
+    team: TeamLayer,
+    #[serde(default)]
+    gate: GateLayer,
+    #[serde(default)]
+    hooks: HooksLayer,
+    #[serde(default)]
+    nats: NatsLayer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct AgentsLayer {
+    default: Option<Spanned<String>>,
+    output_bytes: Option<Spanned<u64>>,
+    stop_grace_seconds: Option<Spanned<f64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct TeamLayer {
+    trees: Option<TreesConfig>,
+    cap: Option<Spanned<u64>>,
+    stall_seconds: Option<Spanned<u64>>,
+    answer_seconds: Option<Spanned<u64>>,
+    timeout_seconds: Option<Spanned<u64>>,
+    protected: Option<Lines>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct GateLayer {
+    commands: Option<Lines>,
+    timeout_seconds: Option<Spanned<u64>>,
+    batch: Option<Spanned<u64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct HooksLayer {
+    task_created: Option<Lines>,
+    task_completed: Option<Lines>,
+    teammate_idle: Option<Lines>,
+    teammate_started: Option<Lines>,
+    teammate_disappeared: Option<Lines>,
+    plan_submitted: Option<Lines>,
+    team_shutdown: Option<Lines>,
+    #[serde(rename = "timeout-seconds")]
+    timeout_seconds: Option<Spanned<u64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct NatsLayer {
+    url: Option<Spanned<String>>,
+    subject_prefix: Option<Spanned<String>>,
+    credentials: Option<String>,
+}
+
+type Lines = Vec<Spanned<String>>;
+/// What is wrong with a value, and what to write instead.
+type Mistake = (String, String);
+type Check = fn(&str, &str) -> Result<(), Mistake>;
+
+const STOP_GRACE_SECONDS_MAX: f64 = 600.0;
+const LINE_BYTES_MAX: usize = 64 * 1024;
+const PATTERN_BYTES_MAX: usize = 1024;
+
+impl Layer {
+    /// Takes over what this file says.
+    pub(super) fn apply(
+        self,
+        path: &Path,
+        text: &str,
+        source: Source,
+        loaded: &mut Loaded,
+    ) -> Result<(), BadConfig> {
+        let mut taking = Taking { path, text, source, loaded };
+        taking.take("durability", self.durability, |config| &mut config.durability);
+        taking.take("log", self.log, |config| &mut config.log);
+        taking.take("agent-teams", self.agent_teams, |config| &mut config.agent_teams);
+        taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
+        taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {
+            &mut config.idle_exit_seconds
+        })?;
+        let deadline = self.shutdown_deadline_seconds;
+        taking.number("shutdown-deadline-seconds", deadline, 1..=86_400, |config| {
+            &mut config.shutdown_deadline_seconds
+        })?;
+        taking.agents(self.agents)?;
+        taking.team(self.team)?;
+        taking.gate(self.gate)?;
+        taking.hooks(self.hooks)?;
+        taking.nats(self.nats)
+    }
+}
+
+/// One file on its way into the settings.
+struct Taking<'a> {
+    path: &'a Path,
+    text: &'a str,
+    source: Source,
+    loaded: &'a mut Loaded,
+}
+
+impl Taking<'_> {
+    fn agents(&mut self, layer: AgentsLayer) -> Result<(), BadConfig> {
+        self.text("agents.default", layer.default, any_line, |config| &mut config.agents.default)?;
+        self.number("agents.output-bytes", layer.output_bytes, 4_096..=1 << 40, |config| {
+            &mut config.agents.output_bytes
+        })?;
+        let Some(grace) = layer.stop_grace_seconds else { return Ok(()) };
+        let (name, max) = ("agents.stop-grace-seconds", STOP_GRACE_SECONDS_MAX);
+        let (at, seconds) = (grace.span().start, *grace.get_ref());
+        if !(0.0..=max).contains(&seconds) {
+            let fact = format!("{name} is {seconds}, and its range is 0 to {max}");
+            let remedy = format!("write a number from 0 to {max}; it may have a fraction");
+            return Err(self.bad(at, (fact, remedy)));
+        }
+        let ms = (seconds * 1000.0).round() as u64;
+        self.take(name, Some(ms), |config| &mut config.agents.stop_grace_ms);
+        Ok(())
+    }
+
+    fn team(&mut self, layer: TeamLayer) -> Result<(), BadConfig> {
+        self.take("team.trees", layer.trees, |config| &mut config.team.trees);
+        self.number("team.cap", layer.cap, 1..=1_000, |config| &mut config.team.cap)?;
+        self.number("team.stall-seconds", layer.stall_seconds, 0..=86_400, |config| {
+            &mut config.team.stall_seconds
+        })?;
+        self.number("team.answer-seconds", layer.answer_seconds, 1..=3_600, |config| {
+            &mut config.team.answer_seconds
+        })?;
+        self.number("team.timeout-seconds", layer.timeout_seconds, 0..=604_800, |config| {
+            &mut config.team.timeout_seconds
+        })?;
+        self.lines("team.protected", layer.protected, pattern, |c| &mut c.team.protected)
+    }
+
+    fn gate(&mut self, layer: GateLayer) -> Result<(), BadConfig> {
+        self.lines("gate.commands", layer.commands, command, |config| &mut config.gate.commands)?;
+        self.number("gate.timeout-seconds", layer.timeout_seconds, 1..=86_400, |config| {
+            &mut config.gate.timeout_seconds
+        })?;
+        self.number("gate.batch", layer.batch, 1..=256, |config| &mut config.gate.batch)
+    }
+
+    fn hooks(&mut self, layer: HooksLayer) -> Result<(), BadConfig> {
+        let written = [
+            layer.task_created,
+            layer.task_completed,
+            layer.teammate_idle,
+            layer.teammate_started,
+            layer.teammate_disappeared,
+            layer.plan_submitted,
+            layer.team_shutdown,
+        ];
+        for ((event, setting), lines) in HOOK_SETTINGS.into_iter().zip(written) {
+            self.lines(setting, lines, command, |config| {
+                config.hooks.commands.entry(event).or_default()
+            })?;
+        }
+        self.number("hooks.timeout-seconds", layer.timeout_seconds, 1..=3_600, |config| {
+            &mut config.hooks.timeout_seconds
+        })
+    }
+
+    fn nats(&mut self, layer: NatsLayer) -> Result<(), BadConfig> {
+        self.text("nats.url", layer.url, url, |config| &mut config.nats.url)?;
+        self.text("nats.subject-prefix", layer.subject_prefix, prefix, |config| {
+            &mut config.nats.subject_prefix
+        })?;
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let beside = |file: String| (!file.is_empty()).then(|| folder.join(file));
+        self.take("nats.credentials", layer.credentials.map(beside), |config| {
+            &mut config.nats.credentials
+        });
+        Ok(())
+    }
+
+    fn take<T>(
+        &mut self,
+        name: &'static str,
+        value: Option<T>,
+        into: impl FnOnce(&mut Config) -> &mut T,
+    ) {
+        if let Some(value) = value {
+            *into(&mut self.loaded.config) = value;
+            self.loaded.sources.insert(name, self.source);
+        }
+    }
+
+    fn number(
+        &mut self,
+        name: &'static str,
+        value: Option<Spanned<u64>>,
+        range: RangeInclusive<u64>,
+        into: impl FnOnce(&mut Config) -> &mut u64,
+    ) -> Result<(), BadConfig> {
+        if let Some(value) = &value
+            && !range.contains(value.get_ref())
+        {
+            let (low, high) = (range.start(), range.end());
+            let fact = format!("{name} is {}, and its range is {low} to {high}", value.get_ref());
+            let remedy = format!("write a number from {low} to {high}");
+            return Err(self.bad(value.span().start, (fact, remedy)));
+        }
+        self.take(name, value.map(Spanned::into_inner), into);
+        Ok(())
+    }
+
+    fn text(
+        &mut self,
+        name: &'static str,
+        value: Option<Spanned<String>>,
+        check: Check,
+        into: impl FnOnce(&mut Config) -> &mut String,
+    ) -> Result<(), BadConfig> {
+        if let Some(value) = &value {
+            check(name, value.get_ref()).map_err(|found| self.bad(value.span().start, found))?;
+        }
+        self.take(name, value.map(Spanned::into_inner), into);
+        Ok(())
+    }
+
+    fn lines(
+        &mut self,
+        name: &'static str,
+        lines: Option<Lines>,
+        check: Check,
+        into: impl FnOnce(&mut Config) -> &mut Vec<String>,
+    ) -> Result<(), BadConfig> {
+        for line in lines.iter().flatten() {
+            check(name, line.get_ref()).map_err(|found| self.bad(line.span().start, found))?;
+        }
+        let lines = lines.map(|lines| lines.into_iter().map(Spanned::into_inner).collect());
+        self.take(name, lines, into);
+        Ok(())
+    }
+
+    fn bad(&self, offset: usize, mistake: Mistake) -> BadConfig {
+        bad(self.path, self.text, offset, mistake)
+    }
+}
+
+/// A mistake, with the line and column of a file where it stands.
+pub(super) fn bad(path: &Path, text: &str, offset: usize, (fact, remedy): Mistake) -> BadConfig {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    BadConfig { place: format!("{}:{line}:{column}", path.display()), fact, remedy }
+}
+
+/// A command line, or none.
+fn any_line(name: &str, line: &str) -> Result<(), Mistake> {
+    if line.len() > LINE_BYTES_MAX || line.contains('\0') {
+        let fact = format!("{name} is longer than {LINE_BYTES_MAX} bytes, or holds a zero byte");
+        return Err((fact, "put it into a script and name that".to_owned()));
+    }
+    Ok(())
+}
+
+fn command(name: &str, line: &str) -> Result<(), Mistake> {
+    if line.trim().is_empty() {
+        let fact = format!("{name} holds an empty command line");
+        return Err((fact, "write the command, or take the line away".to_owned()));
+    }
+    any_line(name, line)
+}
+
+/// The same that the board takes, said here with its line.
+fn pattern(name: &str, pattern: &str) -> Result<(), Mistake> {
+    let climbs = pattern.split('/').any(|part| part == "..");
+    let bad = pattern.is_empty() || pattern.starts_with('/') || climbs;
+    if bad || pattern.len() > PATTERN_BYTES_MAX || pattern.chars().any(char::is_control) {
+        let fact = format!("{name} holds {pattern:?}, which is no path inside the repository");
+        return Err((fact, "write a folder, a file or a glob, from its root".to_owned()));
+    }
+    Ok(())
+}
+
+fn url(_: &str, url: &str) -> Result<(), Mistake> {
+    match url.starts_with("nats://") || url.starts_with("tls://") {
+        true => Ok(()),
+        false => Err((
+            format!("{url:?} is not the address of a NATS server"),
+            "write nats://HOST:PORT".to_owned(),
+        )),
+    }
+}
+
+fn prefix(_: &str, prefix: &str) -> Result<(), Mistake> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    match !prefix.is_empty() && prefix.len() <= 64 && prefix.bytes().all(plain) {
+        true => Ok(()),
+        false => Err((
+            format!("{prefix:?} cannot begin a subject"),
+            "use letters, digits, '_' and '-', at most 64".to_owned(),
+        )),
+    }
+}
