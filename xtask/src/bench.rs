@@ -1,15 +1,17 @@
 //! `cargo xtask bench board`: how fast the board is, beside the file form and beside a bound.
+//! `cargo xtask bench team`: how near a team comes to the least time its work can take.
 //!
 //! Everything a ratio needs is measured in one run and in turns, because a machine that others use
 //! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A
 //! missed goal is shown and fails nothing; a task given out twice, something acknowledged and lost,
 //! or a workload that did not end is a fault, and fails the run.
 //!
-//! The workloads themselves are in the `load` binary of the testkit, which prints one line of JSON
-//! for each; here they are started, gathered and held against the goals.
+//! The workloads themselves are in the `load` and `makespan` binaries of the testkit, which print
+//! one line of JSON for each; here they are started, gathered and held against the goals.
 
 mod goals;
 mod results;
+mod team;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,26 +21,26 @@ use serde_json::{Value, json};
 use crate::cargo::{cargo, output, run as run_command};
 use results::Results;
 
-/// Measure the board, beside the form with one file per task
+/// Measure the board beside the form with one file per task, or a team beside its bound
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// What to measure
     #[arg(value_enum)]
     what: What,
 
-    /// Small boards and one round: shows that it works, not how fast it is
+    /// Small and one round: shows that it works, not how fast it is
     #[arg(long)]
     quick: bool,
 
-    /// Rounds of what is compared; ratios are taken within a round
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    rounds: usize,
+    /// Rounds of what is compared; ratios are taken within a round [default: 3, for a team 1]
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
 
-    /// Only the runs whose name has this in it (`W1`, `W2 power`)
+    /// Only the runs whose name has this in it (`W1`, `W2 power`, `critical`)
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
-    /// Where every figure goes [default: target/bench/board.json]
+    /// Where every figure goes [default: target/bench/board.json or team.json]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -53,18 +55,31 @@ pub(crate) struct Args {
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 enum What {
+    /// The board: claims, messages, lists, kills
     Board,
+    /// A team at work on tasks of known length
+    Team,
+}
+
+impl What {
+    /// The binary of the testkit, and the name of the report.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            What::Board => ("load", "board.json"),
+            What::Team => ("makespan", "team.json"),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let What::Board = args.what;
+    let (program, report_name) = args.what.names();
     if !args.no_build {
         let binaries = ["-p", "shipmate", "-p", "shipmate-testkit", "--bins"];
         run_command(cargo(["build", "--release", "--quiet"]).args(binaries))?;
     }
     let target = target_folder()?;
     let bench = Bench {
-        load: target.join("release/load"),
+        program: target.join("release").join(program),
         shipmate: target.join("release/shipmate"),
         folder: target.join("bench/tmp").join(std::process::id().to_string()),
     };
@@ -74,16 +89,14 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let results = bench.all(args);
     drop(std::fs::remove_dir_all(&bench.folder));
 
-    let rows = goals::rows(&results);
-    let table = if args.markdown { goals::markdown(&rows) } else { goals::plain(&rows) };
+    let (table, rows) = table(args, &results);
     println!("{table}");
     let faults = results.faults();
-    let path = args.json.clone().unwrap_or_else(|| target.join("bench/board.json"));
+    let path = args.json.clone().unwrap_or_else(|| target.join("bench").join(report_name));
     let report = json!({
         "quick": args.quick, "cores": cores(),
         "load_average": { "before": load_before, "after": load_average() },
-        "rows": rows.iter().map(goals::Row::json).collect::<Vec<_>>(),
-        "faults": faults, "runs": results.runs(),
+        "rows": rows, "faults": faults, "runs": results.runs(),
     });
     std::fs::write(&path, format!("{report:#}\n"))
         .map_err(|e| format!("{}: {e}", path.display()))?;
@@ -94,14 +107,30 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
 }
 
+/// What was measured, for a person and for the report.
+fn table(args: &Args, results: &Results) -> (String, Vec<Value>) {
+    match args.what {
+        What::Board => {
+            let rows = goals::rows(results);
+            let table = if args.markdown { goals::markdown(&rows) } else { goals::plain(&rows) };
+            (table, rows.iter().map(goals::Row::json).collect())
+        }
+        What::Team => {
+            let rows = team::rows(results);
+            let table = if args.markdown { team::markdown(&rows) } else { team::plain(&rows) };
+            (table, rows.iter().map(team::Row::json).collect())
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Bench {
-    load: PathBuf,
+    program: PathBuf,
     shipmate: PathBuf,
     folder: PathBuf,
 }
 
-/// One start of the load generator.
+/// One start of the bench's program.
 #[derive(Debug)]
 struct Planned {
     name: String,
@@ -127,7 +156,7 @@ impl Bench {
 
     fn one(&self, index: usize, run: &Planned) -> Result<Value, String> {
         let folder = self.folder.join(index.to_string());
-        let mut command = Command::new(&self.load);
+        let mut command = Command::new(&self.program);
         for word in &run.words {
             match word.as_str() {
                 "WORKSPACE" => {
@@ -147,8 +176,10 @@ impl Bench {
                 command.env_remove(name);
             }
         }
+        command.env("XDG_CONFIG_HOME", self.folder.join("no-config"));
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
         let ended = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
-        let ended = ended.map_err(|e| format!("{}: {e}", self.load.display()))?;
+        let ended = ended.map_err(|e| format!("{}: {e}", self.program.display()))?;
         remains(&folder)?;
         let told = String::from_utf8_lossy(&ended.stderr);
         if !ended.status.success() {
@@ -169,9 +200,21 @@ fn remains(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// What to run, in order: what is compared stands side by side, and comes round again.
+/// What to run, in order.
 fn plan(args: &Args) -> Vec<Planned> {
-    let rounds = if args.quick { 1 } else { args.rounds.max(1) };
+    let mut plan = match args.what {
+        What::Board => board(args),
+        What::Team => team::plan(args),
+    };
+    if let Some(only) = &args.only {
+        plan.retain(|run| run.name.contains(only.as_str()));
+    }
+    plan
+}
+
+/// What is compared stands side by side, and comes round again.
+fn board(args: &Args) -> Vec<Planned> {
+    let rounds = if args.quick { 1 } else { args.rounds.unwrap_or(3).max(1) };
     let sizes: &[(&str, usize)] =
         if args.quick { &[("1k", 1000)] } else { &[("1k", 1000), ("10k", 10_000)] };
     let mut plan = Vec::new();
@@ -193,9 +236,6 @@ fn plan(args: &Args) -> Vec<Planned> {
         }
     }
     plan.extend(once(args.quick));
-    if let Some(only) = &args.only {
-        plan.retain(|run| run.name.contains(only.as_str()));
-    }
     plan
 }
 
@@ -282,7 +322,7 @@ mod tests {
         Args {
             what: What::Board,
             quick,
-            rounds: 3,
+            rounds: None,
             only: None,
             json: None,
             no_build: false,
@@ -306,5 +346,15 @@ mod tests {
         args.only = Some("W2".to_owned());
         let names: Vec<String> = plan(&args).into_iter().map(|run| run.name).collect();
         assert_eq!(names, ["W2 reference", "W2 reference synced", "W2 process", "W2 power"]);
+    }
+
+    #[test]
+    fn a_team_is_measured_once_unless_more_rounds_are_asked_for() {
+        let mut args = args(false);
+        args.what = What::Team;
+        let names: Vec<String> = plan(&args).into_iter().map(|run| run.name).collect();
+        assert_eq!(names, ["critical", "first-come", "polling", "command", "trees"]);
+        args.rounds = Some(2);
+        assert_eq!(plan(&args).len(), 10);
     }
 }

@@ -49,8 +49,8 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
-        Event::TeammateDisappeared { who, reason, with_host } => {
-            teammate::apply_disappeared(state, record.n, who, reason, *with_host);
+        Event::TeammateDisappeared { who, reason, loss } => {
+            teammate::apply_disappeared(state, record.n, who, reason, *loss);
         }
         Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
         Event::TeammateSession { who, session } => {

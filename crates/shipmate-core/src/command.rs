@@ -9,7 +9,7 @@ use crate::event::{
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
-use crate::setup::{GateRun, Setup};
+use crate::setup::{GateRun, Loss, Setup};
 
 /// A command with who gives it and which request it came in.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ pub enum Act {
     ReportDisappeared {
         who: TeammateRef,
         reason: String,
-        with_host: bool,
+        loss: Loss,
     },
     /// An observer saw no progress for a while, or again some (step 0).
     ReportStalled {

@@ -93,8 +93,8 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             usage::decide_teammate_budget(state, by, who, *budget)
         }
         Act::ReportIdle { reason } => teammate::decide_idle(state, by, reason),
-        Act::ReportDisappeared { who, reason, with_host } => {
-            health::decide_disappeared(state, by, who, reason, *with_host)
+        Act::ReportDisappeared { who, reason, loss } => {
+            health::decide_disappeared(state, by, who, reason, *loss)
         }
         Act::ReportStalled { who, step } => health::decide_stalled(state, by, who, *step),
         Act::ReportSession { session } => teammate::decide_session(state, by, session),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
-use crate::setup::{GateRun, Setup, StartRule};
+use crate::setup::{GateRun, Loss, Setup, StartRule};
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,9 +93,8 @@ pub enum Event {
     TeammateDisappeared {
         who: TeammateRef,
         reason: String,
-        /// It went with everything else on its host, which says nothing about its health.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        with_host: bool,
+        #[serde(default, skip_serializing_if = "is_died")]
+        loss: Loss,
     },
     /// No sign of progress for the how-manieth time in a row; 0 means that it moves again.
     #[serde(rename = "teammate.stalled")]
@@ -328,6 +327,10 @@ fn is_by_hand(rule: &StartRule) -> bool {
     *rule == StartRule::ByHand
 }
 
+fn is_died(loss: &Loss) -> bool {
+    *loss == Loss::Died
+}
+
 fn is_default_setup(setup: &Setup) -> bool {
     setup.is_default()
 }
@@ -372,10 +375,7 @@ pub enum ReleaseCause {
 
 impl ReleaseCause {
     pub(crate) fn costs_a_retry(self) -> bool {
-        !matches!(
-            self,
-            ReleaseCause::GivenBack | ReleaseCause::Reassigned | ReleaseCause::HostGone
-        )
+        !matches!(self, ReleaseCause::GivenBack | ReleaseCause::Reassigned | ReleaseCause::HostGone)
     }
 }
 

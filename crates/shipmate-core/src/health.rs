@@ -10,7 +10,7 @@ use crate::limits::{BARREN_MAX, STRIKES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::setup::StartRule;
+use crate::setup::{Loss, StartRule};
 use crate::state::{BreakerPhase, ShutdownEnd, State};
 use crate::task::create::check_texts;
 use crate::teammate;
@@ -21,16 +21,16 @@ pub(crate) fn decide_disappeared(
     by: &Actor,
     who: &TeammateRef,
     reason: &str,
-    with_host: bool,
+    loss: Loss,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "report that a teammate disappeared")?;
     let found = state.require_current(who)?;
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     let (gone, why) = (who.clone(), reason.to_owned());
-    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, with_host }];
-    let (cause, word) = match with_host {
-        true => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
-        false => (ReleaseCause::HolderGone, "its holder disappeared"),
+    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss }];
+    let (cause, word) = match loss {
+        Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
+        Loss::Died | Loss::Broken => (ReleaseCause::HolderGone, "its holder disappeared"),
     };
     events.extend(teammate::release_all(state, found, cause, word));
     let team = &who.address.team;
@@ -41,16 +41,16 @@ pub(crate) fn decide_disappeared(
         events.extend(message::expire_control(state, &who.address, "its life ended"));
     }
     let mut text = format!("{who} disappeared: {reason}");
-    let barren = found.claims == 0 && !with_host;
+    let barren = teammate::is_barren(found, loss);
     if barren && found.barren + 1 == BARREN_MAX && found.profile.start == StartRule::WhenNeeded {
         text.push_str(
-            "; [FALLBACK] it took no task in several lives and is not started again by itself",
+            "; [FALLBACK] it could not work in several lives and is not started again by itself",
         );
     }
     events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
     let breaker = &state.teams[team].breaker;
     let opens = match &breaker.phase {
-        BreakerPhase::Closed => !with_host && breaker.strikes.len() + 1 >= STRIKES_MAX,
+        BreakerPhase::Closed => loss != Loss::Host && breaker.strikes.len() + 1 >= STRIKES_MAX,
         BreakerPhase::HalfOpen { probe, .. } => probe.as_ref() == Some(who),
         BreakerPhase::Open { .. } => false,
     };
@@ -92,7 +92,7 @@ pub fn ended(state: &State, who: &TeammateRef, reason: &str) -> Option<Act> {
     if done && mate.holds.is_empty() {
         return Some(Act::ReportStopped { who, outcome: Outcome::Clean });
     }
-    Some(Act::ReportDisappeared { who, reason: reason.to_owned(), with_host: false })
+    Some(Act::ReportDisappeared { who, reason: reason.to_owned(), loss: Loss::Died })
 }
 
 /// No progress was seen: first the teammate is told, then its lead, then it is given up.
@@ -111,7 +111,7 @@ pub(crate) fn decide_stalled(
     let seconds = state.teams[team].setup.stall_ms / 1000 * u64::from(step);
     if step > 2 {
         let reason = format!("it made no progress for {seconds} s");
-        return decide_disappeared(state, by, who, &reason, false);
+        return decide_disappeared(state, by, who, &reason, Loss::Died);
     }
     let mut events = vec![Event::TeammateStalled { who: who.clone(), step }];
     let text = format!("no sign of progress for {seconds} s");

@@ -75,6 +75,6 @@ pub const ANSWER_DEFAULT_MS: u64 = 60 * 1000;
 pub const SHUTDOWN_DEFAULT_MS: u64 = 30 * 1000;
 /// How long a gate may run.
 pub const GATE_DEFAULT_MS: u64 = 30 * 60 * 1000;
-/// Lives that may end in a row without having taken a task before the runtime starts
-/// no further one by itself.
+/// Lives in a row that may prove unable to work before the runtime starts no further one
+/// by itself.
 pub const BARREN_MAX: u32 = 3;

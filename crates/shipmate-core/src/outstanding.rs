@@ -11,6 +11,7 @@ use crate::command::{Act, Probe};
 use crate::event::{ShutdownId, Supervision, TaskId, Token};
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
+use crate::setup::Loss;
 use crate::staff::{self, Wanted};
 use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
 use crate::teammate::{self, current};
@@ -163,7 +164,7 @@ fn when_over(watch: Watch) -> Act {
         Watch::Answer { who, .. } => Act::ReportDisappeared {
             who,
             reason: "its supervisor did not answer in time".to_owned(),
-            with_host: false,
+            loss: Loss::Died,
         },
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
         Watch::Shutdown { shutdown } => Act::ExpireShutdown { shutdown },

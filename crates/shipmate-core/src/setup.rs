@@ -98,6 +98,18 @@ pub enum StartRule {
     WhenNeeded,
 }
 
+/// How a life was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    #[default]
+    Died,
+    /// With everything else on its host, which says nothing about its health.
+    Host,
+    /// It said itself that it cannot work: another life would most likely say the same.
+    Broken,
+}
+
 /// One run of a team's gate on a merged tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRun {

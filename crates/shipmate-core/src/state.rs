@@ -159,7 +159,7 @@ pub struct Teammate {
     pub stalls: u32,
     /// Claims of this life.
     pub claims: u32,
-    /// Lives in a row that disappeared without having taken a task.
+    /// Lives in a row that could not work.
     pub barren: u32,
     /// It refused to retire and is not asked again until it has had a task.
     pub stays: bool,

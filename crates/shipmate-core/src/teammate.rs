@@ -4,10 +4,11 @@
 use crate::command::StartTeammate;
 use crate::event::{Event, Mode, Outcome, Profile, ReleaseCause, Supervision};
 use crate::health;
-use crate::limits::{HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
+use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
 use crate::refusal::Refusal;
+use crate::setup::Loss;
 use crate::state::{Decision, Life, State, Status, Teammate};
 use crate::task::create::{check_files, check_texts};
 use crate::task::end_attempt;
@@ -153,6 +154,10 @@ pub(crate) fn apply_started(
     teammate.claims = 0;
     teammate.stalls = 0;
     teammate.dismissed = false;
+    // Past the limit only somebody starts it who knows better.
+    if teammate.barren >= BARREN_MAX {
+        teammate.barren = 0;
+    }
     message::requeue(state, &who.address);
     health::note_probe(state, who);
 }
@@ -347,16 +352,25 @@ pub(crate) fn apply_disappeared(
     at: Position,
     who: &TeammateRef,
     reason: &str,
-    with_host: bool,
+    loss: Loss,
 ) {
     let life = Life::Disappeared { reason: reason.to_owned() };
     apply_ended(state, who, life, format!("disappeared: {reason}"));
-    if !with_host {
-        let teammate = state.teammate_mut(&who.address);
-        if teammate.claims == 0 {
-            teammate.barren += 1;
-        }
+    let teammate = state.teammate_mut(&who.address);
+    if is_barren(teammate, loss) {
+        teammate.barren += 1;
+    }
+    if loss != Loss::Host {
         state.team_mut(&who.address.team).breaker.strikes.insert(at);
+    }
+}
+
+/// A life that brought nothing, by its own word or by its record.
+pub(crate) fn is_barren(teammate: &Teammate, loss: Loss) -> bool {
+    match loss {
+        Loss::Host => false,
+        Loss::Broken => true,
+        Loss::Died => teammate.claims == 0,
     }
 }
 

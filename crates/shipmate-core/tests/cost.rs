@@ -18,8 +18,10 @@ use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To};
 use shipmate_core::event::{MessageKind, Profile, Supervision, TaskSpec, Verification};
 use shipmate_core::files::FileSet;
 use shipmate_core::limits::TASKS_PER_COMMAND_MAX;
+use shipmate_core::setup::StartRule;
 use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Event, Name, Outcome, State, TaskId, TeammateRef,
+    Act, Actor, Address, Command, Desk, Effect, Event, Name, Observed, Outcome, State, TaskId,
+    TeammateRef, outstanding,
 };
 
 const ROUNDS: usize = 12;
@@ -178,4 +180,27 @@ fn a_held_folder_does_not_slow_the_work_beside_it() {
 fn sending_costs_the_same_in_a_hundred_times_the_team() {
     let (mut small, mut large) = (desk(10), desk(1_000));
     assert_alike(&mut small, &mut large, |desk| send(desk, 50));
+}
+
+/// Who is wanted and who is let go is asked after every command.
+#[test]
+fn looking_at_what_is_owed_costs_the_same_on_a_large_board() {
+    let own = |at: usize| vec![format!("src/d{}/f{at}.rs", at % 100)];
+    let [mut small, mut large] = [board(1_000, own), board(20_000, own)];
+    for desk in [&mut small, &mut large] {
+        let who = Address { team: name("alpha"), name: name("needed") };
+        let start = StartRule::WhenNeeded;
+        let profile = Profile { tasks_max: 1, start, ..Profile::default() };
+        give(desk, Actor::Person, Act::AddTeammate { who, profile });
+    }
+    assert_alike(&mut small, &mut large, |desk| {
+        let mut observed = Observed::default();
+        let start = Instant::now();
+        for now_ms in 0..50 {
+            observed.look(desk.state(), now_ms);
+            let owed = outstanding(desk.state(), &observed, now_ms);
+            assert!(owed.effects.iter().any(|effect| matches!(effect, Effect::Start(_))));
+        }
+        start.elapsed().as_secs_f64() * 1e6 / 50.0
+    });
 }

@@ -277,6 +277,9 @@ impl Client {
         let failed = |text: String| Trouble::Final(ClientFailure::Start(text));
         let mut child = Command::new(program)
             .args(args)
+            // Whoever starts it may be an agent: it is no part of that agent's process tree.
+            .env("SHIPMATE_LIFE", format!("{}:coordinator:main:0", self.place.digest()))
+            .env_remove("SHIPMATE_TOKEN")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

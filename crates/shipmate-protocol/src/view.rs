@@ -139,6 +139,9 @@ pub struct TeammateView {
     pub tokens_used: u64,
     pub cost_micros: u64,
     pub host: Option<String>,
+    /// The command line that the runtime runs for each task.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// `none`, `supervised` or `one_shot`.
     pub supervision: String,
     /// The agent's own name for its conversation.

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use shipmate_core::command::{Probe, StartTeammate};
 use shipmate_core::event::Supervision;
-use shipmate_core::setup::TreeMode;
+use shipmate_core::setup::{Loss, TreeMode};
 use shipmate_core::state::{BreakerPhase, Life as StateLife};
 use shipmate_core::{Act, Effect, Name, TeammateRef, Wanted};
 use shipmate_process::{Marker, Pid, Signal, Watched};
@@ -66,7 +66,7 @@ struct Life {
     /// It was given up while its process was there: what it still did is late work.
     replaced: Cell<bool>,
     /// Why its process has ended, once it has.
-    gone: RefCell<Option<String>>,
+    gone: RefCell<Option<(String, Loss)>>,
     /// The stall for which it was last asked for a sign of life.
     asked_at: Cell<u32>,
 }
@@ -101,10 +101,17 @@ impl Crew {
         for effect in effects {
             match effect {
                 Effect::Start(wanted) if self.is_home(&wanted.who.team) => self.start(wanted),
-                Effect::Spawn { who } if self.is_home(&who.address.team) => self.spawn(who),
-                Effect::EndProcess { who } => self.end(&who),
+                Effect::Spawn { who } if self.may_spawn(&who) => self.spawn(who),
+                Effect::EndProcess { who } if self.life(&who).is_some() => self.end(&who),
+                // Recorded and never started: there is nothing to wait for.
+                Effect::EndProcess { who } if self.is_home(&who.address.team) => {
+                    let reason = "it was ended before it was started";
+                    if let Some(act) = self.ended(&who, reason, Loss::Died) {
+                        self.board.tell(act);
+                    }
+                }
                 Effect::Verify { .. } => verify = true,
-                Effect::Start(_) | Effect::Spawn { .. } => {}
+                Effect::Start(_) | Effect::Spawn { .. } | Effect::EndProcess { .. } => {}
             }
         }
         if verify {
@@ -124,9 +131,9 @@ impl Crew {
             let mate = state.teammates.get(&who.address)?;
             (mate.is_running() && mate.epoch == who.epoch).then_some(mate.stalls)
         });
-        if let Some(reason) = &*life.gone.borrow() {
+        if let Some((reason, loss)) = &*life.gone.borrow() {
             // Told until the log has it: an append may have failed.
-            return match self.board.with_state(|state| shipmate_core::ended(state, who, reason)) {
+            return match self.ended(who, reason, *loss) {
                 Some(act) => self.board.tell(act),
                 None => self.forget(who, &life),
             };
@@ -147,8 +154,31 @@ impl Crew {
         self.board.look();
     }
 
+    /// What the end of a life's process means for the team.
+    fn ended(&self, who: &TeammateRef, reason: &str, loss: Loss) -> Option<Act> {
+        let act = self.board.with_state(|state| shipmate_core::ended(state, who, reason))?;
+        Some(match act {
+            Act::ReportDisappeared { who, reason, .. } => {
+                Act::ReportDisappeared { who, reason, loss }
+            }
+            act => act,
+        })
+    }
+
     fn life(&self, who: &TeammateRef) -> Option<Rc<Life>> {
         self.lives.borrow().get(who).map(Rc::clone)
+    }
+
+    /// A life to start: not where its team waits, and not one that is to end.
+    fn may_spawn(&self, who: &TeammateRef) -> bool {
+        let wanted = self.board.with_state(|state| {
+            let asked = state.teammates[&who.address].shutdown;
+            let ends = asked.and_then(|id| state.shutdowns.get(&id)).is_some_and(|asked| {
+                matches!(asked.end, shipmate_core::state::ShutdownEnd::Ending { .. })
+            });
+            state.teams[&who.address.team].paused.is_none() && !ends
+        });
+        wanted && self.is_home(&who.address.team)
     }
 
     /// Whether this machine starts, merges and runs gates for a team.
@@ -193,7 +223,7 @@ impl Crew {
             Err(reason) => {
                 let reason = format!("its supervisor could not be started: {reason}");
                 self.board.signs.borrow_mut().present.remove(&who);
-                self.board.tell(Act::ReportDisappeared { who, reason, with_host: false });
+                self.board.tell(Act::ReportDisappeared { who, reason, loss: Loss::Broken });
             }
         }
     }
@@ -283,9 +313,16 @@ impl Crew {
             return trees.join(format!("{}.shared", who.address.team));
         }
         let name = format!("{}.{}", who.address.team, who.address.name);
-        let lives = self.lives.borrow();
-        let earlier = lives.keys().any(|life| life.address == who.address && life != who);
-        trees.join(if earlier { format!("{name}.{}", who.epoch) } else { name })
+        let earlier = (1..who.epoch).rev().find_map(|epoch| {
+            let life = TeammateRef { address: who.address.clone(), epoch };
+            let path = self.order_of(&life)?.tree?.path;
+            Some((self.lives.borrow().contains_key(&life), path))
+        });
+        match earlier {
+            None => trees.join(name),
+            Some((false, path)) => path,
+            Some((true, _)) => trees.join(format!("{name}.{}", who.epoch)),
+        }
     }
 
     /// Asks a life's process to end, and ends it when it does not.
@@ -306,9 +343,11 @@ impl Crew {
         if let Some(agent) = &life.agent {
             shipmate_process::sweep(agent, Duration::ZERO).await;
         }
-        let words = last_line(&self.folder(&who).words());
-        let reason = words.unwrap_or_else(|| "its supervisor's process ended".to_owned());
-        *life.gone.borrow_mut() = Some(reason);
+        let gone = match last_line(&self.folder(&who).words()) {
+            Some(words) => (words, Loss::Broken),
+            None => ("its supervisor's process ended".to_owned(), Loss::Died),
+        };
+        *life.gone.borrow_mut() = Some(gone);
         self.board.look();
     }
 
@@ -373,7 +412,7 @@ impl Crew {
                 let (team, reason) = (who.address.team.clone(), "everything had ended".to_owned());
                 self.board.tell(Act::PauseTeam { team, reason });
             }
-            self.bury(who, everything);
+            self.bury(who, if everything { Loss::Host } else { Loss::Died });
         }
     }
 
@@ -394,7 +433,7 @@ impl Crew {
     }
 
     /// A life that ended while nobody watched.
-    fn bury(self: &Rc<Self>, who: TeammateRef, with_host: bool) {
+    fn bury(self: &Rc<Self>, who: TeammateRef, loss: Loss) {
         self.board.signs.borrow_mut().present.insert(who.clone());
         let this = Rc::clone(self);
         tokio::task::spawn_local(async move {
@@ -404,14 +443,9 @@ impl Crew {
                 shipmate_process::sweep(&agent, Duration::ZERO).await;
             }
             let reason = "its supervisor had ended when the coordinator came back".to_owned();
-            let act = this.board.with_state(|state| shipmate_core::ended(state, &who, &reason));
-            this.board.tell(match act {
-                Some(Act::ReportDisappeared { who, reason, .. }) => {
-                    Act::ReportDisappeared { who, reason, with_host }
-                }
-                Some(act) => act,
-                None => return,
-            });
+            if let Some(act) = this.ended(&who, &reason, loss) {
+                this.board.tell(act);
+            }
         });
     }
 

@@ -156,7 +156,13 @@ async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
                     ("lost", format!("{reason}; start it by hand"))
                 }
                 Life::Disappeared { .. } => ("waits", "there is no task for it now".to_owned()),
-                _ => ("lost", "it had stopped".to_owned()),
+                Life::Stopped { .. } if !mate.profile.command.is_empty() && !mate.dismissed => {
+                    ("waits", "it had stopped; it starts when there is a task for it".to_owned())
+                }
+                _ => {
+                    let name = &address.name;
+                    ("lost", format!("it was stopped; `shipmate teammate start {name}` starts it"))
+                }
             };
             Resumed { name: address.to_string(), how: how.to_owned(), why }
         });
@@ -187,6 +193,10 @@ async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Result<Merged, R
             Some((base, tasks, features))
         })
         .ok_or_else(no_trees)?;
+    if tasks.is_empty() {
+        let text = format!("no task of team {team} is completed yet");
+        return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
+    }
     let base = Commit::parse(&base).ok_or_else(no_trees)?;
     let (workspace, name) = (crew.settings.place.workspace.clone(), team.to_string());
     let work = move || {

@@ -75,11 +75,14 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
 /// Serves the queue for as long as the board lives.
 pub(crate) async fn run(crew: Rc<Crew>) {
     let mut benches: BTreeMap<Name, verify::Bench> = BTreeMap::new();
+    let mut stuck = BTreeSet::new();
     loop {
         crew.queue.wake.notified().await;
         crew.board.busy.set(crew.board.busy.get() + 1);
         // A team that had to wait for a person is looked at again when it goes on.
-        let mut stuck = BTreeSet::new();
+        crew.board.with_state(|state| {
+            stuck.retain(|team| state.teams.get(team).is_some_and(|team| team.paused.is_some()));
+        });
         while let Some((team, batch, setup)) = next(&crew, &stuck) {
             let bench = benches.entry(team.clone()).or_default();
             if bench.verify(&crew, &team, &setup, batch).await == verify::Verified::Stuck {

@@ -310,8 +310,8 @@ impl<D: Driver> Supervisor<D> {
             Ok(ready) => ready,
             Err(reason) => return Some(Ending::Broken(reason)),
         };
-        for (token, work) in ready.set_aside {
-            let task = id.to_string();
+        for (task, token, work) in ready.set_aside {
+            let task = task.to_string();
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts).await;

@@ -174,6 +174,7 @@ pub(crate) fn teammate(address: &Address, mate: &Teammate, signs: &Signs) -> Tea
         tokens_used: mate.usage.tokens(),
         cost_micros: mate.usage.cost_micros,
         host: mate.host.as_ref().map(ToString::to_string),
+        command: mate.profile.command.clone(),
         supervision: match mate.supervision {
             Supervision::None => "none",
             Supervision::Supervised => "supervised",

@@ -5,6 +5,7 @@
 use shipmate_core::command::{Act, Command, CreateTeam, NewTask, StartTeammate, To};
 use shipmate_core::event::{MessageKind, Profile, RequestId, Supervision, TaskSpec, Verification};
 use shipmate_core::limits::{CLIENTS_KEPT, CLOSED_KEPT, INBOX_MAX};
+use shipmate_core::setup::Loss;
 use shipmate_core::{Actor, Desk, Name, Outcome, Refusal, State, TeammateRef};
 
 fn name(text: &str) -> Name {
@@ -96,8 +97,8 @@ fn an_inbox_never_outgrows_its_limit_however_much_one_command_tells() {
         assert!(matches!(play.write_to_lead(), Outcome::Done { .. }));
     }
     // Eight failures and a disappearance to be told, and room for one.
-    let (reason, with_host) = ("killed".to_owned(), false);
-    let gone = Act::ReportDisappeared { who: bo, reason, with_host };
+    let (reason, loss) = ("killed".to_owned(), Loss::Died);
+    let gone = Act::ReportDisappeared { who: bo, reason, loss };
     let outcome = play.give(Actor::Runtime, None, gone);
     assert!(matches!(outcome, Outcome::Done { .. }), "{outcome:?}");
     assert_eq!(play.inbox_of_lead(), INBOX_MAX);

@@ -21,7 +21,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
 use shipmate_protocol::ask::TaskNew;
 
 use problem::Problems;
@@ -94,11 +93,7 @@ pub(crate) struct PlanHeader {
     pub(crate) depends_on: Vec<String>,
     /// What plans of earlier phases have left behind.
     pub(crate) artifacts: Vec<Artifact>,
-    /// As it was written.
-    pub(crate) must_haves: Option<Value>,
     pub(crate) files_modified: Vec<String>,
-    /// False: a person wants to be asked.
-    pub(crate) autonomous: bool,
     pub(crate) place: Place,
 }
 
@@ -122,9 +117,7 @@ impl PlanHeader {
             wave: None,
             depends_on: Vec::new(),
             artifacts: Vec::new(),
-            must_haves: None,
             files_modified: Vec::new(),
-            autonomous: true,
             place,
         }
     }
@@ -211,6 +204,7 @@ impl Draft {
 }
 
 /// Reads a plan, or all `*.plan.jsonl` of a folder.
+#[cfg(test)]
 pub(crate) fn read(path: &Path) -> Result<PlanFile, PlanErrors> {
     read_all(&[path.to_owned()])
 }
@@ -252,6 +246,7 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<PlanFile, PlanErrors> {
 }
 
 /// The same for a text that is there already.
+#[cfg(test)]
 pub(crate) fn parse(name: &str, text: &str, format: Format) -> Result<PlanFile, PlanErrors> {
     let mut draft = Draft::default();
     draft.add(&name.into(), text, format);

@@ -78,6 +78,7 @@ pub(super) fn glance(result: &Result<Value, String>) -> String {
         ("/available_us/p50", "µs available"),
         ("/first_answer_after_end_ms", "ms"),
         ("/rss_mib", "MiB"),
+        ("/layered/ratio", "× its bound, layered"),
     ];
     let found = known.iter().find_map(|(at, unit)| Some((run.pointer(at)?.as_f64()?, unit)));
     found.map_or_else(|| "done".to_owned(), |(figure, unit)| format!("{figure} {unit}"))

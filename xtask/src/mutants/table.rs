@@ -439,8 +439,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "a-lost-machine-is-a-strike",
         guarantee: "breaker",
         file: "crates/shipmate-core/src/teammate.rs",
-        find: "    if !with_host {\n        let teammate",
-        replace: "    if !with_host || at > 0 {\n        let teammate",
+        find: "    if loss != Loss::Host {\n        state.team_mut",
+        replace: "    if loss != Loss::Host || at > 0 {\n        state.team_mut",
     },
     Mutant {
         name: "verified-before-the-answer",

@@ -232,7 +232,7 @@ pub(crate) fn apply_claimed(
 ) {
     let holder = state.teammate_mut(&by.address);
     holder.claims += 1;
-    (holder.barren, holder.stalls, holder.stays) = (0, 0, false);
+    (holder.stalls, holder.stays) = (0, false);
     retask(state, id, |task| {
         let by = by.clone();
         let claim = Claim { by, token, lease_ms, renewal: 0, stage: Stage::Claimed };

@@ -302,6 +302,9 @@ pub(crate) fn apply_submitted(
     commit: &Option<String>,
     result: &str,
 ) {
+    let holder = state.task(id).and_then(|task| task.claim()).map(|claim| claim.by.clone());
+    let holder = holder.expect("what is submitted was claimed");
+    state.teammate_mut(&holder.address).barren = 0;
     set_stage(
         state,
         at,

@@ -4,6 +4,7 @@
 //! order, and whether a refused dependency really closes a circle. The indexes of
 //! the core are also compared with ones built afresh from a snapshot.
 
+use shipmate_core::setup::Loss;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -199,7 +200,7 @@ fn command(state: &State, step: &Step) -> Command {
         }
         Step::Lose { mate } => {
             let who = life(state, mate);
-            by_runtime(Act::ReportDisappeared { who, reason: text, with_host: false })
+            by_runtime(Act::ReportDisappeared { who, reason: text, loss: Loss::Died })
         }
         Step::Start { mate } => start(mate),
     }

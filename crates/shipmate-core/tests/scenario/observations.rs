@@ -3,6 +3,7 @@
 use shipmate_core::command::{Act, Probe};
 use shipmate_core::event::{Event, Outcome, Recipient};
 use shipmate_core::setup::GateRun;
+use shipmate_core::setup::Loss;
 use shipmate_core::state::BreakerPhase;
 use shipmate_core::{Name, Refusal};
 
@@ -16,8 +17,12 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
     let reason = || words.text("reason", "the process is gone");
     Some((|| match &*words.verb {
         "disappeared" => {
-            let with_host = words.has("with-host");
-            runtime(Act::ReportDisappeared { who: life(), reason: reason(), with_host })
+            let loss = match (words.has("with-host"), words.has("broken")) {
+                (true, _) => Loss::Host,
+                (_, true) => Loss::Broken,
+                _ => Loss::Died,
+            };
+            runtime(Act::ReportDisappeared { who: life(), reason: reason(), loss })
         }
         "stalled" => {
             let step = words.plain(1).parse().expect("a stall has a step");

@@ -191,7 +191,7 @@ scenarios! {
         expect 1 pending
         claim 1 by bo                  => task.claimed
     ",
-    who_takes_no_task_in_three_lives_is_not_started_again: "
+    who_cannot_work_in_three_lives_is_not_started_again: "
         add ana when-needed
         create x
         staff
@@ -203,8 +203,8 @@ scenarios! {
         read by person
         staff                          => teammate.started
         disappeared ana reason \"no such program\"
-        expect inbox person: alpha/ana@3 disappeared: no such program; [FALLBACK] it took no \
-            task in several lives and is not started again by itself
+        expect inbox person: alpha/ana@3 disappeared: no such program; [FALLBACK] it could \
+            not work in several lives and is not started again by itself
         expect effects: nothing
         start ana supervised           => teammate.started
         next by ana                    => task.claimed

@@ -152,6 +152,12 @@ impl Bench {
             };
             let tasks: Vec<u32> = merged.iter().map(|one| one.submission.task).collect();
             let result = self.gate_on(crew, team, setup, open, &last, &tasks).await?;
+            // A person may have taken one back while the gate ran.
+            if merged.iter().any(|one| !still_waits(crew, &one.submission)) {
+                let rest = merged.into_iter().map(|one| one.submission);
+                parts.push(rest.filter(|one| still_waits(crew, one)).collect());
+                continue;
+            }
             if result.passed {
                 if self.advance(open, team, &tip, &last).await? {
                     self.green = Some(last);
@@ -477,6 +483,15 @@ async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Opti
         ..crew.payload(HookEvent::TaskCompleted, &one.team, tree)
     };
     crew.fire(&one.team, &payload, tree).await.err()
+}
+
+/// The submission is still the one that its task waits with.
+fn still_waits(crew: &Rc<Crew>, one: &Submission) -> bool {
+    crew.board.with_state(|state| {
+        state.submissions().any(|task| {
+            task.id == one.task && task.claim().is_some_and(|claim| claim.token == one.token)
+        })
+    })
 }
 
 fn say(crew: &Rc<Crew>, text: &str) {

@@ -28,8 +28,8 @@ pub(crate) struct WorkTree {
 pub(crate) struct Ready {
     pub(crate) path: PathBuf,
     pub(crate) conflicts: Vec<String>,
-    /// What an earlier attempt at another task had left: its token and where it is now.
-    pub(crate) set_aside: Vec<(u64, String)>,
+    /// What an attempt at another task had left: that task, its token and where it is now.
+    pub(crate) set_aside: Vec<(u32, u64, String)>,
 }
 
 /// What is handed in from a tree.
@@ -97,7 +97,7 @@ impl WorkTree {
             if let Some(before) = before.filter(|before| !same && !before.handed_in) {
                 let label = format!("{}-{}", before.task, before.token);
                 let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
-                set_aside.extend(kept.map(|kept| (before.token, kept.refname)));
+                set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
             }
             set_tenant(&path, &Tenant { task: id, token, handed_in: false })?;
             let keep = if same { Keep::Work } else { Keep::Nothing };
@@ -121,6 +121,11 @@ impl WorkTree {
     ) -> Result<Option<HandIn>, String> {
         let Some(order) = self.order.clone() else { return Ok(None) };
         let open = self.open(&order).await?;
+        if order.shared && files.is_empty() {
+            let fact =
+                "in a shared tree only the files that a task names are its own, and it names";
+            return Err(format!("{fact} none: give it files, or work in own trees"));
+        }
         let (title, files, team) = (title.to_owned(), files.to_vec(), self.team.clone());
         off_the_thread(move || {
             let (repository, tree) = &*open;

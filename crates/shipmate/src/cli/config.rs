@@ -99,7 +99,7 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
     screen.print(&table.render(screen))
 }
 
-/// The coordinator writes the same `.gitignore` when it comes first.
+/// The file is part of the project; the state beside it ignores itself.
 fn init(project: &Path, path: &Path) -> Result<(), Failure> {
     let unwritable = |at: &Path, e: &std::io::Error| {
         Failure::Storage(format!(
@@ -108,12 +108,6 @@ fn init(project: &Path, path: &Path) -> Result<(), Failure> {
         ))
     };
     fs::create_dir_all(project).map_err(|e| unwritable(project, &e))?;
-    let ignore = project.join(".gitignore");
-    match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
-        Ok(mut file) => file.write_all(b"state/\n").map_err(|e| unwritable(&ignore, &e))?,
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(unwritable(&ignore, &e)),
-    }
     let mut file = match fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {

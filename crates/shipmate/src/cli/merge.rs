@@ -35,11 +35,8 @@ pub(crate) fn run(args: &MergeArgs, mut session: Session) -> Result<(), Failure>
 
 fn text(merged: &Merged, branches: bool) -> String {
     let tasks: Vec<String> = merged.tasks.iter().map(ToString::to_string).collect();
-    let tasks = match tasks.len() {
-        0 => "no task is completed yet".to_owned(),
-        1 => format!("task {}", tasks[0]),
-        _ => format!("tasks {}", tasks.join(", ")),
-    };
+    let plural = if tasks.len() == 1 { "task" } else { "tasks" };
+    let tasks = format!("{plural} {}", tasks.join(", "));
     let mut text = format!("{}: {tasks}\n", plain(&merged.branch));
     let mut line = |words: &str| text.push_str(&format!("  {}\n", plain(words)));
     for note in &merged.notes {

@@ -122,6 +122,14 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
         }
     }
     let setup = setup(args, &plan, &config);
+    let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
+    if let (Some("shared"), Some((task, place))) = (setup.trees.as_deref(), without) {
+        return Err(Failure::Usage(format!(
+            "{}:{}: task {} names no files, and in a shared tree only the files it names are its \
+             own\n  give it files, or run with --trees own",
+            place.file, place.line, task.subject
+        )));
+    }
     session.client.team = None;
     session.ask(Ask::TeamCreate(TeamCreate {
         name: team.clone(),

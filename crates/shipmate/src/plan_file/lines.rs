@@ -193,6 +193,8 @@ fn read_header(place: Place, fields: Vec<Field>, draft: &mut Draft) -> Option<(P
         let fact = "\"mh\" (must_haves) must be an object or a list".to_owned();
         record.problem("mh", fact, "write \"mh\":{\"tr\":[],\"ar\":[],\"kl\":[]}");
     }
+    // Only its type matters so far.
+    record.flag("auto");
     let artifacts = record.take("xd").map(|field| field.value);
     let mut header = PlanHeader {
         id: String::new(),
@@ -201,9 +203,7 @@ fn read_header(place: Place, fields: Vec<Field>, draft: &mut Draft) -> Option<(P
         wave: record.whole("w", 0..=i64::MAX),
         depends_on: record.distinct("d"),
         artifacts: Vec::new(),
-        must_haves,
         files_modified: record.files("fm"),
-        autonomous: record.flag("auto").unwrap_or(true),
         place: record.place.clone(),
         // Last, so that the rest is checked even without them.
         p: p?,

@@ -6,20 +6,44 @@ use crate::transcript::Workspace;
 fn the_settings_in_force_are_shown_with_their_source() {
     let workspace = Workspace::new();
     workspace.write("../.config/shipmate/config.toml", "lease-seconds = 90\nagent-teams = false\n");
-    workspace.write(".shipmate/config.toml", "lease-seconds = 120\n");
+    workspace.write(
+        ".shipmate/config.toml",
+        "lease-seconds = 120\n[agents]\nstop-grace-seconds = 0.5\n\
+         [hooks]\nTaskCompleted = [\"./check\", \"./lint\"]\n",
+    );
     workspace.check(
         r#"
-        $ SHIPMATE_DURABILITY=process shipmate config
-        SETTING                    VALUE                    SOURCE
-        durability                 "process"                environment
-        log                        "sqlite"                 default
-        lease-seconds              120                      project file
-        idle-exit-seconds          60                       environment
-        shutdown-deadline-seconds  30                       default
-        agent-teams                false                    user file
-        nats.url                   "nats://127.0.0.1:4222"  default
-        nats.subject-prefix        "shipmate"               default
-        nats.credentials           ""                       default
+        $ SHIPMATE_DURABILITY=process SHIPMATE_GATE_COMMANDS="cargo test" shipmate config
+        SETTING                    VALUE                                 SOURCE
+        durability                 "process"                             environment
+        log                        "sqlite"                              default
+        lease-seconds              120                                   project file
+        idle-exit-seconds          60                                    environment
+        shutdown-deadline-seconds  30                                    default
+        agent-teams                false                                 user file
+        agents.default             ""                                    default
+        agents.output-bytes        16777216                              default
+        agents.stop-grace-seconds  0.5                                   project file
+        team.trees                 "own"                                 default
+        team.cap                   5                                     default
+        team.stall-seconds         600                                   default
+        team.answer-seconds        60                                    default
+        team.timeout-seconds       0                                     default
+        team.protected             [".shipmate/", ".github/workflows/"]  default
+        gate.commands              ["cargo test"]                        environment
+        gate.timeout-seconds       1800                                  default
+        gate.batch                 16                                    default
+        hooks.TaskCreated          []                                    default
+        hooks.TaskCompleted        ["./check", "./lint"]                 project file
+        hooks.TeammateIdle         []                                    default
+        hooks.TeammateStarted      []                                    default
+        hooks.TeammateDisappeared  []                                    default
+        hooks.PlanSubmitted        []                                    default
+        hooks.TeamShutdown         []                                    default
+        hooks.timeout-seconds      60                                    default
+        nats.url                   "nats://127.0.0.1:4222"               default
+        nats.subject-prefix        "shipmate"                            default
+        nats.credentials           ""                                    default
 
         $ shipmate config path
         $W/.shipmate/config.toml
@@ -44,8 +68,6 @@ fn the_default_file_is_made_once() {
     );
     let written = std::fs::read_to_string(workspace.path.join(".shipmate/config.toml")).unwrap();
     assert_eq!(written, workspace.succeed("shipmate config --default"));
-    let ignored = std::fs::read_to_string(workspace.path.join(".shipmate/.gitignore")).unwrap();
-    assert_eq!(ignored, "state/\n");
 }
 
 #[test]
@@ -60,6 +82,11 @@ fn a_mistake_is_named_with_its_place_by_whichever_command_meets_it() {
         => 2
 
         $ shipmate team create alpha
+        error: $W/.shipmate/config.toml:2:1: unknown field [..]
+          `shipmate config --default` shows every setting
+        => 2
+
+        $ shipmate team list
         error: the coordinator could not be started: $W/.shipmate/config.toml:2:1: unknown field [..]
           `shipmate config --default` shows every setting
         => 6
@@ -67,6 +94,7 @@ fn a_mistake_is_named_with_its_place_by_whichever_command_meets_it() {
         $ shipmate doctor
         ok       workspace    [..]
         ok       git          [..]
+        ok       shell        [..]
         problem  config       $W/.shipmate/config.toml:2:1: unknown field [..]
                               `shipmate config --default` shows every setting
         ...

@@ -29,7 +29,7 @@ fn the_coordinator_starts_when_it_is_needed_and_stops_when_asked() {
         [{"name":"alpha",[..]}]
         "#,
     );
-    assert!(exists(&workspace.path.join(".shipmate/.gitignore")));
+    assert!(exists(&workspace.path.join(".shipmate/state/.gitignore")));
 }
 
 #[test]

@@ -13,10 +13,14 @@ fn a_sound_workspace_is_found_sound() {
         $ shipmate doctor
         ok       workspace    $W is writable
         ok       git          git version [..]
+        ok       shell        bash, which notices a failure inside a pipe
         ok       config       read; set are idle-exit-seconds
         ok       socket       $W/.shipmate/state/coordinator.sock ([..] of 107 bytes)
         ok       coordinator  running: process [..], release [..]
         ok       log          alpha: 3 records, all sound
+        ok       repository   none that a team could work in, only the board works: [..]
+        ok       hooks        none are configured
+        ok       left over    nothing
         ok       permissions  [..] folders and files are yours alone
         ok       gitignore    the workspace is no git repository
         warning  fence        no fence is in use: an agent that runs as the same user could \
@@ -33,7 +37,7 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
     assert!(git.unwrap().success());
     let token = workspace.path.join(".shipmate/state/tokens/alpha.ana");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
-    std::fs::write(workspace.path.join(".shipmate/.gitignore"), "").unwrap();
+    std::fs::write(workspace.path.join(".shipmate/state/.gitignore"), "").unwrap();
     workspace.check(
         r#"
         $ shipmate doctor
@@ -41,12 +45,163 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
         problem  permissions  $W/.shipmate/state/tokens/alpha.ana is open to others (mode 644)
                               chmod go-rwx $W/.shipmate/state/tokens/alpha.ana
         problem  gitignore    git would commit .shipmate/state, which holds tokens
-                              write `state/` into .shipmate/.gitignore
+                              write `*` into .shipmate/state/.gitignore
         warning  fence        [..]
                               [..]
         => 1
         "#,
     );
+}
+
+#[test]
+fn without_a_team_it_says_what_is_not_looked_at() {
+    Workspace::with_repository().check(
+        r#"
+        $ shipmate doctor
+        ...
+        ok       coordinator  was not running, and starts when it is needed
+        ok       team         there is no team yet; [..]
+        ok       permissions  [..]
+        ok       gitignore    .shipmate/state is ignored by git
+        ...
+        "#,
+    );
+}
+
+#[test]
+fn the_repository_is_seen_as_a_team_would_find_it() {
+    let workspace = Workspace::with_repository();
+    workspace.succeed("shipmate team create alpha");
+    workspace.write("new", "");
+    workspace.git("checkout --quiet --detach");
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        ok       repository   a team begins at [..], on a detached HEAD
+        warning  repository   1 uncommitted, which teammates do not see: new
+                              commit or stash them before a team begins
+        warning  repository   HEAD is detached: `shipmate merge` will need a branch
+        ok       hooks        none are configured
+        ...
+        "#,
+    );
+}
+
+#[test]
+fn every_hook_is_tried_and_a_broken_one_is_a_problem() {
+    let workspace = Workspace::new();
+    workspace.write(
+        ".shipmate/config.toml",
+        "[hooks]\nTaskCreated = [\"grep -q hook_event_name\", \"echo no >&2; exit 2\"]\n\
+         TeammateIdle = [\"no-such-program\"]\nTeamShutdown = [\"tail -f /dev/null\"]\n\
+         timeout-seconds = 1\n",
+    );
+    workspace.write(".shipmate/hooks/TaskComplete", "a typing error");
+    workspace.write(".shipmate/hooks/PlanSubmitted.sh", "not executable");
+    workspace.succeed("shipmate team create alpha");
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        ok       hooks        TaskCreated: grep -q hook_event_name accepts a sample ([..] ms)
+        ok       hooks        TaskCreated: echo no >&2; exit 2 rejects a sample: no ([..] ms)
+        problem  hooks        TeammateIdle: no-such-program fails on a sample: [..]
+                              a hook ends with 0 to accept and 2 to reject; [..]
+        problem  hooks        PlanSubmitted: $W/.shipmate/hooks/PlanSubmitted.sh [..]
+                              [..]
+        problem  hooks        TeamShutdown: tail -f /dev/null does not end in time ([..] ms)
+                              make it faster, or give it longer: timeout-seconds under [hooks]
+        warning  hooks        $W/.shipmate/hooks/TaskComplete is never run: no event has this name
+                              name it after an event; docs/hooks.md has them
+        ok       left over    nothing
+        ...
+        => 1
+        "#,
+    );
+}
+
+#[test]
+fn what_is_left_over_is_named_and_removed_when_asked() {
+    let workspace = Workspace::with_repository();
+    workspace.succeed("shipmate team create alpha");
+    workspace.git("update-ref refs/heads/shipmate/gone HEAD");
+    let digest = digest(&workspace);
+    // What an agent of a life that is over left running.
+    let mut orphan = Command::new("tail")
+        .args(["-f", "/dev/null"])
+        .env("SHIPMATE_LIFE", format!("{digest}:agent:alpha.ana@1:0123456789abcdef"))
+        .spawn()
+        .unwrap();
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        warning  left over    process [..]: agent alpha.ana@1 has nobody any more
+                              `shipmate doctor --clean` removes it
+        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone
+                              `shipmate doctor --clean` removes it
+        ...
+
+        $ shipmate doctor --clean
+        ...
+        ok       left over    removed process [..]: agent alpha.ana@1 has nobody any more
+        ok       left over    removed branch refs/heads/shipmate/gone: the team gone is gone
+        ...
+
+        $ shipmate doctor
+        ...
+        ok       left over    nothing
+        ...
+        "#,
+    );
+    assert_eq!(orphan.wait().unwrap().code(), None, "it was not ended by a signal");
+    assert!(!workspace.git("branch --all").contains("gone"));
+}
+
+#[test]
+fn cleaning_up_after_one_team_touches_nothing_of_another() {
+    let mut workspace = Workspace::with_repository();
+    workspace.set("SHIPMATE_TEAM", "beta");
+    let go = workspace.pipe("go");
+    workspace.succeed("shipmate team create alpha");
+    workspace.succeed("shipmate team create beta --trees own");
+    workspace.succeed("shipmate team create below --parent beta --trees own");
+    for team in ["beta", "below"] {
+        let agent = format!("'echo begins; cat {}'", go.display());
+        workspace.succeed(&format!("shipmate --team {team} teammate add ana --command {agent}"));
+        workspace.succeed(&format!("shipmate --team {team} task create one"));
+        let mut attached = workspace.start(&format!("shipmate attach {team}/ana --from-start"));
+        while attached.line().unwrap() != "│ begins" {}
+        attached.end();
+    }
+    workspace.check(
+        r#"
+        $ shipmate doctor --clean
+        ...
+        ok       left over    nothing
+        ...
+
+        $ shipmate shutdown --now --wait
+        beta/ana@1: forced
+        nothing is left over
+        => 8
+
+        $ shipmate --team below shutdown --now --wait
+        below/ana@1: forced
+        nothing is left over
+        => 8
+        "#,
+    );
+}
+
+/// The workspace in the markers of its processes: FNV-1a of its path.
+fn digest(workspace: &Workspace) -> String {
+    let path = workspace.path.canonicalize().unwrap();
+    let hash = path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash, b| {
+        (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 #[test]

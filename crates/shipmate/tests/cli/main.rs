@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod agents;
+mod attach;
 mod board;
 mod config;
 mod coordinator;
@@ -12,6 +14,7 @@ mod log;
 mod messages;
 mod names;
 mod plans;
+mod shutdown;
 mod teams;
 mod transcript;
 mod wire;

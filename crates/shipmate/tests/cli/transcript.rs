@@ -6,9 +6,9 @@
 //! Without a `=>` line the command has to succeed. A workspace stops its coordinator when it goes,
 //! also when its test has failed.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug)]
@@ -41,6 +41,62 @@ impl Workspace {
             workspace.succeed(&format!("shipmate teammate add {name}"));
         }
         workspace
+    }
+
+    /// A workspace that is a git repository with one commit on `main`.
+    pub(crate) fn with_repository() -> Workspace {
+        let workspace = Workspace::new();
+        workspace.write("README", "base\n");
+        workspace.git("init --quiet --initial-branch main");
+        workspace.git("config user.name Pat");
+        workspace.git("config user.email pat@example.invalid");
+        workspace.git("add README");
+        workspace.git("commit --quiet --message base");
+        workspace
+    }
+
+    /// Runs git in the workspace and returns what it printed.
+    pub(crate) fn git(&self, args: &str) -> String {
+        let output = Command::new("git")
+            .args(args.split(' '))
+            .current_dir(&self.path)
+            .env("HOME", &self.folder)
+            .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A pipe with a name, at which an agent waits until the test lets it go on.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.beside(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+
+    /// Follows the log until a line holds this, and returns that line.
+    pub(crate) fn until(&self, text: &str) -> String {
+        let mut following = self.start("shipmate log --follow --after 0");
+        let found = loop {
+            match following.line() {
+                Some(line) if line.contains(text) => break line,
+                Some(_) => {}
+                None => panic!("the log ended before {text:?}"),
+            }
+        };
+        following.end();
+        found
+    }
+
+    /// Starts a command and lets it run beside the test.
+    pub(crate) fn start(&self, line: &str) -> Running {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Running { child, stdout }
     }
 
     pub(crate) fn set(&mut self, variable: &str, value: &str) {
@@ -79,6 +135,7 @@ impl Workspace {
             .env_remove("XDG_CONFIG_HOME")
             .env("SHIPMATE_WORKSPACE", &self.path)
             .env("SHIPMATE_IDLE_EXIT_SECONDS", "60")
+            .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .envs(env);
         command
@@ -132,6 +189,47 @@ impl Workspace {
             ));
         }
         assert!(differences.is_empty(), "{differences}");
+    }
+}
+
+/// A command that runs beside the test.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// The next line that it prints, or nothing when it has ended.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.stdout.read_line(&mut line).unwrap();
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+
+    /// The next line has to be this one; `[..]` stands for anything.
+    pub(crate) fn expect(&mut self, expected: &str) -> String {
+        let line = self.line().unwrap_or_else(|| panic!("it ended instead of {expected:?}"));
+        assert!(line_matches(expected, &line), "{line:?} instead of {expected:?}");
+        line
+    }
+
+    /// Types a line.
+    pub(crate) fn type_line(&mut self, text: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(format!("{text}\n").as_bytes()).unwrap();
+    }
+
+    /// Waits until it has ended by itself, with nothing more to say.
+    pub(crate) fn exit_code(mut self) -> i32 {
+        let rest = self.line();
+        assert_eq!(rest, None, "it had more to say");
+        self.child.wait().unwrap().code().unwrap()
+    }
+
+    pub(crate) fn end(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 }
 

@@ -3,6 +3,7 @@
 use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
 use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
 use shipmate_core::files::FileSet;
+use shipmate_core::setup::Loss;
 use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::state::Life;
 use shipmate_core::{Act, Address, Name};
@@ -156,8 +157,12 @@ pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn report_disappeared(c: &mut Chooser<'_>) -> Option<Act> {
-    let (who, reason, with_host) = (c.life(), c.text("gone"), c.random.chance(300));
-    Some(Act::ReportDisappeared { who, reason, with_host })
+    let loss = match c.random.below(3) {
+        0 => Loss::Host,
+        1 => Loss::Broken,
+        _ => Loss::Died,
+    };
+    Some(Act::ReportDisappeared { who: c.life(), reason: c.text("gone"), loss })
 }
 
 pub(super) fn report_stalled(c: &mut Chooser<'_>) -> Option<Act> {

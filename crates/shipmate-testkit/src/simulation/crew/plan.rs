@@ -42,7 +42,7 @@ impl Crew<'_> {
         self.give(Actor::Person, Act::CreateTeam(team))?;
         self.start_lead()?;
         let many = 1 + self.random.index(4);
-        for index in 0..many {
+        for member in &MATES[..many] {
             let profile = Profile {
                 role: self.random.chance(400).then(|| pick_name(&mut self.random, &ROLES)),
                 scope: match self.random.chance(400) {
@@ -53,7 +53,7 @@ impl Crew<'_> {
                 start: StartRule::WhenNeeded,
                 ..Profile::default()
             };
-            let who = Address { team: Self::team(), name: name(MATES[index]) };
+            let who = Address { team: Self::team(), name: name(member) };
             self.give(Actor::Person, Act::AddTeammate { who, profile })?;
         }
         self.create_tasks()

@@ -1,6 +1,7 @@
 //! What the processes do: take a task, work, hand in, answer, hang, die.
 
 use shipmate_core::event::{Event, ShutdownAnswer};
+use shipmate_core::setup::Loss;
 use shipmate_core::state::ShutdownEnd;
 use shipmate_core::{Act, Actor, TeammateRef};
 
@@ -134,7 +135,7 @@ impl Crew<'_> {
 pub(super) fn with_host(act: Act) -> Act {
     match act {
         Act::ReportDisappeared { who, reason, .. } => {
-            Act::ReportDisappeared { who, reason, with_host: true }
+            Act::ReportDisappeared { who, reason, loss: Loss::Host }
         }
         act => act,
     }

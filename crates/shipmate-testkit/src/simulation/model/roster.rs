@@ -1,6 +1,7 @@
 //! Teams and teammates in the account of the log.
 
 use shipmate_core::event::{Event, Record, ShutdownAnswer, Supervision, Usage, Verification};
+use shipmate_core::setup::Loss;
 use shipmate_core::{Address, TeammateRef};
 
 use crate::simulation::vocabulary;
@@ -61,9 +62,9 @@ impl Model {
             Event::TeammatePaused { who, .. } => self.mate_mut(who).paused = true,
             Event::TeammateContinued { who } => self.mate_mut(who).paused = false,
             Event::TeammateModeChanged { who, mode } => self.mate_mut(who).mode = *mode,
-            Event::TeammateDisappeared { who, with_host, .. } => {
+            Event::TeammateDisappeared { who, loss, .. } => {
                 self.end(who, LifeFacts::Disappeared);
-                if !with_host {
+                if *loss != Loss::Host {
                     self.team_mut(&who.address.team).strikes.insert(record.n);
                 }
             }

@@ -2,6 +2,7 @@
 
 use shipmate_core::command::{Command, StartTeammate};
 use shipmate_core::event::Outcome;
+use shipmate_core::setup::Loss;
 use shipmate_core::{Act, Actor, Effect, TeammateRef, Wanted};
 use shipmate_log::Snapshot;
 
@@ -195,8 +196,9 @@ impl World<'_> {
             .map(|(address, mate)| TeammateRef { address: address.clone(), epoch: mate.epoch })
             .collect();
         if let Some(gone) = self.random.pick(&running).cloned() {
-            let (reason, with_host) = ("killed".to_owned(), self.random.chance(200));
-            self.runtime_asks(who, Act::ReportDisappeared { who: gone, reason, with_host });
+            let host = self.random.chance(200);
+            let (reason, loss) = ("killed".to_owned(), if host { Loss::Host } else { Loss::Died });
+            self.runtime_asks(who, Act::ReportDisappeared { who: gone, reason, loss });
         }
     }
 

@@ -100,7 +100,7 @@ pub(super) fn ignored(place: &Place) -> Finding {
     let asked = Command::new("git")
         .arg("-C")
         .arg(&place.workspace)
-        .args(["check-ignore", "--quiet", ".shipmate/state"])
+        .args(["check-ignore", "--quiet", ".shipmate/state/person.token"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -113,7 +113,7 @@ pub(super) fn ignored(place: &Place) -> Finding {
         Some(1) => Finding::problem(
             "gitignore",
             "git would commit .shipmate/state, which holds tokens",
-            "write `state/` into .shipmate/.gitignore",
+            "write `*` into .shipmate/state/.gitignore",
         ),
         _ => Finding::ok("gitignore", "the workspace is no git repository"),
     }

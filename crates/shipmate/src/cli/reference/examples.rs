@@ -2,12 +2,46 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
-    Counts, DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, PlanView, QuestionView,
-    Status, TaskRow, TaskView, TeamView, TeammateView,
+    Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace, PlanView,
+    QuestionView, Resumed, Status, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
 const THEN: u64 = 1_790_000_000_000;
+
+const BASE: &str = "2d73110c09c4e0fc2f22a67a899dbdaaca09d083";
+
+pub(super) fn resumed() -> Value {
+    let teammates = [
+        ("alpha/ana", "resumed", "its process went on without interruption"),
+        ("alpha/bo", "restarted", "as epoch 2, in its old tree"),
+    ];
+    let teammates = teammates.map(|(name, how, why)| Resumed {
+        name: name.into(),
+        how: how.into(),
+        why: why.into(),
+    });
+    json!({ "teammates": teammates, "in_flight": [held_row()], "queue": "verifying task 7" })
+}
+
+pub(super) fn merged() -> Merged {
+    Merged {
+        branch: "shipmate/alpha".into(),
+        commit: Some("420cfe3efa037b3fd3e777feaeb5e19e4cc14a79".into()),
+        tasks: vec![1, 2],
+        branches: vec![],
+        notes: vec!["merged into main".into()],
+    }
+}
+
+pub(super) fn left_over() -> Leftover {
+    Leftover {
+        kind: "branch".into(),
+        name: "refs/heads/shipmate/beta".into(),
+        why: "the team beta is gone".into(),
+        removed: false,
+    }
+}
 
 pub(super) fn task_row() -> TaskRow {
     TaskRow {
@@ -74,6 +108,9 @@ pub(super) fn team() -> TeamView {
         teammates: 3,
         running: 2,
         tasks: Counts { pending: 4, in_progress: 1, completed: 7, failed: 0, deleted: 0 },
+        paused: Some("wait for the review".into()),
+        base: Some(BASE.into()),
+        branch: Some("shipmate/alpha".into()),
         breaker: "closed".into(),
         tokens_used: 120_000,
         cost_micros: 1_250_000,
@@ -97,6 +134,12 @@ pub(super) fn teammate() -> TeammateView {
         holds: vec![2],
         unread: 1,
         tasks_max: 1,
+        command: "./agent.sh".into(),
+        supervision: "supervised".into(),
+        session: "b2c1".into(),
+        last_words: "running 12 tests".into(),
+        silent_ms: Some(1_200),
+        pid: Some(4712),
         tokens_used: 40_000,
         cost_micros: 400_000,
         ..TeammateView::default()
@@ -113,7 +156,7 @@ pub(super) fn status() -> Status {
         open_plans: 1,
         open_questions: 0,
         unread_by_person: 2,
-        queue: None,
+        queue: Some("verifying task 7".into()),
         log: "sqlite".into(),
     }
 }

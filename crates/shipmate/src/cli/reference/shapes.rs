@@ -64,6 +64,9 @@ const TEAM: &[(&str, &str)] = &[
     ("teammates", "How many members it has."),
     ("running", "How many of them run."),
     ("tasks", "How many tasks there are of each status."),
+    ("paused", "Why nobody starts or claims; absent unless it is paused."),
+    ("base", "The commit it began at; absent without trees."),
+    ("branch", "The branch that holds its verified work; absent without trees."),
     ("breaker", "`closed`, `open` or `half_open`."),
     ("tokens_used", "Tokens of models used so far."),
     ("cost_micros", "Money used so far, in millionths of a dollar."),
@@ -91,6 +94,12 @@ const TEAMMATE: &[(&str, &str)] = &[
     ("tokens_used", "Tokens of models used so far."),
     ("cost_micros", "Money used so far, in millionths of a dollar."),
     ("host", "The machine it runs on."),
+    ("command", "The command line that is run for each of its tasks; absent when none."),
+    ("supervision", "`none` (started by hand), `supervised` or `one_shot`."),
+    ("session", "The agent's own name for its conversation; absent when none."),
+    ("last_words", "The last line it printed; absent when none."),
+    ("silent_ms", "How long it has shown no sign of progress; absent unless it is watched."),
+    ("pid", "The process that watches over its agent; absent when none."),
 ];
 
 const STATUS: &[(&str, &str)] = &[
@@ -103,6 +112,32 @@ const STATUS: &[(&str, &str)] = &[
     ("open_questions", "Questions that wait for an answer."),
     ("unread_by_person", "Messages in the person's inbox."),
     ("log", "`sqlite` or `nats`."),
+    ("queue", "What the merge queue does now; absent when nothing."),
+];
+
+const RESUMED: &[(&str, &str)] = &[
+    (
+        "teammates",
+        "What became of each: its `name`, `how` (`resumed`, `restarted`, `waits` or `lost`) and \
+         `why`.",
+    ),
+    ("in_flight", "Tasks in progress, as in a list."),
+    ("queue", "What the merge queue does now; null when nothing."),
+];
+
+const MERGED: &[(&str, &str)] = &[
+    ("branch", "The team's branch."),
+    ("commit", "The merge in your branch; null when there was nothing to do."),
+    ("tasks", "The completed tasks, which are the work on that branch."),
+    ("branches", "With `--branches`: the branches that were made."),
+    ("notes", "What else there is to know, in words."),
+];
+
+const LEFT_OVER: &[(&str, &str)] = &[
+    ("kind", "`process`, `tree`, `branch`, `work` or `folder`."),
+    ("name", "Which one."),
+    ("why", "Why nothing needs it."),
+    ("removed", "It was removed just now."),
 ];
 
 const MESSAGE: &[(&str, &str)] = &[
@@ -222,6 +257,14 @@ fn shapes() -> Vec<Shape> {
         shape("Question", "a list: `questions`", of(&[e::question()]), QUESTION),
         shape("Record", "one a line: `log`, `log --follow`", e::record(), RECORD),
         shape("The board as it was", "`log --at N`", then, THEN),
+        shape("Resumed", "`resume`", e::resumed(), RESUMED),
+        shape("Merged", "`merge`", of(&e::merged()), MERGED),
+        shape(
+            "Left over",
+            "a list in `left_over`: the last line of `shutdown --wait`",
+            of(&[e::left_over()]),
+            LEFT_OVER,
+        ),
         shape("Finding", "a list: `doctor`", json!([finding]), DOCTOR),
         shape(
             "Change",
@@ -243,6 +286,16 @@ const SMALL: &[(&str, &str)] = &[
         r#"{"who":"alpha/ana@1","token_file":"…/.shipmate/state/tokens/alpha.ana"}"#,
     ),
     ("the same with `--print-token`", r#"{"who":"alpha/ana@1","token":"…"}"#),
+    ("`teammate start` of one with a command", r#"{"who":"alpha/ana@2"}"#),
+    ("one a line: `attach`, output", r#"{"who":"alpha/ana@1","text":"running 12 tests\n"}"#),
+    (
+        "one a line: `attach`, what became of it",
+        r#"{"who":"alpha/ana@1","event":"stopped","detail":"clean"}"#,
+    ),
+    (
+        "one a line: `shutdown --wait`, what became of each",
+        r#"{"who":"alpha/ana@1","outcome":"clean"}"#,
+    ),
     ("a list: `task graph`", r#"[{"id":3,"level":1,"blocked_by":["2"]}]"#),
     ("`config`", r#"{"lease-seconds":{"value":600,"source":"default"}}"#),
     ("a list: `config path`", r#"[{"path":"…/.shipmate/config.toml","exists":false}]"#),

@@ -396,15 +396,16 @@ impl Account {
     }
 
     /// The longest path in milliseconds: the part of it that `counted`, and all of it. A
-    /// task counts as long as it took, or as planned while it is not done.
+    /// task counts as long as it took; while it is not done, as planned or as the others did.
     pub(crate) fn path(&self, counted: impl Fn(&TaskLine) -> bool) -> (u64, u64) {
-        const UNKNOWN_MS: u64 = 60_000;
+        let took: Vec<u64> = self.tasks.values().filter_map(|task| task.took_ms).collect();
+        let unknown_ms = took.iter().sum::<u64>() / (took.len() as u64).max(1);
         let mut longest: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         // Ids come after what they need wherever a plan was created in order; where not, a
         // second pass settles it, and deeper knots are shown a little short.
         for _ in 0..2 {
             for (id, task) in &self.tasks {
-                let own = task.took_ms.or(task.planned_ms).unwrap_or(UNKNOWN_MS);
+                let own = task.took_ms.or(task.planned_ms).unwrap_or(unknown_ms);
                 let done = if counted(task) { own } else { 0 };
                 let before = task.needs.iter().filter_map(|need| longest.get(need));
                 let (all, part) = before.copied().max().unwrap_or_default();

@@ -12,7 +12,7 @@ use shipmate_protocol::Ask;
 
 use super::Begun;
 use super::account::{Account, Status};
-use super::progress::{Event, Live, is_unicode, write_plain};
+use super::progress::{Event, Live, RunView, is_unicode, write_plain};
 use super::report::{Outcome, Places, Report};
 use super::summary::{Summary, SummaryState, TestsSeen};
 use crate::cli::exit::Exit;
@@ -145,7 +145,7 @@ impl<'a> Watcher<'a> {
                 Some(News::Ended(failure)) => return Err(failure),
                 None => {}
             }
-            self.draw(false)?;
+            self.draw(Some(session))?;
             if self.account.is_over() {
                 return Ok(Some(Outcome::Complete));
             }
@@ -221,20 +221,24 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    fn draw(&mut self, now: bool) -> Result<(), Failure> {
+    /// Draws if it is time to, or without a session: now, from what is known.
+    fn draw(&mut self, session: Option<&mut Session>) -> Result<(), Failure> {
         if self.quiet {
             self.events.clear();
             return Ok(());
         }
         let due = self.drawn_at.is_none_or(|at| at.elapsed() >= DRAW_EVERY);
-        if self.live.is_some() && !due && !now {
+        if self.live.is_some() && !due && session.is_some() {
             return Ok(());
         }
         self.drawn_at = Some(Instant::now());
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let events = std::mem::take(&mut self.events);
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
-        let view = self.account.view(title, team, now_ms as u64, events);
+        let mut view = self.account.view(title, team, now_ms as u64, events);
+        if let (Some(_), Some(session)) = (&self.live, session) {
+            add_words(&mut view, session);
+        }
         let mut out = std::io::stdout().lock();
         let drawn = match &mut self.live {
             Some(live) => live.draw(&mut out, &view),
@@ -244,13 +248,23 @@ impl<'a> Watcher<'a> {
     }
 
     fn clear(&mut self) -> Result<(), Failure> {
-        self.draw(true)?;
+        self.draw(None)?;
         match &mut self.live {
             Some(live) => {
                 live.clear(&mut std::io::stdout().lock()).map_err(|_| Failure::PipeClosed)
             }
             None => Ok(()),
         }
+    }
+}
+
+/// What only the coordinator knows: the agents' last words and what the queue does.
+fn add_words(view: &mut RunView, session: &mut Session) {
+    let Ok(shipmate_protocol::Answer::Status(status)) = session.ask(Ask::Status) else { return };
+    view.gate.clone_from(&status.queue);
+    for row in &mut view.teammates {
+        let mate = status.teammates.iter().find(|mate| mate.name == row.name);
+        row.last_words = mate.map(|mate| mate.last_words.clone()).unwrap_or_default();
     }
 }
 
@@ -317,6 +331,9 @@ fn summaries(begun: &Begun, account: &Account) -> Vec<Summary> {
             .filter(|(task, _)| task.group.as_deref() == Some(header.id.as_str()));
         let mut files: Vec<String> =
             files.flat_map(|(task, _)| task.files.iter().cloned()).collect();
+        if !header.files_modified.is_empty() {
+            files.clone_from(&header.files_modified);
+        }
         files.sort();
         files.dedup();
         Summary {

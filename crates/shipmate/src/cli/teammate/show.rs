@@ -43,6 +43,7 @@ fn text(mate: &TeammateView) -> String {
     fact("role", mate.role.as_deref().unwrap_or_default());
     fact("mode", &mate.mode);
     fact("agent", &mate.agent);
+    fact("command", &mate.command);
     fact("model", &mate.model);
     fact("scope", &mate.scope.join(", "));
     fact("holds", &ids(&mate.holds));

@@ -17,7 +17,9 @@ use crate::cli::session::Session;
 /// Begin a new life of a teammate
 ///
 /// Its epoch grows by one and it gets a new token; whatever still acts with the old one is refused
-/// as stale. The token file is replaced.
+/// as stale. The token file is replaced. One that was added with --command is started by shipmate
+/// and keeps its token to itself: this is for one that was shut down, which nobody starts again
+/// otherwise.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +46,27 @@ impl Shown {
 }
 
 pub(crate) fn run(args: &StartArgs, mut session: Session) -> Result<(), Failure> {
+    let ask = Ask::TeammateShow { name: args.name.clone() };
+    let Answer::Teammate(mate) = session.ask(ask)? else { return Err(unexpected("a teammate")) };
+    if !mate.command.is_empty() && !args.print_token {
+        return supervised(&mut session, &args.name);
+    }
     begin(&mut session, &args.name, Shown::of(args.print_token), "started")
+}
+
+/// Starts a life whose command the runtime runs.
+fn supervised(session: &mut Session, name: &str) -> Result<(), Failure> {
+    let supervision = Supervision::Supervised;
+    let ask = Ask::TeammateStart { name: name.to_owned(), supervision };
+    let Answer::Started { who, .. } = session.ask(ask)? else {
+        return Err(unexpected("a started teammate"));
+    };
+    match session.screen.json {
+        true => session.screen.json(&serde_json::json!({ "who": who })),
+        false => session
+            .screen
+            .line(&format!("started {who}; `shipmate attach {name}` shows what it prints")),
+    }
 }
 
 /// Starts a life without a supervisor and hands its token over.

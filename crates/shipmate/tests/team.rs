@@ -1,0 +1,34 @@
+//! A team at work, with everything that can be taken from it taken: agents, supervisors, gates and
+//! the coordinator are killed, frozen and lied to, and what must hold is looked up in the log, in
+//! git and in `/proc`.
+//!
+//! Real processes and real git. The agents are shell lines that say on a fifo where they are and
+//! wait on another until they may go on, so every interleaving here is the same each time.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../shipmate-log/tests/support/temp.rs"]
+mod temp;
+
+#[path = "team/agents.rs"]
+mod agents;
+#[path = "team/deaths.rs"]
+mod deaths;
+#[path = "team/gates.rs"]
+mod gates;
+#[path = "team/health.rs"]
+mod health;
+#[path = "team/hooks.rs"]
+mod hooks;
+#[path = "team/processes.rs"]
+mod processes;
+#[path = "team/resuming.rs"]
+mod resuming;
+#[path = "team/scope.rs"]
+mod scope;
+#[path = "team/shutdowns.rs"]
+mod shutdowns;
+#[path = "team/stage.rs"]
+mod stage;
+#[path = "team/trees.rs"]
+mod trees;

@@ -1,0 +1,179 @@
+//! Every process of a team is killed in turn, and the work is done once all the same.
+
+use rustix::process::Signal;
+use shipmate_protocol::ask::Setup;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::processes::{self, is_alive};
+use crate::stage::{Stage, TEAM, task_of};
+
+/// Prints, tells where it is, waits, prints again and hands in a file of its own.
+const SLOW: &str =
+    "echo one; here; pass go; echo two; put f$SHIPMATE_TASK $SHIPMATE_TASK; echo three";
+
+#[test]
+fn agents_work_through_the_death_of_the_coordinator_and_lose_no_byte() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a", "b", "c", "d"]);
+    let tasks = stage.tasks(&[SLOW; 4]);
+    let before = stage.arrivals(4);
+    processes::kill(stage.coordinator());
+    let pids: Vec<u32> = before.iter().map(|one| one.pid).collect();
+    assert!(pids.iter().all(|pid| is_alive(*pid)), "{before:?}");
+    stage.open("go", 4);
+    stage.finished(4);
+    assert_eq!(stage.events("task.claimed").len(), 4);
+    assert_eq!(stage.events("teammate.started").len(), 4);
+    for one in &before {
+        let output = std::fs::read_to_string(stage.life(&one.name, 1).join("output.log")).unwrap();
+        assert_eq!(output, "one\ntwo\nthree\n", "{}", one.name);
+    }
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn the_death_of_an_agent_costs_one_attempt() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&[SLOW]);
+    let first = stage.arrival();
+    processes::kill(first.pid);
+    let released = stage.event("task.released");
+    assert_eq!(released["cause"], "failed");
+    assert!(released["reason"].as_str().unwrap().contains("signal 9"), "{released}");
+    let second = stage.arrival();
+    assert_eq!((second.task, second.epoch), (first.task, 1), "the supervisor goes on");
+    stage.open("go", 1);
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn with_a_supervisor_goes_everything_its_agent_started() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["daemon; here; pass go; put f$SHIPMATE_TASK x"]);
+    let (first, daemon) = stage.with_daemon();
+    let agents = stage.processes("agent");
+    assert!(agents.iter().any(|one| one.pid == daemon.pid), "{agents:?}");
+    processes::kill(stage.supervisor("a"));
+    stage.event("teammate.disappeared");
+    for one in agents {
+        assert!(!is_alive(one.pid), "{one:?} outlived its supervisor");
+    }
+    let (second, _) = stage.with_daemon();
+    assert_eq!((second.task, second.epoch), (first.task, 2));
+    stage.open("go", 1);
+    stage.finished(1);
+    assert_eq!(stage.task(1).retries, 1);
+    stage.all_once(&tasks);
+}
+
+const FILE: &str = "put f$SHIPMATE_TASK x";
+
+/// A gate that says where it is and waits, once; later runs go through.
+fn gate_at_a_door(stage: &Stage) -> Setup {
+    let root = stage.root();
+    let root = root.display();
+    let line = format!(
+        "if mkdir {root}/gated 2>/dev/null; then sleep 601 & echo '0 gate 0 '$$ > {root}/here; \
+         read -r _ < {root}/gate.door; fi; true"
+    );
+    Setup { gate: vec![line], ..Setup::default() }
+}
+
+#[test]
+fn a_gate_that_is_killed_is_a_red_gate() {
+    let mut stage = Stage::new("");
+    stage.door("gate");
+    let setup = gate_at_a_door(&stage);
+    stage.team(setup, &["a"]);
+    let tasks = stage.tasks(&[FILE]);
+    let gate = stage.arrival();
+    processes::kill(gate.pid);
+    let returned = stage.event("task.returned");
+    assert!(returned["reason"].as_str().unwrap().contains("signal 9"), "{returned}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_coordinator_that_dies_in_a_gate_leaves_no_gate_and_lands_the_work_once() {
+    let mut stage = Stage::new("");
+    stage.door("gate");
+    let setup = gate_at_a_door(&stage);
+    stage.team(setup, &["a", "b"]);
+    let tasks = stage.tasks(&[FILE, FILE]);
+    stage.arrival();
+    let gates = stage.processes("gate");
+    assert!(gates.len() > 1, "the gate has a child: {gates:?}");
+    processes::kill(stage.coordinator());
+    stage.finished(2);
+    for one in gates {
+        assert!(!is_alive(one.pid), "{one:?} outlived its coordinator");
+    }
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_coordinator_that_dies_after_the_branch_moved_does_not_land_the_work_again() {
+    let mut stage = Stage::new("");
+    // The branch moves, and whoever moved it is gone before it could say so.
+    let hook = stage.place().workspace.join(".git/hooks/reference-transaction");
+    let lock = stage.place().lock();
+    let once = stage.root().join("once");
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = committed ] && grep -q ' refs/heads/shipmate/' && [ -e {TEAM}.armed ] \
+         || exit 0\nmkdir {} 2>/dev/null && kill -9 $(cat {})\nexit 0\n",
+        once.display(),
+        lock.display()
+    );
+    std::fs::write(&hook, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+    stage.team(Setup::default(), &["a", "b"]);
+    let tasks = stage.tasks(&[FILE, FILE, FILE]);
+    stage.finished(3);
+    // The runtime runs no hooks of the repository: then there is nothing to see here.
+    assert!(!once.exists(), "a hook of the user's repository ran");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_teammate_that_is_killed_again_and_again_gives_way_to_one_shots() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a", "b"]);
+    let tasks = stage.tasks(&[SLOW, SLOW]);
+    stage.arrivals(2);
+    processes::kill(stage.supervisor("a"));
+    processes::kill(stage.supervisor("b"));
+    stage.event("breaker.opened");
+    let again = stage.arrivals(2);
+    assert!(again.iter().all(|one| one.epoch == 2), "{again:?}");
+    assert_eq!(stage.teammate("b").supervision, "one_shot");
+    stage.open("go", 2);
+    stage.finished(2);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_frozen_coordinator_holds_nobody_up_for_good() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a", "b"]);
+    let tasks = stage.tasks(&[SLOW, SLOW]);
+    stage.arrivals(2);
+    let coordinator = stage.coordinator();
+    processes::signal(coordinator, Signal::STOP);
+    stage.open("go", 2);
+    processes::signal(coordinator, Signal::CONT);
+    stage.finished(2);
+    let done: Vec<u32> = stage.events("task.completed").iter().map(task_of).collect();
+    assert_eq!(done.len(), 2);
+    assert!(matches!(stage.ask(Ask::Verify), Answer::Verified { .. }));
+    stage.all_once(&tasks);
+}
