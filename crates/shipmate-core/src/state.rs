@@ -3,14 +3,15 @@
 //! Everything in it follows from the events alone. What is not worth folding again
 //! (`Ready`) is derived from the rest and left out of snapshots.
 
+mod talk;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Budget, Dependency, MessageId, MessageKind, Outcome, PlanId, Profile, QuestionId, QuestionKind,
-    Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
-    Verification,
+    Budget, Dependency, MessageId, Outcome, PlanId, Profile, QuestionId, ReservationId, Seat,
+    ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
@@ -18,6 +19,8 @@ use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::refusal::Refusal;
 use crate::request::Clients;
 use crate::setup::Setup;
+
+pub use talk::{Decision, Delivery, Message, Plan, Question, Shutdown, ShutdownEnd};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -244,90 +247,6 @@ impl Group {
     pub fn is_done(&self) -> bool {
         self.completed > 0 && self.completed + self.deleted == self.members.len()
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
-    pub from: Actor,
-    pub kind: MessageKind,
-    pub body: String,
-    pub reply_to: Option<MessageId>,
-    pub epoch: Option<u32>,
-    pub sent_at: u64,
-    /// Recipients that have not read it, and how far it has come to each.
-    #[serde(with = "pairs")]
-    pub waiting: BTreeMap<Recipient, Delivery>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Delivery {
-    Queued,
-    Offered,
-    Injected { turn: u64 },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    pub who: TeammateRef,
-    pub task: Option<TaskId>,
-    pub body: String,
-    pub submitted_at: u64,
-    pub decision: Decision,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Decision {
-    Open,
-    Approved {
-        by: Actor,
-    },
-    Rejected {
-        by: Actor,
-        feedback: String,
-    },
-    /// The life that asked has ended.
-    Withdrawn,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    pub who: TeammateRef,
-    pub kind: QuestionKind,
-    pub text: String,
-    pub options: Vec<String>,
-    /// The submission that waits for the answer, and the paths it is about.
-    pub task: Option<TaskId>,
-    pub files: FileSet,
-    pub asked_at: u64,
-    pub answer: Option<(Actor, String)>,
-    pub withdrawn: bool,
-}
-
-impl Question {
-    pub fn is_open(&self) -> bool {
-        self.answer.is_none() && !self.withdrawn
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shutdown {
-    pub who: TeammateRef,
-    pub by: Actor,
-    pub reason: String,
-    pub deadline_ms: u64,
-    pub end: ShutdownEnd,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ShutdownEnd {
-    Open,
-    /// Answered or out of time; the process is still to be seen ending.
-    Ending {
-        outcome: Outcome,
-    },
-    Closed {
-        how: String,
-    },
 }
 
 impl Task {
@@ -573,28 +492,4 @@ impl State {
 fn first_of(team: &Name) -> Address {
     let least: Name = "0".parse().expect("a digit is a name");
     Address { team: team.clone(), name: least }
-}
-
-/// JSON objects have text keys; these maps do not.
-mod pairs {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer, K: Serialize, V: Serialize>(
-        map: &BTreeMap<K, V>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(map.iter())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>, K, V>(
-        deserializer: D,
-    ) -> Result<BTreeMap<K, V>, D::Error>
-    where
-        K: Deserialize<'de> + Ord,
-        V: Deserialize<'de>,
-    {
-        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
-    }
 }

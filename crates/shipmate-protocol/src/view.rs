@@ -190,7 +190,7 @@ pub struct Merged {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Leftover {
-    /// `process`, `tree`, `branch`, `work` or `folder`.
+    /// `process`, `branch`, `work`, `aside` or `other`.
     pub kind: String,
     pub name: String,
     pub why: String,

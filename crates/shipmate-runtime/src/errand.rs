@@ -351,7 +351,7 @@ async fn leftovers(crew: &Rc<Crew>, remove: bool) -> Result<Vec<Leftover>, Refus
             found.push(Leftover {
                 kind: format!("{:?}", left.kind).to_lowercase(),
                 name: left.refname,
-                why: format!("the team {} is gone", left.team),
+                why: format!("the team {} is gone; it is at {}", left.team, left.commit.short()),
                 removed,
             });
         }

@@ -8,6 +8,7 @@
 
 mod gate;
 mod verify;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -4,20 +4,18 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_core::files::FileSet;
 use shipmate_core::setup::{GateRun, Setup};
 use shipmate_core::{Act, Name};
 
 use super::Submission;
 use super::gate::{self, GateResult};
+use super::words::{blame, outside, some};
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
 use crate::supervisor::order::Order;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
-
-/// How many names a reason lists before it only counts them.
-const NAMED_MAX: usize = 10;
 
 /// Where a team's work is put together.
 #[derive(Default)]
@@ -406,66 +404,6 @@ async fn merge_one(
         })
     })
     .await
-}
-
-/// The changed paths that this submission may not touch.
-fn outside<'a>(
-    one: &Submission,
-    protected: &FileSet,
-    paths: impl Iterator<Item = &'a str>,
-) -> Option<(FileSet, String)> {
-    let mut patterns = Vec::new();
-    let mut why = Vec::new();
-    for path in paths {
-        let Ok(pattern) = path.parse::<Pattern>() else {
-            why.push(format!("{path} (its name cannot be granted)"));
-            continue;
-        };
-        if one.granted.covers(&pattern) {
-            continue;
-        }
-        let reason = if protected.covers(&pattern) {
-            "protected"
-        } else if !one.files.is_empty() && !one.files.covers(&pattern) {
-            "not among the task's files"
-        } else if !one.scope.is_empty() && !one.scope.covers(&pattern) {
-            "outside the teammate's scope"
-        } else {
-            continue;
-        };
-        why.push(format!("{path} ({reason})"));
-        patterns.push(pattern);
-    }
-    if why.is_empty() {
-        return None;
-    }
-    let reason = format!("its work changes files that are not its own: {}", some(&why));
-    Some((FileSet::new(patterns), reason))
-}
-
-fn some(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
-    match names.len() {
-        n if n > NAMED_MAX => format!("{shown} and {} more", n - NAMED_MAX),
-        _ => shown,
-    }
-}
-
-/// Who broke what: the tests, the change, and what it was merged with.
-fn blame(one: &Submission, result: &GateResult, beside: &[Submission]) -> String {
-    let who = &one.who.address.name;
-    let mut text = format!("the gate is red with the change of {who} (task {})", one.task);
-    if !result.failing.is_empty() {
-        text.push_str(&format!("; failing: {}", some(&result.failing)));
-    }
-    if !beside.is_empty() {
-        let names: Vec<String> = beside
-            .iter()
-            .map(|one| format!("task {} of {}", one.task, one.who.address.name))
-            .collect();
-        text.push_str(&format!("; landed just before it, and green: {}", some(&names)));
-    }
-    format!("{text}\n{}", result.evidence)
 }
 
 /// The hooks' word on a completion; a reason if it is no.

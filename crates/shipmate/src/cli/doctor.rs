@@ -29,7 +29,8 @@ Examples:
   shipmate doctor --clean
   shipmate doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
 pub(crate) struct DoctorArgs {
-    /// Remove what is left over: processes, branches and kept work of teams that are gone
+    /// Remove what is left over: processes, branches and kept work of teams that are gone. The
+    /// commit of each is told, so that `git branch NAME COMMIT` brings it back
     #[arg(long)]
     clean: bool,
 }

@@ -138,15 +138,15 @@ fn what_is_left_over_is_named_and_removed_when_asked() {
         $ shipmate doctor
         ...
         warning  left over    process [..]: agent alpha.ana@1 has nobody any more
-                              `shipmate doctor --clean` removes it
-        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone
-                              `shipmate doctor --clean` removes it
+                              `shipmate doctor --clean` ends it
+        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
+                              merge it if you want the work; `shipmate doctor --clean` removes it
         ...
 
         $ shipmate doctor --clean
         ...
         ok       left over    removed process [..]: agent alpha.ana@1 has nobody any more
-        ok       left over    removed branch refs/heads/shipmate/gone: the team gone is gone
+        ok       left over    removed branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
         ...
 
         $ shipmate doctor

@@ -3,8 +3,8 @@
 //! What a command prints is its standard output followed by its standard error. `[..]` in an
 //! expected line stands for anything, a line `...` for any lines, and `$W` for the workspace.
 //! A line that ends in a backslash goes on in the next.
-//! Without a `=>` line the command has to succeed. A workspace stops its coordinator when it goes,
-//! also when its test has failed.
+//! Without a `=>` line the command has to succeed. A workspace stops its agents and its coordinator
+//! when it goes, also when its test has failed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -235,6 +235,15 @@ impl Running {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
+        // Agents outlive their coordinator; those of a test that failed half-way would wait for
+        // ever.
+        let teams = std::fs::read_dir(self.path.join(".shipmate/state/teams"));
+        for team in teams.into_iter().flatten().flatten().map(|team| team.path()) {
+            if team.join("lives").exists() {
+                let name = team.file_name().unwrap().to_string_lossy().into_owned();
+                drop(self.run(&format!("shipmate --team {name} shutdown --now --wait"), b""));
+            }
+        }
         let stopped = self.run("shipmate coordinator stop", b"");
         let text = self.printed(&stopped);
         drop(std::fs::remove_dir_all(&self.folder));

@@ -47,7 +47,7 @@ pub(crate) struct Account {
     starts: Vec<u64>,
     /// From the moment when a free teammate and an available task were both there to the claim.
     hand_outs: Vec<u64>,
-    /// Those of them where the teammate was there first: from a completion to its dependent's start.
+    /// Those where the teammate was there first: from a completion to its dependent's start.
     dependents: Vec<u64>,
     /// From claim to submission, beyond the task's own length.
     overruns: Vec<u64>,

@@ -130,9 +130,14 @@ fn remains(left: &Leftover, cleaning: Cleaning) -> Finding {
     let fact = format!("{} {}: {}", left.kind, left.name, left.why);
     match (left.removed, cleaning) {
         (true, _) => Finding::ok(what, format!("removed {fact}")),
-        (false, Cleaning::Look) => {
-            Finding::warning(what, fact, "`shipmate doctor --clean` removes it")
+        (false, Cleaning::Look) if left.kind == "process" => {
+            Finding::warning(what, fact, "`shipmate doctor --clean` ends it")
         }
+        (false, Cleaning::Look) => Finding::warning(
+            what,
+            fact,
+            "merge it if you want the work; `shipmate doctor --clean` removes it",
+        ),
         (false, Cleaning::Remove) => Finding {
             remedy: None,
             verdict: Verdict::Problem,

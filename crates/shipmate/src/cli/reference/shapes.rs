@@ -134,7 +134,7 @@ const MERGED: &[(&str, &str)] = &[
 ];
 
 const LEFT_OVER: &[(&str, &str)] = &[
-    ("kind", "`process`, `tree`, `branch`, `work` or `folder`."),
+    ("kind", "`process`, `branch`, `work` (handed in), `aside` (rescued) or `other`."),
     ("name", "Which one."),
     ("why", "Why nothing needs it."),
     ("removed", "It was removed just now."),

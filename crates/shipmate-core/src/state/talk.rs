@@ -1,0 +1,117 @@
+//! What members say and are asked: messages, plans, questions and shutdown requests.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
+use crate::files::FileSet;
+use crate::name::{Actor, TeammateRef};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub from: Actor,
+    pub kind: MessageKind,
+    pub body: String,
+    pub reply_to: Option<MessageId>,
+    pub epoch: Option<u32>,
+    pub sent_at: u64,
+    /// Recipients that have not read it, and how far it has come to each.
+    #[serde(with = "pairs")]
+    pub waiting: BTreeMap<Recipient, Delivery>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Delivery {
+    Queued,
+    Offered,
+    Injected { turn: u64 },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    pub who: TeammateRef,
+    pub task: Option<TaskId>,
+    pub body: String,
+    pub submitted_at: u64,
+    pub decision: Decision,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Decision {
+    Open,
+    Approved {
+        by: Actor,
+    },
+    Rejected {
+        by: Actor,
+        feedback: String,
+    },
+    /// The life that asked has ended.
+    Withdrawn,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub who: TeammateRef,
+    pub kind: QuestionKind,
+    pub text: String,
+    pub options: Vec<String>,
+    /// The submission that waits for the answer, and the paths it is about.
+    pub task: Option<TaskId>,
+    pub files: FileSet,
+    pub asked_at: u64,
+    pub answer: Option<(Actor, String)>,
+    pub withdrawn: bool,
+}
+
+impl Question {
+    pub fn is_open(&self) -> bool {
+        self.answer.is_none() && !self.withdrawn
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shutdown {
+    pub who: TeammateRef,
+    pub by: Actor,
+    pub reason: String,
+    pub deadline_ms: u64,
+    pub end: ShutdownEnd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ShutdownEnd {
+    Open,
+    /// Answered or out of time; the process is still to be seen ending.
+    Ending {
+        outcome: Outcome,
+    },
+    Closed {
+        how: String,
+    },
+}
+
+/// JSON objects have text keys; these maps do not.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer, K: Serialize, V: Serialize>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map.iter())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, K, V>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+    {
+        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
