@@ -30,7 +30,8 @@ pub(crate) fn decide_disappeared(
     let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss }];
     let (cause, word) = match loss {
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
-        Loss::Died | Loss::Broken => (ReleaseCause::HolderGone, "its holder disappeared"),
+        Loss::Died => (ReleaseCause::HolderGone, "its holder disappeared"),
+        Loss::Broken => (ReleaseCause::HolderGone, reason),
     };
     events.extend(teammate::release_all(state, found, cause, word));
     let team = &who.address.team;

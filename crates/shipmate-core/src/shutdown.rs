@@ -163,7 +163,8 @@ pub(crate) fn decide_expire(
     let mut events = vec![Event::ShutdownTimedOut { shutdown: id }];
     let mate = state.require_current(&request.who)?;
     if !teammate::ends_by_process(mate) {
-        events.extend(teammate::stop(state, &request.who, mate, Outcome::TimedOut));
+        let outcome = out_of_time(request.deadline_ms);
+        events.extend(teammate::stop(state, &request.who, mate, outcome));
     }
     Ok(events)
 }
@@ -197,9 +198,12 @@ fn outcome(answer: &ShutdownAnswer) -> Outcome {
 
 pub(crate) fn apply_timed_out(state: &mut State, id: ShutdownId) {
     let request = state.shutdowns.get_mut(&id).expect("a timed out request was made");
-    // Without a deadline it was never asked.
-    let outcome = if request.deadline_ms == 0 { Outcome::Forced } else { Outcome::TimedOut };
-    request.end = ShutdownEnd::Ending { outcome };
+    request.end = ShutdownEnd::Ending { outcome: out_of_time(request.deadline_ms) };
+}
+
+/// Without a deadline it was never asked.
+fn out_of_time(deadline_ms: u64) -> Outcome {
+    if deadline_ms == 0 { Outcome::Forced } else { Outcome::TimedOut }
 }
 
 pub(crate) fn close(state: &mut State, id: ShutdownId, how: &str) {

@@ -259,6 +259,21 @@ impl Coordinator {
             return connection.send(&Reply::Refused { id, refused });
         }
         let found = self.find_board(root, team.as_deref(), &ask).await;
+        let nobodys = matches!(ask, Ask::Survey | Ask::TryHooks)
+            || matches!((&ask, &found), (Ask::Leftovers { .. }, Err(e)) if e.code == "NoTeam");
+        if nobodys && *actor == Actor::Person {
+            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
+            connection.took_request();
+            tokio::task::spawn_local(async move {
+                let answer = errand::without_team(&this.settings, &ask).await;
+                connection.send(&match answer {
+                    Ok(answer) => Reply::Answer { id, answer },
+                    Err(refused) => Reply::Refused { id, refused },
+                });
+                connection.settled_request();
+            });
+            return;
+        }
         match found {
             Ok(Found::All) => {
                 let answer = self.teams().await;

@@ -45,6 +45,8 @@ pub(crate) struct Crew {
     pub(crate) queue: Rc<Queue>,
     hooks: RefCell<Option<Rc<Hooks>>>,
     asked: Cell<u64>,
+    /// How often the idle hook sent a life back to work since its last claim.
+    pub(crate) sent_back: RefCell<BTreeMap<TeammateRef, (u32, u32)>>,
     /// What each life was found as when this board was opened, for `resume`.
     pub(crate) found: RefCell<BTreeMap<TeammateRef, &'static str>>,
 }
@@ -91,6 +93,7 @@ impl Crew {
             queue: Rc::default(),
             hooks: RefCell::new(None),
             asked: Cell::new(0),
+            sent_back: RefCell::default(),
             found: RefCell::default(),
         })
     }
@@ -292,13 +295,21 @@ impl Crew {
                     shared: trees.mode == TreeMode::Shared,
                     base: trees.base.clone(),
                 }),
-                session: mate.session.clone(),
+                session: self.last_session(who).unwrap_or_else(|| mate.session.clone()),
                 marker: agent.to_string(),
                 output_bytes_max: agents.output_bytes_max,
                 stop_grace_ms: agents.stop_grace.as_millis() as u64,
                 program: agents.program.clone(),
             }
         })
+    }
+
+    /// The session that the last life's agent named and its supervisor had no time to tell.
+    fn last_session(&self, who: &TeammateRef) -> Option<String> {
+        let epoch = who.epoch.checked_sub(1)?;
+        let before = TeammateRef { address: who.address.clone(), epoch };
+        let text = std::fs::read_to_string(self.folder(&before).session()).ok()?;
+        Some(text.trim().to_owned()).filter(|session| !session.is_empty())
     }
 
     /// What a life was started with.
@@ -354,6 +365,7 @@ impl Crew {
     /// A life is over, in the log too.
     fn forget(self: &Rc<Self>, who: &TeammateRef, life: &Life) {
         self.lives.borrow_mut().remove(who);
+        self.sent_back.borrow_mut().remove(who);
         {
             let mut signs = self.board.signs.borrow_mut();
             signs.present.remove(who);

@@ -3,11 +3,13 @@
 //! They run beside the board, so nobody waits for them who did not ask. What changes the
 //! team still goes through it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
 use shipmate_core::state::Life;
 use shipmate_core::{Act, Actor, Name, TeammateRef};
+use shipmate_process::Marker;
 use shipmate_protocol::view::{HookTry, Leftover, Merged, Resumed, Survey};
 use shipmate_protocol::{Answer, Ask, Refused, ask};
 
@@ -19,6 +21,9 @@ use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
 use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
+
+/// How often in a row the idle hook may send a teammate back to work that gets no new task.
+pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
 
 fn failed(code: &str, text: impl ToString) -> Refused {
     refused(code, text.to_string(), "")
@@ -38,7 +43,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             job.reply(answer);
             None
         }
-        Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } | Ask::TryHooks | Ask::Survey => {
+        Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } => {
             beside(&crew, job, run);
             None
         }
@@ -115,9 +120,15 @@ async fn run(crew: Rc<Crew>, job: Job) {
             let team = job.team.clone().unwrap_or_else(|| crew.board.root.clone());
             merge(&crew, &team, *branches).await.map(|merged| Answer::Merged(Box::new(merged)))
         }
-        Ask::Leftovers { remove } => leftovers(&crew, *remove).await.map(Answer::Leftovers),
-        Ask::TryHooks => try_hooks(&crew).await.map(Answer::HooksTried),
-        _ => survey(&crew.settings).await.map(|found| Answer::Survey(Box::new(found))),
+        _ => {
+            let remove = matches!(job.ask, Ask::Leftovers { remove: true });
+            let own = crew.board.with_state(|state| {
+                state.teams.keys().map(ToString::to_string).collect::<BTreeSet<_>>()
+            });
+            let found = leftovers(&crew.settings, own, |marker| crew.owns(marker), remove).await;
+            let unfinished = unfinished(&crew).await;
+            found.map(|found| Answer::Leftovers(found.into_iter().chain(unfinished).collect()))
+        }
     };
     job.reply(answer);
 }
@@ -311,25 +322,27 @@ pub(crate) async fn begin(
 }
 
 /// What shipmate has left on this machine that nothing needs any more.
-async fn leftovers(crew: &Rc<Crew>, remove: bool) -> Result<Vec<Leftover>, Refused> {
+async fn leftovers(
+    settings: &Settings,
+    own: BTreeSet<String>,
+    owns: impl Fn(&Marker) -> bool,
+    remove: bool,
+) -> Result<Vec<Leftover>, Refused> {
     let mut found = Vec::new();
-    let folders = crew.settings.place.teams().read_dir().into_iter().flatten();
+    let folders = settings.place.teams().read_dir().into_iter().flatten();
     let roots: Vec<String> =
         folders.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    let own = crew.board.with_state(|state| {
-        state.teams.keys().map(ToString::to_string).collect::<std::collections::BTreeSet<_>>()
-    });
     // Another tree of teams knows its own departments, and only it: what may be one's is left.
     let alone = roots.iter().all(|root| own.contains(root));
-    for (pid, marker) in shipmate_process::marked(&crew.settings.place.digest()) {
+    for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
         let team = marker.label().split('.').next().unwrap_or_default();
         let anothers = !alone && !own.contains(team);
-        let ours = matches!(marker.kind(), "coordinator" | "supervisor") || crew.owns(&marker);
+        let ours = matches!(marker.kind(), "coordinator" | "supervisor") || owns(&marker);
         if ours || anothers {
             continue;
         }
         if remove {
-            shipmate_process::sweep(&marker, crew.settings.agents.stop_grace).await;
+            shipmate_process::sweep(&marker, settings.agents.stop_grace).await;
         }
         found.push(Leftover {
             kind: "process".to_owned(),
@@ -341,7 +354,7 @@ async fn leftovers(crew: &Rc<Crew>, remove: bool) -> Result<Vec<Leftover>, Refus
     if !alone {
         return Ok(found);
     }
-    let workspace = crew.settings.place.workspace.clone();
+    let workspace = settings.place.workspace.clone();
     let refs = off_the_thread(move || {
         let Ok(repository) = Repository::open(&workspace) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -361,13 +374,46 @@ async fn leftovers(crew: &Rc<Crew>, remove: bool) -> Result<Vec<Leftover>, Refus
     Ok(found)
 }
 
-async fn try_hooks(crew: &Rc<Crew>) -> Result<Vec<HookTry>, Refused> {
-    let cwd = crew.settings.place.workspace.clone();
-    let hooks = hooked::live(&crew.settings).map_err(|text| failed("BadHooks", text))?;
+/// Work in progress of lives that have ended, in trees that wait for their next one.
+async fn unfinished(crew: &Crew) -> Vec<Leftover> {
+    let trees = crew.settings.place.team(crew.board.root.as_str()).join("trees");
+    let workspace = crew.settings.place.workspace.clone();
+    let left = off_the_thread(move || Ok(crate::supervisor::unfinished(&workspace, &trees)));
+    let left = left.await.unwrap_or_default();
+    crew.board.with_state(|state| {
+        let open = left.into_iter().filter(|(_, task, token)| {
+            let task = state.task(*task);
+            let held = task.and_then(|task| task.claim()).is_some_and(|c| c.token == *token);
+            !held && task.is_some_and(|task| task.status_word() != "completed")
+        });
+        let told = open.map(|(path, task, _)| Leftover {
+            kind: "unfinished".to_owned(),
+            name: path.display().to_string(),
+            why: format!("work on task {task} lies here and was not handed in"),
+            removed: false,
+        });
+        told.collect()
+    })
+}
+
+/// Requests that need no team at all.
+pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
+    match ask {
+        Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
+        Ask::Leftovers { remove } => {
+            leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)
+        }
+        _ => survey(settings).await.map(|found| Answer::Survey(Box::new(found))),
+    }
+}
+
+async fn try_hooks(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
+    let cwd = settings.place.workspace.clone();
+    let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
     let mut tried = Vec::new();
     for event in HookEvent::ALL {
         let sample = Payload::sample(event, &cwd.display().to_string());
-        let fired = crew.fire_all(&hooks, &sample, &cwd).await;
+        let fired = hooked::fire_all(settings, &hooks, &sample, &cwd).await;
         let fired = fired.map_err(|text| failed("BadHooks", text))?;
         tried.extend(fired.runs.into_iter().map(|run| {
             let (result, detail) = match run.how {
@@ -399,10 +445,23 @@ async fn try_hooks(crew: &Rc<Crew>) -> Result<Vec<HookTry>, Refused> {
 
 /// Asks the hooks first; the board only hears of what they accept.
 async fn after_hooks(crew: Rc<Crew>, job: Job) {
+    let mut job = job;
     let cwd = crew.settings.place.workspace.clone();
     let team = job.team.clone().unwrap_or_else(|| crew.board.root.clone());
-    for payload in payloads(&crew, &job, &team, &cwd) {
+    let idle = match (&job.actor, &job.ask) {
+        (Actor::Teammate(who), Ask::TeammateIdle { .. }) => Some(who.clone()),
+        _ => None,
+    };
+    let enough = idle.as_ref().is_some_and(|who| crew.sent_back_often(who));
+    if enough && let Ask::TeammateIdle { reason } = &mut job.ask {
+        reason.push_str(&format!("; the idle hook rejected that {IDLE_REJECTIONS_MAX} times"));
+    }
+    let payloads = if enough { Vec::new() } else { payloads(&crew, &job, &team, &cwd) };
+    for payload in payloads {
         if let Err(reason) = crew.fire(&team, &payload, &cwd).await {
+            if let Some(who) = &idle {
+                crew.send_back(who);
+            }
             return job.reply(Err(refused("HookRejected", reason, "")));
         }
     }

@@ -30,12 +30,10 @@ use driver::{Driver, Finished, Injected, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
 use order::{LifeFolder, Order};
 use tree::{HandIn, WorkTree};
-pub(crate) use tree::{author, off_the_thread, take_in};
+pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
 /// Progress is told at most this often.
 const TELL_EVERY: Duration = Duration::from_millis(200);
-/// How often in a row an idle teammate is sent back to work by a hook.
-const IDLE_REJECTIONS_MAX: u32 = 3;
 
 /// Why a supervisor ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +98,6 @@ struct Supervisor<D> {
     /// The shutdown request that is still to be answered.
     asked: Option<u64>,
     turn: u64,
-    idle_rejections: u32,
     tree: WorkTree,
 }
 
@@ -129,7 +126,6 @@ impl<D: Driver> Supervisor<D> {
             kept: Vec::new(),
             asked: None,
             turn: 0,
-            idle_rejections: 0,
         }
     }
 
@@ -205,20 +201,13 @@ impl<D: Driver> Supervisor<D> {
         claimed(self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await)
     }
 
-    /// Tells the board why nothing is done. A hook may send it back to work, with words.
+    /// Tells the board why nothing is done. A hook may send it back to work, with words,
+    /// as often as the coordinator lets it.
     async fn say_idle(&mut self) -> Result<(), Ending> {
         loop {
-            let mut reason = "no task".to_owned();
-            if self.idle_rejections >= IDLE_REJECTIONS_MAX {
-                reason = format!("no task; the idle hook rejected it {IDLE_REJECTIONS_MAX} times");
-            }
-            match self.control.ask(Ask::TeammateIdle { reason }).await {
+            match self.control.ask(Ask::TeammateIdle { reason: "no task".to_owned() }).await {
                 Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
-                Err(LinkEnd::Refused(refused))
-                    if refused.code == "HookRejected"
-                        && self.idle_rejections < IDLE_REJECTIONS_MAX =>
-                {
-                    self.idle_rejections += 1;
+                Err(LinkEnd::Refused(refused)) if refused.code == "HookRejected" => {
                     self.feed_back(refused.message).await?;
                 }
                 _ => return Ok(()),
@@ -303,7 +292,6 @@ impl<D: Driver> Supervisor<D> {
 
     /// Does one task. Gives an ending when this life ends with it.
     async fn work_on(&mut self, task: TaskView, token: u64) -> Option<Ending> {
-        self.idle_rejections = 0;
         let (id, subject) = (task.row.id, task.row.subject.clone());
         let files = task.files.clone();
         let ready = match self.tree.ready_for(&task, token).await {
@@ -327,7 +315,13 @@ impl<D: Driver> Supervisor<D> {
             Finished::Done { result } => {
                 let title = format!("task {id}: {subject}");
                 match self.tree.hand_in(&title, &files, id, token).await {
-                    Ok(commit) => self.submit(id, token, commit, result).await,
+                    Ok(commit) => {
+                        let submitted = self.submit(id, token, commit, result).await;
+                        if submitted.is_ok() {
+                            self.tree.settled(id, token);
+                        }
+                        submitted
+                    }
                     Err(reason) => self.fail(id, token, reason).await,
                 }
             }

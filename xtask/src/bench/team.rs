@@ -14,10 +14,11 @@ const RATIO_MAX: f64 = 1.02;
 const GRAPHS: [&str; 3] = ["wide", "layered", "fork-join"];
 
 /// Names of runs, as `makespan` knows them, and what the table calls them.
-const VARIANTS: [(&str, &str); 5] = [
+const VARIANTS: [(&str, &str); 6] = [
     ("critical", "shipmate"),
     ("first-come", "first come"),
     ("polling", "polling"),
+    ("polling-first-come", "polling, first come"),
     ("command", "shipmate, processes"),
     ("trees", "shipmate, git"),
 ];
@@ -65,7 +66,7 @@ pub(super) fn plan(args: &Args) -> Vec<Planned> {
     };
     let mut plan = Vec::new();
     for _ in 0..rounds {
-        for name in ["critical", "first-come", "polling"] {
+        for name in ["critical", "polling", "first-come", "polling-first-come"] {
             let words = format!("--variant {name} WORKSPACE --at-once {scale}");
             plan.push(planned(name, &words));
         }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use shipmate_core::event::Event;
-use shipmate_core::{Act, Name, Record};
+use shipmate_core::{Act, Name, Record, TeammateRef};
 use shipmate_process::{Launcher, Marker};
 
 use super::Crew;
+use crate::errand::IDLE_REJECTIONS_MAX;
 use crate::hooks::{Fired, HookEvent, Hooks, Payload, Scene, Verdict, fire};
 use crate::settings::Settings;
 
@@ -73,6 +74,26 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Fires hooks, and says how each of them ended.
+pub(crate) async fn fire_all(
+    settings: &Settings,
+    hooks: &Hooks,
+    payload: &Payload,
+    cwd: &Path,
+) -> Result<Fired, String> {
+    let label = payload.hook_event_name.to_string();
+    let marker = Marker::new(&settings.place.digest(), "hook", &label);
+    let program = settings.agents.program.clone();
+    let scene = Scene {
+        cwd: cwd.to_owned(),
+        project_dir: settings.place.workspace.clone(),
+        marker: marker.map_err(|e| e.to_string())?,
+        launcher: Launcher::through(program, vec!["exec-tree".into()]),
+        env: Vec::new(),
+    };
+    Ok(fire(hooks, payload, &scene).await)
+}
+
 impl Crew {
     /// The hooks of this tree of teams; those of now for one that kept none.
     pub(crate) fn hooks(&self) -> Rc<Hooks> {
@@ -117,7 +138,7 @@ impl Crew {
         payload: &Payload,
         cwd: &Path,
     ) -> Result<(), String> {
-        let fired = self.fire_all(&self.hooks(), payload, cwd).await?;
+        let fired = fire_all(&self.settings, &self.hooks(), payload, cwd).await?;
         match fired.verdict {
             Verdict::Accepted { notes } => {
                 for note in notes {
@@ -130,24 +151,24 @@ impl Crew {
         }
     }
 
-    pub(crate) async fn fire_all(
-        &self,
-        hooks: &Hooks,
-        payload: &Payload,
-        cwd: &Path,
-    ) -> Result<Fired, String> {
-        let label = payload.hook_event_name.to_string();
-        let digest = self.settings.place.digest();
-        let marker = Marker::new(&digest, "hook", &label).map_err(|e| e.to_string())?;
-        let program = self.settings.agents.program.clone();
-        let scene = Scene {
-            cwd: cwd.to_owned(),
-            project_dir: self.settings.place.workspace.clone(),
-            marker,
-            launcher: Launcher::through(program, vec!["exec-tree".into()]),
-            env: Vec::new(),
-        };
-        Ok(fire(hooks, payload, &scene).await)
+    /// The idle hook has had its say: a teammate without new work is idle in the end.
+    pub(crate) fn sent_back_often(&self, who: &TeammateRef) -> bool {
+        let claims = self.claims(who);
+        let sent_back = self.sent_back.borrow();
+        sent_back.get(who).is_some_and(|(at, n)| *at == claims && *n >= IDLE_REJECTIONS_MAX)
+    }
+
+    pub(crate) fn send_back(&self, who: &TeammateRef) {
+        let claims = self.claims(who);
+        let mut sent_back = self.sent_back.borrow_mut();
+        let (at, n) = sent_back.entry(who.clone()).or_default();
+        *n = if *at == claims { *n + 1 } else { 1 };
+        *at = claims;
+    }
+
+    fn claims(&self, who: &TeammateRef) -> u32 {
+        self.board
+            .with_state(|state| state.teammates.get(&who.address).map_or(0, |mate| mate.claims))
     }
 
     /// Tells the hooks what has happened.

@@ -53,10 +53,6 @@ impl CommandAgent {
         self.folder.0.join("result")
     }
 
-    fn session_file(&self) -> PathBuf {
-        self.folder.0.join("session")
-    }
-
     fn environment(&self, work: &Work) -> Vec<(OsString, OsString)> {
         let order = &self.order;
         let task = work.task.as_ref();
@@ -81,7 +77,7 @@ impl CommandAgent {
             ("SHIPMATE_FEEDBACK", work.feedback.clone().unwrap_or_default()),
             ("SHIPMATE_RESULT", self.result_file().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
-            ("SHIPMATE_SESSION_FILE", self.session_file().display().to_string()),
+            ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
         pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
@@ -120,9 +116,7 @@ fn said(how: String, last_words: &str) -> String {
 
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), String> {
-        for stale in [self.result_file(), self.session_file()] {
-            drop(fs::remove_file(stale));
-        }
+        drop(fs::remove_file(self.result_file()));
         let mut input = serde_json::to_vec(work).expect("work is JSON");
         input.push(b'\n');
         let spec = Spec {
@@ -168,7 +162,7 @@ impl Driver for CommandAgent {
         tree.clean().await;
         let last = activity.borrow().clone();
         self.before += last.bytes;
-        if let Ok(session) = fs::read_to_string(self.session_file()) {
+        if let Ok(session) = fs::read_to_string(self.folder.session()) {
             self.session = Some(session.trim().to_owned()).filter(|session| !session.is_empty());
         }
         self.outcome(exit, last.last_line.trim())

@@ -78,6 +78,11 @@ impl LifeFolder {
         self.0.join("output.log")
     }
 
+    /// Where the agent may name its conversation.
+    pub(crate) fn session(&self) -> PathBuf {
+        self.0.join("session")
+    }
+
     pub(crate) fn words(&self) -> PathBuf {
         self.0.join("supervisor.log")
     }

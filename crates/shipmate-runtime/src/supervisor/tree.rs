@@ -94,12 +94,22 @@ impl WorkTree {
             let before = tenant(&path);
             let same = before.as_ref().is_some_and(|before| before.task == id);
             let mut set_aside = Vec::new();
-            if let Some(before) = before.filter(|before| !same && !before.handed_in) {
+            if let Some(before) = before.filter(|before| !same && !before.handed_in)
+                && !was_handed_in(repository, tree, &team, &before)?
+            {
                 let label = format!("{}-{}", before.task, before.token);
                 let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
                 set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
             }
             set_tenant(&path, &Tenant { task: id, token, handed_in: false })?;
+            // Work that stands on the tip already is not touched, to the last byte.
+            let head = tree.head().map_err(text)?.filter(|_| same);
+            if let Some(head) = head
+                && tree.has_landed(&tip, &head).map_err(text)?
+            {
+                let conflicts = tree.unfinished_conflicts().map_err(text)?;
+                return Ok(Ready { path, conflicts, set_aside });
+            }
             let keep = if same { Keep::Work } else { Keep::Nothing };
             let conflicts = match tree.bring_up(&tip, keep).map_err(text)? {
                 BroughtUp::Conflicts(files) => files,
@@ -148,15 +158,20 @@ impl WorkTree {
                 let key = WorkKey { team, task, token };
                 repository.take_in(tree, commit, &key).map_err(text)?;
             }
-            if !order.shared {
-                set_tenant(tree.path(), &Tenant { task, token, handed_in: true })?;
-            }
             Ok(Some(match commit {
                 Some(commit) => HandIn::Work(commit.to_string()),
                 None => HandIn::Nothing(tip.to_string()),
             }))
         })
         .await
+    }
+
+    /// The team has what was handed in: the tree may be used for something else.
+    pub(crate) fn settled(&self, task: u32, token: u64) {
+        if let Some(order) = self.order.as_ref().filter(|order| !order.shared) {
+            // Not written, the next claim looks at the repository instead.
+            drop(set_tenant(&order.path, &Tenant { task, token, handed_in: true }));
+        }
     }
 
     async fn open(&mut self, order: &TreeOrder) -> Result<Arc<(Repository, Tree)>, String> {
@@ -191,6 +206,18 @@ fn tip(repository: &Repository, team: &str, order: &TreeOrder) -> Result<Commit,
     }
 }
 
+/// A crash may have come between handing in and noting it.
+fn was_handed_in(
+    repository: &Repository,
+    tree: &Tree,
+    team: &str,
+    before: &Tenant,
+) -> Result<bool, String> {
+    let key = WorkKey { team: team.to_owned(), task: before.task, token: before.token };
+    let Some(work) = repository.work(&key).map_err(text)? else { return Ok(false) };
+    Ok(tree.head().map_err(text)?.as_ref() == Some(&work) && tree.is_clean().map_err(text)?)
+}
+
 /// Brings in a commit that an agent names by itself, from the tree of its life.
 pub(crate) fn take_in(
     repository: &Repository,
@@ -205,6 +232,25 @@ pub(crate) fn take_in(
     let branch = if order.shared { "team" } else { name };
     let tree = Tree::prepare(repository, &order.path, branch, &author(name)).map_err(text)?;
     repository.take_in(&tree, commit, key).map(|_| ()).map_err(text)
+}
+
+/// The trees that hold work which was not handed in, each with its task and token.
+pub(crate) fn unfinished(workspace: &Path, trees: &Path) -> Vec<(PathBuf, u32, u64)> {
+    let Ok(repository) = Repository::open(workspace) else { return Vec::new() };
+    let entries = fs::read_dir(trees).into_iter().flatten().filter_map(Result::ok);
+    let files = entries.map(|entry| entry.path());
+    let left = files.filter(|path| path.extension().is_some_and(|end| end == "task"));
+    let left = left.filter_map(|path| {
+        let path = path.with_extension("");
+        let tenant = tenant(&path).filter(|tenant| !tenant.handed_in)?;
+        let mut name = path.file_name()?.to_str()?.split('.');
+        let (team, name) = (name.next()?, name.next()?);
+        let tree = Tree::prepare(&repository, &path, name, &author(name)).ok()?;
+        let (tip, head) = (repository.tip(team).ok()??, tree.head().ok()??);
+        let nothing = tree.is_clean().ok()? && tree.has_landed(&head, &tip).ok()?;
+        (!nothing).then_some((path, tenant.task, tenant.token))
+    });
+    left.collect()
 }
 
 /// Rescues what a life left that was replaced: its task, token and where the work is now.

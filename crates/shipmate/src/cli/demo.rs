@@ -65,6 +65,9 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         "look around: cd {} && git log --graph && ./calc 6 x 7",
         folder.join("calc").display()
     ))?;
+    if let Some(coordinator) = crate::cli::coordinator::running(&session)? {
+        crate::cli::coordinator::end(coordinator.pid, std::time::Duration::from_secs(10))?;
+    }
     Ok(exit)
 }
 
@@ -79,12 +82,12 @@ fn stage(keep: Option<&Path>) -> Result<PathBuf, Failure> {
         Failure::Usage(format!("{text}\n  name a new or empty folder with --keep DIR"))
     };
     let io = |e: std::io::Error| unusable(&e.to_string());
-    fs::create_dir_all(folder.join("calc").join("tests")).map_err(io)?;
+    fs::create_dir_all(&folder).map_err(io)?;
     let folder = folder.canonicalize().map_err(io)?;
-    let inside = fs::read_dir(&folder).map_err(io)?;
-    if inside.count() > 1 {
+    if fs::read_dir(&folder).map_err(io)?.next().is_some() {
         return Err(unusable("it is not empty"));
     }
+    fs::create_dir_all(folder.join("calc").join("tests")).map_err(io)?;
     for (path, text) in [("plan.toml", PLAN), ("agent.sh", AGENT), ("calc/run-tests.sh", TESTS)] {
         fs::write(folder.join(path), text).map_err(io)?;
     }

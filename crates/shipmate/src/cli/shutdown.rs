@@ -181,9 +181,7 @@ fn tell_leftovers(session: &mut Session) -> Result<(), Failure> {
         [] => session.screen.line("nothing is left over"),
         found => {
             let lines: String = found.iter().map(line).collect();
-            session
-                .screen
-                .print(&format!("left over (`shipmate doctor --clean` removes):\n{lines}"))
+            session.screen.print(&format!("left over (see `shipmate doctor`):\n{lines}"))
         }
     }
 }

@@ -193,8 +193,6 @@ fn read_header(place: Place, fields: Vec<Field>, draft: &mut Draft) -> Option<(P
         let fact = "\"mh\" (must_haves) must be an object or a list".to_owned();
         record.problem("mh", fact, "write \"mh\":{\"tr\":[],\"ar\":[],\"kl\":[]}");
     }
-    // Only its type matters so far.
-    record.flag("auto");
     let artifacts = record.take("xd").map(|field| field.value);
     let mut header = PlanHeader {
         id: String::new(),
@@ -209,6 +207,8 @@ fn read_header(place: Place, fields: Vec<Field>, draft: &mut Draft) -> Option<(P
         p: p?,
         n: n?,
     };
+    // Only its type matters so far.
+    record.flag("auto");
     header.id = format!("{}-{}", header.p, header.n);
     if let Some((fact, remedy)) = bad_name(&header.id) {
         record.problem("p", format!("the plan's id {fact}"), remedy);

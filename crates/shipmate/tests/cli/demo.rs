@@ -1,29 +1,28 @@
-//! The demo drains its board, and what it leaves can be looked at.
+//! The demo comes through a red gate and a killed teammate, and leaves everything to look at.
 
 use crate::transcript::{Workspace, exists};
 
 #[test]
-fn the_demo_drains_its_board_and_leaves_it_to_look_at() {
+fn the_demo_comes_through_and_leaves_everything_to_look_at() {
     let workspace = Workspace::new();
-    let played = workspace.succeed("shipmate demo --keep $W");
+    let played = workspace.succeed("shipmate demo --keep $W/demo");
     for line in [
-        "killed with SIGKILL in the middle of it",
-        "is refused: the claim ",
-        "it is tried again",
-        "24 of 24 completed",
-        "doubles   0 ",
-        "all read back and sound",
-        "shipmate --workspace $W task graph",
+        "disappeared: its supervisor's process ended",
+        "starts again, life 2",
+        "the gate is red on task 4",
+        "failing: tests/mul.sh",
+        "done: 12 of 12 tasks",
+        "12 commits on shipmate/demo",
+        "the repository's own tests on it: 11 passed",
     ] {
         assert!(played.contains(line), "{line} is not in\n{played}");
     }
-    // It has stopped its own coordinator.
     workspace.check(
         r#"
-        $ shipmate coordinator status
+        $ shipmate --workspace $W/demo/calc coordinator status
         not running; the next command starts it
 
-        $ shipmate task list --status pending,in_progress,failed
+        $ shipmate --workspace $W/demo/calc task list --status pending,in_progress,failed
         no tasks
         "#,
     );
@@ -42,15 +41,5 @@ fn the_demo_plays_only_where_nothing_else_is() {
         "#,
     );
     assert!(exists(&workspace.path.join("file")));
-}
-
-#[test]
-fn for_programs_the_demo_prints_only_its_summary() {
-    let workspace = Workspace::new();
-    let printed = workspace.succeed("shipmate demo --json");
-    let summary: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(summary["completed"], 24);
-    assert_eq!(summary["doubles"], 0);
-    assert_eq!(summary["refused_late"], 1);
-    assert_eq!(summary["workspace"], serde_json::Value::Null);
+    assert!(!exists(&workspace.path.join("calc")));
 }

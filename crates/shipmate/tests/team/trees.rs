@@ -1,1 +1,47 @@
-//! To come.
+//! Many at once, in trees of their own and in one shared by all: nobody's file in another's commit.
+
+use shipmate_protocol::ask::{Setup, TaskNew};
+
+use crate::stage::{Stage, TEAM};
+
+const MANY: usize = 20;
+
+fn many_at_once(mode: &str) {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    let trees = Some(mode.to_owned());
+    stage.team(Setup { trees, ..Setup::default() }, &[]);
+    for n in 1..=MANY {
+        stage.add(&format!("dev-{n}"), |add| add);
+    }
+    let line = "here; pass go; put f$SHIPMATE_TASK/x 1; [ $SHIPMATE_TREE = ${SHIPMATE_TREE%.shared} ] && \
+                [ $((SHIPMATE_TASK % 2)) = 0 ] && git add -A && git commit -qm own; put f$SHIPMATE_TASK/y 2";
+    let task = |n: usize| TaskNew {
+        subject: line.to_owned(),
+        files: vec![format!("f{n}/")],
+        ..TaskNew::default()
+    };
+    let tasks = stage.create((1..=MANY).map(task).collect());
+    stage.arrivals(MANY);
+    stage.open("go", MANY);
+    stage.finished(MANY);
+    let range = format!("{}..shipmate/{TEAM}", stage.base);
+    let merges = stage.git(&["log", "--first-parent", "--format=%H %s", &range]);
+    for merge in merges.lines() {
+        let (commit, subject) = merge.split_once(' ').unwrap();
+        let task = subject.strip_prefix("task ").unwrap().split(':').next().unwrap();
+        let changed = stage.git(&["diff", "--name-only", &format!("{commit}^1"), commit]);
+        assert_eq!(changed, format!("f{task}/x\nf{task}/y\n"), "{subject}");
+    }
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn twenty_that_commit_at_once_in_their_own_trees_keep_apart() {
+    many_at_once("own");
+}
+
+#[test]
+fn twenty_that_commit_at_once_in_one_tree_keep_apart() {
+    many_at_once("shared");
+}

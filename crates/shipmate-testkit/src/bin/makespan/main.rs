@@ -38,7 +38,7 @@ const USAGE: &str = "\
 usage: makespan --shipmate PATH --workspace DIR --variant NAME [--graphs A,B] [--at-once]
                 [--tasks N] [--teammates N] [--scale F] [--seed N]
 
-  variants  critical, first-come, polling, command, trees
+  variants  critical, first-come, polling, polling-first-come, command, trees
   graphs    wide, layered, fork-join
 
 At scale 1 the work of all tasks together is 40 s for each teammate; polls are every 2 s, scaled as
@@ -121,12 +121,11 @@ fn one(plan: &Plan, shape: Shape) -> Result<Value, String> {
     let folder: &Path = &plan.folder.join(shape.name());
     let mut team = Team::new(&plan.program, folder, plan.variant, &graph)?;
     let limit_ms = 5 * graph.bound_ms(plan.teammates) + 60_000;
-    match plan.variant {
-        Variant::Polling => {
-            let period = polling::PERIOD.mul_f64(plan.scale);
-            polling::run(&mut team, plan.teammates, period, limit_ms)?;
-        }
-        _ => team.run(plan.teammates, limit_ms)?,
+    if plan.variant.polls() {
+        let period = polling::PERIOD.mul_f64(plan.scale);
+        polling::run(&mut team, plan.teammates, period, limit_ms)?;
+    } else {
+        team.run(plan.teammates, limit_ms)?;
     }
     let records = team.workspace.log()?;
     Ok(Account::new(&records).report(&graph, plan.teammates, plan.variant.order()))

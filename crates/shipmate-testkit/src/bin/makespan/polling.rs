@@ -1,8 +1,7 @@
 //! The baseline: teammates that look for work, and look again later when there is none.
 //!
-//! Its strongest form: whoever finishes looks at once, the board's order is the same, and what is
-//! handed in counts at once, without the merge queue. Only the waiting is different. The timed wait
-//! is what is measured here; nothing in the product waits like this.
+//! Its strongest form: whoever finishes looks at once, and what is handed in counts at once, without
+//! the merge queue. The timed wait is what is measured here; nothing in the product waits like this.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

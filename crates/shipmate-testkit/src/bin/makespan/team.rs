@@ -37,6 +37,8 @@ pub(crate) enum Variant {
     FirstCome,
     /// The same order as the first; whoever finds nothing looks again later.
     Polling,
+    /// The same in the order of the ids.
+    PollingFirstCome,
     /// As the first, with a process for each task.
     Command,
     /// As the first, in clones of a repository: each task is a commit, merged before it counts.
@@ -44,14 +46,21 @@ pub(crate) enum Variant {
 }
 
 impl Variant {
-    const ALL: [Variant; 5] =
-        [Variant::Critical, Variant::FirstCome, Variant::Polling, Variant::Command, Variant::Trees];
+    const ALL: [Variant; 6] = [
+        Variant::Critical,
+        Variant::FirstCome,
+        Variant::Polling,
+        Variant::PollingFirstCome,
+        Variant::Command,
+        Variant::Trees,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Variant::Critical => "critical",
             Variant::FirstCome => "first-come",
             Variant::Polling => "polling",
+            Variant::PollingFirstCome => "polling-first-come",
             Variant::Command => "command",
             Variant::Trees => "trees",
         }
@@ -59,9 +68,13 @@ impl Variant {
 
     pub(crate) fn order(self) -> Order {
         match self {
-            Variant::FirstCome => Order::FirstCome,
+            Variant::FirstCome | Variant::PollingFirstCome => Order::FirstCome,
             _ => Order::CriticalPath,
         }
+    }
+
+    pub(crate) fn polls(self) -> bool {
+        matches!(self, Variant::Polling | Variant::PollingFirstCome)
     }
 }
 
@@ -81,6 +94,8 @@ pub(crate) struct Team {
     variant: Variant,
     tasks: usize,
     news: Receiver<News>,
+    /// Teammates, as far as the news tell.
+    running: usize,
 }
 
 /// What the log tells while the team works.
@@ -89,6 +104,8 @@ enum News {
     Completed,
     Started,
     Ended,
+    /// It ended without being asked.
+    Lost(String),
     /// The figures would be those of something else.
     Trouble(String),
 }
@@ -118,7 +135,7 @@ impl Team {
         let trees = (variant == Variant::Trees).then(|| "own".to_owned());
         workspace.ask(Ask::TeamCreate(TeamCreate {
             name: TEAM.to_owned(),
-            gate: variant != Variant::Polling,
+            gate: !variant.polls(),
             setup: Some(Setup { trees, ..Setup::default() }),
             ..TeamCreate::default()
         }))?;
@@ -126,7 +143,7 @@ impl Team {
             graph.nodes.iter().enumerate().map(|(at, node)| task(at, node, variant)).collect();
         workspace.tasks(&tasks)?;
         let news = follow(&workspace.place);
-        Ok(Team { workspace, variant, tasks: tasks.len(), news })
+        Ok(Team { workspace, variant, tasks: tasks.len(), news, running: 0 })
     }
 
     /// Lets the runtime do all of it, and waits until everybody is gone.
@@ -141,19 +158,23 @@ impl Team {
             let add = TeammateAdd { name, agent, command, when_needed, ..TeammateAdd::default() };
             self.workspace.ask(Ask::TeammateAdd(add))?;
         }
-        let running = self.until_completed(limit_ms)?;
-        self.until_gone(running)
+        self.until_completed(limit_ms)?;
+        self.until_gone()
     }
 
-    /// Waits until every task is completed; how many teammates run then.
-    pub(crate) fn until_completed(&self, limit_ms: u64) -> Result<usize, String> {
+    /// Waits until every task is completed.
+    pub(crate) fn until_completed(&mut self, limit_ms: u64) -> Result<(), String> {
         let limit = Instant::now() + Duration::from_millis(limit_ms);
-        let (mut completed, mut running) = (0, 0_usize);
+        let mut completed = 0;
         while completed < self.tasks {
             match self.news.recv_timeout(limit.saturating_duration_since(Instant::now())) {
                 Ok(News::Completed) => completed += 1,
-                Ok(News::Started) => running += 1,
-                Ok(News::Ended) => running = running.saturating_sub(1),
+                Ok(News::Started) => self.running += 1,
+                Ok(News::Ended) => self.running -= 1,
+                Ok(News::Lost(text)) => {
+                    self.running -= 1;
+                    return Err(text);
+                }
                 Ok(News::Trouble(text)) => return Err(text),
                 Err(_) => {
                     let tasks = self.tasks;
@@ -161,17 +182,17 @@ impl Team {
                 }
             }
         }
-        Ok(running)
+        Ok(())
     }
 
     /// The runtime lets its teammates go by itself.
-    fn until_gone(&self, mut running: usize) -> Result<(), String> {
-        while running > 0 {
+    fn until_gone(&mut self) -> Result<(), String> {
+        while self.running > 0 {
             match self.news.recv_timeout(Duration::from_millis(END_MS)) {
-                Ok(News::Ended) => running -= 1,
+                Ok(News::Ended | News::Lost(_)) => self.running -= 1,
                 Ok(News::Trouble(text)) => return Err(text),
-                Ok(_) => {}
-                Err(_) => return Err(format!("{running} teammates did not end with the work")),
+                Ok(News::Completed | News::Started) => {}
+                Err(_) => return Err(format!("{} teammates go on without work", self.running)),
             }
         }
         Ok(())
@@ -182,7 +203,18 @@ impl Drop for Team {
     fn drop(&mut self) {
         // After a failure agents may still run, and would start the coordinator again.
         let reason = "the measurement is over".to_owned();
-        drop(self.workspace.ask(Ask::Shutdown { name: None, reason, deadline_ms: 0 }));
+        // Nobody new may begin while the others end.
+        drop(self.workspace.ask(Ask::TeamPause { reason: reason.clone() }));
+        let ask = Ask::Shutdown { name: None, reason, deadline_ms: 0 };
+        let asked = self.workspace.ask(ask).is_ok();
+        while asked && self.running > 0 {
+            match self.news.recv_timeout(Duration::from_millis(END_MS)) {
+                Ok(News::Started) => self.running += 1,
+                Ok(News::Ended | News::Lost(_)) => self.running -= 1,
+                Ok(News::Trouble(_) | News::Completed) => {}
+                Err(_) => return,
+            }
+        }
     }
 }
 
@@ -198,7 +230,7 @@ fn task(at: usize, node: &Node, variant: Variant) -> TaskNew {
         alias: Some(format!("t-{number}")),
         blocked_by: node.on.iter().map(|before| format!("t-{}", before + 1)).collect(),
         files: if variant == Variant::Trees { vec![file] } else { Vec::new() },
-        priority: (variant == Variant::FirstCome).then_some(number as i32),
+        priority: (variant.order() == Order::FirstCome).then_some(number as i32),
         duration_ms: Some(node.ms),
         metadata: BTreeMap::from([("inline".to_owned(), script)]),
         ..TaskNew::default()
@@ -233,7 +265,7 @@ fn hand_on(tell: &Sender<News>, record: Record) -> ControlFlow<()> {
             News::Trouble(format!("task {task} came back: {reason}"))
         }
         Event::TeammateDisappeared { who, reason, .. } => {
-            News::Trouble(format!("{who} disappeared: {reason}"))
+            News::Lost(format!("{who} disappeared: {reason}"))
         }
         Event::TeamPaused { reason, .. } => News::Trouble(format!("the team paused: {reason}")),
         _ => return ControlFlow::Continue(()),

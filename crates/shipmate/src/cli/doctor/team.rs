@@ -130,6 +130,9 @@ fn remains(left: &Leftover, cleaning: Cleaning) -> Finding {
     let fact = format!("{} {}: {}", left.kind, left.name, left.why);
     match (left.removed, cleaning) {
         (true, _) => Finding::ok(what, format!("removed {fact}")),
+        (false, _) if left.kind == "unfinished" => {
+            Finding::warning(what, fact, "`shipmate resume` goes on with it")
+        }
         (false, Cleaning::Look) if left.kind == "process" => {
             Finding::warning(what, fact, "`shipmate doctor --clean` ends it")
         }

@@ -149,11 +149,12 @@ impl<'a> Watcher<'a> {
             if self.account.is_over() {
                 return Ok(Some(Outcome::Complete));
             }
+            if self.stopping.is_none() {
+                self.notice_stuck(session)?;
+            }
             let runs = self.account.mates.values().any(|mate| mate.running);
-            match self.stopping {
-                Some(outcome) if !runs => return Ok(Some(outcome)),
-                Some(_) => {}
-                None => self.notice_stuck(session)?,
+            if let Some(outcome) = self.stopping.filter(|_| !runs) {
+                return Ok(Some(outcome));
             }
         }
     }
