@@ -50,7 +50,9 @@ pub(crate) fn one(pid: Pid) -> Option<Seen> {
 fn parse(pid: Pid, stat: &str) -> Option<Seen> {
     // The name stands in parentheses and may itself hold spaces and parentheses.
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
-    let pid_at = |at: usize| fields.get(at)?.parse().ok().and_then(Pid::from_raw);
+    // A process that is being reaped has no group and no session: -1 stands there.
+    let positive = |raw: &i32| *raw > 0;
+    let pid_at = |at: usize| fields.get(at)?.parse().ok().filter(positive).and_then(Pid::from_raw);
     let ended = matches!(*fields.first()?, "Z" | "X" | "x");
     // A first thread that ended before the others shows as a zombie in front of a live process.
     let threads: u32 = fields.get(17)?.parse().ok()?;

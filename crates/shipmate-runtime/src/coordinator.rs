@@ -445,8 +445,7 @@ impl Coordinator {
         self.workers.set(self.workers.get() + 1);
         let crew = Crew::new(&board, &self.settings, &self.secrets);
         *board.crew.borrow_mut() = Some(Rc::clone(&crew));
-        crew.take_stock();
-        let queue = tokio::task::spawn_local(crate::merge::run(crew));
+        let queue = tokio::task::spawn_local(crate::merge::run(Rc::clone(&crew)));
         let (this, root) = (Rc::clone(self), root.clone());
         tokio::task::spawn_local(async move {
             let end = worker.run(stop).await;
@@ -465,6 +464,7 @@ impl Coordinator {
             this.workers.set(this.workers.get() - 1);
             this.changed.notify_one();
         });
+        crew.take_stock().await;
         Ok(board)
     }
 

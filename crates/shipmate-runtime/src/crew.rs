@@ -395,7 +395,7 @@ impl Crew {
     /// Looks at the lives that the log knows: who is there, and who went meanwhile. Where
     /// nobody is left, everything on this machine was ended at once: the team waits for
     /// somebody to say that it should go on.
-    pub(crate) fn take_stock(self: &Rc<Self>) {
+    pub(crate) async fn take_stock(self: &Rc<Self>) {
         let running: Vec<TeammateRef> = self.board.with_state(|state| {
             let supervised = state
                 .teammates
@@ -417,15 +417,18 @@ impl Crew {
                 _ => over.push(who),
             }
         }
+        // Before anything else happens: nobody may start them while they are looked at.
+        self.board.signs.borrow_mut().present.extend(over.iter().cloned());
         let everything = !alive && !over.is_empty();
+        let loss = if everything { Loss::Host } else { Loss::Died };
         for who in over {
             if everything {
-                self.found.borrow_mut().insert(who.clone(), "lost");
                 let (team, reason) = (who.address.team.clone(), "everything had ended".to_owned());
                 self.board.tell(Act::PauseTeam { team, reason });
             }
-            self.bury(who, if everything { Loss::Host } else { Loss::Died });
+            self.bury(&who, loss).await;
         }
+        self.board.settled().await;
     }
 
     /// Watches a supervisor that an earlier coordinator started.
@@ -445,20 +448,15 @@ impl Crew {
     }
 
     /// A life that ended while nobody watched.
-    fn bury(self: &Rc<Self>, who: TeammateRef, loss: Loss) {
-        self.board.signs.borrow_mut().present.insert(who.clone());
-        let this = Rc::clone(self);
-        tokio::task::spawn_local(async move {
-            let folder = this.folder(&who);
-            let agent = folder.read().ok().and_then(|order| order.marker.parse::<Marker>().ok());
-            if let Some(agent) = agent {
-                shipmate_process::sweep(&agent, Duration::ZERO).await;
-            }
-            let reason = "its supervisor had ended when the coordinator came back".to_owned();
-            if let Some(act) = this.ended(&who, &reason, loss) {
-                this.board.tell(act);
-            }
-        });
+    async fn bury(&self, who: &TeammateRef, loss: Loss) {
+        let agent = self.order_of(who).and_then(|order| order.marker.parse::<Marker>().ok());
+        if let Some(agent) = agent {
+            shipmate_process::sweep(&agent, Duration::ZERO).await;
+        }
+        let reason = "its supervisor had ended when the coordinator came back";
+        if let Some(act) = self.ended(who, reason, loss) {
+            self.board.tell(act);
+        }
     }
 
     /// A supervised teammate that works in a tree.

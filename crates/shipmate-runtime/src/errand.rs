@@ -136,11 +136,11 @@ async fn run(crew: Rc<Crew>, job: Job) {
 /// Lets a paused team go on, and says what became of each teammate.
 async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
     let board = &crew.board;
+    board.settled().await;
     let paused: Vec<Name> = board.with_state(|state| {
         let paused = state.teams.iter().filter(|(_, team)| team.paused.is_some());
         paused.map(|(name, _)| name.clone()).collect()
     });
-    board.settled().await;
     for team in paused {
         board.tell_as(by.clone(), Act::ContinueTeam { team });
     }

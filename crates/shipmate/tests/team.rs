@@ -14,6 +14,8 @@ mod temp;
 mod agents;
 #[path = "team/deaths.rs"]
 mod deaths;
+#[path = "team/fifos.rs"]
+mod fifos;
 #[path = "team/gates.rs"]
 mod gates;
 #[path = "team/health.rs"]

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use shipmate_core::event::Event;
+use shipmate_core::setup::StartRule;
 use shipmate_core::{Position, Record};
 use shipmate_log::Log as _;
 use shipmate_protocol::ask::TaskFilter;
@@ -19,7 +21,7 @@ impl Worker {
                 crew.saw(records);
             }
             let now = self.clock.now_ms();
-            let soon = if self.staffed { now } else { now + LOOK_AFTER_MS };
+            let soon = if self.is_urgent(records) { now } else { now + LOOK_AFTER_MS };
             self.rest_at_ms = Some(now + REST_AFTER_MS);
             self.look_at_ms = Some(self.look_at_ms.map_or(soon, |at| at.min(soon)));
         }
@@ -31,6 +33,17 @@ impl Worker {
             };
             job.reply(answer);
         }
+    }
+
+    /// Something may be owed to the world at once, not only a timer to be watched.
+    fn is_urgent(&self, records: &[Record]) -> bool {
+        let starts = |record: &Record| {
+            matches!(&record.event, Event::TeammateAdded { profile, .. }
+                if profile.start == StartRule::WhenNeeded)
+        };
+        self.staffed
+            || records.iter().any(starts)
+            || self.board.with_state(|state| state.submissions().next().is_some())
     }
 
     async fn answer_done(

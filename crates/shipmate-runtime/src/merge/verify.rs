@@ -363,8 +363,13 @@ async fn merge_one(
             let reason = format!("{named} is no full commit id; name one and submit again");
             return Ok(Err(Objection::Other(reason)));
         };
+        // From before a crash, or there was nothing to land: then no merge has its key.
+        let landed = || {
+            let found = repository.landed(one.team.as_str(), &base(&setup)?, &key(&one));
+            found.map_err(|e| e.to_string()).map(|landed| Merge { onto: None, landed })
+        };
         if open.1.has_landed(&work, &onto).unwrap_or(false) {
-            return Ok(Ok(Merge::default()));
+            return landed().map(Ok);
         }
         let taken_in = repository.work(&key(&one)).map_err(|e| text(&e))?;
         if taken_in.as_ref() != Some(&work)
@@ -388,11 +393,7 @@ async fn merge_one(
             Merged::Landed(commit) => {
                 Ok(Merge { onto: Some(commit.clone()), landed: Some(commit) })
             }
-            Merged::Nothing => {
-                let base = base(&setup).map_err(|e| text(&e))?;
-                let landed = repository.landed(one.team.as_str(), &base, &key(&one));
-                Ok(Merge { onto: None, landed: landed.map_err(|e| text(&e))? })
-            }
+            Merged::Nothing => Ok(landed()?),
             Merged::Conflict { files, .. } => Err(Objection::Other(format!(
                 "it conflicts with what landed meanwhile in {}: resolve the markers in your tree \
                  and submit again",

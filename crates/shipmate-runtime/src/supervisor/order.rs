@@ -133,10 +133,12 @@ impl LifeFolder {
     }
 }
 
-/// The last line that a file holds, for a reason that names it.
+/// The last line that a file holds, for a reason that names it. What is indented is a remedy
+/// for the line above it.
 pub(crate) fn last_line(path: &Path) -> Option<String> {
     let text = fs::read(path).ok()?;
     let from = text.len().saturating_sub(4096);
     let tail = String::from_utf8_lossy(&text[from..]);
-    tail.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    let fact = |line: &&str| !line.trim().is_empty() && !line.starts_with(char::is_whitespace);
+    tail.lines().rev().find(fact).map(|line| line.trim().to_owned())
 }

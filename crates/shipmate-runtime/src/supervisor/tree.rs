@@ -5,10 +5,11 @@
 //! is handed in is already in the repository, under the ref of its task and token, so the
 //! tree may move on to the next task while it is verified.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use shipmate_protocol::view::TaskView;
 
@@ -64,6 +65,17 @@ fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
     written.map_err(|e| format!("{}: {e}", file.display()))
 }
 
+/// One at a time looks whether a shared tree has its files yet: bringing it up once more would
+/// take away what another one's agent has written there since.
+fn first(tree: &Path) -> Result<File, String> {
+    let path = tree.with_added_extension("first");
+    let named = |e: std::io::Error| format!("{}: {e}", path.display());
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(named)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|e| named(e.into()))?;
+    Ok(file)
+}
+
 impl WorkTree {
     pub(crate) fn new(order: &Order) -> WorkTree {
         WorkTree {
@@ -86,6 +98,7 @@ impl WorkTree {
             let tip = tip(repository, &team, &order)?;
             let path = tree.path().to_owned();
             if order.shared {
+                let _first = first(&path)?;
                 if tree.head().map_err(text)?.is_none() {
                     tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
                 }

@@ -22,9 +22,11 @@ fn a_command_that_does_not_exist_ends_the_run_and_says_why() {
 #[test]
 fn a_daemon_ends_with_the_task_it_was_started_in() {
     let mut stage = Stage::new("");
+    stage.door("go");
     stage.team(Setup::default(), &["a"]);
-    let tasks = stage.tasks(&["daemon; here; put f1 x"]);
+    let tasks = stage.tasks(&["daemon; here; pass go; put f1 x"]);
     let (_, daemon) = stage.with_daemon();
+    stage.open("go", 1);
     stage.event("task.submitted");
     assert!(!processes::is_alive(daemon.pid));
     stage.finished(1);

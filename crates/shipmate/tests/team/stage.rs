@@ -5,8 +5,8 @@
 //! so nothing is looked for before it is there.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::File;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -20,6 +20,7 @@ use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::view::{TaskView, TeammateView};
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
 
+use crate::fifos::{Arrival, fifo, listen};
 use crate::processes::{self, Marked, marked};
 use crate::temp::TempDir;
 
@@ -39,16 +40,6 @@ pass() { read -r _ < "$S/$1.door"; }
 put() { mkdir -p "$(dirname "$1")"; printf '%s\n' "$2" > "$1"; }
 as() { "$SHIPMATE_BIN" "$@"; }
 "#;
-
-/// An agent that has said where it is.
-#[derive(Debug, Clone)]
-pub(crate) struct Arrival {
-    pub(crate) task: u32,
-    pub(crate) name: String,
-    pub(crate) epoch: u32,
-    pub(crate) pid: u32,
-    pub(crate) words: String,
-}
 
 pub(crate) struct Stage {
     folder: TempDir,
@@ -289,8 +280,7 @@ impl Stage {
         }
     }
 
-    fn story(&self) -> String {
-        drop(Command::new("cp").arg("-r").arg(self.root()).arg("/tmp/story").status());
+    pub(crate) fn story(&self) -> String {
         let lines = self.log.iter().map(|record| format!("{} {}", record["n"], record["event"]));
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -437,7 +427,10 @@ fn hermetic(root: &Path, program: &str) -> Command {
 }
 
 fn environment(root: &Path) -> Vec<(&'static str, String)> {
+    let path = std::env::var("PATH").unwrap();
     vec![
+        // A test may put programs of its own before the machine's.
+        ("PATH", format!("{}:{path}", root.join("bin").display())),
         ("HOME", root.join("home").display().to_string()),
         ("XDG_CONFIG_HOME", root.join("home").display().to_string()),
         ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
@@ -459,37 +452,6 @@ fn client(root: &Path, place: &Place, token: TokenSource) -> Client {
     let mut client = Client::new(place.clone(), launch, token);
     client.team = Some(TEAM.to_owned());
     client
-}
-
-/// A fifo that is open at both ends, so that neither side waits for the other to come.
-pub(crate) fn fifo(path: &Path) -> File {
-    let made = Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success());
-    OpenOptions::new().read(true).write(true).open(path).unwrap()
-}
-
-/// Hands on what agents say, line by line, until nobody wants it.
-fn listen(file: &File) -> Receiver<Arrival> {
-    let (tell, told) = channel();
-    let lines = BufReader::new(file.try_clone().unwrap());
-    std::thread::spawn(move || {
-        for line in lines.lines().map_while(Result::ok) {
-            let mut words = line.splitn(5, ' ');
-            let mut next = || words.next().unwrap_or_default().to_owned();
-            let (task, name, epoch, pid, words) = (next(), next(), next(), next(), next());
-            let arrival = Arrival {
-                task: task.parse().unwrap_or_default(),
-                name,
-                epoch: epoch.parse().unwrap_or_default(),
-                pid: pid.parse().unwrap_or_default(),
-                words,
-            };
-            if tell.send(arrival).is_err() {
-                return;
-            }
-        }
-    });
-    told
 }
 
 /// Files of this name anywhere below.

@@ -45,3 +45,28 @@ fn twenty_that_commit_at_once_in_their_own_trees_keep_apart() {
 fn twenty_that_commit_at_once_in_one_tree_keep_apart() {
     many_at_once("shared");
 }
+
+#[test]
+fn work_left_by_another_attempt_is_set_aside_under_its_own_task() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a"]);
+    stage.tasks(&["here; put half 1; pass go; put f1 x"]);
+    stage.arrival();
+    let next = TaskNew {
+        subject: "put f2 x; here".to_owned(),
+        assignee: Some("a".to_owned()),
+        priority: Some(1),
+        ..TaskNew::default()
+    };
+    stage.create(vec![next]);
+    crate::processes::kill(stage.supervisor("a"));
+    let aside = stage.event("task.work_set_aside");
+    assert_eq!(aside["task"], 1, "{aside}");
+    assert_eq!(stage.git(&["show", &format!("{}:half", aside["work"].as_str().unwrap())]), "1\n");
+    stage.arrivals(2);
+    stage.open("go", 1);
+    stage.finished(2);
+    assert!(stage.has_file("f2") && stage.has_file("f1"));
+    stage.all_once(&[1, 2]);
+}

@@ -4,7 +4,7 @@
 //! happened, and once a second on a terminal, for the clock in the table.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -167,10 +167,7 @@ impl<'a> Watcher<'a> {
             (Some(_), true, None) => CLOCK_EVERY,
             (None, _, None) => return told.recv().ok(),
         };
-        match told.recv_timeout(wait) {
-            Ok(news) => Some(news),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        told.recv_timeout(wait).ok()
     }
 
     /// Ends a run in which nothing can happen any more, unless somebody is there to decide.
