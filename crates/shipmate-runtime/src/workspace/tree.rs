@@ -4,10 +4,12 @@
 //! crash in between leaves only what the next `prepare` removes. What cannot be opened is moved
 //! aside rather than deleted, for it may hold work.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -44,6 +46,8 @@ pub struct Tree {
     shadow: PathBuf,
     branch: String,
     author: Author,
+    /// Commits that were found to be there: they do not go away, and asking costs a process.
+    found: Arc<Mutex<BTreeSet<Commit>>>,
 }
 
 impl Tree {
@@ -64,7 +68,7 @@ impl Tree {
         let path = parent.join(path.file_name().unwrap_or_default());
         let shadow = beside(&path, "shadow");
         let (branch, author) = (branch.to_owned(), author.clone());
-        let tree = Tree { path, shadow, branch, author };
+        let tree = Tree { path, shadow, branch, author, found: Arc::default() };
         let _lock = lock_repository(repository)?;
         tree.set_aside_if_broken()?;
         if !tree.path.exists() {
@@ -119,10 +123,21 @@ impl Tree {
     }
 
     pub(super) fn resolve(&self, name: &str) -> Result<Option<Commit>, Failure> {
+        let known = |commit: &Commit| self.found().contains(commit);
+        if let Some(commit) = Commit::parse(name).filter(known) {
+            return Ok(Some(commit));
+        }
         let name = format!("{name}^{{commit}}");
         let git = self.git().args(["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
         let output = git.allow(&[0, 1, 128]).run()?;
-        Ok((output.code == 0).then(|| output.commit()))
+        let found = (output.code == 0).then(|| output.commit());
+        self.found().extend(found.clone());
+        Ok(found)
+    }
+
+    fn found(&self) -> MutexGuard<'_, BTreeSet<Commit>> {
+        // A set is whole after any panic.
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tree_of(&self, commit: &Commit) -> Result<String, Failure> {
@@ -130,6 +145,9 @@ impl Tree {
     }
 
     pub(super) fn is_ancestor(&self, old: &Commit, new: &Commit) -> Result<bool, Failure> {
+        if old == new {
+            return Ok(true);
+        }
         let git = self.git().args(["merge-base", "--is-ancestor"]).arg(old).arg(new);
         Ok(git.allow(&[0, 1]).run()?.code == 0)
     }

@@ -51,7 +51,7 @@ fn work_left_by_another_attempt_is_set_aside_under_its_own_task() {
     let mut stage = Stage::new("");
     stage.door("go");
     stage.team(Setup::default(), &["a"]);
-    stage.tasks(&["here; put half 1; pass go; put f1 x"]);
+    stage.tasks(&["put half 1; here; pass go; put f1 x"]);
     stage.arrival();
     let next = TaskNew {
         subject: "put f2 x; here".to_owned(),
