@@ -61,8 +61,8 @@ impl std::fmt::Debug for Crew {
 #[derive(Debug)]
 struct Life {
     watched: Watched,
-    /// Carried by its agent and whatever that started.
-    agent: Option<Marker>,
+    /// Carried by its agent and whatever that started, and by itself.
+    markers: Vec<Marker>,
     connection: RefCell<Option<Rc<Connection>>>,
     ending: Cell<bool>,
     /// It was given up while its process was there: what it still did is late work.
@@ -239,8 +239,8 @@ impl Crew {
         let label = format!("{}.{}@{}", who.address.team, who.address.name, who.epoch);
         let digest = self.settings.place.digest();
         let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| e.to_string());
-        let agent = marker("agent")?;
-        let order = self.order(who, &agent);
+        let markers = [marker("agent")?, marker("supervisor")?];
+        let order = self.order(who, &markers);
         folder.write(&order).map_err(|e| format!("{}: {e}", folder.0.display()))?;
         let words = folder.words();
         let words = OpenOptions::new()
@@ -254,7 +254,7 @@ impl Crew {
             .arg("supervise")
             .arg(&folder.0)
             .current_dir(&self.settings.place.workspace)
-            .env(shipmate_process::MARKER_VARIABLE, marker("supervisor")?.to_string())
+            .env(shipmate_process::MARKER_VARIABLE, &order.own_marker)
             .env_remove("SHIPMATE_TOKEN")
             .env_remove("SHIPMATE_TEAM")
             .stdin(std::process::Stdio::null())
@@ -268,10 +268,10 @@ impl Crew {
         let pid = watched.pid().as_raw_nonzero().get().unsigned_abs();
         let mut signs = self.board.signs.borrow_mut();
         signs.lives.entry(who.clone()).or_default().pid = Some(pid);
-        Ok((child, Rc::new(Life::new(watched, Some(agent)))))
+        Ok((child, Rc::new(Life::new(watched, order.markers()))))
     }
 
-    fn order(&self, who: &TeammateRef, agent: &Marker) -> Order {
+    fn order(&self, who: &TeammateRef, [agent, own]: &[Marker; 2]) -> Order {
         let agents = &self.settings.agents;
         self.board.with_state(|state| {
             let mate = &state.teammates[&who.address];
@@ -297,6 +297,7 @@ impl Crew {
                 }),
                 session: self.last_session(who).unwrap_or_else(|| mate.session.clone()),
                 marker: agent.to_string(),
+                own_marker: own.to_string(),
                 output_bytes_max: agents.output_bytes_max,
                 stop_grace_ms: agents.stop_grace.as_millis() as u64,
                 program: agents.program.clone(),
@@ -351,15 +352,24 @@ impl Crew {
     /// A supervisor's process has ended: so does everything it left.
     async fn gone(self: Rc<Self>, who: TeammateRef, life: &Life) {
         life.watched.gone().await;
-        if let Some(agent) = &life.agent {
-            shipmate_process::sweep(agent, Duration::ZERO).await;
+        for marker in &life.markers {
+            shipmate_process::sweep(marker, Duration::ZERO).await;
         }
+        self.tidy(&who);
         let gone = match last_line(&self.folder(&who).words()) {
             Some(words) => (words, Loss::Broken),
             None => ("its supervisor's process ended".to_owned(), Loss::Died),
         };
         *life.gone.borrow_mut() = Some(gone);
         self.board.look();
+    }
+
+    /// Nobody works in this life's tree any more: what a killed git left there goes.
+    fn tidy(&self, who: &TeammateRef) {
+        let tree = self.order_of(who).and_then(|order| order.tree);
+        if let Some(tree) = tree.filter(|tree| !tree.shared) {
+            crate::workspace::clear_locks(&tree.path);
+        }
     }
 
     /// A life is over, in the log too.
@@ -434,8 +444,8 @@ impl Crew {
     /// Watches a supervisor that an earlier coordinator started.
     fn adopt(self: &Rc<Self>, who: &TeammateRef, raw: i32) -> bool {
         let Some(watched) = Pid::from_raw(raw).and_then(Watched::open) else { return false };
-        let agent = self.folder(who).read().ok().and_then(|order| order.marker.parse().ok());
-        let life = Rc::new(Life::new(watched, agent));
+        let markers = self.order_of(who).map(|order| order.markers()).unwrap_or_default();
+        let life = Rc::new(Life::new(watched, markers));
         {
             let mut signs = self.board.signs.borrow_mut();
             signs.present.insert(who.clone());
@@ -449,10 +459,10 @@ impl Crew {
 
     /// A life that ended while nobody watched.
     async fn bury(&self, who: &TeammateRef, loss: Loss) {
-        let agent = self.order_of(who).and_then(|order| order.marker.parse::<Marker>().ok());
-        if let Some(agent) = agent {
-            shipmate_process::sweep(&agent, Duration::ZERO).await;
+        for marker in self.order_of(who).map(|order| order.markers()).unwrap_or_default() {
+            shipmate_process::sweep(&marker, Duration::ZERO).await;
         }
+        self.tidy(who);
         let reason = "its supervisor had ended when the coordinator came back";
         if let Some(act) = self.ended(who, reason, loss) {
             self.board.tell(act);
@@ -528,7 +538,7 @@ impl Crew {
 
     /// A life that is there carries this marker.
     pub(crate) fn owns(&self, marker: &Marker) -> bool {
-        self.lives.borrow().values().any(|life| life.agent.as_ref() == Some(marker))
+        self.lives.borrow().values().any(|life| life.markers.contains(marker))
             || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
     }
 
@@ -540,10 +550,10 @@ impl Crew {
 }
 
 impl Life {
-    fn new(watched: Watched, agent: Option<Marker>) -> Life {
+    fn new(watched: Watched, markers: Vec<Marker>) -> Life {
         Life {
             watched,
-            agent,
+            markers,
             connection: RefCell::new(None),
             ending: Cell::new(false),
             replaced: Cell::new(false),

@@ -59,6 +59,7 @@ pub use land::{
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;
+pub use work::clear_locks;
 
 /// The full id of a commit, SHA-1 or SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use shipmate_process::Marker;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -30,6 +31,8 @@ pub(crate) struct Order {
     pub(crate) session: String,
     /// Carried by the agent and everything it starts.
     pub(crate) marker: String,
+    /// Carried by the supervisor itself and the git it runs.
+    pub(crate) own_marker: String,
     pub(crate) output_bytes_max: u64,
     pub(crate) stop_grace_ms: u64,
     pub(crate) program: PathBuf,
@@ -40,6 +43,13 @@ pub(crate) struct TreeOrder {
     pub(crate) path: PathBuf,
     pub(crate) shared: bool,
     pub(crate) base: String,
+}
+
+impl Order {
+    /// What the processes of this life carry.
+    pub(crate) fn markers(&self) -> Vec<Marker> {
+        [&self.marker, &self.own_marker].iter().filter_map(|text| text.parse().ok()).collect()
+    }
 }
 
 /// The folder of one life.

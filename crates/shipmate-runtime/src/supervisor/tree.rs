@@ -105,30 +105,25 @@ impl WorkTree {
                 return Ok(Ready { path, ..Ready::default() });
             }
             let before = tenant(&path);
-            let same = before.as_ref().is_some_and(|before| before.task == id);
+            let now = Tenant { task: id, token, handed_in: false };
+            if before.as_ref().is_some_and(|before| before.task == id) {
+                set_tenant(&path, &now)?;
+                let conflicts = take_up(tree, &tip)?;
+                return Ok(Ready { path, conflicts, ..Ready::default() });
+            }
             let mut set_aside = Vec::new();
-            if let Some(before) = before.filter(|before| !same && !before.handed_in)
-                && !was_handed_in(repository, tree, &team, &before)?
-            {
-                let label = format!("{}-{}", before.task, before.token);
-                let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
-                set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
+            if let Some(before) = before.filter(|before| !before.handed_in) {
+                if !was_handed_in(repository, tree, &team, &before)? {
+                    let label = format!("{}-{}", before.task, before.token);
+                    let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
+                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
+                }
+                set_tenant(&path, &Tenant { handed_in: true, ..before })?;
             }
-            set_tenant(&path, &Tenant { task: id, token, handed_in: false })?;
-            // Work that stands on the tip already is not touched, to the last byte.
-            let head = tree.head().map_err(text)?.filter(|_| same);
-            if let Some(head) = head
-                && tree.has_landed(&tip, &head).map_err(text)?
-            {
-                let conflicts = tree.unfinished_conflicts().map_err(text)?;
-                return Ok(Ready { path, conflicts, set_aside });
-            }
-            let keep = if same { Keep::Work } else { Keep::Nothing };
-            let conflicts = match tree.bring_up(&tip, keep).map_err(text)? {
-                BroughtUp::Conflicts(files) => files,
-                BroughtUp::AlreadyThere | BroughtUp::At(_) => Vec::new(),
-            };
-            Ok(Ready { path, conflicts, set_aside })
+            // The new tenant comes last: what a crash leaves half removed is not its work.
+            tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
+            set_tenant(&path, &now)?;
+            Ok(Ready { path, set_aside, ..Ready::default() })
         })
         .await
     }
@@ -196,6 +191,23 @@ impl WorkTree {
         let opened = Arc::new(opened);
         self.open = Some(Arc::clone(&opened));
         Ok(opened)
+    }
+}
+
+/// Goes on with the work in a tree; the files that clash with the team's. Work that stands on
+/// the tip already is not touched, to the last byte, unless whoever did it was killed while
+/// git was at it: then a lock is left that only bringing it up takes away.
+fn take_up(tree: &Tree, tip: &Commit) -> Result<Vec<String>, String> {
+    let cut_short = fs::symlink_metadata(tree.path().join(".git/index.lock")).is_ok();
+    if let Some(head) = tree.head().map_err(text)?
+        && !cut_short
+        && tree.has_landed(tip, &head).map_err(text)?
+    {
+        return tree.unfinished_conflicts().map_err(text);
+    }
+    match tree.bring_up(tip, Keep::Work).map_err(text)? {
+        BroughtUp::Conflicts(files) => Ok(files),
+        BroughtUp::AlreadyThere | BroughtUp::At(_) => Ok(Vec::new()),
     }
 }
 

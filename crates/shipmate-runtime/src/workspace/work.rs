@@ -1,5 +1,9 @@
 //! Work between a tree and the team branch: what was taken in, and what has landed.
 
+use std::fs;
+use std::path::Path;
+
+use super::dot_git::DotGit;
 use super::{Commit, Failure, Repository, Tree, WorkKey};
 
 impl Repository {
@@ -13,5 +17,22 @@ impl Tree {
     /// The team branch has this commit already.
     pub fn has_landed(&self, commit: &Commit, tip: &Commit) -> Result<bool, Failure> {
         self.is_ancestor(commit, tip)
+    }
+}
+
+/// Removes the locks that a killed git left in a tree, and what it was writing. Only for a
+/// tree in which nobody works: everything that did is known to be gone.
+pub fn clear_locks(tree: &Path) {
+    let shadow = tree.with_added_extension("shadow");
+    let left = |name: &str| name.starts_with("index-") || name.ends_with(".lock");
+    for entry in fs::read_dir(&shadow).into_iter().flatten().filter_map(Result::ok) {
+        if entry.file_name().to_str().is_some_and(left) {
+            // What cannot be removed is in nobody's way: names there are never used again.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+    let Ok(dot_git) = DotGit::open(tree) else { return };
+    for lock in ["index.lock", "HEAD.lock", "packed-refs.lock"] {
+        drop(dot_git.take_out(lock, &shadow.join("bin-of-locks")));
     }
 }

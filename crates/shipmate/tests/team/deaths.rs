@@ -1,7 +1,5 @@
 //! Every process of a team is killed in turn, and the work is done once all the same.
 
-use std::os::unix::fs::PermissionsExt;
-
 use rustix::process::Signal;
 use shipmate_protocol::ask::Setup;
 use shipmate_protocol::{Answer, Ask};
@@ -124,32 +122,22 @@ fn a_coordinator_that_dies_in_a_gate_leaves_no_gate_and_lands_the_work_once() {
 fn a_coordinator_that_dies_after_the_branch_moved_does_not_land_the_work_again() {
     let mut stage = Stage::new("");
     // A git that moves the branch and then takes its caller with it, once.
-    let (root, lock) = (stage.root(), stage.place().lock());
-    let git = root.join("bin/git");
-    let text = format!(
-        "#!/bin/sh\n{} \"$@\" || exit $?\ncase \"$*\" in *update-ref*'work landed'*) mkdir {} \
-         2>/dev/null && kill -9 $(cat {});; esac\nexit 0\n",
-        which("git"),
-        root.join("once").display(),
+    let once = stage.root().join("once");
+    let lock = stage.place().lock();
+    stage.replace_git(&format!(
+        "git \"$@\" || exit $?; case \"$*\" in *update-ref*'work landed'*) mkdir {} 2>/dev/null && kill \
+         -9 $(cat {});; esac; exit 0",
+        once.display(),
         lock.display()
-    );
-    std::fs::create_dir(root.join("bin")).unwrap();
-    std::fs::write(&git, text).unwrap();
-    std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
+    ));
     stage.team(Setup::default(), &["a", "b"]);
     let tasks = stage.tasks(&[FILE, FILE, FILE]);
     stage.finished(3);
-    assert!(root.join("once").exists(), "the coordinator was killed");
+    assert!(once.exists(), "the coordinator was killed");
     let completed = stage.events("task.completed");
     let named = completed.iter().all(|event| event["commit"].is_string());
     assert!(named, "each names its merge: {completed:?}\n{}", stage.story());
     stage.all_once(&tasks);
-}
-
-fn which(program: &str) -> String {
-    let path = std::env::var("PATH").unwrap();
-    let found = path.split(':').map(|folder| format!("{folder}/{program}"));
-    found.into_iter().find(|path| std::path::Path::new(path).exists()).unwrap()
 }
 
 #[test]
@@ -185,5 +173,45 @@ fn a_frozen_coordinator_holds_nobody_up_for_good() {
     let done: Vec<u32> = stage.events("task.completed").iter().map(task_of).collect();
     assert_eq!(done.len(), 2);
     assert!(matches!(stage.ask(Ask::Verify), Answer::Verified { .. }));
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_lock_that_a_dead_git_left_in_a_tree_stops_nobody() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a"]);
+    // Of a git that went with its supervisor, and of one that the agent itself left.
+    let line = "case $SHIPMATE_EPOCH$SHIPMATE_ATTEMPT in 11) touch .git/index.lock; here; pass go;; 22) \
+                touch .git/index.lock; here;; esac; put f1 x";
+    let tasks = stage.tasks(&[line]);
+    stage.arrival();
+    processes::kill(stage.supervisor("a"));
+    stage.arrival();
+    stage.finished(1);
+    assert_eq!(stage.events("task.claimed").len(), 3);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_supervisor_that_dies_between_two_tasks_does_not_mix_them() {
+    let mut stage = Stage::new("");
+    stage.door("gate");
+    let root = stage.root();
+    let root = root.display();
+    stage.replace_git(&format!(
+        "case \"$*\" in *read-tree*--reset*) rmdir {root}/armed 2>/dev/null && kill -9 $PPID;; esac; exec \
+         git \"$@\""
+    ));
+    let gate = vec![format!("read -r _ < {root}/gate.door")];
+    stage.team(Setup { gate, ..Setup::default() }, &["a"]);
+    let tasks = stage.tasks(&["put f1 x; mkdir $S/armed", FILE]);
+    let second = stage.hear(|event| event["task.submitted"]["task"] == 2);
+    let commit = second["event"]["task.submitted"]["commit"].as_str().unwrap();
+    let changed = stage.git(&["diff", "--name-only", &stage.base, commit]);
+    assert_eq!(changed, "f2\n");
+    assert_eq!(stage.events("teammate.disappeared").len(), 1);
+    stage.open("gate", 9);
+    stage.finished(2);
     stage.all_once(&tasks);
 }
