@@ -1,0 +1,89 @@
+//! What supervisors tell and nobody records: that they are there, that their agent moves.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use shipmate_core::command::Probe;
+use shipmate_core::event::Supervision;
+use shipmate_core::state::BreakerPhase;
+use shipmate_core::{Act, TeammateRef};
+use shipmate_protocol::Notice;
+use shipmate_protocol::wire::Reply;
+
+use super::Crew;
+use crate::connection::Connection;
+
+impl Crew {
+    /// A supervised teammate that works in a tree.
+    pub(crate) fn has_tree(&self, actor: &shipmate_core::Actor) -> bool {
+        let shipmate_core::Actor::Teammate(who) = actor else { return false };
+        self.board.with_state(|state| {
+            let supervised = state
+                .teammates
+                .get(&who.address)
+                .is_some_and(|mate| mate.supervision != Supervision::None);
+            supervised && state.teams[&who.address.team].setup.trees.is_some()
+        })
+    }
+
+    /// A supervisor says that it is there.
+    pub(crate) fn attend(&self, who: &TeammateRef, connection: &Rc<Connection>) {
+        if let Some(life) = self.life(who) {
+            *life.connection.borrow_mut() = Some(Rc::clone(connection));
+        }
+        self.seen(who, |_| {});
+        let probe =
+            self.board.with_state(|state| match &state.teams[&who.address.team].breaker.phase {
+                BreakerPhase::HalfOpen { at, probe } if probe.as_ref() == Some(who) => Some(*at),
+                _ => None,
+            });
+        if let Some(half_opened) = probe {
+            let (team, result) = (who.address.team.clone(), Probe::Answered);
+            self.board.tell(Act::ReportProbe { team, half_opened, result });
+        }
+    }
+
+    pub(crate) fn alive(&self, who: &TeammateRef, asked: u64) {
+        let mut signs = self.board.signs.borrow_mut();
+        if signs.asked.get(who) == Some(&asked) {
+            signs.asked.remove(who);
+        }
+        drop(signs);
+        self.board.look();
+    }
+
+    pub(crate) fn progress(&self, who: &TeammateRef, bytes: u64, last_words: &str) {
+        self.seen(who, |sign| {
+            sign.count += 1;
+            sign.bytes = bytes;
+            sign.last_words = last_words.chars().take(500).collect();
+        });
+        let stalls = self.board.with_state(|state| {
+            state.teammates.get(&who.address).is_some_and(|mate| mate.stalls > 0)
+        });
+        if stalls {
+            self.board.look();
+        }
+        let mut attached = self.attached.borrow_mut();
+        attached.retain(|(_, connection)| connection.is_open());
+        for (of, connection) in attached.iter() {
+            if of.address == who.address {
+                let who = who.to_string();
+                connection.send(&Reply::Notice(Notice::Output { who, bytes }));
+            }
+        }
+    }
+
+    fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
+        let mut signs = self.board.signs.borrow_mut();
+        let sign = signs.lives.entry(who.clone()).or_default();
+        sign.at = std::time::Instant::now();
+        change(sign);
+    }
+
+    /// Somebody wants to be told when a teammate prints.
+    pub(crate) fn attach(&self, who: &TeammateRef, connection: &Rc<Connection>) -> PathBuf {
+        self.attached.borrow_mut().push((who.clone(), Rc::clone(connection)));
+        self.folder(who).output()
+    }
+}
