@@ -430,7 +430,11 @@ impl Crew {
         }
         // Before anything else happens: nobody may start them while they are looked at.
         self.board.signs.borrow_mut().present.extend(over.iter().cloned());
-        let everything = !alive && !over.is_empty();
+        // Who was asked to end and did is no sign of anything.
+        let unasked = |who: &TeammateRef| {
+            matches!(self.ended(who, "", Loss::Host), Some(Act::ReportDisappeared { .. }))
+        };
+        let everything = !alive && over.iter().any(unasked);
         let loss = if everything { Loss::Host } else { Loss::Died };
         for who in over {
             if everything {

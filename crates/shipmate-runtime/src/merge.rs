@@ -84,7 +84,14 @@ pub(crate) async fn run(crew: Rc<Crew>) {
         crew.board.with_state(|state| {
             stuck.retain(|team| state.teams.get(team).is_some_and(|team| team.paused.is_some()));
         });
+        let mut last: Vec<(TaskId, u64)> = Vec::new();
         while let Some((team, batch, setup)) = next(&crew, &stuck) {
+            let these: Vec<(TaskId, u64)> = batch.iter().map(|one| (one.task, one.token)).collect();
+            if these == last {
+                // The log did not take the verdict; the next change there brings us back.
+                break;
+            }
+            last = these;
             let bench = benches.entry(team.clone()).or_default();
             if bench.verify(&crew, &team, &setup, batch).await == verify::Verified::Stuck {
                 stuck.insert(team);

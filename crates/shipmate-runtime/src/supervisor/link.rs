@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 
-/// How long to wait before the coordinator is started again when that failed.
+/// How long to wait before something is tried again that failed for now.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a request has no answer.
@@ -88,6 +88,9 @@ impl Link {
         loop {
             match self.exchange(&request).await {
                 Ok(answer) => return Ok(answer),
+                Err(Trouble::Final(LinkEnd::Refused(refused))) if passes(&refused) => {
+                    tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
+                }
                 Err(Trouble::Final(end)) => return Err(end),
                 Err(Trouble::Lost) => self.wire = None,
             }
@@ -213,6 +216,11 @@ fn ended(refused: Refused) -> LinkEnd {
         }
         _ => LinkEnd::Refused(refused),
     }
+}
+
+/// The log cannot be written now, by a full disk say: work is kept until it can be.
+fn passes(refused: &Refused) -> bool {
+    refused.code == "Busy" || refused.code.starts_with("Log")
 }
 
 async fn send(wire: &mut Wire, line: &impl serde::Serialize) -> Result<(), Trouble> {

@@ -130,6 +130,14 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
             place.file, place.line, task.subject
         )));
     }
+    if setup.trees.is_some() && !session.screen.json {
+        let survey = session.ask(Ask::Survey)?;
+        if let shipmate_protocol::Answer::Survey(found) = survey {
+            for note in &found.notes {
+                session.screen.line(&format!("note: {note}"))?;
+            }
+        }
+    }
     session.client.team = None;
     session.ask(Ask::TeamCreate(TeamCreate {
         name: team.clone(),

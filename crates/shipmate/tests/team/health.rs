@@ -46,7 +46,7 @@ fn a_word_from_a_silent_agent_ends_the_alarm() {
 fn a_supervisor_that_was_frozen_and_replaced_has_its_late_work_set_aside() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
     stage.door("go");
-    let setup = Setup { stall_ms: Some(200), answer_ms: Some(200), ..Setup::default() };
+    let setup = Setup { stall_ms: Some(400), answer_ms: Some(100), ..Setup::default() };
     stage.team(setup, &["a"]);
     let line = "if [ $SHIPMATE_EPOCH = 1 ]; then put late 1; here; pass go; put late 2; here; else ls > \
                 f1; here $(pwd); fi";
@@ -76,7 +76,7 @@ fn a_supervisor_that_was_frozen_and_replaced_has_its_late_work_set_aside() {
 fn the_life_after_the_next_does_not_find_the_late_work_either() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
     stage.door("go");
-    let setup = Setup { stall_ms: Some(300), answer_ms: Some(300), ..Setup::default() };
+    let setup = Setup { stall_ms: Some(400), answer_ms: Some(100), ..Setup::default() };
     stage.team(setup, &["a"]);
     let line = "case $SHIPMATE_EPOCH in 1) put late 1; here; pass go;; 2) put half 2; here; while :; do \
                 echo .; sleep 0.1; done;; *) put f1 x; here;; esac";

@@ -176,3 +176,22 @@ fn a_plan_outlives_everything() {
     assert!(life.exists());
     stage.all_once(&tasks);
 }
+
+#[test]
+fn who_was_asked_to_end_and_did_is_no_power_cut() {
+    let mut stage = Stage::new("");
+    stage.door("never");
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["here; [ $SHIPMATE_TEAMMATE = b ] || pass never; put f1 x"]);
+    stage.arrival();
+    let supervisor = stage.supervisor("a");
+    processes::signal(supervisor, Signal::STOP);
+    let (name, reason) = (Some("a".to_owned()), "enough".to_owned());
+    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 1 });
+    stage.event("shutdown.timed_out");
+    stage.without_coordinator(|_| processes::kill(supervisor));
+    stage.add("b", |add| add);
+    stage.finished(1);
+    assert!(stage.events("team.paused").is_empty());
+    stage.all_once(&tasks);
+}

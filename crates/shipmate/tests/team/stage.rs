@@ -141,6 +141,15 @@ impl Stage {
         let name = TEAM.to_owned();
         let create = TeamCreate { name, gate: true, setup: Some(setup), ..TeamCreate::default() };
         self.ask(Ask::TeamCreate(create));
+        self.follow();
+        for name in names {
+            self.add(name, |add| add);
+        }
+    }
+
+    /// Hears the log from its first record on, through all coordinators to come.
+    pub(crate) fn follow(&mut self) {
+        self.log.clear();
         let (tell, news) = channel();
         let mut follower = self.client();
         std::thread::spawn(move || {
@@ -154,9 +163,16 @@ impl Stage {
             }));
         });
         self.news = Some(news);
-        for name in names {
-            self.add(name, |add| add);
-        }
+    }
+
+    /// Kills a coordinator that has no successor until `body` is over.
+    pub(crate) fn without_coordinator(&mut self, body: impl FnOnce(&Stage)) {
+        let open = self.root().join("open");
+        std::fs::remove_file(&open).unwrap();
+        processes::kill(self.coordinator());
+        body(self);
+        std::fs::write(&open, "").unwrap();
+        self.follow();
     }
 
     pub(crate) fn add(&mut self, name: &str, change: impl FnOnce(TeammateAdd) -> TeammateAdd) {

@@ -208,6 +208,14 @@ fn marked(pid: u32, digest: &str) -> Option<Marked> {
     }
     let (kind, label) = (parts.next()?.to_owned(), parts.next()?.to_owned());
     let token = value("SHIPMATE_TASK_TOKEN").and_then(|text| text.parse().ok());
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    // What a supervisor runs, a git say, carries its marker too.
+    let kind = match kind.as_str() {
+        "supervisor" if !words.split(|byte| *byte == 0).any(|word| word == b"supervise") => {
+            "tool".to_owned()
+        }
+        _ => kind,
+    };
     Some(Marked { pid, kind, label, token })
 }
 
