@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// The environment variable that holds the marker.
 pub const MARKER_VARIABLE: &str = "SHIPMATE_LIFE";
 
-const FIELD_BYTES_MAX: usize = 128;
+const FIELD_BYTES_MAX: usize = 256;
 
 /// Says which workspace a process belongs to and what started it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -41,6 +41,8 @@ const SNAPSHOT_AT_REST: u64 = 2_000;
 const REST_AFTER_MS: u64 = 1_000;
 /// How often a turn may lose against other writers before it says so.
 const CONFLICTS_MAX: usize = 200;
+/// How long a log that takes nothing is left alone.
+const TELL_AGAIN_MS: u64 = 1_000;
 /// How long a log that cannot be followed is left alone.
 const FOLLOW_AGAIN_MS: u64 = 1_000;
 /// Timers are looked at this long after a change at the latest; they may be late by
@@ -92,6 +94,8 @@ pub(crate) struct Board {
     pub(crate) crew: RefCell<Option<Rc<Crew>>>,
     /// Errands under way: gates, merges, hooks.
     pub(crate) busy: std::cell::Cell<usize>,
+    /// Told when this board comes to rest or leaves it.
+    changed: Rc<Notify>,
     looks: std::cell::Cell<bool>,
     /// A turn is under way; told when it is over.
     turning: std::cell::Cell<bool>,
@@ -119,6 +123,17 @@ impl Board {
     pub(crate) fn tell_as(&self, by: Actor, act: Act) {
         self.acts.borrow_mut().push((by, act));
         self.wake.notify_one();
+    }
+
+    /// Nothing was ever asked of it: the worker notices, and ends.
+    pub(crate) fn end_if_empty(&self) {
+        self.wake.notify_one();
+    }
+
+    /// An errand is done.
+    pub(crate) fn rested(&self) {
+        self.busy.set(self.busy.get() - 1);
+        self.changed.notify_one();
     }
 
     /// Waits until everything that was told is decided and in the log.
@@ -183,6 +198,9 @@ pub(crate) struct Worker {
     staffed: bool,
     /// When the board counts as at rest, unless something happens before.
     rest_at_ms: Option<u64>,
+    /// What the log did not take, and when it is told again.
+    put_off: Vec<(Actor, Act)>,
+    put_off_until_ms: Option<u64>,
     /// When to try again to follow a log that could not be followed.
     follow_at_ms: Option<u64>,
     parked: Vec<Job>,
@@ -218,6 +236,7 @@ pub(crate) fn new(
         signs: RefCell::default(),
         crew: RefCell::new(None),
         busy: std::cell::Cell::new(0),
+        changed: Rc::clone(changed),
         looks: std::cell::Cell::new(false),
         turning: std::cell::Cell::new(false),
         turned: Notify::new(),
@@ -235,6 +254,8 @@ pub(crate) fn new(
         look_at_ms: Some(0),
         staffed: false,
         rest_at_ms: None,
+        put_off: Vec::new(),
+        put_off_until_ms: None,
         follow_at_ms: None,
         parked: Vec::new(),
         followers: Vec::new(),
@@ -263,7 +284,8 @@ impl Worker {
         loop {
             let board = Rc::clone(&self.board);
             let position = self.position();
-            let soonest = [self.look_at_ms, self.rest_at_ms].into_iter().flatten().min();
+            let soonest = [self.look_at_ms, self.rest_at_ms, self.put_off_until_ms];
+            let soonest = soonest.into_iter().flatten().min();
             let look = until(soonest.map(|ms| self.clock.instant(ms)));
             let follow_again = self.follow_at_ms.map(|ms| self.clock.instant(ms));
             let shared = self.shared;
@@ -372,6 +394,10 @@ impl Worker {
             }
         }
         due.append(&mut board.acts.borrow_mut());
+        if self.put_off_until_ms.is_some_and(|at| at <= now) {
+            self.put_off_until_ms = None;
+            due.append(&mut self.put_off);
+        }
         due
     }
 

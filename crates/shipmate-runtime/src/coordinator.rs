@@ -285,7 +285,11 @@ impl Coordinator {
             Ok(Found::One(board, team)) => {
                 let begins = board.with_state(|state| state.position == 0);
                 if begins && let Err(text) = hooked::keep(&self.settings, &board.root) {
-                    eprintln!("{text}");
+                    let refused =
+                        refused("BadHooks", text, "a team is not begun without its hooks");
+                    connection.send(&Reply::Refused { id, refused });
+                    board.end_if_empty();
+                    return;
                 }
                 let connection = Rc::clone(connection);
                 let (client, actor) = (client.clone(), actor.clone());

@@ -329,7 +329,8 @@ impl Crew {
         let earlier = (1..who.epoch).rev().find_map(|epoch| {
             let life = TeammateRef { address: who.address.clone(), epoch };
             let path = self.order_of(&life)?.tree?.path;
-            Some((self.lives.borrow().contains_key(&life), path))
+            let alive = matches!(self.folder(&life).pulse(), Ok(Pulse::Alive { .. }));
+            Some((alive || self.lives.borrow().contains_key(&life), path))
         });
         match earlier {
             None => trees.join(name),
@@ -418,6 +419,7 @@ impl Crew {
         });
         let mut over = Vec::new();
         let mut alive = false;
+        self.end_earlier(&running);
         for who in running.into_iter().filter(|who| self.is_home(&who.address.team)) {
             match self.folder(&who).pulse() {
                 Ok(Pulse::NotBegun) => {}
@@ -444,6 +446,24 @@ impl Crew {
             self.bury(&who, loss).await;
         }
         self.board.settled().await;
+    }
+
+    /// Lives that were replaced and whose process is still there: they are ended now.
+    fn end_earlier(self: &Rc<Self>, current: &[TeammateRef]) {
+        let lives = self.settings.place.team(self.board.root.as_str()).join("lives");
+        for entry in std::fs::read_dir(lives).into_iter().flatten().filter_map(Result::ok) {
+            let folder = LifeFolder(entry.path());
+            let name = entry.file_name();
+            let who = name.to_str().and_then(|name| name.replacen('.', "/", 1).parse().ok());
+            let Some(who) = who.filter(|who: &TeammateRef| !current.contains(who)) else {
+                continue;
+            };
+            if !folder.is_over()
+                && let Ok(Pulse::Alive { pid }) = folder.pulse()
+            {
+                self.adopt(&who, pid);
+            }
+        }
     }
 
     /// Watches a supervisor that an earlier coordinator started.

@@ -37,6 +37,14 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             sign(&crew, &job);
             None
         }
+        Ask::Attach { .. } | Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. }
+            if job.actor != Actor::Person =>
+        {
+            let text = format!("{} may not do that: it is for a person", job.actor);
+            job.connection.took_request();
+            job.reply(Err(refused("NotAllowed", text, "ask the person")));
+            None
+        }
         Ask::Attach { name } => {
             let answer = attach(&crew, &job, name);
             job.connection.took_request();

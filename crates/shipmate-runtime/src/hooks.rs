@@ -5,8 +5,8 @@
 //! must hold: a gate closes when its hook breaks in any way, since a gate that a typing error
 //! opens guards nothing; and no hook can hang, flood or outlive its event.
 //!
-//! Absent: where the files come from. Whoever calls takes them from the base commit, so that an
-//! agent cannot edit its own gate, and records the digest.
+//! Absent: where the files come from. Whoever calls keeps them as they were when the team began, so
+//! that an agent cannot edit its own gate, and records the digest.
 
 pub mod evidence;
 mod fire;

@@ -84,14 +84,15 @@ pub(crate) async fn run(crew: Rc<Crew>) {
         crew.board.with_state(|state| {
             stuck.retain(|team| state.teams.get(team).is_some_and(|team| team.paused.is_some()));
         });
-        let mut last: Vec<(TaskId, u64)> = Vec::new();
-        while let Some((team, batch, setup)) = next(&crew, &stuck) {
+        let mut last: BTreeMap<Name, Vec<(TaskId, u64)>> = BTreeMap::new();
+        let mut later = BTreeSet::new();
+        while let Some((team, batch, setup)) = next(&crew, &stuck, &later) {
             let these: Vec<(TaskId, u64)> = batch.iter().map(|one| (one.task, one.token)).collect();
-            if these == last {
+            if last.insert(team.clone(), these.clone()).as_ref() == Some(&these) {
                 // The log did not take the verdict; the next change there brings us back.
-                break;
+                later.insert(team);
+                continue;
             }
-            last = these;
             let bench = benches.entry(team.clone()).or_default();
             if bench.verify(&crew, &team, &setup, batch).await == verify::Verified::Stuck {
                 stuck.insert(team);
@@ -100,15 +101,20 @@ pub(crate) async fn run(crew: Rc<Crew>) {
             crew.board.settled().await;
         }
         crew.board.signs.borrow_mut().queue = None;
-        crew.board.busy.set(crew.board.busy.get() - 1);
+        crew.board.rested();
     }
 }
 
-fn next(crew: &Rc<Crew>, stuck: &BTreeSet<Name>) -> Option<(Name, Vec<Submission>, Setup)> {
+fn next(
+    crew: &Rc<Crew>,
+    stuck: &BTreeSet<Name>,
+    later: &BTreeSet<Name>,
+) -> Option<(Name, Vec<Submission>, Setup)> {
     let max = crew.settings.agents.batch_max;
     let teams: BTreeSet<Name> =
         crew.board.with_state(|state| state.submissions().map(|task| task.team.clone()).collect());
-    let home = teams.into_iter().filter(|team| crew.is_home(team) && !stuck.contains(team));
+    let open = |team: &Name| !stuck.contains(team) && !later.contains(team);
+    let home = teams.into_iter().filter(|team| crew.is_home(team) && open(team));
     home.map(|team| {
         let (batch, setup) = crew
             .board

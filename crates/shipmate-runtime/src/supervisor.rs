@@ -95,6 +95,8 @@ struct Supervisor<D> {
     over: mpsc::UnboundedReceiver<String>,
     /// Handed over with the next piece of work.
     kept: Vec<InboxMessage>,
+    /// Handed over with the present one.
+    handed: Vec<InboxMessage>,
     /// The shutdown request that is still to be answered.
     asked: Option<u64>,
     turn: u64,
@@ -113,9 +115,11 @@ impl<D: Driver> Supervisor<D> {
         let (tell_mail, mail) = mpsc::unbounded_channel();
         let (tell_over, over) = mpsc::unbounded_channel();
         let control = SharedLink::new(&line);
-        attend(&line, &control, tell_over.clone());
+        // Signs of life wait for nothing else, a slow hook say.
+        let signs = SharedLink::new(&line);
+        attend(&line, &signs, tell_over.clone());
         take_mail(&line, tell_mail, tell_over);
-        tell_progress(&control, agent.progress());
+        tell_progress(&signs, agent.progress());
         Supervisor {
             tree: WorkTree::new(&order),
             work: Link::new(&line),
@@ -126,6 +130,7 @@ impl<D: Driver> Supervisor<D> {
             mail,
             over,
             kept: Vec::new(),
+            handed: Vec::new(),
             asked: None,
             turn: 0,
             at_hand: None,
@@ -235,17 +240,17 @@ impl<D: Driver> Supervisor<D> {
 
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
-        let work = self.piece(None, None, PathBuf::from(&self.order.workspace), Vec::new()).await;
-        if let Err(reason) = self.agent.give(&work).await {
+        let work = self.piece(None, None, PathBuf::from(&self.order.workspace), Vec::new());
+        if let Err(reason) = self.give(&work).await {
             return Err(Ending::Broken(reason));
         }
         self.agent.over().await;
-        self.agent.conclude().await;
+        self.conclude().await;
         Ok(())
     }
 
-    /// Puts a piece of work together; the messages it carries count as injected.
-    async fn piece(
+    /// Puts a piece of work together, with the messages that wait.
+    fn piece(
         &mut self,
         task: Option<TaskView>,
         token: Option<u64>,
@@ -254,7 +259,7 @@ impl<D: Driver> Supervisor<D> {
     ) -> Work {
         self.turn += 1;
         let messages = std::mem::take(&mut self.kept);
-        self.injected(&messages).await;
+        self.handed.clone_from(&messages);
         Work {
             team: self.order.team.clone(),
             teammate: self.order.name.clone(),
@@ -269,17 +274,34 @@ impl<D: Driver> Supervisor<D> {
         }
     }
 
-    async fn injected(&self, messages: &[InboxMessage]) {
-        let ids: Vec<u64> =
-            messages.iter().map(|message| message.id).filter(|id| *id > 0).collect();
-        if ids.is_empty() {
-            return;
-        }
+    /// Starts the agent on a piece of work. Its messages count as injected once it runs,
+    /// and as read once it has ended: a life that is lost in between hands them over again.
+    async fn give(&mut self, work: &Work) -> Result<(), String> {
+        self.agent.give(work).await?;
         let turn = self.turn;
-        // Read by the agent itself meanwhile: then there is nothing to mark.
-        let marked = self.control.ask(Ask::MessageInject { messages: ids.clone(), turn }).await;
-        if marked.is_ok() {
-            drop(self.control.ask(Ask::MessageAcknowledge { messages: ids }).await);
+        let messages = ids(&self.handed);
+        if !messages.is_empty() {
+            // Read by the agent itself meanwhile: then there is nothing to mark.
+            drop(self.control.ask(Ask::MessageInject { messages, turn }).await);
+        }
+        Ok(())
+    }
+
+    async fn conclude(&mut self) -> Finished {
+        let finished = self.agent.conclude().await;
+        let handed = std::mem::take(&mut self.handed);
+        match &finished {
+            // Nobody has seen them.
+            Finished::NotStarted { .. } => self.kept.extend(handed),
+            _ => self.read(&handed).await,
+        }
+        finished
+    }
+
+    async fn read(&self, messages: &[InboxMessage]) {
+        let messages = ids(messages);
+        if !messages.is_empty() {
+            drop(self.control.ask(Ask::MessageAcknowledge { messages }).await);
         }
     }
 
@@ -308,14 +330,14 @@ impl<D: Driver> Supervisor<D> {
             let task = task.to_string();
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
-        let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts).await;
-        if let Err(reason) = self.agent.give(&work).await {
+        let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
+        if let Err(reason) = self.give(&work).await {
             return Some(Ending::Broken(format!("the agent could not be started: {reason}")));
         }
         if let Some(ending) = self.watch_over(id, token).await {
             return Some(ending);
         }
-        let finished = self.agent.conclude().await;
+        let finished = self.conclude().await;
         self.tell_session().await;
         let told = match finished {
             Finished::Done { result } => {
@@ -336,7 +358,8 @@ impl<D: Driver> Supervisor<D> {
         };
         match told {
             Err(LinkEnd::Over(reason)) => Some(Ending::Over(reason)),
-            _ => self.answer_now().await,
+            Err(LinkEnd::Refused(refused)) => Some(Ending::Broken(refused.message)),
+            Ok(()) => self.answer_now().await,
         }
     }
 
@@ -382,16 +405,27 @@ impl<D: Driver> Supervisor<D> {
                 drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
                 Ok(())
             }
-            // Handed in by the agent itself, say.
-            Err(LinkEnd::Refused(_)) | Ok(_) => Ok(()),
+            // Handed in by the agent itself.
+            Err(LinkEnd::Refused(refused)) if refused.code == "AlreadySubmitted" => Ok(()),
+            Err(LinkEnd::Refused(refused)) => {
+                let reason = format!("it could not be handed in: {}", refused.message);
+                self.fail(id, token, reason).await
+            }
+            Ok(_) => Ok(()),
             Err(over) => Err(over),
         }
     }
 
     async fn fail(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
         match self.work.ask(Ask::TaskFail { task: id.to_string(), token, reason }).await {
-            Err(over @ LinkEnd::Over(_)) => Err(over),
-            _ => Ok(()),
+            // The claim is over, whoever ended it.
+            Err(LinkEnd::Refused(refused))
+                if matches!(refused.code.as_str(), "StaleClaim" | "NotInProgress") =>
+            {
+                Ok(())
+            }
+            Err(end) => Err(end),
+            Ok(_) => Ok(()),
         }
     }
 
@@ -423,7 +457,11 @@ impl<D: Driver> Supervisor<D> {
         self.keep(message);
         for message in std::mem::take(&mut self.kept) {
             match self.agent.inject(&message).await {
-                Injected::Now => self.injected(&[message]).await,
+                Injected::Now => {
+                    let (messages, turn) = (ids(std::slice::from_ref(&message)), self.turn);
+                    drop(self.control.ask(Ask::MessageInject { messages, turn }).await);
+                    self.handed.push(message);
+                }
                 Injected::Later => self.kept.push(message),
             }
         }
@@ -436,6 +474,11 @@ impl<D: Driver> Supervisor<D> {
             _ => true,
         }
     }
+}
+
+fn ids(messages: &[InboxMessage]) -> Vec<u64> {
+    // A hook's words have no id.
+    messages.iter().map(|message| message.id).filter(|id| *id > 0).collect()
 }
 
 fn claimed(answer: Result<Answer, LinkEnd>) -> Result<Option<(TaskView, u64)>, Ending> {

@@ -4,7 +4,9 @@ use shipmate_core::{Act, Actor, Command, Outcome, Position, Record, Refusal, Req
 use shipmate_log::{AppendFailure, Log as _};
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{CONFLICTS_MAX, Decided, Job, What, Worker, WorkerEnd, refuse, scene_team};
+use super::{
+    CONFLICTS_MAX, Decided, Job, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse, scene_team,
+};
 use crate::answer;
 use crate::clock::wall_ms;
 use crate::open::refused;
@@ -50,6 +52,9 @@ impl Worker {
                 AppendFailure::TooLarge { .. } if again.len() > 1 => {
                     return Box::pin(self.serve_one_by_one(again)).await;
                 }
+                AppendFailure::TooLarge { .. } if again.is_empty() && due.len() > 1 => {
+                    return Box::pin(self.tell_one_by_one(due)).await;
+                }
                 AppendFailure::TooLarge { bytes, max } => {
                     let text = format!("the request needs {bytes} bytes in the log at once");
                     let remedy = format!("the limit is {max}; ask for less at once");
@@ -57,6 +62,7 @@ impl Worker {
                     return Ok(());
                 }
                 AppendFailure::Full(text) => {
+                    self.put_off(due);
                     let remedy = "make room; nothing was lost and reading goes on";
                     refuse(again, &refused("LogFull", text, remedy));
                     return Ok(());
@@ -67,8 +73,22 @@ impl Worker {
                 }
             }
         }
+        self.put_off(due);
         let text = format!("other writers were faster {CONFLICTS_MAX} times");
         refuse(jobs, &refused("Busy", text, "ask again"));
+        Ok(())
+    }
+
+    /// What the runtime had to tell is told again when the log may take it.
+    fn put_off(&mut self, due: &[(Actor, Act)]) {
+        self.put_off.extend_from_slice(due);
+        self.put_off_until_ms = Some(self.clock.now_ms() + TELL_AGAIN_MS);
+    }
+
+    async fn tell_one_by_one(&mut self, due: &[(Actor, Act)]) -> Result<(), WorkerEnd> {
+        for one in due {
+            self.serve(Vec::new(), std::slice::from_ref(one)).await?;
+        }
         Ok(())
     }
 
@@ -181,7 +201,11 @@ impl Worker {
 fn is_worth_waiting(refusal: &Refusal) -> bool {
     matches!(
         refusal,
-        Refusal::NothingAvailable { .. } | Refusal::Paused { .. } | Refusal::TeamPaused { .. }
+        Refusal::NothingAvailable { .. }
+            | Refusal::Paused { .. }
+            | Refusal::TeamPaused { .. }
+            | Refusal::HoldsEnough { .. }
+            | Refusal::BudgetSpent { .. }
     )
 }
 

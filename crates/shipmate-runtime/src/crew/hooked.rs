@@ -1,9 +1,10 @@
 //! The hooks of a tree of teams: kept as they were when it was created, asked before a
 //! step counts, told after others.
 //!
-//! A copy lies beside the log, out of every teammate's reach: nobody can edit the gate
-//! that it has to pass. Its digest is recorded with the team.
+//! A copy lies beside the log, and its digest is recorded with the team: hooks that were
+//! changed afterwards, or cannot be read, let nothing pass.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,17 @@ fn load(
 
 fn folder(settings: &Settings, root: &Name) -> PathBuf {
     settings.place.team(root.as_str()).join("hooks")
+}
+
+/// Hooks that cannot be had let nothing pass: a gate that a broken folder opens guards
+/// nothing.
+fn closed(why: &str, settings: &Settings) -> Hooks {
+    let text = format!("the hooks of this team cannot be used: {why}").replace('\'', "");
+    let line = format!("printf '%s' '{text}' >&2; exit 2");
+    let gates = HookEvent::ALL.into_iter().filter(|event| event.is_gate());
+    let lines = gates.map(|event| (event, line.clone())).collect();
+    let nowhere = settings.place.state().join("no-hooks");
+    load(lines, &nowhere, settings).unwrap_or_default()
 }
 
 /// Keeps the hooks as they are now for a tree of teams that begins.
@@ -99,21 +111,26 @@ impl Crew {
     pub(crate) fn hooks(&self) -> Rc<Hooks> {
         let mut hooks = self.hooks.borrow_mut();
         Rc::clone(hooks.get_or_insert_with(|| {
-            Rc::new(self.load_hooks().unwrap_or_else(|text| {
-                eprintln!("{text}");
-                Hooks::default()
-            }))
+            Rc::new(self.load_hooks().unwrap_or_else(|text| closed(&text, &self.settings)))
         }))
     }
 
     fn load_hooks(&self) -> Result<Hooks, String> {
         let kept = folder(&self.settings, &self.board.root);
-        match fs::read(kept.join(".lines.json")) {
+        let hooks = match fs::read(kept.join(".lines.json")) {
             Ok(text) => {
                 let lines = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-                load(lines, &kept, &self.settings)
+                load(lines, &kept, &self.settings)?
             }
-            Err(_) => live(&self.settings),
+            Err(_) => live(&self.settings)?,
+        };
+        let recorded = self.board.with_state(|state| {
+            let root = state.root.as_ref().and_then(|root| state.teams.get(root));
+            root.map(|root| root.setup.hooks_digest.clone()).unwrap_or_default()
+        });
+        match recorded.is_empty() || recorded == hooks.digest() {
+            true => Ok(hooks),
+            false => Err(format!("they are not those that were recorded ({recorded})")),
         }
     }
 
@@ -176,43 +193,56 @@ impl Crew {
         if self.hooks().is_empty() {
             return;
         }
-        let cwd = self.settings.place.workspace.clone();
+        let mut ended: BTreeMap<&Name, String> = BTreeMap::new();
         for record in records {
-            let (event, team, who, reason) = match &record.event {
+            match &record.event {
                 Event::TeammateStarted { who, .. } => {
-                    (HookEvent::TeammateStarted, &who.address.team, Some(who), None)
+                    self.report(HookEvent::TeammateStarted, &who.address.team, Some(who), None);
                 }
                 Event::TeammateDisappeared { who, reason, .. } => {
-                    let event = HookEvent::TeammateDisappeared;
-                    (event, &who.address.team, Some(who), Some(reason.clone()))
+                    let (event, reason) = (HookEvent::TeammateDisappeared, reason.clone());
+                    self.report(event, &who.address.team, Some(who), Some(reason));
                 }
                 Event::TeamDeletionRequested { team } => {
-                    (HookEvent::TeamShutdown, team, None, Some("it is being deleted".to_owned()))
+                    ended.insert(team, "it is being deleted".to_owned());
                 }
                 Event::ShutdownRequested { who, reason, .. } if self.is_last(who) => {
-                    (HookEvent::TeamShutdown, &who.address.team, None, Some(reason.clone()))
+                    ended.entry(&who.address.team).or_insert_with(|| reason.clone());
                 }
-                _ => continue,
-            };
-            if !self.has_hooks(event) {
-                continue;
+                _ => {}
             }
-            let payload = Payload {
-                teammate_name: who.map(|who| who.address.name.to_string()),
-                agent_id: who.map(|who| who.to_string()),
-                agent_type: who.map(|who| who.address.name.to_string()),
-                reason,
-                ..self.payload(event, team, &cwd)
-            };
-            let (this, team, cwd) = (Rc::clone(self), team.clone(), cwd.clone());
-            self.beside(async move {
-                // What has happened cannot be rejected: that, too, is only reported.
-                if let Err(note) = this.fire(&team, &payload, &cwd).await {
-                    let hook = payload.hook_event_name.to_string();
-                    this.board.tell(Act::ReportHook { team, hook, note });
-                }
-            });
         }
+        for (team, reason) in ended {
+            self.report(HookEvent::TeamShutdown, team, None, Some(reason));
+        }
+    }
+
+    /// Tells the hooks of an event that cannot be rejected any more.
+    fn report(
+        self: &Rc<Self>,
+        event: HookEvent,
+        team: &Name,
+        who: Option<&TeammateRef>,
+        reason: Option<String>,
+    ) {
+        if !self.has_hooks(event) {
+            return;
+        }
+        let cwd = self.settings.place.workspace.clone();
+        let payload = Payload {
+            teammate_name: who.map(|who| who.address.name.to_string()),
+            agent_id: who.map(|who| who.to_string()),
+            agent_type: who.map(|who| who.address.name.to_string()),
+            reason,
+            ..self.payload(event, team, &cwd)
+        };
+        let (this, team) = (Rc::clone(self), team.clone());
+        self.beside(async move {
+            if let Err(note) = this.fire(&team, &payload, &cwd).await {
+                let hook = payload.hook_event_name.to_string();
+                this.board.tell(Act::ReportHook { team, hook, note });
+            }
+        });
     }
 
     /// With this request everybody of the team has been asked to stop.
@@ -230,7 +260,7 @@ impl Crew {
         board.busy.set(board.busy.get() + 1);
         tokio::task::spawn_local(async move {
             errand.await;
-            board.busy.set(board.busy.get() - 1);
+            board.rested();
         });
     }
 }

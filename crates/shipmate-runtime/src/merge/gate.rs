@@ -31,7 +31,8 @@ pub(crate) async fn run(crew: &Rc<Crew>, team: &Name, setup: &Setup, cwd: &Path)
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
     for line in &setup.gate {
-        if let Err((evidence, failing)) = run_one(crew, team, setup, cwd, line).await {
+        let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
+        if let Err((evidence, failing)) = run_one(crew, team, limit, cwd, line).await {
             result.passed = false;
             result.evidence = evidence;
             result.failing = failing;
@@ -45,7 +46,7 @@ pub(crate) async fn run(crew: &Rc<Crew>, team: &Name, setup: &Setup, cwd: &Path)
 async fn run_one(
     crew: &Rc<Crew>,
     team: &Name,
-    setup: &Setup,
+    limit: Duration,
     cwd: &Path,
     line: &str,
 ) -> Result<(), (String, Vec<String>)> {
@@ -58,13 +59,14 @@ async fn run_one(
         launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
         ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)
     };
-    let limit = Duration::from_millis(setup.gate_timeout_ms);
     let ran = shipmate_process::run(spec, limit).await.map_err(|e| failed(e.to_string()))?;
     if ran.exit == Exit::Code(0) && !ran.timed_out {
         return Ok(());
     }
     let how = match (ran.timed_out, ran.exit) {
-        (true, _) => format!("did not end within {} s", limit.as_secs()),
+        (true, _) => {
+            format!("did not end within the gate's time, of which {} s were left", limit.as_secs())
+        }
         (false, Exit::Code(code)) => format!("failed with exit status {code}"),
         (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
     };

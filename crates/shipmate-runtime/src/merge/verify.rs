@@ -142,7 +142,12 @@ impl Bench {
             let tip = self.tip(open, team).await?;
             let merged = self.merge_all(crew, setup, open, &tip, part).await?;
             let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
-                // Nothing to merge: hooks have said yes, and the tree is as it was.
+                // Nothing to merge, and the gate has its say on the tree as it is.
+                if !setup.gate.is_empty()
+                    && self.is_red_without(crew, team, setup, open, &tip).await?
+                {
+                    return Ok(Verified::Stuck);
+                }
                 for one in &merged {
                     complete(crew, &one.submission, one.merge.landed.as_ref());
                 }
@@ -162,6 +167,8 @@ impl Bench {
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
                     }
+                    crew.board.settled().await;
+                    merged.iter().for_each(|one| tell_if_taken_back(crew, &one.submission));
                     beside.extend(merged.into_iter().map(|one| one.submission));
                 } else {
                     parts.push(merged.into_iter().map(|one| one.submission).collect());
@@ -381,7 +388,10 @@ async fn merge_one(
         let changes = repository.changed(&onto, &work).map_err(|e| text(&e))?;
         let outside = outside(&one, &protected, changes.iter().map(|change| change.path.as_str()));
         if let Some((files, reason)) = outside {
-            return Ok(Err(Objection::Scope { files, reason }));
+            return Ok(Err(match files {
+                Some(files) => Objection::Scope { files, reason },
+                None => Objection::Other(reason),
+            }));
         }
         let about = MergeText {
             subject: format!("task {}: {}", one.task, one.subject),
@@ -422,6 +432,18 @@ async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Opti
         ..crew.payload(HookEvent::TaskCompleted, &one.team, tree)
     };
     crew.fire(&one.team, &payload, tree).await.err()
+}
+
+/// Taken back in the moment in which it landed: somebody has to know.
+fn tell_if_taken_back(crew: &Rc<Crew>, one: &Submission) {
+    let completed = crew.board.with_state(|state| {
+        state.task(one.task).is_some_and(|task| task.status_word() == "completed")
+    });
+    if !completed && !still_waits(crew, one) {
+        let note = format!("task {} was taken back while its work landed", one.task);
+        let (team, hook) = (one.team.clone(), "merge".to_owned());
+        crew.board.tell(Act::ReportHook { team, hook, note });
+    }
 }
 
 /// The submission is still the one that its task waits with.

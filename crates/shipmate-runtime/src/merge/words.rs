@@ -5,6 +5,8 @@ use shipmate_core::files::{FileSet, Pattern};
 use super::Submission;
 use super::gate::GateResult;
 
+/// Most files that one question may be about.
+const GRANTABLE_MAX: usize = 100;
 /// How many names a reason lists before it only counts them.
 const NAMED_MAX: usize = 10;
 
@@ -13,7 +15,7 @@ pub(super) fn outside<'a>(
     one: &Submission,
     protected: &FileSet,
     paths: impl Iterator<Item = &'a str>,
-) -> Option<(FileSet, String)> {
+) -> Option<(Option<FileSet>, String)> {
     let mut patterns = Vec::new();
     let mut why = Vec::new();
     for path in paths {
@@ -40,7 +42,9 @@ pub(super) fn outside<'a>(
         return None;
     }
     let reason = format!("its work changes files that are not its own: {}", some(&why));
-    Some((FileSet::new(patterns), reason))
+    // More than anybody could look through goes back instead of becoming a question.
+    let files = (patterns.len() <= GRANTABLE_MAX).then(|| FileSet::new(patterns));
+    Some((files, reason))
 }
 
 pub(super) fn some(names: &[String]) -> String {

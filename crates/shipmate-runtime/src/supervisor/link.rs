@@ -168,7 +168,14 @@ impl Link {
         send(&mut wire, &hello).await?;
         match read(&mut wire).await? {
             Reply::Welcome(_) => Ok(wire),
-            Reply::Refused { refused, .. } => Err(over(refused.message)),
+            Reply::Refused { refused, .. } => match ended(refused) {
+                over @ LinkEnd::Over(_) => Err(Trouble::Final(over)),
+                // The board cannot be opened now, say: agents do not end for that.
+                LinkEnd::Refused(_) => {
+                    tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
+                    Err(Trouble::Lost)
+                }
+            },
             _ => Err(Trouble::Lost),
         }
     }
@@ -211,9 +218,8 @@ impl Link {
 
 fn ended(refused: Refused) -> LinkEnd {
     match refused.code.as_str() {
-        "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "BadToken" => {
-            LinkEnd::Over(refused.message)
-        }
+        "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "BadToken"
+        | "Version" => LinkEnd::Over(refused.message),
         _ => LinkEnd::Refused(refused),
     }
 }

@@ -14,6 +14,9 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use shipmate_process::Marker;
 
+/// How often a lock is looked at whose holder has not written its number yet.
+const LOOKS_MAX: usize = 10_000;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) workspace: PathBuf,
@@ -133,13 +136,22 @@ impl LifeFolder {
             fs::write(self.0.join("over"), "")?;
             return Ok(Pulse::Over);
         }
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        match text.trim().parse() {
-            Ok(pid) => Ok(Pulse::Alive { pid }),
-            // Locked a moment ago, and about to write.
-            Err(_) => Ok(Pulse::Alive { pid: 0 }),
+        // Whoever has locked it writes its number next.
+        for _ in 0..LOOKS_MAX {
+            let mut text = String::new();
+            file.rewind()?;
+            file.read_to_string(&mut text)?;
+            if let Ok(pid) = text.trim().parse() {
+                return Ok(Pulse::Alive { pid });
+            }
+            std::thread::yield_now();
         }
+        Err(io::Error::other("its lock is held by a process that does not say which it is"))
+    }
+
+    /// It was found to be over before.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.join("over").exists()
     }
 }
 

@@ -148,15 +148,21 @@ impl WorkTree {
         off_the_thread(move || {
             let (repository, tree) = &*open;
             let tip = tip(repository, &team, &order)?;
+            let (paths, parent) = match order.shared {
+                true => (Paths::Named(&files), Parent::Commit(&tip)),
+                false => (Paths::All, Parent::Head),
+            };
+            let taken = tree.snapshot(paths, &title, parent).map_err(text)?;
+            if !taken.left_out.is_empty() {
+                return Err(format!(
+                    "{} has a repository of its own inside, which cannot be handed in: remove its \
+                     .git folder, or the folder",
+                    taken.left_out.join(", ")
+                ));
+            }
             let commit = match order.shared {
-                true => {
-                    let paths = Paths::Named(&files);
-                    tree.snapshot(paths, &title, Parent::Commit(&tip)).map_err(text)?.commit
-                }
-                false => {
-                    tree.snapshot(Paths::All, &title, Parent::Head).map_err(text)?;
-                    tree.head().map_err(text)?
-                }
+                true => taken.commit,
+                false => tree.head().map_err(text)?,
             };
             let commit = match commit {
                 Some(commit) if !tree.has_landed(&commit, &tip).map_err(text)? => Some(commit),

@@ -8,52 +8,46 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::progress::{Event, EventKind, Row, RunView, TaskCounts};
+use super::progress::{Event, EventKind, Row, RunView};
 use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
+use super::tasks::{Status, TaskLine, Tasks};
 
 /// One run, folded from its records.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) began_ms: u64,
     pub(crate) now_ms: u64,
-    pub(crate) tasks: BTreeMap<u32, TaskLine>,
+    pub(crate) tasks: Tasks,
     pub(crate) mates: BTreeMap<String, MateLine>,
     pub(crate) gates: GateTally,
-    /// A gate was red and a later one green.
-    pub(crate) red_then_green: bool,
-    pub(crate) deviations: Vec<String>,
+    pub(crate) disappeared: usize,
+    pub(crate) deviations: Vec<Deviation>,
     /// Why the team waits, if it does.
-    pub(crate) paused: Option<String>,
+    pub(crate) paused: Option<Pause>,
     /// Questions and plans that wait for an answer.
     pub(crate) waiting: BTreeMap<u64, String>,
-    /// A team of more than one: names are shown without it otherwise.
-    root: String,
 }
 
-#[derive(Debug, Default, Clone)]
-pub(crate) struct TaskLine {
-    pub(crate) subject: String,
-    pub(crate) group: Option<String>,
-    pub(crate) status: Status,
-    owner: String,
-    needs: Vec<u32>,
-    needs_groups: Vec<String>,
-    planned_ms: Option<u64>,
-    claimed_ms: u64,
-    took_ms: Option<u64>,
-    pub(crate) commit: Option<String>,
-    why: String,
+/// Something that went otherwise than planned.
+#[derive(Debug, Clone)]
+pub(crate) struct Deviation {
+    pub(crate) text: String,
+    /// The task it is about; none if it is about teammates or the team.
+    pub(crate) task: Option<u32>,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    #[default]
-    Pending,
-    Claimed,
-    Submitted,
-    Completed,
-    Failed,
-    Deleted,
+#[derive(Debug, Clone)]
+pub(crate) struct Pause {
+    pub(crate) reason: String,
+    pub(crate) by: PausedBy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PausedBy {
+    /// Somebody, who may let it go on.
+    Somebody,
+    /// The runtime itself: it found that it cannot go on.
+    Runtime,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -98,12 +92,17 @@ impl Account {
         let told = match event.split_once('.')?.0 {
             "task" => self.task(event, fields, at_ms),
             "teammate" => self.teammate(event, fields, at_ms),
+            "team" => self.team(event, fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
         };
         let (kind, text) = told?;
         let done = self.done();
-        let tally = (done != before).then_some((done, self.total()));
+        let tally = (done != before).then_some((done, self.tasks.counts().total));
         Some(Event { at_ms, kind, text, tally })
+    }
+
+    fn deviates(&mut self, task: Option<u32>, text: &str) {
+        self.deviations.push(Deviation { text: text.to_owned(), task });
     }
 
     fn task(&mut self, event: &str, fields: &Value, at: u64) -> Option<(EventKind, String)> {
@@ -112,64 +111,65 @@ impl Account {
             self.create(id, fields);
             return None;
         }
-        let task = self.tasks.get_mut(&id)?;
+        let task = self.tasks.get_mut(id)?;
         let name = format!("task {id} ({})", task.subject);
         let owner = task.owner.clone();
+        let reason = text(fields, "reason");
+        let why = first_line(reason);
         let step = |text: String| Some((EventKind::Step, text));
+        let health = |text: String| Some((EventKind::Health, text));
         match event {
             "task.claimed" => {
-                task.owner = who(fields, "by");
-                (task.status, task.claimed_ms) = (Status::Claimed, at);
-                let owner = task.owner.clone();
+                let owner = who(fields, "by");
+                (task.owner, task.claimed_ms) = (owner.clone(), at);
+                self.tasks.set_status(id, Status::Claimed);
                 self.set_mate(&owner, "works", at);
                 step(format!("{owner} takes {name}"))
             }
             "task.submitted" => {
-                task.status = Status::Submitted;
                 let busy = at.saturating_sub(task.claimed_ms);
+                self.tasks.set_status(id, Status::Submitted);
                 self.mates.entry(owner.clone()).or_default().busy_ms += busy;
                 self.set_mate(&owner, "idle", at);
                 step(format!("{owner} hands in {name}"))
             }
             "task.completed" => {
-                task.status = Status::Completed;
                 task.took_ms = Some(at.saturating_sub(task.claimed_ms));
                 task.commit = fields.get("commit").and_then(Value::as_str).map(str::to_owned);
+                self.tasks.set_status(id, Status::Completed);
                 self.mates.entry(owner.clone()).or_default().done += 1;
                 step(format!("{name} completed ({owner})"))
             }
             "task.returned" => {
-                (task.status, task.why) = (Status::Claimed, text(fields, "reason").to_owned());
-                let why = first_line(text(fields, "reason")).to_owned();
-                Some((EventKind::Health, format!("{name} came back to {owner}: {why}")))
+                task.why = reason.to_owned();
+                self.tasks.set_status(id, Status::Claimed);
+                health(format!("{name} came back to {owner}: {why}"))
             }
             "task.released" => {
-                task.status = Status::Pending;
-                task.why = text(fields, "reason").to_owned();
-                let why = first_line(text(fields, "reason")).to_owned();
+                task.why = reason.to_owned();
+                self.tasks.set_status(id, Status::Pending);
                 self.set_mate(&owner, "idle", at);
-                Some((EventKind::Health, format!("{name} is free again: {why}")))
+                health(format!("{name} is free again: {why}"))
             }
             "task.failed" => {
-                (task.status, task.why) = (Status::Failed, text(fields, "reason").to_owned());
-                let why = first_line(text(fields, "reason")).to_owned();
+                task.why = reason.to_owned();
+                self.tasks.set_status(id, Status::Failed);
                 let told = format!("{name} failed: {why}");
-                self.deviations.push(told.clone());
-                Some((EventKind::Health, told))
+                self.deviates(Some(id), &told);
+                health(told)
             }
             "task.retried" => {
-                task.status = Status::Pending;
+                self.tasks.set_status(id, Status::Pending);
                 step(format!("{name} is tried again"))
             }
             "task.deleted" => {
-                task.status = Status::Deleted;
+                self.tasks.set_status(id, Status::Deleted);
                 None
             }
             "task.work_set_aside" => {
-                let work = text(fields, "work");
-                let told = format!("work on {name} was set aside: {work}");
-                self.deviations.push(told.clone());
-                Some((EventKind::Health, told))
+                let told = format!("work on {name} was set aside: {}", text(fields, "work"));
+                self.deviates(Some(id), &told);
+                health(told)
             }
             _ => None,
         }
@@ -188,7 +188,7 @@ impl Account {
             planned_ms: spec.get("duration_ms").and_then(Value::as_u64),
             ..TaskLine::default()
         };
-        self.tasks.insert(id, line);
+        self.tasks.create(id, line);
     }
 
     fn set_mate(&mut self, name: &str, word: &'static str, at: u64) {
@@ -223,8 +223,9 @@ impl Account {
             "teammate.disappeared" => {
                 self.set_mate(&name, "gone", at);
                 self.mates.get_mut(&name)?.running = false;
+                self.disappeared += 1;
                 let told = format!("{name} disappeared: {}", first_line(text(fields, "reason")));
-                self.deviations.push(told.clone());
+                self.deviates(None, &told);
                 health(told)
             }
             "teammate.stopped" => {
@@ -235,7 +236,7 @@ impl Account {
                 }
                 let how = fields.get("outcome").map(Value::to_string).unwrap_or_default();
                 let told = format!("{name} did not stop cleanly: {how}");
-                self.deviations.push(told.clone());
+                self.deviates(None, &told);
                 health(told)
             }
             "teammate.stalled" => match number(fields, "step") {
@@ -246,28 +247,33 @@ impl Account {
         }
     }
 
-    fn other(&mut self, event: &str, fields: &Value, n: u64) -> Option<(EventKind, String)> {
+    fn team(&mut self, event: &str, fields: &Value, by: &str) -> Option<(EventKind, String)> {
         match event {
-            "team.created" => {
-                if self.root.is_empty() {
-                    self.root = text(fields, "team").to_owned();
-                }
-                None
-            }
             "team.paused" => {
                 let reason = text(fields, "reason").to_owned();
-                self.paused = Some(reason.clone());
-                Some((EventKind::Health, format!("the team waits: {reason}")))
+                let told = format!("the team waits: {reason}");
+                let by = if by == "runtime" { PausedBy::Runtime } else { PausedBy::Somebody };
+                if by == PausedBy::Runtime {
+                    self.deviates(None, first_line(&told));
+                }
+                self.paused = Some(Pause { reason, by });
+                Some((EventKind::Health, told))
             }
             "team.continued" => {
                 self.paused = None;
                 Some((EventKind::Step, "the team goes on".to_owned()))
             }
+            _ => None,
+        }
+    }
+
+    fn other(&mut self, event: &str, fields: &Value, n: u64) -> Option<(EventKind, String)> {
+        match event {
             "gate.ran" => self.gate(fields),
             "breaker.opened" => {
                 let told = "teammates disappeared one after the other; each task gets a one-shot \
                             agent until one answers again";
-                self.deviations.push(format!("[FALLBACK] {told}"));
+                self.deviates(None, &format!("[FALLBACK] {told}"));
                 Some((EventKind::Fallback, told.to_owned()))
             }
             "breaker.closed" => {
@@ -288,11 +294,11 @@ impl Account {
             }
             "hook.noted" => {
                 let told = format!("hook {}: {}", text(fields, "hook"), text(fields, "note"));
-                self.deviations.push(told.clone());
+                self.deviates(None, &told);
                 Some((EventKind::Health, told))
             }
             "shutdown.timed_out" => {
-                self.deviations.push("a teammate did not answer its shutdown in time".to_owned());
+                self.deviates(None, "a teammate did not answer its shutdown in time");
                 None
             }
             _ => None,
@@ -300,56 +306,33 @@ impl Account {
     }
 
     fn gate(&mut self, fields: &Value) -> Option<(EventKind, String)> {
-        let ids = fields.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default();
-        let ids: Vec<String> = ids.iter().map(Value::to_string).collect();
+        let passed = fields.get("passed").and_then(Value::as_bool) == Some(true);
+        let ids = fields.get("tasks").and_then(Value::as_array).into_iter().flatten();
+        let ids: Vec<u32> = ids.filter_map(Value::as_u64).map(|id| id as u32).collect();
+        for id in &ids {
+            if let Some(task) = self.tasks.get_mut(*id) {
+                task.gated = task.gated.then(passed);
+            }
+        }
         self.gates.runs += 1;
-        if fields.get("passed").and_then(Value::as_bool) == Some(true) {
+        if passed {
             self.gates.green += 1;
-            self.red_then_green |= self.gates.red > 0;
             return None;
         }
         self.gates.red += 1;
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let of =
             if ids.is_empty() { "the base".to_owned() } else { format!("task {}", ids.join(", ")) };
         Some((EventKind::Health, format!("the gate is red on {of}")))
     }
 
-    pub(crate) fn total(&self) -> usize {
-        self.tasks.values().filter(|task| task.status != Status::Deleted).count()
-    }
-
     pub(crate) fn done(&self) -> usize {
-        self.tasks.values().filter(|task| task.status == Status::Completed).count()
-    }
-
-    fn is_unblocked(&self, task: &TaskLine) -> bool {
-        let done = |id: &u32| self.tasks.get(id).is_some_and(|t| t.status == Status::Completed);
-        let group_done = |group: &String| {
-            let mut members = self.tasks.values().filter(|task| task.group.as_ref() == Some(group));
-            members.all(|task| matches!(task.status, Status::Completed | Status::Deleted))
-        };
-        task.needs.iter().all(done) && task.needs_groups.iter().all(group_done)
-    }
-
-    pub(crate) fn counts(&self) -> TaskCounts {
-        let mut counts = TaskCounts { total: self.total(), ..TaskCounts::default() };
-        for task in self.tasks.values() {
-            match task.status {
-                Status::Completed => counts.done += 1,
-                Status::Claimed => counts.in_progress += 1,
-                Status::Submitted => counts.submitted += 1,
-                Status::Failed => counts.failed += 1,
-                Status::Deleted => {}
-                Status::Pending if self.is_unblocked(task) => counts.available += 1,
-                Status::Pending => counts.blocked += 1,
-            }
-        }
-        counts
+        self.tasks.counts().done
     }
 
     /// Every task is completed and nobody runs any more.
     pub(crate) fn is_over(&self) -> bool {
-        let counts = self.counts();
+        let counts = self.tasks.counts();
         counts.total > 0
             && counts.done == counts.total
             && !self.mates.values().any(|mate| mate.running)
@@ -357,7 +340,7 @@ impl Account {
 
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
-        let counts = self.counts();
+        let counts = self.tasks.counts();
         let nothing_on = counts.in_progress == 0 && counts.submitted == 0;
         let nobody = !self.mates.values().any(|mate| mate.running);
         nothing_on
@@ -366,86 +349,65 @@ impl Account {
     }
 
     pub(crate) fn view(&self, title: &str, team: &str, now_ms: u64, events: Vec<Event>) -> RunView {
-        let of = |name: &String| {
-            let held = self
-                .tasks
-                .iter()
-                .find(|(_, task)| task.status == Status::Claimed && task.owner == *name);
-            held.map(|(id, task)| (*id, task.subject.clone()))
-        };
+        let mut held: BTreeMap<&str, (u32, String)> = BTreeMap::new();
+        for (id, task) in self.tasks.iter().filter(|(_, task)| task.status() == Status::Claimed) {
+            held.entry(&task.owner).or_insert_with(|| (id, task.subject.clone()));
+        }
         let rows = self.mates.iter().map(|(name, mate)| Row {
             name: name.clone(),
             state_word: mate.word.to_owned(),
-            task: of(name),
+            task: held.get(name.as_str()).cloned(),
             since: Duration::from_millis(now_ms.saturating_sub(mate.since_ms)),
             last_words: String::new(),
             tasks_done: mate.done,
         });
-        let mut waiting: Vec<String> = self.paused.iter().cloned().collect();
+        let mut waiting: Vec<String> = Vec::new();
+        waiting.extend(self.paused.as_ref().map(|pause| pause.reason.clone()));
         waiting.extend(self.waiting.values().cloned());
         RunView {
             title: title.to_owned(),
             team: team.to_owned(),
-            tasks: self.counts(),
+            tasks: self.tasks.counts(),
             teammates: rows.collect(),
-            critical_path: self.path(|task| task.status == Status::Completed),
+            critical_path: self.tasks.path(|task| task.status() == Status::Completed),
             gate: None,
             waiting,
             events,
         }
     }
 
-    /// The longest path in milliseconds: the part of it that `counted`, and all of it. A
-    /// task counts as long as it took; while it is not done, as planned or as the others did.
-    pub(crate) fn path(&self, counted: impl Fn(&TaskLine) -> bool) -> (u64, u64) {
-        let took: Vec<u64> = self.tasks.values().filter_map(|task| task.took_ms).collect();
-        let unknown_ms = took.iter().sum::<u64>() / (took.len() as u64).max(1);
-        let mut longest: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-        // Ids come after what they need wherever a plan was created in order; where not, a
-        // second pass settles it, and deeper knots are shown a little short.
-        for _ in 0..2 {
-            for (id, task) in &self.tasks {
-                let own = task.took_ms.or(task.planned_ms).unwrap_or(unknown_ms);
-                let done = if counted(task) { own } else { 0 };
-                let before = task.needs.iter().filter_map(|need| longest.get(need));
-                let (all, part) = before.copied().max().unwrap_or_default();
-                longest.insert(*id, (all + own, part + done));
-            }
-        }
-        let (all, part) = longest.values().copied().max().unwrap_or_default();
-        (part, all)
-    }
-
     /// What no team of this size could have beaten, from how long tasks really took.
     pub(crate) fn bound_ms(&self) -> u64 {
-        let work: u64 = self.tasks.values().filter_map(|task| task.took_ms).sum();
+        let work: u64 = self.tasks.iter().filter_map(|(_, task)| task.took_ms).sum();
         let hands = self.mates.values().filter(|mate| mate.lives > 0).count().max(1) as u64;
-        self.path(|_| true).1.max(work / hands)
+        self.tasks.path(|_| true).1.max(work / hands)
     }
 
     pub(crate) fn tally(&self) -> TaskTally {
         let open = self.tasks.iter().filter_map(|(id, task)| {
-            let (status, why) = match task.status {
+            let (status, why) = match task.status() {
                 Status::Completed | Status::Deleted => return None,
                 Status::Failed => ("failed", first_line(&task.why).to_owned()),
                 Status::Claimed | Status::Submitted => {
                     ("in_progress", format!("with {}", task.owner))
                 }
-                Status::Pending if self.is_unblocked(task) => {
+                Status::Pending if task.is_unblocked() => {
                     ("pending", "nobody took it".to_owned())
                 }
                 Status::Pending => ("pending", self.blocked_by(task)),
             };
             let (subject, status) = (task.subject.clone(), status.to_owned());
-            Some(NotDone { id: *id, subject, status, why })
+            Some(NotDone { id, subject, status, why })
         });
-        TaskTally { total: self.total(), completed: self.done(), not_done: open.collect() }
+        let counts = self.tasks.counts();
+        TaskTally { total: counts.total, completed: counts.done, not_done: open.collect() }
     }
 
     fn blocked_by(&self, task: &TaskLine) -> String {
-        let open = |id: &&u32| self.tasks.get(id).is_none_or(|t| t.status != Status::Completed);
+        let open = |id: &&u32| !self.tasks.is_completed(**id);
         let mut on: Vec<String> = task.needs.iter().filter(open).map(ToString::to_string).collect();
-        on.extend(task.needs_groups.iter().map(|group| format!("group {group}")));
+        let groups = task.needs_groups.iter().filter(|group| self.tasks.is_group_open(group));
+        on.extend(groups.map(|group| format!("group {group}")));
         format!("waits for {}", on.join(", "))
     }
 
@@ -453,7 +415,7 @@ impl Account {
         let landed = self
             .tasks
             .iter()
-            .filter_map(|(id, task)| Some(Commit { task: *id, hash: task.commit.clone()? }));
+            .filter_map(|(id, task)| Some(Commit { task: id, hash: task.commit.clone()? }));
         landed.collect()
     }
 
@@ -463,5 +425,68 @@ impl Account {
             TeammateTally { name, tasks_done, busy_ms, restarts: mate.lives.saturating_sub(1) }
         });
         tallies.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
+        account.take(&json!({ "n": 1, "at": 1, "by": by, "event": event })).map(|told| told.text)
+    }
+
+    #[test]
+    fn only_a_pause_of_the_runtime_is_a_deviation() {
+        let mut account = Account::default();
+        let paused = |reason: &str| json!({ "team.paused": { "team": "a", "reason": reason } });
+        take(&mut account, "person", paused("lunch"));
+        assert_eq!(account.paused.as_ref().unwrap().by, PausedBy::Somebody);
+        assert!(account.deviations.is_empty());
+        take(&mut account, "runtime", paused("the base is red\nFAILED x"));
+        assert_eq!(account.paused.as_ref().unwrap().by, PausedBy::Runtime);
+        assert_eq!(account.deviations[0].text, "the team waits: the base is red");
+        take(&mut account, "person", json!({ "team.continued": { "team": "a" } }));
+        assert!(account.paused.is_none());
+    }
+
+    /// Folds a run of this many tasks in plans of a hundred, each of which waits for the one
+    /// before, and says how long it took.
+    fn fold(tasks: u32) -> Duration {
+        let spec = |id: u32| {
+            let plan = (id - 1) / 100;
+            let mut needs = vec![json!({ "group": format!("p{}", plan.saturating_sub(1)) })];
+            needs.truncate(plan.min(1) as usize);
+            json!({ "subject": "s", "group": format!("p{plan}"), "blocked_by": needs })
+        };
+        let created = |id| json!({ "task.created": { "task": id, "team": "a", "spec": spec(id) } });
+        let mut events: Vec<Value> = (1..=tasks).map(created).collect();
+        for id in 1..=tasks {
+            events.push(json!({ "task.claimed": { "task": id, "by": "a/ana@1" } }));
+            events.push(json!({ "task.submitted": { "task": id } }));
+            events.push(json!({ "task.completed": { "task": id } }));
+        }
+        let began = Instant::now();
+        let mut account = Account::default();
+        for event in events {
+            take(&mut account, "runtime", event);
+            assert!(account.tasks.counts().done < tasks as usize || account.is_over());
+            assert!(!account.is_stuck() || account.tasks.counts().in_progress == 0);
+        }
+        let took = began.elapsed();
+        assert_eq!(account.done(), tasks as usize);
+        took
+    }
+
+    #[test]
+    fn a_record_of_a_large_run_costs_no_more_than_one_of_a_small_run() {
+        let small = (0..3).map(|_| fold(5_000)).min().unwrap();
+        let large = fold(50_000);
+        println!("5,000 tasks in {small:?}, 50,000 in {large:?}");
+        assert!(large <= small * 30, "50,000 tasks in {large:?}, 5,000 in {small:?}");
     }
 }
