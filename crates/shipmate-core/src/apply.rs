@@ -10,7 +10,7 @@ use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
-use crate::{team, teammate, usage};
+use crate::{staff, team, teammate, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -33,7 +33,10 @@ fn apply_event(state: &mut State, record: &Record) {
             team::apply_created(state, team, created);
         }
         Event::TeamPaused { team, reason } => state.team_mut(team).paused = Some(reason.clone()),
-        Event::TeamContinued { team } => state.team_mut(team).paused = None,
+        Event::TeamContinued { team } => {
+            state.team_mut(team).paused = None;
+            staff::recall(state, team);
+        }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
         Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,
         Event::TeamBudgetSet { team, budget } => state.team_mut(team).budget = *budget,

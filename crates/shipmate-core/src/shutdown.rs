@@ -11,6 +11,7 @@ use crate::message;
 use crate::name::{Actor, Address, TeammateRef};
 use crate::plan::forget_oldest;
 use crate::refusal::Refusal;
+use crate::setup::StartRule;
 use crate::state::{Shutdown, ShutdownEnd, State, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
@@ -44,6 +45,13 @@ pub(crate) fn decide_request(
             }
             let unasked = running.into_iter().filter(|(_, mate)| mate.shutdown.is_none());
             let mut events = Vec::new();
+            // What they leave must not bring others to life: until it is continued, nobody starts.
+            let starters =
+                state.members_of(team).any(|(_, mate)| mate.profile.start == StartRule::WhenNeeded);
+            if starters && state.teams[team].paused.is_none() {
+                let reason = format!("shut down: {reason}");
+                events.push(Event::TeamPaused { team: team.clone(), reason });
+            }
             for (who, mate) in unasked {
                 let id = state.position + 1 + events.len() as u64;
                 events.extend(ask(state, who, mate, reason, deadline_ms, id));

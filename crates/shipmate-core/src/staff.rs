@@ -96,6 +96,15 @@ fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {
     usage::require_budget(state, who, mate, &Usage::default()).is_ok()
 }
 
+/// Somebody wants work to go on: whoever was sent away or given up may be started again.
+pub(crate) fn recall(state: &mut State, team: &Name) {
+    let members: Vec<Address> = state.members_of(team).map(|(who, _)| who.clone()).collect();
+    for who in members {
+        let mate = state.teammate_mut(&who);
+        (mate.dismissed, mate.barren) = (false, 0);
+    }
+}
+
 /// Those for whom nothing is left to do.
 pub(crate) fn retired(state: &State) -> Vec<Act> {
     let done = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.is_done();

@@ -304,6 +304,9 @@ pub struct Setup {
     /// Begin at the last commit although there are uncommitted changes.
     #[serde(default)]
     pub dirty: bool,
+    /// Files that may be uncommitted: the plans themselves.
+    #[serde(default)]
+    pub plans: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

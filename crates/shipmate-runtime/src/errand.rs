@@ -193,7 +193,7 @@ async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
 async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Result<Merged, Refused> {
     let no_trees = || {
         let text = format!("team {team} works without a repository");
-        refused("NoTrees", text, "only a team begun with `shipmate run` has a branch")
+        refused("NoTrees", text, "its work is in the workspace itself (--trees none)")
     };
     let (base, tasks, features) = crew
         .board
@@ -308,21 +308,33 @@ pub(crate) async fn begin(
         return Ok(());
     }
     let found = survey(settings).await?;
-    if !found.dirty.is_empty() && !setup.dirty {
-        let text = format!("uncommitted changes: {}", found.dirty.join(", "));
+    let dirty: Vec<String> =
+        found.dirty.iter().filter(|path| !setup.plans.contains(path)).cloned().collect();
+    if !dirty.is_empty() && !setup.dirty {
+        let text = format!("uncommitted changes: {}", dirty.join(", "));
         let remedy = "teammates begin at the last commit and would not see them: commit or stash \
                       them, or say --dirty";
         return Err(refused("DirtyTree", text, remedy));
     }
+    // The team itself is there: that is what stands in the way, and the board says so.
+    if settings.place.team(&create.name).exists() {
+        return Ok(());
+    }
     let (workspace, team) = (settings.place.workspace.clone(), create.name.clone());
     let left = off_the_thread(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        repository.tip(&team).map_err(|e| e.to_string())
+        repository.drop_if_merged(&team).map_err(|e| e.to_string())
     });
     if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
         let name = &create.name;
-        let text = format!("an earlier team left the branch shipmate/{name} at {}", tip.short());
-        let remedy = format!("`git branch -D shipmate/{name}`, or choose another name");
+        let text = format!(
+            "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
+            tip.short()
+        );
+        let remedy = format!(
+            "`git merge shipmate/{name}` to have it, `git branch -D shipmate/{name}` to lose it, or \
+             choose another name with --team"
+        );
         return Err(refused("BranchExists", text, &remedy));
     }
     setup.base.get_or_insert(found.base);

@@ -1,7 +1,8 @@
 //! Opening a team's log: snapshot, tail, and the state they fold to.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shipmate_core::{Desk, State};
@@ -15,6 +16,9 @@ use crate::settings::{Durability, Nats, Settings, Store};
 
 /// Grows when the state's shape changes; an older snapshot is then folded anew.
 const SNAPSHOT_FORMAT: u32 = 2;
+/// How often, and how long after the other, a log is tried that is in use.
+const LOCK_TRIES_MAX: usize = 50;
+const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 /// Records read at once while folding.
 const PAGE: usize = 4096;
 
@@ -53,10 +57,27 @@ async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure
                 Durability::Power => shipmate_log::Durability::Power,
                 Durability::Process => shipmate_log::Durability::Process,
             };
-            Ok(AnyLog::Sqlite(SqliteLog::open(folder.join("log.db"), durability)?))
+            open_sqlite(&folder.join("log.db"), durability).await.map(AnyLog::Sqlite)
         }
         Store::Nats(nats) => open_jetstream(nats, root).await,
     }
+}
+
+/// A coordinator that is killed gives its locks free one after the other: whoever has its
+/// place already may have to wait a moment for its log.
+async fn open_sqlite(
+    path: &Path,
+    durability: shipmate_log::Durability,
+) -> Result<SqliteLog, OpenFailure> {
+    for _ in 0..LOCK_TRIES_MAX {
+        match SqliteLog::open(path.to_owned(), durability) {
+            Err(OpenFailure::InUse { .. }) => {
+                tokio::time::sleep_until(tokio::time::Instant::now() + LOCK_AGAIN_AFTER).await;
+            }
+            opened => return opened,
+        }
+    }
+    SqliteLog::open(path.to_owned(), durability)
 }
 
 /// A deleted team's log is closed for ever, so its name goes on with the next

@@ -197,6 +197,8 @@ pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
         task.retries = 0;
         task.changed_at = at;
     });
+    let team = state.task_mut(id).team.clone();
+    crate::staff::recall(state, &team);
 }
 
 /// Takes a task off the board. What depends on it stays blocked, and the lead is told.

@@ -366,6 +366,18 @@ scenarios! {
         submit 1 by ana
         expect due: RequestShutdown
     ",
+    who_was_shut_down_comes_back_when_the_team_goes_on_or_a_task_is_tried_again: "
+        add ana when-needed
+        create x
+        staff
+        pause-team alpha
+        shutdown ana
+        answer-shutdown clean by ana
+        ended ana                      => teammate.stopped, message.expired
+        expect effects: nothing
+        continue-team alpha            => team.continued
+        expect effects: start alpha/ana
+    ",
     who_was_shut_down_by_a_person_or_lead_does_not_come_back_by_itself: "
         team alpha lead lia
         start lia

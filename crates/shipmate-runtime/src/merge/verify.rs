@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use shipmate_core::files::FileSet;
 use shipmate_core::setup::{GateRun, Setup};
+use shipmate_core::state::Status;
 use shipmate_core::{Act, Name};
 
 use super::Submission;
@@ -139,7 +140,7 @@ impl Bench {
             if part.is_empty() {
                 continue;
             }
-            let tip = self.tip(open, team).await?;
+            let tip = self.tip(crew, open, team).await?;
             let merged = self.merge_all(crew, setup, open, &tip, part).await?;
             let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
                 // Nothing to merge, and the gate has its say on the tree as it is.
@@ -192,11 +193,22 @@ impl Bench {
         Ok(Verified::All)
     }
 
-    async fn tip(&self, open: &Arc<(Repository, Tree)>, team: &Name) -> Result<Commit, String> {
-        let (open, team) = (Arc::clone(open), team.to_string());
+    async fn tip(
+        &self,
+        crew: &Rc<Crew>,
+        open: &Arc<(Repository, Tree)>,
+        team: &Name,
+    ) -> Result<Commit, String> {
+        let (open, last) = (Arc::clone(open), last_landed(crew, team));
+        let team = team.to_string();
         off_the_thread(move || {
             let tip = open.0.tip(&team).map_err(|e| e.to_string())?;
-            tip.ok_or_else(|| format!("the branch shipmate/{team} is gone; create it at its base"))
+            tip.ok_or_else(|| {
+                format!(
+                    "the branch shipmate/{team} is gone; bring it back with `git branch \
+                     shipmate/{team} {last}`, then `shipmate continue`"
+                )
+            })
         })
         .await
     }
@@ -296,8 +308,8 @@ impl Bench {
         }
         let short = tip.short();
         let reason = format!(
-            "the gate fails at {short} already, without anything of the team's: mend that or the \
-             gate, then `shipmate continue`\n{}",
+            "the gate fails at {short} already, where the team stands: nothing can be verified on it. \
+             Delete the team, mend the base or the gate, and run again\n{}",
             result.evidence
         );
         crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
@@ -340,6 +352,19 @@ enum Objection {
         reason: String,
     },
     Other(String),
+}
+
+/// Where the branch stood when it last moved.
+fn last_landed(crew: &Rc<Crew>, team: &Name) -> String {
+    crew.board.with_state(|state| {
+        let landed = state.tasks().iter().filter(|task| task.team == *team);
+        let landed = landed.filter_map(|task| match &task.status {
+            Status::Completed { commit: Some(commit), .. } => Some((task.changed_at, commit)),
+            _ => None,
+        });
+        let base = state.teams[team].setup.trees.as_ref().map(|trees| trees.base.clone());
+        landed.max().map(|(_, commit)| commit.clone()).or(base).unwrap_or_default()
+    })
 }
 
 fn base(setup: &Setup) -> Result<Commit, String> {

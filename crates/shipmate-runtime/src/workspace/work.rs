@@ -4,12 +4,25 @@ use std::fs;
 use std::path::Path;
 
 use super::dot_git::DotGit;
-use super::{Commit, Failure, Repository, Tree, WorkKey};
+use super::{Commit, Failure, Leftover, LeftoverKind, Repository, Tree, WorkKey};
 
 impl Repository {
     /// The commit that was taken in for a task under one claim.
     pub fn work(&self, key: &WorkKey) -> Result<Option<Commit>, Failure> {
         self.resolve(&format!("refs/shipmate/{}/work/{}-{}", key.team, key.task, key.token))
+    }
+
+    /// Removes the branch of an earlier team if the user's branch has all of it; otherwise
+    /// says where it stands.
+    pub fn drop_if_merged(&self, team: &str) -> Result<Option<Commit>, Failure> {
+        let Some(tip) = self.tip(team)? else { return Ok(None) };
+        let own = |left: &Leftover| left.team == team && left.kind == LeftoverKind::Branch;
+        let left = self.leftovers()?.into_iter().find(|left| own(left) && left.commit == tip);
+        let merged = self.is_ancestor(&tip, &self.head()?.commit)?;
+        match left.filter(|_| merged).map(|left| self.remove(&left)) {
+            Some(Ok(())) => Ok(None),
+            _ => Ok(Some(tip)),
+        }
     }
 }
 

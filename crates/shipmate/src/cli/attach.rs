@@ -280,7 +280,9 @@ fn send_lines(mut session: Session, to: &str, page: &SharedPage) {
         }
         let ask = Ask::Send { to: to.to_owned(), body: line, kind: None, reply_to: None };
         let (event, detail) = match session.ask(ask) {
-            Ok(Answer::Sent { message, .. }) => ("gets your message", message.to_string()),
+            Ok(Answer::Sent { message, .. }) => {
+                ("gets your message with its next task", message.to_string())
+            }
             Ok(_) => ("did not get your message", "the coordinator said something else".into()),
             Err(failure) => {
                 let words = failure.for_people().unwrap_or_default();

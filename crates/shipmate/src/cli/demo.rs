@@ -9,10 +9,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use shipmate_protocol::{Answer, Ask};
 
+use crate::cli::coordinator;
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::run::{self, RunArgs};
@@ -24,6 +26,7 @@ const AGENT: &str = include_str!("demo/agent.sh");
 const TESTS: &str = include_str!("demo/run-tests.sh");
 /// Whoever takes this task first is killed in the middle of it.
 const FATAL: &str = "say";
+const TASKS: usize = 12;
 
 /// Watch a team at work: a real repository, no key, no network, under a minute
 ///
@@ -35,7 +38,7 @@ const FATAL: &str = "say";
 #[command(after_help = "\
 Examples:
   shipmate demo
-  shipmate demo --keep /tmp/demo && shipmate --workspace /tmp/demo log")]
+  shipmate demo --keep /tmp/demo && shipmate --workspace /tmp/demo/calc log")]
 pub(crate) struct DemoArgs {
     /// Play in this folder, new or empty [default: a new one among the temporary files]
     #[arg(long, value_name = "DIR")]
@@ -54,7 +57,23 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
     let begun = run::begin(&RunArgs::of(plan, agent), &mut session)?;
     say("four teammates, twelve tasks; one will write a bug, and one will be killed\n")?;
     kill_one(session.again()?);
-    let exit = run::watch::watch(&begun, session.again()?)?;
+    let Some(watched) = run::watch::watch(&begun, session.again()?)? else {
+        say(&format!(
+            "nothing was merged; everything is in {0}, and this ends the team:\n  shipmate \
+             --workspace {0} shutdown",
+            folder.join("calc").display()
+        ))?;
+        return Ok(Exit::Done);
+    };
+    let (report, disappeared) = (&watched.report, watched.account.disappeared);
+    if let Some(lacking) = lacking(report.tasks.completed, report.gates.red, disappeared) {
+        say(&format!(
+            "\nthe demo did not show what it promises: {lacking}\n  shipmate --workspace {} log",
+            folder.join("calc").display()
+        ))?;
+        end_coordinator(&session)?;
+        return Ok(Exit::Undone);
+    }
     let Answer::Merged(merged) = session.ask(Ask::Merge { branches: false })? else {
         return Err(unexpected("a merge"));
     };
@@ -65,10 +84,25 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         "look around: cd {} && git log --graph && ./calc 6 x 7",
         folder.join("calc").display()
     ))?;
-    if let Some(coordinator) = crate::cli::coordinator::running(&session)? {
-        crate::cli::coordinator::end(coordinator.pid, std::time::Duration::from_secs(10))?;
+    end_coordinator(&session)?;
+    Ok(watched.exit())
+}
+
+/// What should have happened and did not.
+fn lacking(completed: usize, gates_red: usize, disappeared: usize) -> Option<String> {
+    match (completed, gates_red, disappeared) {
+        (TASKS, 1.., 1..) => None,
+        (TASKS, 0, _) => Some("no gate was red".to_owned()),
+        (TASKS, _, _) => Some("no teammate disappeared".to_owned()),
+        _ => Some(format!("{completed} of {TASKS} tasks were completed")),
     }
-    Ok(exit)
+}
+
+fn end_coordinator(session: &Session) -> Result<(), Failure> {
+    match coordinator::running(session)? {
+        Some(running) => coordinator::end(running.pid, Duration::from_secs(10)),
+        None => Ok(()),
+    }
 }
 
 /// The folder with everything in it: repository, plan and agent.
@@ -163,5 +197,20 @@ fn test(repository: &Path) -> Result<String, Failure> {
     match ran.status.success() && passed > 0 {
         true => Ok(format!("{passed} passed")),
         false => Err(Failure::Storage(format!("the repository's tests fail:\n{text}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_is_no_success_unless_all_of_it_was_seen() {
+        assert_eq!(PLAN.matches("[[tasks]]").count(), TASKS);
+        assert_eq!(lacking(12, 1, 1), None);
+        assert_eq!(lacking(12, 2, 1), None);
+        assert_eq!(lacking(12, 0, 1).unwrap(), "no gate was red");
+        assert_eq!(lacking(12, 1, 0).unwrap(), "no teammate disappeared");
+        assert_eq!(lacking(11, 1, 1).unwrap(), "11 of 12 tasks were completed");
     }
 }

@@ -1,19 +1,21 @@
 //! `shipmate run`.
 
 mod account;
+mod ending;
 mod progress;
 mod report;
 mod summary;
+mod tasks;
 pub(crate) mod watch;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
 use crate::cli::time::parse_duration_ms;
 use crate::config::Config;
@@ -89,14 +91,15 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
         if session.screen.json {
             session.screen.json(&serde_json::json!({ "team": team, "detached": true }))?;
         } else {
+            let own = format!("shipmate{} --team {team}", session.here());
             session.screen.line(&format!(
-                "team {team} is at work: `shipmate status`, `shipmate attach NAME`, `shipmate \
-                 shutdown`"
+                "team {team} is at work: `{own} status`, `{own} attach NAME`, `{own} shutdown`"
             ))?;
         }
         return Ok(Exit::Done);
     }
-    watch::watch(&begun, session)
+    let watched = watch::watch(&begun, session)?;
+    Ok(watched.map_or(Exit::Done, |watched| watched.exit()))
 }
 
 /// Checks everything, then makes the team, its tasks and its teammates.
@@ -121,7 +124,8 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
             session.screen.line(&format!("note: {note}"))?;
         }
     }
-    let setup = setup(args, &plan, &config);
+    let mut setup = setup(args, &plan, &config);
+    setup.plans = own_paths(&args.plans, &session.place.workspace);
     let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
     if let (Some("shared"), Some((task, place))) = (setup.trees.as_deref(), without) {
         return Err(Failure::Usage(format!(
@@ -132,12 +136,13 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
     }
     if setup.trees.is_some() && !session.screen.json {
         let survey = session.ask(Ask::Survey)?;
-        if let shipmate_protocol::Answer::Survey(found) = survey {
+        if let Answer::Survey(found) = survey {
             for note in &found.notes {
                 session.screen.line(&format!("note: {note}"))?;
             }
         }
     }
+    refuse_existing(&team, session)?;
     session.client.team = None;
     session.ask(Ask::TeamCreate(TeamCreate {
         name: team.clone(),
@@ -147,16 +152,61 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
         ..TeamCreate::default()
     }))?;
     session.client.team = Some(team.clone());
-    for batch in plan.batches() {
-        let tasks = batch.iter().map(|(task, _)| task.clone()).collect();
-        session.ask(Ask::TaskCreate { tasks })?;
-    }
-    for teammate in roster {
-        session.ask(Ask::TeammateAdd(teammate))?;
+    if let Err(failure) = staff(&plan, roster, session) {
+        take_back(session);
+        return Err(failure);
     }
     let summaries = args.summaries.clone();
     let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
     Ok(Begun { team, plan, summaries })
+}
+
+/// The plans as git names them: an uncommitted plan is in nobody's way.
+fn own_paths(plans: &[PathBuf], workspace: &Path) -> Vec<String> {
+    let inside = |path: &PathBuf| {
+        let path = path.canonicalize().ok()?;
+        Some(path.strip_prefix(workspace).ok()?.to_str()?.to_owned())
+    };
+    plans.iter().filter_map(inside).collect()
+}
+
+/// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
+fn refuse_existing(team: &str, session: &mut Session) -> Result<(), Failure> {
+    session.client.team = None;
+    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
+        return Err(unexpected("teams"));
+    };
+    if !teams.iter().any(|there| there.name == team) {
+        return Ok(());
+    }
+    let remedy = format!(
+        "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team {team} \
+         attach NAME`\nbegin anew: `shipmate team delete {team}`, or `shipmate run --team OTHER …`"
+    );
+    Err(Failure::Client(ClientFailure::Refused(Refused {
+        code: "TeamExists".to_owned(),
+        message: format!("there is a team {team} already"),
+        remedy: Some(remedy),
+    })))
+}
+
+/// Adds the teammates, then puts the tasks on the board, which may be meant for one of them.
+fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Result<(), Failure> {
+    for teammate in roster {
+        session.ask(Ask::TeammateAdd(teammate))?;
+    }
+    for batch in plan.batches() {
+        let tasks = batch.iter().map(|(task, _)| task.clone()).collect();
+        session.ask(Ask::TaskCreate { tasks })?;
+    }
+    Ok(())
+}
+
+/// Half a team is worse than none: the next run would meet it. What refused it is told; that this
+/// failed too would only hide it.
+fn take_back(session: &mut Session) {
+    let reason = "the run was refused".to_owned();
+    drop(session.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true }));
 }
 
 impl RunArgs {

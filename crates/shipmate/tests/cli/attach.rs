@@ -18,7 +18,7 @@ fn a_teammate_is_shown_from_its_start_to_its_end_and_can_be_talked_to() {
     let mut attached = workspace.start("shipmate attach ana");
     attached.expect("alpha/ana has not started yet: it starts when there is a task for it");
     attached.type_line("use tabs");
-    attached.expect("alpha/ana gets your message: [..]");
+    attached.expect("alpha/ana gets your message with its next task: [..]");
     attached.type_line("/quit");
     workspace.succeed("shipmate task create one");
     attached.expect("alpha/ana@1 starts");

@@ -54,18 +54,35 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
 }
 
 #[test]
-fn without_a_team_it_says_what_is_not_looked_at() {
-    Workspace::with_repository().check(
+fn without_a_team_the_same_is_looked_at() {
+    let workspace = Workspace::with_repository();
+    workspace.write(".shipmate/config.toml", "[hooks]\nTaskCreated = [\"true\"]\n");
+    workspace.git("update-ref refs/heads/shipmate/gone HEAD");
+    workspace.check(
         r#"
         $ shipmate doctor
         ...
         ok       coordinator  was not running, and starts when it is needed
-        ok       team         there is no team yet; [..]
+        ok       repository   a team begins at [..], on main
+        ok       hooks        TaskCreated: true accepts a sample ([..] ms)
+        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
+                              merge it if you want the work; `shipmate doctor --clean` removes it
         ok       permissions  [..]
         ok       gitignore    .shipmate/state is ignored by git
         ...
+
+        $ shipmate doctor --clean
+        ...
+        ok       left over    removed branch refs/heads/shipmate/gone: [..]
+        ...
+
+        $ shipmate doctor
+        ...
+        ok       left over    nothing
+        ...
         "#,
     );
+    assert!(!workspace.git("branch --all").contains("gone"));
 }
 
 #[test]

@@ -82,13 +82,16 @@ pub(crate) fn follow(yard: &Yard) -> Receiver<Value> {
     let mut client = yard.client();
     std::thread::spawn(move || {
         // Ends with the team, or when nobody listens any more.
-        drop(client.follow(0, |record| {
+        let followed = client.follow(0, |record| {
             let record = serde_json::from_str(record).unwrap_or_default();
             match tell.send(record) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             }
-        }));
+        });
+        if let Err(failure) = followed {
+            eprintln!("following the log ended: {failure}");
+        }
     });
     told
 }

@@ -16,17 +16,15 @@ pub(super) enum Cleaning {
     Remove,
 }
 
-/// Asks about each tree of teams; `roots` names them.
+/// Asks about each tree of teams; `roots` names them. Without any it asks for the workspace.
 pub(super) fn work(session: &mut Session, roots: &[String], cleaning: Cleaning) -> Vec<Finding> {
-    let Some(first) = roots.first() else {
-        let fact = "there is no team yet; with the first one, repository, hooks and what is left \
-                    over are looked at too";
-        return vec![Finding::ok("team", fact)];
-    };
-    session.client.team = Some(first.clone());
+    session.client.team = roots.first().cloned();
     let mut found = repository(session);
     found.extend(hooks(session));
     let mut left = Vec::new();
+    if roots.is_empty() {
+        left.extend(left_over(session, cleaning));
+    }
     for root in roots {
         session.client.team = Some(root.clone());
         left.extend(left_over(session, cleaning));

@@ -22,6 +22,8 @@ pub(crate) struct Account {
     pub(crate) gates: GateTally,
     pub(crate) disappeared: usize,
     pub(crate) deviations: Vec<Deviation>,
+    /// Work is merged, so that a completion without a commit means that nothing changed.
+    has_trees: bool,
     /// Why the team waits, if it does.
     pub(crate) paused: Option<Pause>,
     /// Questions and plans that wait for an answer.
@@ -136,8 +138,13 @@ impl Account {
             "task.completed" => {
                 task.took_ms = Some(at.saturating_sub(task.claimed_ms));
                 task.commit = fields.get("commit").and_then(Value::as_str).map(str::to_owned);
+                let nothing = self.has_trees && task.commit.is_none();
                 self.tasks.set_status(id, Status::Completed);
                 self.mates.entry(owner.clone()).or_default().done += 1;
+                if nothing {
+                    self.deviates(Some(id), &format!("{name} changed nothing"));
+                    return step(format!("{name} completed ({owner}), without any change"));
+                }
                 step(format!("{name} completed ({owner})"))
             }
             "task.returned" => {
@@ -180,14 +187,12 @@ impl Account {
         let needs = spec.get("blocked_by").and_then(Value::as_array).cloned().unwrap_or_default();
         let task = |need: &Value| need.get("task").and_then(Value::as_u64).map(|id| id as u32);
         let group = |need: &Value| Some(need.get("group")?.as_str()?.to_owned());
-        let line = TaskLine {
-            subject: text(spec, "subject").to_owned(),
-            group: spec.get("group").and_then(Value::as_str).map(str::to_owned),
-            needs: needs.iter().filter_map(task).collect(),
-            needs_groups: needs.iter().filter_map(group).collect(),
-            planned_ms: spec.get("duration_ms").and_then(Value::as_u64),
-            ..TaskLine::default()
-        };
+        let mut line = TaskLine::default();
+        line.subject = text(spec, "subject").to_owned();
+        line.group = spec.get("group").and_then(Value::as_str).map(str::to_owned);
+        line.needs = needs.iter().filter_map(task).collect();
+        line.needs_groups = needs.iter().filter_map(group).collect();
+        line.planned_ms = spec.get("duration_ms").and_then(Value::as_u64);
         self.tasks.create(id, line);
     }
 
@@ -249,9 +254,13 @@ impl Account {
 
     fn team(&mut self, event: &str, fields: &Value, by: &str) -> Option<(EventKind, String)> {
         match event {
+            "team.created" => {
+                self.has_trees |= fields.pointer("/setup/trees").is_some();
+                None
+            }
             "team.paused" => {
                 let reason = text(fields, "reason").to_owned();
-                let told = format!("the team waits: {reason}");
+                let told = format!("the team waits: {}", first_line(&reason));
                 let by = if by == "runtime" { PausedBy::Runtime } else { PausedBy::Somebody };
                 if by == PausedBy::Runtime {
                     self.deviates(None, first_line(&told));
@@ -341,7 +350,9 @@ impl Account {
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
-        let nothing_on = counts.in_progress == 0 && counts.submitted == 0;
+        // A queue that the runtime has stopped goes on with nothing that is handed in.
+        let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
+        let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);
         let nobody = !self.mates.values().any(|mate| mate.running);
         nothing_on
             && counts.done < counts.total
@@ -391,9 +402,7 @@ impl Account {
                 Status::Claimed | Status::Submitted => {
                     ("in_progress", format!("with {}", task.owner))
                 }
-                Status::Pending if task.is_unblocked() => {
-                    ("pending", "nobody took it".to_owned())
-                }
+                Status::Pending if task.is_unblocked() => ("pending", "nobody took it".to_owned()),
                 Status::Pending => ("pending", self.blocked_by(task)),
             };
             let (subject, status) = (task.subject.clone(), status.to_owned());
@@ -464,16 +473,18 @@ mod tests {
             json!({ "subject": "s", "group": format!("p{plan}"), "blocked_by": needs })
         };
         let created = |id| json!({ "task.created": { "task": id, "team": "a", "spec": spec(id) } });
-        let mut events: Vec<Value> = (1..=tasks).map(created).collect();
+        let record = |event: Value| json!({ "n": 1, "at": 1, "by": "runtime", "event": event });
+        let mut records: Vec<Value> = (1..=tasks).map(|id| record(created(id))).collect();
         for id in 1..=tasks {
-            events.push(json!({ "task.claimed": { "task": id, "by": "a/ana@1" } }));
-            events.push(json!({ "task.submitted": { "task": id } }));
-            events.push(json!({ "task.completed": { "task": id } }));
+            let claimed = json!({ "task.claimed": { "task": id, "by": "a/ana@1" } });
+            let submitted = json!({ "task.submitted": { "task": id } });
+            let completed = json!({ "task.completed": { "task": id } });
+            records.extend([claimed, submitted, completed].map(record));
         }
         let began = Instant::now();
         let mut account = Account::default();
-        for event in events {
-            take(&mut account, "runtime", event);
+        for record in &records {
+            account.take(record);
             assert!(account.tasks.counts().done < tasks as usize || account.is_over());
             assert!(!account.is_stuck() || account.tasks.counts().in_progress == 0);
         }

@@ -10,9 +10,8 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::cli::run::report::spent;
 use crate::cli::screen::{Paint, Screen, columns, cut, plain};
-use crate::cli::time::time_of_day;
+use crate::cli::time::{about, time_of_day};
 
 /// Narrower than this there is no table.
 const COLUMNS_MIN: usize = 60;
@@ -85,9 +84,9 @@ impl Event {
     }
 }
 
-/// The events of a view, one a line.
-pub(crate) fn write_plain(out: &mut impl Write, view: &RunView) -> io::Result<()> {
-    let lines: String = view.events.iter().map(|event| event.line() + "\n").collect();
+/// Events, one a line.
+pub(crate) fn write_plain(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
+    let lines: String = events.iter().map(|event| event.line() + "\n").collect();
     out.write_all(lines.as_bytes())?;
     out.flush()
 }
@@ -201,7 +200,7 @@ impl Live {
         let (done, total) = view.critical_path;
         if total > 0 {
             let bar = self.bar(done as usize, 0, total as usize);
-            let [done, total] = [done, total].map(|ms| spent(Duration::from_millis(ms)));
+            let [done, total] = [done, total].map(about);
             lines.push(self.labelled("path", &format!("{bar}  {done} of {total}")));
         }
         lines.extend(view.gate.as_ref().map(|gate| self.labelled("gate", &plain(gate))));
@@ -254,7 +253,7 @@ impl Live {
         let mut lines = vec![line(titles, Paint::Plain)];
         for row in &rows[..shown] {
             let on = row.task.as_ref().map(|(id, subject)| format!("{id} {subject}"));
-            let (done, since) = (row.tasks_done.to_string(), spent(row.since));
+            let (done, since) = (row.tasks_done.to_string(), about(row.since.as_millis() as u64));
             let (on, said) = (on.as_deref().unwrap_or("-"), row.last_words.trim());
             lines.push(line(
                 [&row.name, &row.state_word, &done, &since, on, said],
@@ -459,7 +458,7 @@ waits for you: plan 12 of ana (shipmate plan list)
         let mut view = view();
         view.events.push(event(EventKind::Fallback, "no teammate could be started", None));
         let mut out = Vec::new();
-        write_plain(&mut out, &view).unwrap();
+        write_plain(&mut out, &view.events).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "12:03:01 task 3 completed (ana) 4/12\n\

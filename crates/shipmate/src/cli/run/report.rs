@@ -4,11 +4,10 @@
 //! what to do next, where the eye is when the prompt comes back. Lists are cut: the rest is one
 //! command away.
 
-use std::time::Duration;
-
 use serde::Serialize;
 
 use crate::cli::screen::{Paint, Screen, cut, plain};
+use crate::cli::time::about;
 
 const LISTED_MAX: usize = 8;
 
@@ -134,7 +133,7 @@ impl Report {
             ": {} of {} tasks in {} ({}, team {})",
             self.tasks.completed,
             self.tasks.total,
-            time(self.took_ms),
+            about(self.took_ms),
             plain(&self.title),
             plain(&self.team)
         );
@@ -164,7 +163,7 @@ impl Report {
     }
 
     fn time(&self) -> String {
-        let [took, path, bound] = [self.took_ms, self.critical_path_ms, self.bound_ms].map(time);
+        let [took, path, bound] = [self.took_ms, self.critical_path_ms, self.bound_ms].map(about);
         let count = self.teammates.len();
         match (self.critical_path_ms, self.bound_ms) {
             (0, _) | (_, 0) => took,
@@ -179,7 +178,7 @@ impl Report {
                 1 => ", restarted once".to_owned(),
                 count => format!(", restarted {count} times"),
             };
-            format!("{} {} ({}{restarts})", mate.name, mate.tasks_done, time(mate.busy_ms))
+            format!("{} {} ({}{restarts})", mate.name, mate.tasks_done, about(mate.busy_ms))
         });
         let mut text = mates.collect::<Vec<_>>().join(", ");
         if self.teammates.len() > LISTED_MAX {
@@ -203,21 +202,6 @@ impl Report {
         }
         add("shipmate log".to_owned(), "everything that happened");
         next
-    }
-}
-
-fn time(ms: u64) -> String {
-    spent(Duration::from_millis(ms))
-}
-
-/// A duration in its two largest units: `12s`, `2m10s`, `1h05m`, `3d04h`.
-pub(crate) fn spent(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
-        (0, 0, 0, s) => format!("{s}s"),
-        (0, 0, m, s) => format!("{m}m{s:02}s"),
-        (0, h, m, _) => format!("{h}h{m:02}m"),
-        (d, h, _, _) => format!("{d}d{h:02}h"),
     }
 }
 
@@ -375,14 +359,5 @@ next       shipmate task show 2         what is known about its failure
                 r#""output":".shipmate/output","summaries":["03-01.summary.jsonl"]}}"#
             )
         );
-    }
-
-    #[test]
-    fn a_duration_is_said_in_two_units() {
-        for (seconds, said) in
-            [(0, "0s"), (59, "59s"), (130, "2m10s"), (3_900, "1h05m"), (273_600, "3d04h")]
-        {
-            assert_eq!(spent(Duration::from_secs(seconds)), said);
-        }
     }
 }

@@ -107,9 +107,11 @@ impl Summary {
         Ok(format!("{id}.summary.jsonl"))
     }
 
-    /// Writes the summary into a folder, over an earlier one of the same plan.
+    /// Writes the summary into a folder, which is made if need be, over an earlier one of the
+    /// same plan.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<PathBuf> {
         let name = self.file_name()?;
+        fs::create_dir_all(folder)?;
         let path = folder.join(&name);
         let beside = folder.join(format!(".{name}.{}", std::process::id()));
         let written = File::create(&beside).and_then(|mut file| {
@@ -178,11 +180,13 @@ mod tests {
         let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|f| f.unwrap().path()).collect();
         let text = fs::read_to_string(&path).unwrap();
         let climbing = Summary { p: "../x".to_owned(), ..summary() }.write(&folder);
-        let nowhere = summary().write(&folder.join("missing"));
+        let inside_a_file = summary().write(&path);
+        let new_folder = summary().write(&folder.join("new/folder")).unwrap();
+        assert_eq!(fs::read_to_string(&new_folder).unwrap(), LINE);
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(files, [path]);
         assert_eq!(text, LINE);
         assert_eq!(climbing.unwrap_err().to_string(), "\"../x-01\" is not the id of a plan");
-        assert_eq!(nowhere.unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(inside_a_file.is_err());
     }
 }

@@ -3,18 +3,21 @@
 //! One thread follows the log and another waits for Ctrl-C; this one draws when something
 //! happened, and once a second on a terminal, for the clock in the table.
 
+use std::cell::Cell;
 use std::io::{BufRead, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use shipmate_protocol::Ask;
+use shipmate_protocol::client::Heard;
+use shipmate_protocol::{Answer, Ask, Notice};
 
 use super::Begun;
-use super::account::{Account, Status};
+use super::account::{Account, PausedBy};
+use super::ending::report;
 use super::progress::{Event, Live, RunView, is_unicode, write_plain};
-use super::report::{Outcome, Places, Report};
-use super::summary::{Summary, SummaryState, TestsSeen};
+use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -27,45 +30,80 @@ const STUCK_FOR: Duration = Duration::from_secs(2);
 
 enum News {
     Record(Box<Value>),
+    /// The log is followed, from its beginning or again after the coordinator was away.
+    Following,
     Interrupted,
     Ended(Failure),
 }
 
-pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Exit, Failure> {
+/// A run that was watched to its end.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) account: Account,
+    pub(crate) report: Report,
+}
+
+impl Watched {
+    pub(crate) fn exit(&self) -> Exit {
+        match self.report.outcome {
+            Outcome::Complete => Exit::Done,
+            _ => Exit::Undone,
+        }
+    }
+}
+
+/// Watches a run and reports on it; `None` when the person has left the team at work.
+pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watched>, Failure> {
     let (tell, told) = channel();
     follow(session.again()?, tell.clone());
     interrupts(tell);
     let mut watcher = Watcher::new(begun, &session);
     let outcome = watcher.until_over(&told, &mut session)?;
-    let Some(outcome) = outcome else {
-        watcher.clear()?;
-        let team = &begun.team;
-        session.screen.line(&format!(
-            "left at work: `shipmate --team {team} status`, `shipmate --team {team} shutdown`"
-        ))?;
-        return Ok(Exit::Done);
-    };
     watcher.clear()?;
-    let report = report(begun, &mut session, &watcher.account, outcome)?;
+    let Some(outcome) = outcome else {
+        let (team, here) = (&begun.team, session.here());
+        if session.screen.json {
+            session.screen.json(&serde_json::json!({ "team": team, "detached": true }))?;
+        } else {
+            session.screen.line(&format!(
+                "left at work: `shipmate{here} --team {team} status`, `shipmate{here} --team \
+                 {team} shutdown`"
+            ))?;
+        }
+        return Ok(None);
+    };
+    let account = watcher.account;
+    let report = report(begun, &mut session, &account, outcome)?;
     match session.screen.json {
         true => session.screen.json(&report)?,
         false => session.screen.print(&report.text(&session.screen))?,
     }
-    Ok(match report.outcome {
-        Outcome::Complete => Exit::Done,
-        _ => Exit::Undone,
-    })
+    Ok(Some(Watched { account, report }))
 }
 
 /// Follows the log on a connection of its own.
 fn follow(mut session: Session, tell: Sender<News>) {
     std::thread::spawn(move || {
-        let followed = session.client.follow(0, |text| {
-            let record = serde_json::from_str(text).map(Box::new);
-            match record.map(|record| tell.send(News::Record(record))) {
-                Ok(Ok(())) => std::ops::ControlFlow::Continue(()),
-                _ => std::ops::ControlFlow::Break(()),
+        let after = Cell::new(0);
+        let asks = || {
+            // The run is over: to ask again would start a coordinator for nobody.
+            while tell.send(News::Following).is_err() {
+                std::thread::park();
             }
+            vec![Ask::Follow { after: after.get() }]
+        };
+        let followed = session.client.listen(asks, |heard| {
+            let Heard::Notice(Notice::Records { records, .. }) = heard else {
+                return ControlFlow::Continue(());
+            };
+            for record in records {
+                let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
+                after.set(record["n"].as_u64().unwrap_or_default().max(after.get()));
+                if tell.send(News::Record(Box::new(record))).is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
         });
         if let Err(failure) = followed {
             // The watcher has gone when nobody hears it.
@@ -137,13 +175,13 @@ impl<'a> Watcher<'a> {
         loop {
             match self.wait(told) {
                 Some(News::Record(record)) => self.events.extend(self.account.take(&record)),
-                Some(News::Interrupted) => match self.ask_person(session)? {
+                Some(News::Interrupted) => match self.ask_person()? {
                     Choice::Detach => return Ok(None),
                     Choice::GoOn => {}
                     Choice::Shutdown => self.shut_down(session, Outcome::Stopped)?,
                 },
                 Some(News::Ended(failure)) => return Err(failure),
-                None => {}
+                Some(News::Following) | None => {}
             }
             self.draw(Some(session))?;
             if self.account.is_over() {
@@ -172,7 +210,9 @@ impl<'a> Watcher<'a> {
 
     /// Ends a run in which nothing can happen any more, unless somebody is there to decide.
     fn notice_stuck(&mut self, session: &mut Session) -> Result<(), Failure> {
-        let person = self.live.is_some() && self.account.paused.is_some();
+        // Whoever paused it may let it go on; what the runtime found wrong nobody may see.
+        let pause = self.account.paused.as_ref();
+        let person = pause.is_some_and(|p| self.live.is_some() || p.by == PausedBy::Somebody);
         if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
             self.stuck_since = None;
             return Ok(());
@@ -182,6 +222,13 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         self.stuck_since = None;
+        // The runtime may have paused for another reason, and a gate may run for long.
+        if self.account.tasks.counts().submitted > 0
+            && let Answer::Status(status) = session.ask(Ask::Status)?
+            && status.queue.is_some()
+        {
+            return Ok(());
+        }
         let outcome = if self.account.done() > 0 { Outcome::Partial } else { Outcome::Failed };
         self.shut_down(session, outcome)
     }
@@ -201,7 +248,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn ask_person(&mut self, session: &Session) -> Result<Choice, Failure> {
+    fn ask_person(&mut self) -> Result<Choice, Failure> {
         let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if self.stopping.is_some() || !terminal {
             return Ok(Choice::Detach);
@@ -211,7 +258,6 @@ impl<'a> Watcher<'a> {
         drop(std::io::stderr().flush());
         let mut line = String::new();
         drop(std::io::stdin().lock().read_line(&mut line));
-        let _ = session;
         Ok(match line.trim().chars().next() {
             Some('s') => Choice::Shutdown,
             Some('d') | None => Choice::Detach,
@@ -230,19 +276,18 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         self.drawn_at = Some(Instant::now());
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let events = std::mem::take(&mut self.events);
+        let mut out = std::io::stdout().lock();
+        let Some(live) = &mut self.live else {
+            return write_plain(&mut out, &events).map_err(|_| Failure::PipeClosed);
+        };
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
         let mut view = self.account.view(title, team, now_ms as u64, events);
-        if let (Some(_), Some(session)) = (&self.live, session) {
+        if let Some(session) = session {
             add_words(&mut view, session);
         }
-        let mut out = std::io::stdout().lock();
-        let drawn = match &mut self.live {
-            Some(live) => live.draw(&mut out, &view),
-            None => write_plain(&mut out, &view),
-        };
-        drawn.map_err(|_| Failure::PipeClosed)
+        live.draw(&mut out, &view).map_err(|_| Failure::PipeClosed)
     }
 
     fn clear(&mut self) -> Result<(), Failure> {
@@ -258,7 +303,7 @@ impl<'a> Watcher<'a> {
 
 /// What only the coordinator knows: the agents' last words and what the queue does.
 fn add_words(view: &mut RunView, session: &mut Session) {
-    let Ok(shipmate_protocol::Answer::Status(status)) = session.ask(Ask::Status) else { return };
+    let Ok(Answer::Status(status)) = session.ask(Ask::Status) else { return };
     view.gate.clone_from(&status.queue);
     for row in &mut view.teammates {
         let mate = status.teammates.iter().find(|mate| mate.name == row.name);
@@ -270,91 +315,4 @@ enum Choice {
     Detach,
     GoOn,
     Shutdown,
-}
-
-fn report(
-    begun: &Begun,
-    session: &mut Session,
-    account: &Account,
-    outcome: Outcome,
-) -> Result<Report, Failure> {
-    let team = match session.ask(Ask::TeamShow)? {
-        shipmate_protocol::Answer::Team(team) => *team,
-        _ => return Err(crate::cli::failure::unexpected("a team")),
-    };
-    let base = match session.ask(Ask::Survey) {
-        Ok(shipmate_protocol::Answer::Survey(found)) => found.branch,
-        _ => None,
-    };
-    let mut report = Report {
-        outcome,
-        title: begun.plan.title.clone(),
-        team: begun.team.clone(),
-        tasks: account.tally(),
-        commits: account.commits(),
-        deviations: account.deviations.clone(),
-        gates: account.gates,
-        took_ms: account.now_ms.saturating_sub(account.began_ms),
-        critical_path_ms: account.path(|_| true).1,
-        bound_ms: account.bound_ms(),
-        teammates: account.teammates(),
-        places: Places {
-            branch: team.branch.filter(|_| !account.commits().is_empty()),
-            base,
-            output: Some(session.place.team(&begun.team).join("lives").display().to_string()),
-            summaries: Vec::new(),
-        },
-    };
-    for summary in summaries(begun, account) {
-        let written = summary.write(&begun.summaries);
-        let path =
-            written.map_err(|e| Failure::Storage(format!("{}: {e}", begun.summaries.display())))?;
-        report.places.summaries.push(path.display().to_string());
-    }
-    Ok(report)
-}
-
-/// One summary for each plan file of the seeds' kind.
-fn summaries(begun: &Begun, account: &Account) -> Vec<Summary> {
-    let each = begun.plan.plans.iter().map(|header| {
-        let own = || {
-            account.tasks.values().filter(|task| task.group.as_deref() == Some(header.id.as_str()))
-        };
-        let done = own().filter(|task| task.status == Status::Completed).count();
-        let total = own().filter(|task| task.status != Status::Deleted).count();
-        let files = begun
-            .plan
-            .tasks
-            .iter()
-            .filter(|(task, _)| task.group.as_deref() == Some(header.id.as_str()));
-        let mut files: Vec<String> =
-            files.flat_map(|(task, _)| task.files.iter().cloned()).collect();
-        if !header.files_modified.is_empty() {
-            files.clone_from(&header.files_modified);
-        }
-        files.sort();
-        files.dedup();
-        Summary {
-            p: header.p.clone(),
-            n: header.n.clone(),
-            title: header.title.clone(),
-            state: SummaryState::of(done, total),
-            at_ms: account.now_ms,
-            tasks_completed: done,
-            tasks_total: total,
-            commits: own().filter_map(|task| task.commit.clone()).collect(),
-            files_modified: files,
-            deviations: account.deviations.clone(),
-            built: own()
-                .filter(|task| task.status == Status::Completed)
-                .map(|task| task.subject.clone())
-                .collect(),
-            tests: match (account.gates.runs, account.red_then_green) {
-                (0, _) => TestsSeen::NoTests,
-                (_, true) => TestsSeen::RedGreen,
-                (_, false) => TestsSeen::GreenOnly,
-            },
-        }
-    });
-    each.collect()
 }

@@ -1,0 +1,166 @@
+//! The end of a run: its report, and a summary of each plan of the seeds' kind.
+//!
+//! What a plan changed is asked of git, commit by commit: what its tasks declare is what they were
+//! meant to change. Only where git cannot tell is that taken instead.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use shipmate_protocol::{Answer, Ask};
+
+use super::Begun;
+use super::account::Account;
+use super::report::{Outcome, Places, Report};
+use super::summary::{Summary, SummaryState, TestsSeen};
+use super::tasks::{Gated, Status, TaskLine};
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::session::Session;
+use crate::plan_file::{PlanFile, PlanHeader};
+
+pub(super) fn report(
+    begun: &Begun,
+    session: &mut Session,
+    account: &Account,
+    outcome: Outcome,
+) -> Result<Report, Failure> {
+    let team = match session.ask(Ask::TeamShow)? {
+        Answer::Team(team) => *team,
+        _ => return Err(unexpected("a team")),
+    };
+    let has_trees = team.branch.is_some();
+    let base = match session.ask(Ask::Survey) {
+        Ok(Answer::Survey(found)) => found.branch,
+        _ => None,
+    };
+    let mut report = Report {
+        outcome,
+        title: begun.plan.title.clone(),
+        team: begun.team.clone(),
+        tasks: account.tally(),
+        commits: account.commits(),
+        deviations: account.deviations.iter().map(|deviation| deviation.text.clone()).collect(),
+        gates: account.gates,
+        took_ms: account.now_ms.saturating_sub(account.began_ms),
+        critical_path_ms: account.tasks.path(|_| true).1,
+        bound_ms: account.bound_ms(),
+        teammates: account.teammates(),
+        places: Places {
+            branch: team.branch.filter(|_| !account.commits().is_empty()),
+            base,
+            output: Some(session.place.team(&begun.team).join("lives").display().to_string()),
+            summaries: Vec::new(),
+        },
+    };
+    // Without trees nothing is committed, and nobody knows what was changed.
+    let repository = has_trees.then_some(session.place.workspace.as_path());
+    let folder = &begun.summaries;
+    let failed = |e| Failure::Storage(format!("{}: {e}", folder.display()));
+    for header in &begun.plan.plans {
+        let summary = summary(header, &begun.plan, account, repository);
+        let path = summary.write(folder).map_err(failed)?;
+        report.places.summaries.push(path.display().to_string());
+    }
+    Ok(report)
+}
+
+fn summary(
+    header: &PlanHeader,
+    plan: &PlanFile,
+    account: &Account,
+    repository: Option<&Path>,
+) -> Summary {
+    let of_plan = |task: &TaskLine| task.group.as_deref() == Some(header.id.as_str());
+    let own = || account.tasks.iter().map(|(_, task)| task).filter(|task| of_plan(task));
+    let completed = || own().filter(|task| task.status() == Status::Completed);
+    let (done, total) =
+        (completed().count(), own().filter(|task| task.status() != Status::Deleted).count());
+    let commits: Vec<String> = own().filter_map(|task| task.commit.clone()).collect();
+    let landed = repository.and_then(|workspace| changed(workspace, &commits));
+    let deviations = account.deviations.iter().filter(|deviation| {
+        let task = deviation.task.and_then(|id| account.tasks.get(id));
+        deviation.task.is_none() || task.is_some_and(of_plan)
+    });
+    Summary {
+        p: header.p.clone(),
+        n: header.n.clone(),
+        title: header.title.clone(),
+        state: SummaryState::of(done, total),
+        at_ms: account.now_ms,
+        tasks_completed: done,
+        tasks_total: total,
+        commits,
+        files_modified: landed.unwrap_or_else(|| declared(header, plan)).into_iter().collect(),
+        deviations: deviations.map(|deviation| deviation.text.clone()).collect(),
+        built: completed().map(|task| task.subject.clone()).collect(),
+        tests: tests_seen(own()),
+    }
+}
+
+/// A plan whose gates were red and never green has shown nothing by tests.
+fn tests_seen<'a>(tasks: impl Iterator<Item = &'a TaskLine>) -> TestsSeen {
+    let gated: Vec<Gated> = tasks.map(|task| task.gated).collect();
+    match gated.contains(&Gated::RedGreen) {
+        true => TestsSeen::RedGreen,
+        false if gated.contains(&Gated::Green) => TestsSeen::GreenOnly,
+        false => TestsSeen::NoTests,
+    }
+}
+
+/// What the plan says that it changes.
+fn declared(header: &PlanHeader, plan: &PlanFile) -> BTreeSet<String> {
+    if !header.files_modified.is_empty() {
+        return header.files_modified.iter().cloned().collect();
+    }
+    let own = |group: &Option<String>| group.as_deref() == Some(header.id.as_str());
+    let tasks = plan.tasks.iter().filter(|(task, _)| own(&task.group));
+    tasks.flat_map(|(task, _)| task.files.iter().cloned()).collect()
+}
+
+/// The paths in which each of these commits differs from its first parent, which for a merge is
+/// what it brought; nothing if git does not know them all.
+fn changed(workspace: &Path, commits: &[String]) -> Option<BTreeSet<String>> {
+    if commits.is_empty() {
+        return Some(BTreeSet::new());
+    }
+    // One process for all of them: a plan may have thousands.
+    let mut missing: HashSet<&str> = commits.iter().map(String::as_str).collect();
+    let lines: String = missing.iter().map(|commit| format!("{commit}\n")).collect();
+    let mut git = Command::new("git")
+        .args(["diff-tree", "--stdin", "-r", "--root", "--always", "--diff-merges=first-parent"])
+        .args(["--name-only", "--no-renames", "-z"])
+        .current_dir(workspace)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut stdin = git.stdin.take()?;
+    // On a thread, because git prints while it reads; if it stops reading, its answer tells.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(lines.as_bytes())));
+    let output = git.wait_with_output();
+    drop(writer.join());
+    let output = output.ok().filter(|output| output.status.success())?;
+    let mut paths = BTreeSet::new();
+    for word in output.stdout.split(|byte| *byte == 0).filter(|word| !word.is_empty()) {
+        let word = String::from_utf8_lossy(word);
+        if !missing.remove(word.as_ref()) {
+            paths.insert(word.into_owned());
+        }
+    }
+    missing.is_empty().then_some(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_does_not_know_is_not_guessed() {
+        let nowhere = std::env::temp_dir();
+        assert_eq!(changed(&nowhere, &[]), Some(BTreeSet::new()));
+        assert_eq!(changed(&nowhere, &["0123456789".repeat(4)]), None);
+    }
+}
