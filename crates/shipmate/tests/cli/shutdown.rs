@@ -71,13 +71,10 @@ fn now_asks_nobody_and_leaves_no_process() {
         => 8
 
         $ shipmate resume
-        TEAMMATE   BECAME  WHY
-        alpha/ana  lost    it was stopped; `shipmate teammate start ana` starts it
+        TEAMMATE   BECAME     WHY
+        alpha/ana  restarted  as epoch 2, in its old tree
 
         nothing is in flight
-
-        $ shipmate teammate start ana
-        started alpha/ana@2; `shipmate attach ana` shows what it prints
         "#,
     );
     std::fs::write(&go, "").unwrap();
