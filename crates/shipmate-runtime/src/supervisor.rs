@@ -101,8 +101,6 @@ struct Supervisor<D> {
     asked: Option<u64>,
     turn: u64,
     tree: WorkTree,
-    /// Claimed in the same step in which the last one was handed in.
-    at_hand: Option<(TaskView, u64)>,
 }
 
 impl<D: Driver> Supervisor<D> {
@@ -133,7 +131,6 @@ impl<D: Driver> Supervisor<D> {
             handed: Vec::new(),
             asked: None,
             turn: 0,
-            at_hand: None,
         }
     }
 
@@ -167,9 +164,6 @@ impl<D: Driver> Supervisor<D> {
 
     /// The next task, or the reason why none comes.
     async fn next(&mut self) -> Result<(TaskView, u64), Ending> {
-        if let Some(task) = self.at_hand.take() {
-            return Ok(task);
-        }
         if let Some(task) = self.claim(false).await? {
             return Ok(task);
         }
@@ -367,10 +361,6 @@ impl<D: Driver> Supervisor<D> {
         while let Ok(message) = self.mail.try_recv() {
             self.keep(message);
         }
-        // A task in hand is finished first.
-        if self.at_hand.is_some() {
-            return None;
-        }
         let shutdown = self.asked.take()?;
         self.answer(shutdown, ShutdownAnswer::Clean).await;
         Some(Ending::Asked)
@@ -388,17 +378,9 @@ impl<D: Driver> Supervisor<D> {
             Some(HandIn::Nothing(tip)) => (Some(tip), None),
             None => (None, None),
         };
-        let (task, lease_ms) = (id.to_string(), None);
-        // Whoever goes on takes the next task in the same step: one round trip less.
-        let ask = match self.order.one_shot || self.asked.is_some() {
-            true => Ask::TaskSubmit { task, token, commit, result },
-            false => Ask::TaskSubmitNext { task, token, commit, result, lease_ms },
-        };
+        // Claiming the next in the same step would take it before what this one unblocks.
+        let ask = Ask::TaskSubmit { task: id.to_string(), token, commit, result };
         match self.work.ask(ask).await {
-            Ok(Answer::Claimed { task, token }) => {
-                self.at_hand = Some((*task, token));
-                Ok(())
-            }
             Err(LinkEnd::Refused(refused)) if refused.code == "StaleClaim" => {
                 let Some(work) = late else { return Ok(()) };
                 let task = id.to_string();

@@ -197,7 +197,8 @@ fn a_persons_pause_does_not_end_a_run_that_nobody_watches() {
     while !run.line().unwrap().ends_with("takes task 1 (One)") {}
     workspace.succeed("shipmate pause --reason lunch");
     std::fs::write(&go, "").unwrap();
-    while !run.line().unwrap().ends_with("task 1 (One) completed (dev-1), without any change 1/2") {}
+    while !run.line().unwrap().ends_with("task 1 (One) completed (dev-1), without any change 1/2") {
+    }
     // Takes as long as a run may look stuck, and began later.
     let stuck = workspace.run("shipmate --team stuck run $W/../two.toml --agent false", b"");
     assert_eq!(stuck.status.code(), Some(8));
