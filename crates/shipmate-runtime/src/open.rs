@@ -70,14 +70,14 @@ async fn open_sqlite(
     durability: shipmate_log::Durability,
 ) -> Result<SqliteLog, OpenFailure> {
     for _ in 0..LOCK_TRIES_MAX {
-        match SqliteLog::open(path.to_owned(), durability) {
+        match SqliteLog::open(path, durability) {
             Err(OpenFailure::InUse { .. }) => {
                 tokio::time::sleep_until(tokio::time::Instant::now() + LOCK_AGAIN_AFTER).await;
             }
             opened => return opened,
         }
     }
-    SqliteLog::open(path.to_owned(), durability)
+    SqliteLog::open(path, durability)
 }
 
 /// A deleted team's log is closed for ever, so its name goes on with the next

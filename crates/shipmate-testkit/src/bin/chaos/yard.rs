@@ -31,7 +31,8 @@ echo "end $SHIPMATE_TASK $SHIPMATE_TASK_TOKEN"
 "#;
 
 /// Green when every file holds its own name.
-pub(crate) const GATE: &str = "for f in out/*; do [ -e \"$f\" ] || continue; [ \"$(cat \"$f\")\" = \"${f#out/}\" ] || exit 1; done";
+pub(crate) const GATE: &str = "for f in out/*; do [ -e \"$f\" ] || continue; \
+    [ \"$(cat \"$f\")\" = \"${f#out/}\" ] || exit 1; done";
 
 pub(crate) struct Yard {
     pub(crate) root: PathBuf,
