@@ -4,7 +4,7 @@
 
 #[path = "support/shell.rs"]
 mod shell;
-#[path = "support/temp.rs"]
+#[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 
 use std::fs;

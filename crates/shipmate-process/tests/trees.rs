@@ -6,7 +6,7 @@
 mod shell;
 #[path = "support/stage.rs"]
 mod stage;
-#[path = "support/temp.rs"]
+#[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 
 use std::fs;

@@ -277,8 +277,7 @@ impl Client {
         let failed = |text: String| Trouble::Final(ClientFailure::Start(text));
         let mut child = Command::new(program)
             .args(args)
-            // Whoever starts it may be an agent: it is no part of that agent's process tree.
-            .env("SHIPMATE_LIFE", format!("{}:coordinator:main:0", self.place.digest()))
+            .envs([self.place.coordinator_marker()])
             .env_remove("SHIPMATE_TOKEN")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

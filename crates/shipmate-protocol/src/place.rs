@@ -95,6 +95,12 @@ impl Place {
         Ok(path)
     }
 
+    /// What a coordinator carries in its environment, whoever starts it: it is no part of
+    /// the process tree of an agent that happened to need one.
+    pub fn coordinator_marker(&self) -> (&'static str, String) {
+        ("SHIPMATE_LIFE", format!("{}:coordinator:main:0", self.digest()))
+    }
+
     /// Tells workspaces apart in a shared folder (FNV-1a of the path).
     pub fn digest(&self) -> String {
         let bytes = self.workspace.as_os_str().as_encoded_bytes();

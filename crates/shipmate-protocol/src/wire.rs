@@ -50,6 +50,16 @@ pub enum Reply {
     Notice(Notice),
 }
 
+impl Reply {
+    /// The answer to a request, or its refusal.
+    pub fn to(id: u64, answer: Result<Answer, Refused>) -> Reply {
+        match answer {
+            Ok(answer) => Reply::Answer { id, answer },
+            Err(refused) => Reply::Refused { id, refused },
+        }
+    }
+}
+
 /// A fact that stood in the way, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {

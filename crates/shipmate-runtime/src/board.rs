@@ -62,12 +62,17 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn reply(&self, answer: Result<Answer, Refused>) {
-        let id = self.id;
-        self.connection.send(&match answer {
-            Ok(answer) => Reply::Answer { id, answer },
-            Err(refused) => Reply::Refused { id, refused },
-        });
+        self.connection.send(&Reply::to(self.id, answer));
         self.connection.settled_request();
+    }
+
+    /// The team it is about: the one it names, the actor's own, or the root.
+    pub(crate) fn about(&self, root: &Name) -> Name {
+        match (&self.team, &self.actor) {
+            (Some(team), _) => team.clone(),
+            (None, Actor::Teammate(who)) => who.address.team.clone(),
+            (None, _) => root.clone(),
+        }
     }
 
     fn waits(&self) -> bool {
@@ -419,15 +424,6 @@ async fn until(at: Option<tokio::time::Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-/// The team a request is about: the one it names, the actor's own, or the root.
-fn scene_team(job: &Job, root: &Name) -> Name {
-    match (&job.team, &job.actor) {
-        (Some(team), _) => team.clone(),
-        (None, Actor::Teammate(who)) => who.address.team.clone(),
-        (None, _) => root.clone(),
     }
 }
 

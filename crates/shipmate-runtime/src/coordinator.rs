@@ -266,10 +266,7 @@ impl Coordinator {
             connection.took_request();
             tokio::task::spawn_local(async move {
                 let answer = errand::without_team(&this.settings, &ask).await;
-                connection.send(&match answer {
-                    Ok(answer) => Reply::Answer { id, answer },
-                    Err(refused) => Reply::Refused { id, refused },
-                });
+                connection.send(&Reply::to(id, answer));
                 connection.settled_request();
             });
             return;
@@ -277,10 +274,7 @@ impl Coordinator {
         match found {
             Ok(Found::All) => {
                 let answer = self.teams().await;
-                connection.send(&match answer {
-                    Ok(answer) => Reply::Answer { id, answer },
-                    Err(refused) => Reply::Refused { id, refused },
-                });
+                connection.send(&Reply::to(id, answer));
             }
             Ok(Found::One(board, team)) => {
                 let begins = board.with_state(|state| state.position == 0);

@@ -10,7 +10,7 @@ mod heard;
 pub(crate) mod hooked;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -48,8 +48,8 @@ pub(crate) struct Crew {
     asked: Cell<u64>,
     /// How often the idle hook sent a life back to work since its last claim.
     pub(crate) sent_back: RefCell<BTreeMap<TeammateRef, (u32, u32)>>,
-    /// What each life was found as when this board was opened, for `resume`.
-    pub(crate) found: RefCell<BTreeMap<TeammateRef, &'static str>>,
+    /// Lives that were there when this board was opened, for `resume`.
+    pub(crate) adopted: RefCell<BTreeSet<TeammateRef>>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -95,7 +95,7 @@ impl Crew {
             hooks: RefCell::new(None),
             asked: Cell::new(0),
             sent_back: RefCell::default(),
-            found: RefCell::default(),
+            adopted: RefCell::default(),
         })
     }
 
@@ -425,7 +425,7 @@ impl Crew {
                 Ok(Pulse::NotBegun) => {}
                 Ok(Pulse::Alive { pid }) if self.adopt(&who, pid) => {
                     alive = true;
-                    self.found.borrow_mut().insert(who, "resumed");
+                    self.adopted.borrow_mut().insert(who);
                 }
                 _ => over.push(who),
             }
@@ -468,8 +468,12 @@ impl Crew {
 
     /// Watches a supervisor that an earlier coordinator started.
     fn adopt(self: &Rc<Self>, who: &TeammateRef, raw: i32) -> bool {
-        let Some(watched) = Pid::from_raw(raw).and_then(Watched::open) else { return false };
         let markers = self.order_of(who).map(|order| order.markers()).unwrap_or_default();
+        // By its own marker: a number that was read may be another's by now.
+        let own = Pid::from_raw(raw).zip(markers.last());
+        let Some(watched) = own.and_then(|(pid, own)| Watched::carrying(pid, own)) else {
+            return false;
+        };
         let life = Rc::new(Life::new(watched, markers));
         {
             let mut signs = self.board.signs.borrow_mut();

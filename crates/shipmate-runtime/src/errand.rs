@@ -105,7 +105,7 @@ fn sign(crew: &Rc<Crew>, job: &Job) {
 }
 
 fn attach(crew: &Rc<Crew>, job: &Job, name: &str) -> Result<Answer, Refused> {
-    let team = job.team.clone().unwrap_or_else(|| crew.board.root.clone());
+    let team = job.about(&crew.board.root);
     let (team, name) = match name.split_once('/') {
         Some((team, name)) => (translate::name(team)?, translate::name(name)?),
         None => (team, translate::name(name)?),
@@ -125,7 +125,7 @@ async fn run(crew: Rc<Crew>, job: Job) {
     let answer = match &job.ask {
         Ask::Resume => Ok(Answer::Resumed(resume(&crew, &job.actor).await)),
         Ask::Merge { branches } => {
-            let team = job.team.clone().unwrap_or_else(|| crew.board.root.clone());
+            let team = job.about(&crew.board.root);
             merge(&crew, &team, *branches).await.map(|merged| Answer::Merged(Box::new(merged)))
         }
         _ => {
@@ -153,7 +153,7 @@ async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
         board.tell_as(by.clone(), Act::ContinueTeam { team });
     }
     board.settled().await;
-    let found = crew.found.borrow().clone();
+    let adopted = crew.adopted.borrow().clone();
     board.with_state(|state| {
         let present = state.teammates.iter().filter(|(_, mate)| mate.life != Life::Removed);
         let views = present.map(|(address, mate)| {
@@ -163,7 +163,7 @@ async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
                 session => format!(", session {session}"),
             };
             let (how, why) = match &mate.life {
-                Life::Running if found.get(&who) == Some(&"resumed") => {
+                Life::Running if adopted.contains(&who) => {
                     ("resumed", "its process went on without interruption".to_owned())
                 }
                 Life::Running if mate.epoch > 1 => {
@@ -467,7 +467,7 @@ async fn try_hooks(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
 async fn after_hooks(crew: Rc<Crew>, job: Job) {
     let mut job = job;
     let cwd = crew.settings.place.workspace.clone();
-    let team = job.team.clone().unwrap_or_else(|| crew.board.root.clone());
+    let team = job.about(&crew.board.root);
     let idle = match (&job.actor, &job.ask) {
         (Actor::Teammate(who), Ask::TeammateIdle { .. }) => Some(who.clone()),
         _ => None,

@@ -110,6 +110,13 @@ pub struct WorkKey {
     pub token: u64,
 }
 
+impl WorkKey {
+    /// Where the work is kept in the user's repository.
+    pub(crate) fn refname(&self) -> String {
+        format!("refs/shipmate/{}/work/{}-{}", self.team, self.task, self.token)
+    }
+}
+
 /// Paths are shown to people and compared with scopes; bytes that are no text become marks.
 fn path_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -4,9 +4,7 @@ use shipmate_core::{Act, Actor, Command, Outcome, Position, Record, Refusal, Req
 use shipmate_log::{AppendFailure, Log as _};
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{
-    CONFLICTS_MAX, Decided, Job, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse, scene_team,
-};
+use super::{CONFLICTS_MAX, Decided, Job, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse};
 use crate::answer;
 use crate::clock::wall_ms;
 use crate::open::refused;
@@ -133,7 +131,7 @@ impl Worker {
 
     pub(super) fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
         let mut desk = self.board.desk.borrow_mut();
-        let team = scene_team(&job, &self.board.root);
+        let team = job.about(&self.board.root);
         let scene =
             Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
         let what = match scene.act(&job.ask) {

@@ -9,7 +9,7 @@ use shipmate_log::Log as _;
 use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{Decided, Follower, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker, scene_team};
+use super::{Decided, Follower, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
 use crate::answer;
 use crate::open::{self, read_refusal, refused};
 use crate::translate::Scene;
@@ -92,7 +92,7 @@ impl Worker {
             Ask::StatusAt { position } | Ask::TasksAt { position } => {
                 let end = self.position();
                 let then = answer::at(&mut self.log, *position, end).await?;
-                let team = scene_team(job, &self.board.root);
+                let team = job.about(&self.board.root);
                 let scene =
                     Scene { state: &then, actor: &job.actor, secrets: &self.secrets, team: &team };
                 let now = match job.ask {

@@ -142,6 +142,9 @@ impl Bench {
             }
             let tip = self.tip(crew, open, team).await?;
             let merged = self.merge_all(crew, setup, open, &tip, part).await?;
+            if merged.is_empty() {
+                continue;
+            }
             let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
                 // Nothing to merge, and the gate has its say on the tree as it is.
                 if !setup.gate.is_empty()
@@ -199,18 +202,15 @@ impl Bench {
         open: &Arc<(Repository, Tree)>,
         team: &Name,
     ) -> Result<Commit, String> {
-        let (open, last) = (Arc::clone(open), last_landed(crew, team));
-        let team = team.to_string();
-        off_the_thread(move || {
-            let tip = open.0.tip(&team).map_err(|e| e.to_string())?;
-            tip.ok_or_else(|| {
-                format!(
-                    "the branch shipmate/{team} is gone; bring it back with `git branch \
-                     shipmate/{team} {last}`, then `shipmate continue`"
-                )
-            })
+        let (open, name) = (Arc::clone(open), team.to_string());
+        let tip = off_the_thread(move || open.0.tip(&name).map_err(|e| e.to_string())).await?;
+        tip.ok_or_else(|| {
+            let last = last_landed(crew, team);
+            format!(
+                "the branch shipmate/{team} is gone; bring it back with `git branch \
+                 shipmate/{team} {last}`, then `shipmate continue`"
+            )
         })
-        .await
     }
 
     /// Checks each and merges it onto those before it; what cannot be merged is told.
@@ -354,7 +354,8 @@ enum Objection {
     Other(String),
 }
 
-/// Where the branch stood when it last moved.
+/// Where the branch stood when it last moved. Looks at the whole board, for a branch that
+/// somebody deleted.
 fn last_landed(crew: &Rc<Crew>, team: &Name) -> String {
     crew.board.with_state(|state| {
         let landed = state.tasks().iter().filter(|task| task.team == *team);

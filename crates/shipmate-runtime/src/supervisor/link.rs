@@ -195,7 +195,7 @@ impl Link {
         let mut command = tokio::process::Command::new(&self.line.program);
         command
             .args(args)
-            .env("SHIPMATE_LIFE", format!("{}:coordinator:main:0", self.line.place.digest()))
+            .envs([self.line.place.coordinator_marker()])
             .env_remove("SHIPMATE_TOKEN")
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::piped())

@@ -109,7 +109,7 @@ impl Repository {
         commit: &Commit,
         key: &WorkKey,
     ) -> Result<String, TakeInFailure> {
-        let name = format!("refs/shipmate/{}/work/{}-{}", key.team, key.task, key.token);
+        let name = key.refname();
         let branch = || tree.branch().to_owned();
         if tree.resolve(commit.as_str())?.as_ref() != Some(commit) {
             return Err(TakeInFailure::NoSuchCommit { commit: commit.clone(), branch: branch() });

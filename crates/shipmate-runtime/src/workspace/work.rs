@@ -9,7 +9,7 @@ use super::{Commit, Failure, Leftover, LeftoverKind, Repository, Tree, WorkKey};
 impl Repository {
     /// The commit that was taken in for a task under one claim.
     pub fn work(&self, key: &WorkKey) -> Result<Option<Commit>, Failure> {
-        self.resolve(&format!("refs/shipmate/{}/work/{}-{}", key.team, key.task, key.token))
+        self.resolve(&key.refname())
     }
 
     /// Removes the branch of an earlier team if the user's branch has all of it; otherwise
