@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpgrp, getpid, getsid, kill_process_group, pidfd_open,
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process_group, pidfd_open,
     pidfd_send_signal, waitpid,
 };
 use tokio::time::{Instant, timeout_at};
@@ -77,7 +77,8 @@ struct Found {
 struct Census<'a> {
     scope: &'a Scope,
     me: Pid,
-    my_group: Pid,
+    /// None where its leader stands outside this PID namespace, as in a container.
+    my_group: Option<Pid>,
     takes_orphans: bool,
     all: HashMap<Pid, Seen>,
     /// Whether the process is ours by its own marker; None where it has none.
@@ -103,7 +104,7 @@ impl Census<'_> {
             }
             match seen.parent {
                 Some(parent) if parent == self.me => {
-                    return self.takes_orphans && seen.group != Some(self.my_group);
+                    return self.takes_orphans && seen.group != self.my_group;
                 }
                 Some(parent) => at = parent,
                 None => return false,
@@ -121,7 +122,7 @@ fn look(scope: &Scope, mut act: impl FnMut(&Seen)) -> Found {
     let mut census = Census {
         scope,
         me,
-        my_group: getpgrp(),
+        my_group: census::one(me).and_then(|own| own.group),
         takes_orphans: scope.main.is_some() && trees.iter().all(|tree| Some(*tree) == scope.main),
         all: everyone.iter().map(|seen| (seen.pid, *seen)).collect(),
         marks: HashMap::new(),
@@ -224,7 +225,7 @@ fn open_exactly(seen: &Seen) -> Option<Watched> {
 /// any session but ours. What this program started by other means is in none of the three. Returns
 /// how many there were.
 fn reap(zombies: &[Seen], scope: &Scope, told: &HashSet<(Pid, u64)>) -> usize {
-    let session = getsid(None).ok();
+    let session = census::one(getpid()).and_then(|own| own.session);
     let of_trees = zombies.iter().filter(|zombie| {
         let of_group = scope.main.is_some() && zombie.group == scope.main;
         told.contains(&zombie.key()) || of_group || zombie.session != session
