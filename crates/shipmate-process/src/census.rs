@@ -11,7 +11,7 @@ use rustix::process::Pid;
 use crate::marker::MARKER_VARIABLE;
 
 /// How often a process in the middle of exec is looked at before it counts as unmarked.
-const EXEC_LOOKS_MAX: u32 = 1000;
+const EXEC_LOOKS_MAX: u32 = 20_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {

@@ -38,6 +38,14 @@ pub enum Ask {
     TryHooks,
     /// The repository a run would begin in.
     Survey,
+    /// The agent programs this machine knows, and the state each is in.
+    Agents,
+    /// A session of some other program comes in without a token: it gets a seat.
+    Enrol(Enrol),
+    /// An enrolled session stays for as long as this connection does.
+    Stay,
+    /// An enrolled session goes.
+    Leave,
 
     Teammates,
     TeammateShow {
@@ -218,6 +226,11 @@ pub enum Ask {
         question: u64,
         answer: String,
     },
+    /// Whoever asked needs no answer any more.
+    QuestionWithdraw {
+        question: u64,
+        reason: String,
+    },
 
     Shutdown {
         name: Option<String>,
@@ -333,6 +346,19 @@ pub struct TeammateAdd {
     /// The runtime starts it when there is a task for it.
     #[serde(default)]
     pub when_needed: bool,
+}
+
+/// A seat for a session that comes by itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Enrol {
+    /// The name it would like; a number is added while another session has it.
+    pub name: String,
+    /// It wants to lead. Where somebody leads already it only looks on.
+    #[serde(default)]
+    pub lead: bool,
+    /// The program, as it names itself.
+    #[serde(default)]
+    pub agent: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@
 pub mod ask;
 pub mod client;
 pub mod place;
+pub mod tools;
 pub mod view;
 pub mod wire;
 

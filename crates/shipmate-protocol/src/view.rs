@@ -156,6 +156,25 @@ pub struct TeammateView {
     pub pid: Option<u32>,
 }
 
+/// An agent program, as this machine finds it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// The word for it in plans and on the command line.
+    pub name: String,
+    /// `claude`, `codex`, `acp` or `command`: how it is driven.
+    pub protocol: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `ready`, `not_installed`, `too_old`, `not_logged_in` or `broken`.
+    pub state: String,
+    /// The fact behind the state, and what to do about it.
+    pub why: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+}
+
 /// What became of a teammate when its team was resumed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Resumed {

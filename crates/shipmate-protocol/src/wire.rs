@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::ask::Ask;
 use crate::view::{
-    HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView, QuestionView,
+    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView, QuestionView,
     Resumed, Status, Survey, TaskRow, TaskView, TeamView, TeammateView,
 };
 
@@ -133,6 +133,12 @@ pub enum Answer {
     Leftovers(Vec<Leftover>),
     HooksTried(Vec<HookTry>),
     Survey(Box<Survey>),
+    Agents(Vec<AgentView>),
+    /// A session has a seat; its token is told once, here.
+    Enrolled {
+        seat: Box<TeammateView>,
+        token: String,
+    },
     /// A teammate's output, and how much of it there is.
     Attached {
         output: String,
