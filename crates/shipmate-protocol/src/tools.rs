@@ -5,6 +5,8 @@
 //! are translated to requests here and nowhere else. A call never panics on what a model
 //! sends: bad arguments are an outcome that names the fact and the remedy.
 
+pub mod envelope;
+
 use serde::Serialize;
 use serde_json::Value;
 
