@@ -3,7 +3,7 @@
 //! Words of other members reach a model only inside an envelope that names the sender and
 //! that no body can close. Nothing here is enforced by being said: limits are the runtime's.
 
-use shipmate_protocol::tools::envelope;
+use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::TaskView;
 
 use super::driver::Work;
