@@ -15,6 +15,7 @@ mod exit;
 mod failure;
 mod inbox;
 mod log;
+mod mcp;
 mod merge;
 mod message;
 mod pause;
@@ -101,6 +102,7 @@ enum Command {
     Questions(questions::QuestionsArgs),
     Log(log::LogArgs),
     Shutdown(shutdown::ShutdownArgs),
+    Mcp(mcp::McpArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -143,6 +145,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),
