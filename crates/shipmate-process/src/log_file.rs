@@ -12,7 +12,7 @@ const MARK_BYTES_MAX: u64 = 64;
 const BYTES_MIN: u64 = 4096;
 
 #[derive(Debug)]
-pub(crate) struct LogFile {
+pub struct LogFile {
     more_path: PathBuf,
     bytes_max: u64,
     head: File,
@@ -26,7 +26,7 @@ pub(crate) struct LogFile {
 
 impl LogFile {
     /// Goes on at the end of what is there: a supervisor that was replaced loses no output.
-    pub(crate) fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
+    pub fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         let bytes_max = bytes_max.max(BYTES_MIN);
         let head = append_to(path)?;
         let head_bytes = head.metadata()?.len();
@@ -38,7 +38,7 @@ impl LogFile {
         Ok(Self { more_path, bytes_max, head, head_bytes, more, more_bytes, missing, dropped })
     }
 
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+    pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match self.write_some(bytes) {
                 Ok(written) => bytes = &bytes[written..],
@@ -52,7 +52,7 @@ impl LogFile {
     }
 
     /// How many bytes are in neither file.
-    pub(crate) fn dropped(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         self.dropped
     }
 

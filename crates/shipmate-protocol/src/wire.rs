@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::ask::Ask;
 use crate::view::{
-    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView, QuestionView,
-    Resumed, Status, Survey, TaskRow, TaskView, TeamView, TeammateView,
+    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView,
+    QuestionView, Resumed, Status, Survey, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// The first line of a connection.

@@ -281,6 +281,7 @@ impl Crew {
                 "" => "command",
                 kind => kind,
             };
+            let profile = &mate.profile;
             Order {
                 workspace: self.settings.place.workspace.clone(),
                 team: who.address.team.to_string(),
@@ -289,6 +290,21 @@ impl Crew {
                 token: self.secrets.token(state, who),
                 one_shot: mate.supervision == Supervision::OneShot,
                 agent: kind.to_owned(),
+                protocol: match kind {
+                    "command" | "inline" | "claude" | "codex" => kind.to_owned(),
+                    _ => "acp".to_owned(),
+                },
+                argv: match kind {
+                    "gemini" => vec!["gemini".to_owned(), "--acp".to_owned()],
+                    "opencode" => vec!["opencode".to_owned(), "acp".to_owned()],
+                    kind => vec![kind.to_owned()],
+                },
+                env: BTreeMap::new(),
+                own_folders: Vec::new(),
+                model: profile.model.clone(),
+                role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
+                lead: profile.seat == shipmate_core::event::Seat::Lead,
+                mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
                 scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
                 tree: setup.trees.as_ref().map(|trees| TreeOrder {

@@ -16,6 +16,7 @@ pub mod hooks;
 mod lock;
 mod merge;
 mod open;
+mod permission;
 mod secret;
 mod settings;
 mod signs;

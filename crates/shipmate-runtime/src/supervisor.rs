@@ -8,12 +8,21 @@
 //! The cycle: active with a task, idle without, active again on a task, a message or a
 //! shutdown request. A task in hand is finished before a shutdown request is answered.
 
+mod acp;
+mod brief;
+mod claude;
+mod codex;
 mod command;
+mod desk;
 mod driver;
 mod inline;
 mod link;
 pub(crate) mod order;
+mod program;
+mod rpc;
+mod transcript;
 mod tree;
+mod turns;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -26,9 +35,12 @@ use shipmate_protocol::{Answer, Ask, Notice, Place};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use desk::Desk;
 use driver::{Driver, Finished, Injected, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
 use order::{LifeFolder, Order};
+use program::Starter;
+use transcript::Transcript;
 use tree::{HandIn, WorkTree};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
@@ -73,19 +85,48 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         Ok(marker) => marker,
         Err(e) => return Ending::Broken(format!("the order's marker: {e}")),
     };
-    match order.agent.as_str() {
-        "inline" => Supervisor::new(order, inline::InlineAgent::default()).live().await,
+    let line = Rc::new(Line {
+        place: Place { workspace: order.workspace.clone() },
+        token: order.token.clone(),
+        program: order.program.clone(),
+    });
+    let desk = Desk::new(&order, &line);
+    match order.protocol.as_str() {
+        "inline" => {
+            return Supervisor::new(order, line, desk, inline::InlineAgent::default()).live().await;
+        }
         "command" => {
             let agent = command::CommandAgent::new(&order, &folder, marker);
-            Supervisor::new(order, agent).live().await
+            return Supervisor::new(order, line, desk, agent).live().await;
         }
-        other => Ending::Broken(format!("there is no agent {other}; known: command, inline")),
+        _ => {}
+    }
+    let transcript = match Transcript::open(&order, &folder) {
+        Ok(transcript) => transcript,
+        Err(reason) => return Ending::Broken(reason),
+    };
+    let starter = Starter::new(&order, &folder, marker);
+    match order.protocol.as_str() {
+        "claude" => {
+            let agent = claude::ClaudeAgent::new(desk.clone(), starter, transcript);
+            Supervisor::new(order, line, desk, agent).live().await
+        }
+        "codex" => {
+            let agent = codex::CodexAgent::new(desk.clone(), starter, transcript);
+            Supervisor::new(order, line, desk, agent).live().await
+        }
+        "acp" => {
+            let agent = acp::AcpAgent::new(desk.clone(), starter, transcript);
+            Supervisor::new(order, line, desk, agent).live().await
+        }
+        other => Ending::Broken(format!("there is no way to drive an agent by {other:?}")),
     }
 }
 
 struct Supervisor<D> {
     order: Order,
     agent: D,
+    desk: Desk,
     /// Claims and submissions.
     work: Link,
     /// Everything else.
@@ -104,12 +145,7 @@ struct Supervisor<D> {
 }
 
 impl<D: Driver> Supervisor<D> {
-    fn new(order: Order, agent: D) -> Supervisor<D> {
-        let line = Rc::new(Line {
-            place: Place { workspace: order.workspace.clone() },
-            token: order.token.clone(),
-            program: order.program.clone(),
-        });
+    fn new(order: Order, line: Rc<Line>, desk: Desk, agent: D) -> Supervisor<D> {
         let (tell_mail, mail) = mpsc::unbounded_channel();
         let (tell_over, over) = mpsc::unbounded_channel();
         let control = SharedLink::new(&line);
@@ -123,6 +159,7 @@ impl<D: Driver> Supervisor<D> {
             work: Link::new(&line),
             order,
             agent,
+            desk,
             control,
             line,
             mail,
@@ -143,7 +180,7 @@ impl<D: Driver> Supervisor<D> {
             ending = self.cycle() => ending,
             _ = terminate.recv() => Ending::Terminated,
         };
-        self.agent.stop(Duration::from_millis(self.order.stop_grace_ms)).await;
+        self.agent.stop(self.grace()).await;
         ending
     }
 
@@ -166,6 +203,9 @@ impl<D: Driver> Supervisor<D> {
     async fn next(&mut self) -> Result<(TaskView, u64), Ending> {
         if let Some(task) = self.claim(false).await? {
             return Ok(task);
+        }
+        if !self.kept.is_empty() && self.agent.wakes_for_messages() {
+            self.talk().await?;
         }
         self.say_idle().await?;
         let mut fresh = Link::new(&self.line);
@@ -234,13 +274,16 @@ impl<D: Driver> Supervisor<D> {
 
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
-        let work = self.piece(None, None, PathBuf::from(&self.order.workspace), Vec::new());
-        if let Err(reason) = self.give(&work).await {
-            return Err(Ending::Broken(reason));
+        let tree = self.tree.home().await.map_err(Ending::Broken)?;
+        self.desk.takes_up(None);
+        let work = self.piece(None, None, tree, Vec::new());
+        match self.turns(work, None).await {
+            (_, Some(ending)) => Err(ending),
+            (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
+                Err(Ending::Broken(reason))
+            }
+            _ => Ok(()),
         }
-        self.agent.over().await;
-        self.conclude().await;
-        Ok(())
     }
 
     /// Puts a piece of work together, with the messages that wait.
@@ -265,6 +308,7 @@ impl<D: Driver> Supervisor<D> {
             tree,
             conflicts,
             messages,
+            note: None,
         }
     }
 
@@ -303,6 +347,7 @@ impl<D: Driver> Supervisor<D> {
     fn keep(&mut self, message: InboxMessage) {
         match message.kind.as_str() {
             "shutdown_request" => self.asked = message.reply_to,
+            _ if self.desk.takes(&message) => {}
             _ => self.kept.push(message),
         }
     }
@@ -325,14 +370,11 @@ impl<D: Driver> Supervisor<D> {
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
-        if let Err(reason) = self.give(&work).await {
-            return Some(Ending::Broken(format!("the agent could not be started: {reason}")));
+        self.desk.takes_up(Some((id, token)));
+        let (finished, ended) = self.turns(work, Some((id, token))).await;
+        if ended.is_some() {
+            return ended;
         }
-        if let Some(ending) = self.watch_over(id, token).await {
-            return Some(ending);
-        }
-        let finished = self.conclude().await;
-        self.tell_session().await;
         let told = match finished {
             Finished::Done { result } => {
                 let title = format!("task {id}: {subject}");
@@ -348,7 +390,10 @@ impl<D: Driver> Supervisor<D> {
                 }
             }
             Finished::Failed { reason } => self.fail(id, token, reason).await,
-            Finished::NotStarted { reason } => return Some(Ending::Broken(reason)),
+            Finished::GivenBack { reason } => self.give_back(id, token, reason).await,
+            Finished::NotStarted { reason } | Finished::Died { reason } => {
+                return Some(Ending::Broken(reason));
+            }
         };
         match told {
             Err(LinkEnd::Over(reason)) => Some(Ending::Over(reason)),
@@ -411,6 +456,14 @@ impl<D: Driver> Supervisor<D> {
         }
     }
 
+    async fn give_back(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
+        let (task, token) = (id.to_string(), Some(token));
+        match self.work.ask(Ask::TaskRelease { task, token, reason }).await {
+            Err(over @ LinkEnd::Over(_)) => Err(over),
+            _ => Ok(()),
+        }
+    }
+
     async fn tell_session(&mut self) {
         if let Some(session) = self.agent.session().filter(|now| *now != self.order.session) {
             self.order.session.clone_from(&session);
@@ -419,20 +472,24 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// Waits for the end of the work, hearing what comes meanwhile.
-    async fn watch_over(&mut self, id: u32, token: u64) -> Option<Ending> {
+    async fn watch_over(&mut self, held: Option<(u32, u64)>) -> Option<Ending> {
         loop {
             tokio::select! {
                 () = self.agent.over() => return None,
                 Some(reason) = self.over.recv() => return Some(Ending::Over(reason)),
                 Some(message) = self.mail.recv() => {
-                    if message.kind == "notice" && !self.still_holds(id, token).await {
-                        self.agent.stop(Duration::from_millis(self.order.stop_grace_ms)).await;
+                    if message.kind == "notice" && !self.still_holds(held).await {
+                        self.agent.cancel(self.grace()).await;
                         return None;
                     }
                     self.hear(message).await;
                 }
             }
         }
+    }
+
+    fn grace(&self) -> Duration {
+        Duration::from_millis(self.order.stop_grace_ms)
     }
 
     async fn hear(&mut self, message: InboxMessage) {
@@ -450,7 +507,8 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// A lead or person may have taken the task away.
-    async fn still_holds(&self, id: u32, token: u64) -> bool {
+    async fn still_holds(&self, held: Option<(u32, u64)>) -> bool {
+        let Some((id, token)) = held else { return true };
         match self.control.ask(Ask::TaskShow { task: id.to_string() }).await {
             Ok(Answer::Task(task)) => task.token == Some(token),
             _ => true,

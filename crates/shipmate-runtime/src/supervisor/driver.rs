@@ -28,6 +28,9 @@ pub(crate) struct Work {
     /// Files that clash with what others did meanwhile; markers are in the tree.
     pub(crate) conflicts: Vec<String>,
     pub(crate) messages: Vec<InboxMessage>,
+    /// What the runtime has to say in a further turn on the same task; absent in the first.
+    #[serde(skip)]
+    pub(crate) note: Option<String>,
 }
 
 /// What came of a piece of work.
@@ -37,6 +40,14 @@ pub(crate) enum Finished {
         result: String,
     },
     Failed {
+        reason: String,
+    },
+    /// It wants nothing more to do with the task: somebody else may.
+    GivenBack {
+        reason: String,
+    },
+    /// The program ended in the middle; its conversation may be taken up again.
+    Died {
         reason: String,
     },
     /// The agent could not be started: nothing was tried.
@@ -81,6 +92,16 @@ pub(crate) trait Driver {
 
     /// An idle agent is woken for messages alone.
     fn wakes_for_messages(&self) -> bool;
+
+    /// It says itself, by a tool, what came of a task; the end of a turn alone says nothing.
+    fn reports(&self) -> bool {
+        false
+    }
+
+    /// Breaks the turn off; the program goes on where it can.
+    async fn cancel(&mut self, grace: Duration) {
+        self.stop(grace).await;
+    }
 
     /// Ends the work and everything it started.
     async fn stop(&mut self, grace: Duration);

@@ -25,8 +25,27 @@ pub(crate) struct Order {
     pub(crate) epoch: u32,
     pub(crate) token: String,
     pub(crate) one_shot: bool,
-    /// `command` or `inline`.
+    /// The program behind the teammate, as profiles name it.
     pub(crate) agent: String,
+    /// How it is driven: `command`, `inline`, `claude`, `codex` or `acp`.
+    pub(crate) protocol: String,
+    /// The program with its arguments, for those that are driven.
+    #[serde(default)]
+    pub(crate) argv: Vec<String>,
+    #[serde(default)]
+    pub(crate) env: std::collections::BTreeMap<String, String>,
+    /// What the program must be able to write in any mode.
+    #[serde(default)]
+    pub(crate) own_folders: Vec<PathBuf>,
+    #[serde(default)]
+    pub(crate) model: String,
+    #[serde(default)]
+    pub(crate) role: String,
+    #[serde(default)]
+    pub(crate) lead: bool,
+    /// `normal`, `plan`, `delegate` or `read_only`.
+    #[serde(default)]
+    pub(crate) mode: String,
     pub(crate) command: String,
     pub(crate) scope: Vec<String>,
     pub(crate) tree: Option<TreeOrder>,
@@ -89,6 +108,22 @@ impl LifeFolder {
 
     pub(crate) fn output(&self) -> PathBuf {
         self.0.join("output.log")
+    }
+
+    /// Every line that passed between the supervisor and its agent.
+    pub(crate) fn transcript(&self) -> PathBuf {
+        self.0.join("transcript.jsonl")
+    }
+
+    /// What the agent's program complained about.
+    pub(crate) fn errors(&self) -> PathBuf {
+        self.0.join("errors.log")
+    }
+
+    /// Keeps the agent's own name for its conversation, for the next life.
+    pub(crate) fn keep_session(&self, session: &str) {
+        // Lost, the conversation begins anew: nothing else depends on it.
+        drop(fs::write(self.session(), session));
     }
 
     /// Where the agent may name its conversation.

@@ -188,6 +188,13 @@ impl WorkTree {
         }
     }
 
+    /// Where an agent stands that has no task yet.
+    pub(crate) async fn home(&mut self) -> Result<PathBuf, String> {
+        let Some(order) = self.order.clone() else { return Ok(self.workspace.clone()) };
+        self.open(&order).await?;
+        Ok(order.path)
+    }
+
     async fn open(&mut self, order: &TreeOrder) -> Result<Arc<(Repository, Tree)>, String> {
         if let Some(open) = &self.open {
             return Ok(Arc::clone(open));

@@ -1,0 +1,201 @@
+//! The desk: where an agent that is driven reaches its team while it works.
+//!
+//! Its tool calls are carried to the coordinator with the teammate's token, so it can act
+//! as nobody else. What it says about the task in hand is noted here and acted on by the
+//! supervisor when the turn is over: work is handed in with its files, not with words.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+use shipmate_protocol::ask::{QuestionKind, Usage};
+use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
+use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::{Answer, Ask, Refused};
+use tokio::sync::oneshot;
+
+use super::link::{Line, LinkEnd, SharedLink};
+use super::order::Order;
+use crate::permission;
+
+/// The tools are offered under this server's name.
+pub(crate) const SERVER: &str = "team";
+
+#[derive(Debug, Clone)]
+pub(crate) struct Desk(Rc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    order: Order,
+    link: SharedLink,
+    mode: RefCell<String>,
+    /// The task in hand and its token.
+    held: Cell<Option<(u32, u64)>>,
+    said: RefCell<Said>,
+    /// Permissions that were asked for and not answered yet.
+    waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
+}
+
+/// What the agent said in the present turns about its task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) verdict: Option<Verdict>,
+    /// It wrote to somebody, whose answer it may wait for.
+    pub(crate) spoke: bool,
+    /// A plan that it handed in.
+    pub(crate) plan: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Done { result: String },
+    Failed { reason: String },
+    GivenBack { reason: String },
+}
+
+/// Whether a tool may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum May {
+    Yes,
+    /// With the words for the model.
+    No(String),
+}
+
+impl Desk {
+    pub(crate) fn new(order: &Order, line: &Rc<Line>) -> Desk {
+        Desk(Rc::new(Inside {
+            order: order.clone(),
+            link: SharedLink::new(line),
+            mode: RefCell::new(order.mode.clone()),
+            held: Cell::new(None),
+            said: RefCell::default(),
+            waiting: RefCell::default(),
+        }))
+    }
+
+    pub(crate) fn order(&self) -> &Order {
+        &self.0.order
+    }
+
+    pub(crate) fn seat(&self) -> Seat {
+        let order = &self.0.order;
+        let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
+        let mode = self.0.mode.borrow().clone();
+        Seat { team: order.team.clone(), name: order.name.clone(), kind, mode }
+    }
+
+    /// What the agent is told once, at the start of its program.
+    pub(crate) fn standing(&self) -> String {
+        super::brief::standing(&self.0.order, &self.0.mode.borrow())
+    }
+
+    /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        let fetches = |tool: &Tool| tool.name == "Inbox";
+        tools::list(&self.seat()).into_iter().filter(|tool| !fetches(tool)).collect()
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        tools::call(self, &self.seat(), tool, arguments).await
+    }
+
+    /// Whether the agent may do what it asks for. Waits for whoever must be asked.
+    pub(crate) async fn may(&self, _request: permission::Request) -> May {
+        May::Yes
+    }
+
+    /// Tells what a turn has cost.
+    pub(crate) async fn used(&self, usage: Usage) {
+        let task = self.0.held.get().map(|(task, _)| task.to_string());
+        let ask = Ask::UsageReport { usage, task, reservation: None };
+        drop(self.0.link.ask(ask).await);
+    }
+
+    /// A piece of work begins.
+    pub(crate) fn takes_up(&self, held: Option<(u32, u64)>) {
+        self.0.held.set(held);
+        *self.0.said.borrow_mut() = Said::default();
+    }
+
+    /// A further turn on the same task begins: what was said last about it counts.
+    pub(crate) fn goes_on(&self) {
+        self.0.said.borrow_mut().spoke = false;
+    }
+
+    pub(crate) fn said(&self) -> Said {
+        self.0.said.borrow().clone()
+    }
+
+    pub(crate) fn plan_settled(&self) {
+        self.0.said.borrow_mut().plan = None;
+    }
+
+    /// Takes an answer that a permission request waits for.
+    pub(crate) fn takes(&self, message: &InboxMessage) -> bool {
+        let waits = match (message.kind.as_str(), message.reply_to) {
+            ("answer", Some(question)) => self.0.waiting.borrow_mut().remove(&question),
+            _ => None,
+        };
+        waits.is_some_and(|waits| waits.send(()).is_ok())
+    }
+
+    fn is_held(&self, task: &str) -> bool {
+        self.0.held.get().is_some_and(|(held, _)| held.to_string() == task)
+    }
+
+    fn note(&self, verdict: Verdict) -> Result<Answer, Refused> {
+        self.0.said.borrow_mut().verdict = Some(verdict);
+        Ok(Answer::Done { first: 0, last: 0 })
+    }
+
+    async fn carry(&self, ask: Ask) -> Result<Answer, Refused> {
+        match self.0.link.ask(ask).await {
+            Ok(answer) => Ok(answer),
+            Err(LinkEnd::Refused(refused)) => Err(refused),
+            Err(LinkEnd::Over(message)) => {
+                Err(Refused { code: "Over".to_owned(), message, remedy: None })
+            }
+        }
+    }
+}
+
+impl Board for Desk {
+    async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
+        match ask {
+            Ask::TaskSubmit { task, result, .. } | Ask::TaskComplete { task, result, .. }
+                if self.is_held(&task) =>
+            {
+                self.note(Verdict::Done { result })
+            }
+            Ask::TaskFail { task, reason, .. } if self.is_held(&task) => {
+                self.note(Verdict::Failed { reason })
+            }
+            Ask::TaskRelease { task, reason, .. } if self.is_held(&task) => {
+                self.note(Verdict::GivenBack { reason })
+            }
+            Ask::TaskClaim { task, .. } if self.is_held(&task) => Ok(Answer::Unchanged),
+            Ask::TaskClaim { .. } | Ask::TaskNext { .. } => Err(Refused {
+                code: "HandedOut".to_owned(),
+                message: "tasks are handed to you one at a time".to_owned(),
+                remedy: Some("finish the one in hand; the next comes by itself".to_owned()),
+            }),
+            Ask::Send { .. } | Ask::Question { .. } => {
+                let sent = self.carry(ask).await;
+                self.0.said.borrow_mut().spoke |= sent.is_ok();
+                sent
+            }
+            Ask::PlanSubmit { .. } => {
+                let submitted = self.carry(ask).await;
+                if let Ok(Answer::Opened { id }) = submitted {
+                    self.0.said.borrow_mut().plan = Some(id);
+                }
+                submitted
+            }
+            ask => self.carry(ask).await,
+        }
+    }
+}
+
+#[expect(dead_code, reason = "permission requests are asked with it")]
+const PERMISSION: QuestionKind = QuestionKind::Permission;

@@ -1,0 +1,75 @@
+//! An agent program that is driven over its standard input and output.
+//!
+//! Its process tree is the supervisor's: it ends with the supervisor, whatever it ignores.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use tokio::net::unix::pipe;
+
+use super::order::{LifeFolder, Order, last_line};
+
+/// How to start the program of an order.
+#[derive(Debug, Clone)]
+pub(crate) struct Starter {
+    order: Order,
+    folder: LifeFolder,
+    marker: Marker,
+}
+
+/// A program that runs, with its pipes.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) tree: Tree,
+    pub(crate) stdin: pipe::Sender,
+    pub(crate) stdout: pipe::Receiver,
+}
+
+impl Starter {
+    pub(crate) fn new(order: &Order, folder: &LifeFolder, marker: Marker) -> Starter {
+        Starter { order: order.clone(), folder: folder.clone(), marker }
+    }
+
+    /// Starts the program with these arguments after its own. Where a program of this life
+    /// wrote before, what it says on standard error goes on in the same file.
+    pub(crate) fn start(&self, cwd: &Path, more: &[String]) -> Result<Running, String> {
+        let words = self.order.argv.iter().chain(more);
+        let argv: Vec<OsString> = words.map(OsString::from).collect();
+        let spec = Spec {
+            env: self.order.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
+            stdin: Stdin::Piped,
+            output: Output::Stream {
+                errors: self.folder.errors(),
+                bytes_max: self.order.output_bytes_max,
+            },
+            launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
+            ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
+        };
+        let mut tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
+        let stdin = tree.take_stdin().expect("its input was asked for");
+        let stdout = tree.take_stdout().expect("its output was asked for");
+        Ok(Running { tree, stdin, stdout })
+    }
+
+    /// How the program ended, with the last thing it complained about.
+    pub(crate) fn obituary(&self, exit: Exit) -> String {
+        let name = &self.order.agent;
+        match last_line(&self.folder.errors()) {
+            Some(words) => format!("{name} ended ({exit}); it said last: {words}"),
+            None => format!("{name} ended ({exit})"),
+        }
+    }
+}
+
+impl Running {
+    /// Ends it, by the end of its input first: programs save their sessions then.
+    pub(crate) async fn stop(self, grace: Duration) {
+        drop(self.stdin);
+        drop(self.stdout);
+        drop(tokio::time::timeout(grace / 2, self.tree.exited()).await);
+        self.tree.stop(grace).await;
+    }
+}

@@ -1,0 +1,174 @@
+//! The turns of one piece of work: from handing it over until the agent has said what came
+//! of it.
+//!
+//! A plain command has one turn, and its end is the answer. An agent that can be talked to
+//! may need several: messages that could not be handed over while it worked, a plan that
+//! was decided, an answer it waits for, its program that died. Nothing is taken for done
+//! that the agent did not call so, unless it was asked once and still ended its turn.
+
+use std::time::Duration;
+
+use shipmate_protocol::{Answer, Ask};
+
+use super::desk::Verdict;
+use super::driver::{Driver, Finished, Work};
+use super::{Ending, Supervisor, brief};
+
+/// How often in one piece of work the program may die and be started again.
+const DEATHS_MAX: u32 = 2;
+/// How long an answer is waited for before the agent is asked what it is doing.
+const ANSWER_WITHIN: Duration = Duration::from_secs(600);
+
+type Held = Option<(u32, u64)>;
+
+impl<D: Driver> Supervisor<D> {
+    /// All turns of a piece of work, and what came of it; an ending if this life ends here.
+    pub(super) async fn turns(&mut self, first: Work, held: Held) -> (Finished, Option<Ending>) {
+        let (mut work, mut deaths, mut nudged) = (first, 0, false);
+        loop {
+            if let Err(reason) = self.give(&work).await {
+                let reason = format!("the agent could not be started: {reason}");
+                return (Finished::NotStarted { reason }, None);
+            }
+            if let Some(ending) = self.watch_over(held).await {
+                return (Finished::Failed { reason: String::new() }, Some(ending));
+            }
+            let finished = self.conclude().await;
+            self.tell_session().await;
+            let note = match finished {
+                Finished::Died { .. } if deaths < DEATHS_MAX => {
+                    deaths += 1;
+                    Some(brief::interrupted(held.map(|(task, _)| task)))
+                }
+                Finished::Done { ref result } if self.agent.reports() => {
+                    match self.after_turn(held, &mut nudged).await {
+                        After::Turn(note) => note,
+                        After::Over(finished) => {
+                            return (
+                                finished.unwrap_or(Finished::Done { result: result.clone() }),
+                                None,
+                            );
+                        }
+                        After::Ends(ending) => return (finished, Some(ending)),
+                    }
+                }
+                finished => return (finished, None),
+            };
+            self.desk.goes_on();
+            work = self.further(&work, note);
+        }
+    }
+
+    /// A further turn on the same piece, with the messages that came meanwhile.
+    fn further(&mut self, work: &Work, note: Option<String>) -> Work {
+        let mut next = self.piece(None, work.token, work.tree.clone(), work.conflicts.clone());
+        (next.task, next.feedback) = (work.task.clone(), None);
+        // Without a note the messages are all there is to say.
+        next.note = Some(note.unwrap_or_default());
+        next
+    }
+
+    /// What follows a turn that ended well.
+    async fn after_turn(&mut self, held: Held, nudged: &mut bool) -> After {
+        while let Ok(message) = self.mail.try_recv() {
+            self.keep(message);
+        }
+        let said = self.desk.said();
+        if let (Some(plan), Some((task, _))) = (said.plan, held) {
+            return self.after_plan(plan, task).await;
+        }
+        if !self.kept.is_empty() {
+            return After::Turn(None);
+        }
+        let Some((task, _)) = held else { return After::Over(None) };
+        match said.verdict {
+            Some(Verdict::Done { result }) if result.trim().is_empty() => return After::Over(None),
+            Some(Verdict::Done { result }) => return After::Over(Some(Finished::Done { result })),
+            Some(Verdict::Failed { reason }) => {
+                return After::Over(Some(Finished::Failed { reason }));
+            }
+            Some(Verdict::GivenBack { reason }) => {
+                return After::Over(Some(Finished::GivenBack { reason }));
+            }
+            None => {}
+        }
+        if said.spoke {
+            match self.wait_for_mail().await {
+                Waited::Mail => return After::Turn(None),
+                Waited::Ends(ending) => return After::Ends(ending),
+                Waited::Shutdown => {
+                    let reason = "asked to shut down while it waited for an answer".to_owned();
+                    return After::Over(Some(Finished::GivenBack { reason }));
+                }
+                Waited::Nothing => {}
+            }
+        }
+        if std::mem::replace(nudged, true) {
+            return After::Over(None);
+        }
+        After::Turn(Some(brief::nudge(task)))
+    }
+
+    /// Waits until a plan is decided. Approval starts the program again, with leave to write.
+    async fn after_plan(&mut self, plan: u64, task: u32) -> After {
+        loop {
+            if let Some(state) = self.plan_state(plan).await {
+                self.desk.plan_settled();
+                if state == "approved" {
+                    self.agent.stop(self.grace()).await;
+                    return After::Turn(Some(brief::approved(task)));
+                }
+                return After::Turn(None);
+            }
+            match self.wait_for_mail().await {
+                Waited::Mail | Waited::Nothing => {}
+                Waited::Ends(ending) => return After::Ends(ending),
+                Waited::Shutdown => {
+                    let reason = "asked to shut down while its plan was undecided".to_owned();
+                    return After::Over(Some(Finished::GivenBack { reason }));
+                }
+            }
+        }
+    }
+
+    /// What was decided about a plan, once it was.
+    async fn plan_state(&self, plan: u64) -> Option<String> {
+        let Ok(Answer::Plans(plans)) = self.control.ask(Ask::Plans { all: true }).await else {
+            return None;
+        };
+        let found = plans.into_iter().find(|found| found.id == plan)?;
+        (found.state != "open").then_some(found.state)
+    }
+
+    async fn wait_for_mail(&mut self) -> Waited {
+        if self.asked.is_some() {
+            return Waited::Shutdown;
+        }
+        let message = tokio::select! {
+            Some(reason) = self.over.recv() => return Waited::Ends(Ending::Over(reason)),
+            message = tokio::time::timeout(ANSWER_WITHIN, self.mail.recv()) => message,
+        };
+        let Ok(Some(message)) = message else { return Waited::Nothing };
+        self.keep(message);
+        match self.asked {
+            Some(_) => Waited::Shutdown,
+            None => Waited::Mail,
+        }
+    }
+}
+
+/// What follows a turn.
+enum After {
+    /// Another turn, with these words first.
+    Turn(Option<String>),
+    /// The work is over; without a verdict of the agent's own the turn's end stands.
+    Over(Option<Finished>),
+    Ends(Ending),
+}
+
+enum Waited {
+    Mail,
+    Shutdown,
+    Nothing,
+    Ends(Ending),
+}
