@@ -7,6 +7,7 @@
 mod call;
 mod desk;
 mod feed;
+pub(crate) mod http;
 mod hub;
 mod link;
 mod news;

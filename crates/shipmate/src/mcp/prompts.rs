@@ -58,8 +58,8 @@ pub(crate) fn get(
     let scope = seat.map(|seat| seat.scope.join(", ")).filter(|scope| !scope.is_empty());
     let scope = given("scope").or(scope);
     let filled = [
-        ("{name}", seat.map_or("this session", |seat| &seat.name).to_owned()),
-        ("{team}", team.map_or("that you create with TeamCreate".to_owned(), str::to_owned)),
+        ("{name}", seat.map(|seat| format!("{}, ", seat.name)).unwrap_or_default()),
+        ("{team}", team.map_or("a team that you create".to_owned(), |team| format!("team {team}"))),
         ("{goal}", given("goal").unwrap_or_else(|| "what the user has asked for.".to_owned())),
         ("{role}", role.map(|role| format!(", in the role {role}")).unwrap_or_default()),
         ("{scope}", scope.unwrap_or_else(|| "the files of the tasks you hold.".to_owned())),

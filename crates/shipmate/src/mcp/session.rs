@@ -25,7 +25,7 @@ use crate::mcp::seat_file::{SeatFile, SeatNote};
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What a session would like to be, where it can choose.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Wish {
     pub(crate) team: Option<String>,
     pub(crate) name: Option<String>,
