@@ -186,6 +186,8 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
         json!({ "id": id, "subject": subject })
     }).collect::<Vec<_>>() });
     let edges = ids.iter().zip(&blocks).flat_map(|(id, on)| on.iter().map(move |on| (*id, on)));
+    // Not an iterator over the requests below: the call is to be `Send`.
+    let edges: Vec<(u32, &String)> = edges.collect();
     for (id, waiting) in edges {
         let part = format!("#{id} blocks {waiting}");
         if let Err(refused) = block(board, &id.to_string(), waiting).await {

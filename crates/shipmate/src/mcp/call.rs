@@ -3,8 +3,6 @@
 //! Who acts is the session's token. Whatever a model writes into `from` or a like argument
 //! changes nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde_json::{Value, json};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::tools::{self, Outcome, SeatKind};
@@ -37,19 +35,12 @@ pub(crate) async fn call(
         Err(refused) => return Called { outcome: refusal(&refused), mail: Vec::new() },
     };
     let Standing { seat, link, .. } = standing;
-    let desk = Desk {
-        hub: Arc::clone(&session.hub),
-        link: link.clone(),
-        team: seat.team.clone(),
-        until,
-        created: Mutex::default(),
-    };
+    let desk = Desk::new(&session.hub, &link, &seat.team, until);
     let mut outcome = tools::call(&desk, &seat, tool, arguments).await;
     if seat.kind != SeatKind::Visitor {
         return Called { outcome, mail: mail(&link, until).await };
     }
-    let created = desk.created.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(team) = created else { return Called { outcome, mail: Vec::new() } };
+    let Some(team) = desk.created() else { return Called { outcome, mail: Vec::new() } };
     if let Some(note) = uncommitted(&link, until).await {
         outcome.text.push_str(&note);
     }

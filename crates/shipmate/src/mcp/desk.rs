@@ -1,7 +1,7 @@
 //! The board as one tool call reaches it: every request within the time that is left for the call.
 //!
-//! A request that waits is asked again and again without waiting, each time something happened in
-//! the team. So a call that is given up has read no mail and claimed no task that nobody hears of.
+//! A call that waits looks again each time something has happened in the team; no request of it
+//! waits at the coordinator. So a call that is given up has read no mail that nobody hears of.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,52 +23,66 @@ const LAST_LOOK: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Desk {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) link: Link,
+    hub: Arc<Hub>,
+    link: Link,
     /// Empty for a visitor.
-    pub(crate) team: String,
-    pub(crate) until: Instant,
-    /// The team that this call created.
-    pub(crate) created: Mutex<Option<String>>,
+    team: String,
+    until: Instant,
+    /// What happens in the team, from the first wait on.
+    news: tokio::sync::Mutex<Option<Receiver<Happening>>>,
+    created: Mutex<Option<String>>,
 }
 
 impl Board for Desk {
     async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
         match ask {
-            Ask::InboxRead { max, wait: true } => {
-                self.wait(Ask::InboxRead { max, wait: false }).await
-            }
-            Ask::TaskNext { lease_ms, wait: true } => {
-                self.wait(Ask::TaskNext { lease_ms, wait: false }).await
-            }
             Ask::TeamCreate(create) => self.create(create).await,
             ask => self.link.ask(ask, self.until).await,
         }
     }
+
+    async fn news(&self, within_ms: u64) -> u64 {
+        let mut news = self.news.lock().await;
+        let Some(listening) = news.as_mut() else {
+            // What happened between the caller's look and this moment nobody would tell: it
+            // looks again, and from then on nothing is missed.
+            *news = Some(self.hub.news(&self.team));
+            return within_ms;
+        };
+        let begun = Instant::now();
+        let end = (begun + Duration::from_millis(within_ms)).min(self.until - LAST_LOOK);
+        if tokio::time::timeout_at(end, happens(listening)).await.is_err() {
+            return 0;
+        }
+        let passed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        within_ms.saturating_sub(passed)
+    }
 }
 
 impl Desk {
-    async fn wait(&self, look: Ask) -> Result<Answer, Refused> {
-        let mut news: Receiver<Happening> = self.hub.news(&self.team);
-        let patience = self.until - LAST_LOOK;
-        loop {
-            let answer = self.link.ask(look.clone(), self.until).await;
-            if !is_nothing(&answer) {
-                return answer;
-            }
-            let something = tokio::time::timeout_at(patience, happens(&mut news, &look)).await;
-            if something.is_err() {
-                return answer;
-            }
+    pub(crate) fn new(hub: &Arc<Hub>, link: &Link, team: &str, until: Instant) -> Desk {
+        Desk {
+            hub: Arc::clone(hub),
+            link: link.clone(),
+            team: team.to_owned(),
+            until,
+            news: tokio::sync::Mutex::default(),
+            created: Mutex::default(),
         }
+    }
+
+    /// The team that this call created.
+    pub(crate) fn created(&self) -> Option<String> {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// A team of a session works in the repository as a run does.
     async fn create(&self, mut create: TeamCreate) -> Result<Answer, Refused> {
-        if create.setup.is_none()
-            && create.parent.is_none()
-            && let Some(setup) = self.hub.setup()
+        if create.parent.is_none()
+            && let Some(mut setup) = self.hub.setup()
         {
+            let said = create.setup.take().unwrap_or_default();
+            setup.trees = said.trees.or(setup.trees);
             create.gate = true;
             create.setup = Some(setup);
         }
@@ -83,22 +97,14 @@ impl Desk {
     }
 }
 
-fn is_nothing(answer: &Result<Answer, Refused>) -> bool {
-    match answer {
-        Ok(Answer::Messages(messages)) => messages.is_empty(),
-        Ok(_) => false,
-        Err(refused) => refused.code == "NothingAvailable",
-    }
-}
-
-/// Waits until there may be an answer to `look`.
-async fn happens(news: &mut Receiver<Happening>, look: &Ask) {
+/// Waits until something has happened that a call may wait for.
+async fn happens(news: &mut Receiver<Happening>) {
     loop {
         let worth_a_look = match news::next(news).await {
-            Some(Happening::Record(record)) => match look {
-                Ask::InboxRead { .. } => record.kind == "message.sent",
-                _ => !record.kind.starts_with("message.") && !record.kind.starts_with("usage."),
-            },
+            Some(Happening::Record(record)) => {
+                record.kind == "message.sent"
+                    || !(record.kind.starts_with("message.") || record.kind.starts_with("usage."))
+            }
             Some(Happening::Connected | Happening::Missed) => true,
             // Nothing will happen any more: the call ends with its time.
             None => std::future::pending().await,

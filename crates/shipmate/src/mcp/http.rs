@@ -42,7 +42,9 @@ pub(crate) type Stop = Box<dyn Fn() + Send>;
 pub(crate) fn routes(hub: &Arc<Hub>, port: u16) -> (Router, Stop) {
     let hosts = ["127.0.0.1", "localhost"];
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts.iter().flat_map(|host| [host.to_string(), format!("{host}:{port}")]))
+        .with_allowed_hosts(
+            hosts.iter().flat_map(|host| [host.to_string(), format!("{host}:{port}")]),
+        )
         .with_allowed_origins(hosts.iter().map(|host| format!("http://{host}:{port}")))
         .with_max_request_body_bytes(BODY_BYTES_MAX);
     let ended = config.cancellation_token.clone();
@@ -71,7 +73,10 @@ struct Door {
 
 async fn enter(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
     let Some(token) = bearer(request.headers()) else {
-        return refuse(StatusCode::UNAUTHORIZED, "this server wants a token: Authorization: Bearer …");
+        return refuse(
+            StatusCode::UNAUTHORIZED,
+            "this server wants a token: Authorization: Bearer …",
+        );
     };
     let Some(caller) = door.caller(token).await else {
         return refuse(
@@ -79,11 +84,14 @@ async fn enter(State(door): State<Arc<Door>>, mut request: Request, next: Next) 
             "this token is nobody's: take the one that `shipmate serve` has printed, or a teammate's",
         );
     };
-    let begins = request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
+    let begins =
+        request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
     if begins && door.hub.sessions() >= SESSIONS_MAX {
         return refuse(
             StatusCode::SERVICE_UNAVAILABLE,
-            &format!("{SESSIONS_MAX} sessions are open, and that is all there can be: end one first"),
+            &format!(
+                "{SESSIONS_MAX} sessions are open, and that is all there can be: end one first"
+            ),
         );
     }
     let wish = wish(request.headers());
@@ -144,7 +152,8 @@ fn wish(headers: &HeaderMap) -> Wish {
 }
 
 fn refuse(status: StatusCode, text: &str) -> Response {
-    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32000, "message": text } });
+    let error =
+        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32000, "message": text } });
     Response::builder()
         .status(status)
         .header(header::CONTENT_TYPE, "application/json")

@@ -69,8 +69,7 @@ impl Hub {
     /// How a team that is created from a session works, unless it is said otherwise.
     pub(crate) fn setup(&self) -> Option<Setup> {
         let is_repository = |at: &Path| at.join(".git").exists();
-        is_repository(&self.place.workspace)
-            .then(|| Setup { dirty: true, ..self.config.setup() })
+        is_repository(&self.place.workspace).then(|| Setup { dirty: true, ..self.config.setup() })
     }
 
     pub(crate) fn opened(&self, id: u64, session: &Arc<Session>) {

@@ -26,6 +26,7 @@ pub(crate) struct SeatNote {
 #[derive(Debug)]
 pub(crate) struct SeatFile {
     path: PathBuf,
+    text: Vec<u8>,
 }
 
 impl SeatFile {
@@ -36,18 +37,26 @@ impl SeatFile {
         fs::set_permissions(&folder, Permissions::from_mode(0o700)).ok()?;
         let path = folder.join(format!("{client}.json"));
         let fresh = folder.join(format!("{client}.{}", std::process::id()));
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh).ok()?;
-        file.write_all(&serde_json::to_vec(note).ok()?).ok()?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&fresh)
+            .ok()?;
+        let text = serde_json::to_vec(note).ok()?;
+        file.write_all(&text).ok()?;
         fs::rename(&fresh, &path).ok()?;
-        Some(SeatFile { path })
+        Some(SeatFile { path, text })
     }
 }
 
 impl Drop for SeatFile {
     fn drop(&mut self) {
-        // Whoever removed it before did what was to be done.
-        drop(fs::remove_file(&self.path));
+        // A second session of the same client has written its own there.
+        if fs::read(&self.path).is_ok_and(|text| text == self.text) {
+            drop(fs::remove_file(&self.path));
+        }
     }
 }
 

@@ -8,13 +8,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
@@ -64,7 +63,8 @@ impl<S: Sessions> Server<S> {
     /// call on.
     fn push(&self, session: &Arc<Session>, peer: &Peer<RoleServer>) {
         self.pushing.get_or_init(|| {
-            let pushing = feed::push(Arc::clone(session), peer.clone(), Arc::clone(&self.subscribed));
+            let pushing =
+                feed::push(Arc::clone(session), peer.clone(), Arc::clone(&self.subscribed));
             tokio::spawn(pushing).abort_handle()
         });
     }
@@ -214,7 +214,10 @@ impl<S: Sessions> ServerHandler for Server<S> {
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, wanted: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        wanted: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         self.is_on().then(|| {
             let mut accepted = wanted.clone();
             if let Some(uris) = &mut accepted.resource_subscriptions {
@@ -308,7 +311,8 @@ impl<S: Sessions> ServerHandler for Server<S> {
             "logging/setLevel",
         ];
         if known.contains(&request.method.as_str()) {
-            let text = format!("the parameters of {} are missing or of a wrong type", request.method);
+            let text =
+                format!("the parameters of {} are missing or of a wrong type", request.method);
             return Err(ErrorData::invalid_params(text, None));
         }
         let text = format!("there is no method {}", request.method);

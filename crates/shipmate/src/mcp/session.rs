@@ -161,9 +161,7 @@ impl Session {
             return Ok(Some((standing.link, standing.seat.team)));
         }
         let team = self.team(until).await?;
-        Ok(team.map(|team| {
-            (Link::new(self.hub.client(&Caller::Person, Some(team.clone()))), team)
-        }))
+        Ok(team.map(|team| (Link::new(self.hub.client(&Caller::Person, Some(team.clone()))), team)))
     }
 
     /// Its seat, if it has taken one.
@@ -346,7 +344,12 @@ async fn keep(stay: Link, mut news: Receiver<Happening>) {
 fn is_lost(refused: &Refused) -> bool {
     matches!(
         refused.code.as_str(),
-        "BadToken" | "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "TeamGone"
+        "BadToken"
+            | "StaleTeammate"
+            | "NotRunning"
+            | "UnknownTeammate"
+            | "UnknownTeam"
+            | "TeamGone"
     )
 }
 
