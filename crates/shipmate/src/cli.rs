@@ -15,6 +15,7 @@ mod exit;
 mod failure;
 mod inbox;
 mod log;
+mod mcp;
 mod merge;
 mod message;
 mod pause;
@@ -25,6 +26,7 @@ mod resume;
 mod run;
 mod screen;
 mod send;
+mod serve;
 mod session;
 mod shutdown;
 mod status;
@@ -101,6 +103,8 @@ enum Command {
     Questions(questions::QuestionsArgs),
     Log(log::LogArgs),
     Shutdown(shutdown::ShutdownArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -143,6 +147,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Serve(args) => serve::run(&args, globals)?,
+        Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),
