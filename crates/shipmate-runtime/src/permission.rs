@@ -111,7 +111,7 @@ const PLACES: [Place; 6] =
 const OK: Rule = Rule::Allow;
 const NO: Rule = Rule::Deny;
 const LEAD: Rule = Rule::AskLead;
-const MAN: Rule = Rule::AskPerson;
+const ASK: Rule = Rule::AskPerson;
 
 type Row = (Kind, [Rule; PLACES.len()]);
 
@@ -125,13 +125,13 @@ const TABLE: [(Mode, [Row; 9]); 4] = [
         //                inside beside prot. outside sealed unknown
         (Kind::Read,     [OK,    OK,    OK,    OK,    NO,    OK]),
         (Kind::Search,   [OK,    OK,    OK,    OK,    NO,    OK]),
-        (Kind::Write,    [OK,    LEAD,  LEAD,  MAN,   NO,    OK]),
-        (Kind::Delete,   [OK,    LEAD,  LEAD,  MAN,   NO,    OK]),
-        (Kind::Run,      [OK,    OK,    OK,    MAN,   NO,    OK]),
+        (Kind::Write,    [OK,    LEAD,  LEAD,  ASK,   NO,    OK]),
+        (Kind::Delete,   [OK,    LEAD,  LEAD,  ASK,   NO,    OK]),
+        (Kind::Run,      [OK,    OK,    OK,    ASK,   NO,    OK]),
         (Kind::Network,  [OK,    OK,    OK,    OK,    NO,    OK]),
         (Kind::TeamTool, [OK,    OK,    OK,    OK,    NO,    OK]),
-        (Kind::Spawn,    [OK,    OK,    OK,    MAN,   NO,    OK]),
-        (Kind::Other,    [LEAD,  LEAD,  LEAD,  MAN,   NO,    LEAD]),
+        (Kind::Spawn,    [OK,    OK,    OK,    ASK,   NO,    OK]),
+        (Kind::Other,    [LEAD,  LEAD,  LEAD,  ASK,   NO,    LEAD]),
     ]),
     (Mode::Plan, [
         (Kind::Read,     [OK,    OK,    OK,    OK,    NO,    OK]),
