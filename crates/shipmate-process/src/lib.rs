@@ -32,8 +32,8 @@ mod watched;
 
 pub use capture::Captured;
 pub use fence::{Fence, Level, achieved};
-pub use log_file::LogFile;
 pub use launch::{Launcher, PARENT_VARIABLE, become_subreaper, exec_tree};
+pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};
 pub use program::{Program, has_pipefail};
 pub use pump::Activity;

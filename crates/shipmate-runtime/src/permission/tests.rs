@@ -227,11 +227,7 @@ fn the_approvals_of_codex_are_known() {
         (run(json!({"command": "cargo test", "cwd": "/t"})), Kind::Run, &["/t"]),
         (run(json!({"networkApprovalContext": {"host": "x"}})), Kind::Network, &[]),
         (of("execCommandApproval", json!({"command": ["ls"], "cwd": "/t"})), Kind::Run, &["/t"]),
-        (
-            of("item/fileChange/requestApproval", json!({"grantRoot": "/x"})),
-            Kind::Write,
-            &["/x"],
-        ),
+        (of("item/fileChange/requestApproval", json!({"grantRoot": "/x"})), Kind::Write, &["/x"]),
         (of("applyPatchApproval", patch), Kind::Write, &["/t/a"]),
         (entry("write", x.clone()), Kind::Write, &["/x"]),
         (entry("read", x), Kind::Read, &["/x"]),
