@@ -304,6 +304,8 @@ impl Crew {
                 },
                 env: BTreeMap::new(),
                 own_folders: Vec::new(),
+                protected: setup.protected.iter().map(ToString::to_string).collect(),
+                patience_ms: crate::permission::PATIENCE.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
                 lead: profile.seat == shipmate_core::event::Seat::Lead,

@@ -18,6 +18,7 @@ mod driver;
 mod inline;
 mod link;
 pub(crate) mod order;
+mod permit;
 mod program;
 mod rpc;
 mod transcript;
@@ -275,8 +276,8 @@ impl<D: Driver> Supervisor<D> {
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
         let tree = self.tree.home().await.map_err(Ending::Broken)?;
-        self.desk.takes_up(None);
         let work = self.piece(None, None, tree, Vec::new());
+        self.desk.takes_up(&work);
         match self.turns(work, None).await {
             (_, Some(ending)) => Err(ending),
             (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
@@ -370,7 +371,7 @@ impl<D: Driver> Supervisor<D> {
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
-        self.desk.takes_up(Some((id, token)));
+        self.desk.takes_up(&work);
         let (finished, ended) = self.turns(work, Some((id, token))).await;
         if ended.is_some() {
             return ended;
