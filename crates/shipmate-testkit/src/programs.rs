@@ -77,10 +77,7 @@ impl Program {
 /// What a program tried to reach beyond loopback.
 #[must_use]
 pub fn strays(server: &Server) -> Vec<Request> {
-    let is_stray = |request: &Request| {
-        request.method == "CONNECT" || request.path.starts_with("http") // the form for a proxy
-    };
-    server.requests().into_iter().filter(is_stray).collect()
+    server.requests().into_iter().filter(|request| request.reply == "stray").collect()
 }
 
 /// The whole environment of a program on the scripted model. `home` is made if need be.
@@ -129,6 +126,9 @@ impl Surroundings {
              enabled = false\n\
              [feedback]\n\
              enabled = false\n\
+             [features]\n\
+             plugins = false\n\
+             apps = false\n\
              [model_providers.scripted]\n\
              name = \"scripted\"\n\
              base_url = \"{}/v1\"\n\
