@@ -4,6 +4,7 @@
 //! would otherwise show itself weeks later. The commented default file is part of the binary and
 //! is the documentation of every setting; a test holds that its values are the defaults here.
 
+mod agents;
 mod layer;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use shipmate_protocol::ask::Setup;
 
+pub(crate) use agents::ProgramConfig;
 use layer::Layer;
 
 /// The commented default file, as `shipmate config --default` prints it.
@@ -58,6 +60,8 @@ pub(crate) struct AgentsConfig {
     pub(crate) default: String,
     pub(crate) output_bytes: u64,
     pub(crate) stop_grace_ms: u64,
+    /// `[agents.NAME]`: no settings of their own, so neither listed as such nor in variables.
+    pub(crate) programs: BTreeMap<String, ProgramConfig>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +137,7 @@ impl Default for Config {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
                 stop_grace_ms: 5_000,
+                programs: BTreeMap::new(),
             },
             team: TeamConfig {
                 trees: TreesConfig::Own,
