@@ -9,15 +9,15 @@ use std::rc::Rc;
 
 use shipmate_core::state::Life;
 use shipmate_core::{Act, Actor, Name, TeammateRef};
-use shipmate_process::{Launcher, Marker};
-use shipmate_protocol::view::{AgentView, HookTry, Leftover, Merged, Resumed, Survey};
+use shipmate_process::Marker;
+use shipmate_protocol::view::{HookTry, Leftover, Merged, Resumed, Survey};
 use shipmate_protocol::{Answer, Ask, Refused, ask};
 
 use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
-use crate::programs::{self, Around};
+use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
@@ -420,21 +420,13 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
 /// Requests that need no team at all.
 pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
     match ask {
-        Ask::Agents => Ok(Answer::Agents(agents(settings).await)),
+        Ask::Agents => Ok(Answer::Agents(programs::here(settings).await)),
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove } => {
             leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)
         }
         _ => survey(settings).await.map(|found| Answer::Survey(Box::new(found))),
     }
-}
-
-/// The agent programs, as this machine finds them.
-async fn agents(settings: &Settings) -> Vec<AgentView> {
-    let launcher = Launcher::through(settings.agents.program.clone(), vec!["exec-tree".into()]);
-    let profiles = programs::profiles(&settings.agents);
-    let digest = settings.place.digest();
-    programs::probe_all(profiles, &Around::here(), &launcher, &digest).await
 }
 
 async fn try_hooks(settings: &Settings) -> Result<Vec<HookTry>, Refused> {

@@ -18,11 +18,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use shipmate_process::Launcher;
+use shipmate_protocol::view::AgentView;
 
-use crate::settings::{Agents, ProgramSetting};
+use crate::settings::{Agents, ProgramSetting, Settings};
 use known::{Base, KNOWN, Known};
-
-pub(crate) use probe::probe_all;
+use probe::probe_all;
 
 /// How a program is driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +123,13 @@ pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
         profile.changed(setting)
     }));
     all
+}
+
+/// All of them, as this machine finds them.
+pub(crate) async fn here(settings: &Settings) -> Vec<AgentView> {
+    let launcher = Launcher::through(settings.agents.program.clone(), vec!["exec-tree".into()]);
+    let digest = settings.place.digest();
+    probe_all(profiles(&settings.agents), &Around::here(), &launcher, &digest).await
 }
 
 impl Profile {

@@ -19,6 +19,8 @@ pub(super) struct Layer {
     idle_exit_seconds: Option<Spanned<u64>>,
     shutdown_deadline_seconds: Option<Spanned<u64>>,
     agent_teams: Option<bool>,
+    agent_teams_env: Option<Spanned<String>>,
+    team_mode: Option<Spanned<String>>,
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
@@ -94,6 +96,10 @@ impl Layer {
         taking.take("durability", self.durability, |config| &mut config.durability);
         taking.take("log", self.log, |config| &mut config.log);
         taking.take("agent-teams", self.agent_teams, |config| &mut config.agent_teams);
+        taking.text("agent-teams-env", self.agent_teams_env, variable, |config| {
+            &mut config.agent_teams_env
+        })?;
+        taking.text("team-mode", self.team_mode, any_line, |config| &mut config.team_mode)?;
         taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
         taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {
             &mut config.idle_exit_seconds
@@ -312,6 +318,16 @@ fn command(name: &str, line: &str) -> Result<(), Mistake> {
         return Err((fact, "write the command, or take the line away".to_owned()));
     }
     any_line(name, line)
+}
+
+/// The name of an environment variable, or none.
+fn variable(name: &str, variable: &str) -> Result<(), Mistake> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    if variable.len() > 256 || !variable.bytes().all(plain) {
+        let fact = format!("{name} is {variable:?}, which is no name of a variable");
+        return Err((fact, "use letters, digits and '_'; empty for none".to_owned()));
+    }
+    Ok(())
 }
 
 /// A word for a program; some mean something else already.
