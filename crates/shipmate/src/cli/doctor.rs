@@ -22,7 +22,8 @@ use team::Cleaning;
 ///
 /// Looks at the workspace, git, the shell, the configuration, the coordinator and every team's log,
 /// at the repository as a team would find it, at who can read what, at what is left over and at the
-/// agent programs. Each hook is really run, with a sample of its event. Ends with exit code 1 if there is a problem.
+/// agent programs. Each hook is really run, with a sample of its event. Ends with exit code 1 if
+/// there is a problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
