@@ -17,6 +17,7 @@ use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
+use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
@@ -421,6 +422,7 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
 /// Requests that need no team at all.
 pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
     match ask {
+        Ask::Agents => Ok(Answer::Agents(programs::here(settings).await)),
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove } => {
             leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)

@@ -120,7 +120,8 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
         }
     }
     if !session.screen.json {
-        for note in &plan.notes {
+        let mode = config.mode(|name| std::env::var(name).ok());
+        for note in plan.notes.iter().chain(&mode.fallback_notice) {
             session.screen.line(&format!("note: {note}"))?;
         }
     }
