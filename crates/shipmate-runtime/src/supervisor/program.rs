@@ -34,6 +34,10 @@ impl Starter {
         Starter { order: order.clone(), folder: folder.clone(), marker }
     }
 
+    pub(crate) fn folder(&self) -> &LifeFolder {
+        &self.folder
+    }
+
     /// Starts the program with these arguments after its own. Where a program of this life
     /// wrote before, what it says on standard error goes on in the same file.
     pub(crate) fn start(
