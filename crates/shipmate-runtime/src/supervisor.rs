@@ -18,6 +18,7 @@ mod driver;
 mod inline;
 mod link;
 pub(crate) mod order;
+mod pipe_mcp;
 mod program;
 mod rpc;
 mod transcript;
