@@ -19,6 +19,7 @@ mod inline;
 mod link;
 pub(crate) mod order;
 mod permit;
+mod pipe_mcp;
 mod program;
 mod rpc;
 mod transcript;

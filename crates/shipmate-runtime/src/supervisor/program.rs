@@ -38,6 +38,12 @@ impl Starter {
         &self.folder
     }
 
+    /// With this in the program's environment, unless the order says otherwise.
+    pub(crate) fn with_env(mut self, name: &str, value: &str) -> Starter {
+        self.order.env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
     /// Starts the program with these arguments after its own. Where a program of this life
     /// wrote before, what it says on standard error goes on in the same file.
     pub(crate) fn start(

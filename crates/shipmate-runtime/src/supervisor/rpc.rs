@@ -166,7 +166,7 @@ impl Peer {
             (Some(Value::String(method)), None) => Some(Incoming::Notification { method, params }),
             (None, Some(id)) => {
                 let waits = id.as_u64().and_then(|id| self.0.waiting.borrow_mut().remove(&id));
-                let answer = match message.remove("error") {
+                let answer = match message.remove("error").filter(|error| !error.is_null()) {
                     Some(error) => Err(RpcFailure::Refused {
                         code: error["code"].as_i64().unwrap_or_default(),
                         message: error["message"].as_str().unwrap_or("no reason given").to_owned(),
