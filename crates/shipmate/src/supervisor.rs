@@ -1,7 +1,7 @@
-//! This program as what stands behind a teammate: its supervisor, and the door through
-//! which an agent is started.
+//! This program as what stands behind a teammate: its supervisor, the program that several
+//! share, and the door through which an agent is started.
 //!
-//! Both are invoked by the program itself, never by a person, and neither parses options:
+//! All are invoked by the program itself, never by a person, and none parses options:
 //! an agent is started through here for every task.
 
 use std::ffi::OsString;
@@ -15,16 +15,18 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             eprintln!("{failure}");
             Some(ExitCode::from(127))
         }
-        "supervise" => {
-            let folder = args.next()?;
-            Some(match shipmate_runtime::supervisor::run(folder.into()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(reason) => {
-                    eprintln!("{reason}");
-                    ExitCode::FAILURE
-                }
-            })
-        }
+        "supervise" => Some(ended(shipmate_runtime::supervisor::run(args.next()?.into()))),
+        "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
         _ => None,
+    }
+}
+
+fn ended(how: Result<(), String>) -> ExitCode {
+    match how {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -32,6 +32,14 @@ impl Starter {
         Starter { order: order.clone(), folder: folder.clone(), marker }
     }
 
+    pub(crate) fn folder(&self) -> &LifeFolder {
+        &self.folder
+    }
+
+    pub(crate) fn marker(&self) -> &Marker {
+        &self.marker
+    }
+
     /// Starts the program with these arguments after its own. Where a program of this life
     /// wrote before, what it says on standard error goes on in the same file.
     pub(crate) fn start(&self, cwd: &Path, more: &[String]) -> Result<Running, String> {
