@@ -16,7 +16,7 @@ pub mod hooks;
 mod lock;
 mod merge;
 mod open;
-mod permission;
+pub mod permission;
 mod secret;
 mod settings;
 mod signs;
