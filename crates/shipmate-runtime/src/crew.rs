@@ -375,6 +375,7 @@ impl Crew {
     /// A supervisor's process has ended: so does everything it left.
     async fn gone(self: Rc<Self>, who: TeammateRef, life: &Life) {
         life.watched.gone().await;
+        crate::supervisor::let_go(&self.folder(&who)).await;
         for marker in &life.markers {
             shipmate_process::sweep(marker, Duration::ZERO).await;
         }
@@ -509,6 +510,7 @@ impl Crew {
 
     /// A life that ended while nobody watched.
     async fn bury(&self, who: &TeammateRef, loss: Loss) {
+        crate::supervisor::let_go(&self.folder(who)).await;
         for marker in self.order_of(who).map(|order| order.markers()).unwrap_or_default() {
             shipmate_process::sweep(&marker, Duration::ZERO).await;
         }
@@ -519,9 +521,11 @@ impl Crew {
         }
     }
 
-    /// A life that is there carries this marker.
+    /// A life that is there carries this marker, or a program that lives share.
     pub(crate) fn owns(&self, marker: &Marker) -> bool {
-        self.lives.borrow().values().any(|life| life.markers.contains(marker))
+        let team = self.settings.place.team(self.board.root.as_str());
+        crate::supervisor::hub_owns(&team, marker)
+            || self.lives.borrow().values().any(|life| life.markers.contains(marker))
             || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
     }
 }

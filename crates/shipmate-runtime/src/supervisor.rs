@@ -44,6 +44,8 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
+pub use codex::hub::run as host;
+pub(crate) use codex::hub::{let_go, owns as hub_owns};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
 /// Progress is told at most this often.

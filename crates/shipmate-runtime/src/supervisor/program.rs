@@ -44,6 +44,10 @@ impl Starter {
         self
     }
 
+    pub(crate) fn marker(&self) -> &Marker {
+        &self.marker
+    }
+
     /// Starts the program with these arguments after its own. Where a program of this life
     /// wrote before, what it says on standard error goes on in the same file.
     pub(crate) fn start(
