@@ -30,8 +30,8 @@ mod tree;
 mod watched;
 
 pub use capture::Captured;
-pub use log_file::LogFile;
 pub use launch::{Launcher, PARENT_VARIABLE, become_subreaper, exec_tree};
+pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};
 pub use program::{Program, has_pipefail};
 pub use pump::Activity;

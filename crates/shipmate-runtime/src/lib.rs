@@ -17,6 +17,7 @@ mod lock;
 mod merge;
 mod open;
 mod permission;
+mod programs;
 mod secret;
 mod settings;
 mod signs;
