@@ -50,6 +50,8 @@ fn desk_mcp(socket: &Path) -> io::Result<()> {
     });
     io::copy(&mut from, &mut io::stdout().lock())?;
     Ok(())
+}
+
 fn ended(how: Result<(), String>) -> ExitCode {
     match how {
         Ok(()) => ExitCode::SUCCESS,

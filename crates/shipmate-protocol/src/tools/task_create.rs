@@ -187,6 +187,7 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
     let mut structured = json!({ "tasks": made.iter().map(|(id, subject)| {
         json!({ "id": id, "subject": subject })
     }).collect::<Vec<_>>() });
+    // Not an iterator over the requests below: the call is to be `Send`.
     let edges = ids.iter().zip(blocks).flat_map(|(id, on)| on.into_iter().map(move |on| (*id, on)));
     for (id, waiting) in edges.collect::<Vec<(u32, String)>>() {
         let part = format!("#{id} blocks {waiting}");

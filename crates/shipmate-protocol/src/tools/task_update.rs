@@ -228,11 +228,15 @@ fn changed(changes: &TaskChanges) -> Vec<&'static str> {
 }
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
-    let update = read(seat, arguments)?;
+    let mut update = read(seat, arguments)?;
     let steps = update.steps();
     if steps.is_empty() {
         let expected = "something to change: status, owner, subject, addBlockedBy, …";
         return Err(Bad::missing("status", expected).into());
+    }
+    // Boards between this and the coordinator know tasks by their number.
+    if !update.task.bytes().all(|b| b.is_ascii_digit()) {
+        update.task = show(board, &update.task).await?.row.id.to_string();
     }
     let mut parts = Parts::default();
     for step in steps {
@@ -244,21 +248,16 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
         let how = carry_out(board, seat, &update, step).await;
         parts.note(&names, how);
     }
-    let what = match update.task.bytes().all(|b| b.is_ascii_digit()) {
-        true => format!("task #{}", update.task),
-        false => format!("task {}", update.task),
-    };
     let mut fields = Map::new();
     fields.insert("taskId".to_owned(), json!(update.task));
     if let Ok(view) = show(board, &update.task).await {
-        fields.insert("taskId".to_owned(), json!(view.row.id.to_string()));
         if update.status == Some(Status::Completed) && parts.is_changed() && !parts.is_refused() {
             parts.tell(&verdict(&view));
         }
         fields.insert("task".to_owned(), json!(view));
     }
     let ended = update.status == Some(Status::Completed) && !parts.is_refused();
-    let outcome = parts.outcome(&what, fields);
+    let outcome = parts.outcome(&format!("task #{}", update.task), fields);
     Ok(match ended && seat.kind == SeatKind::Teammate {
         true => outcome.and("Call TaskList now to find your next task."),
         false => outcome,
@@ -318,6 +317,7 @@ async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did,
 async fn claim(board: &impl Board, task: &str) -> Result<Did, Refused> {
     match board.ask(Ask::TaskClaim { task: task.to_owned(), lease_ms: None }).await? {
         Answer::Claimed { token, .. } => Ok(Did::Change(format!("it is yours (claim {token})"))),
+        Answer::Unchanged => Ok(Did::Nothing("it is yours already".to_owned())),
         other => Err(unexpected(&other)),
     }
 }
