@@ -33,6 +33,18 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 /// Takes a request that the board alone cannot answer; gives back one that it can.
 pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     let crew = board.crew.borrow().clone()?;
+    let mut job = job;
+    if let Ask::TeammateAdd(add) = &mut job.ask {
+        match programs::hears(&add.agent, &crew.settings.agents) {
+            Ok(hears) => add.hears = hears,
+            Err(unknown) => {
+                job.connection.took_request();
+                let remedy = "`shipmate agents` lists them";
+                job.reply(Err(refused("UnknownAgent", unknown.to_string(), remedy)));
+                return None;
+            }
+        }
+    }
     match &job.ask {
         Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
             sign(&crew, &job);

@@ -92,6 +92,43 @@ pub(crate) fn find(name: &str, settings: &Agents) -> Result<Profile, Unknown> {
     }
 }
 
+/// How one teammate's agent is started and driven.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Way {
+    /// `inline`, `command`, `claude`, `codex`, `acp`, or `one_shot`: a prompt on its input.
+    pub(crate) protocol: String,
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) own_folders: Vec<PathBuf>,
+}
+
+/// The way of an agent. Where a program can be run for one prompt, a one-shot agent is.
+pub(crate) fn way(
+    agent: &str,
+    one_shot: Option<OneShot>,
+    settings: &Agents,
+) -> Result<Way, Unknown> {
+    if matches!(agent, "command" | "inline") {
+        return Ok(Way { protocol: agent.to_owned(), ..Way::default() });
+    }
+    let (profile, around) = (find(agent, settings)?, Around::here());
+    let once = one_shot.and_then(|way| profile.one_shot(&around, way));
+    let (protocol, argv) = match once {
+        Some(argv) if profile.protocol != Protocol::Command => ("one_shot", argv),
+        _ => (profile.protocol.word(), profile.argv(&around)),
+    };
+    let own_folders = profile.own_folders(&around);
+    Ok(Way { protocol: protocol.to_owned(), argv, env: profile.env, own_folders })
+}
+
+/// Whether an agent of this name can be talked to.
+pub(crate) fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
+    if matches!(agent, "" | "command" | "inline") {
+        return Ok(false);
+    }
+    Ok(find(agent, settings)?.protocol != Protocol::Command)
+}
+
 /// All there are, the known ones first.
 pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
     let mut own = settings.programs.clone();

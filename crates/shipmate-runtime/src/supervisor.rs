@@ -99,7 +99,7 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         "inline" => {
             return Supervisor::new(order, line, desk, inline::InlineAgent::default()).live().await;
         }
-        "command" => {
+        "command" | "one_shot" => {
             let agent = command::CommandAgent::new(&order, &folder, marker);
             return Supervisor::new(order, line, desk, agent).live().await;
         }

@@ -159,7 +159,7 @@ impl Desk {
     }
 
     /// Nothing may be written: the program is fenced in so that it cannot.
-    pub(crate) fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         match self.0.mode.borrow().as_str() {
             "plan" => !self.is_approved(),
             "read_only" | "delegate" => true,

@@ -3,16 +3,16 @@
 //! The mode is looked up each time: it may be changed while the agent works. A question
 //! that nobody answers in time is withdrawn, and the answer is no.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use shipmate_core::event::Mode;
 use shipmate_core::files::{FileSet, Pattern};
+use shipmate_process::Fence;
 use shipmate_protocol::ask::QuestionKind;
 use shipmate_protocol::{Answer, Ask};
 use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
-use super::order::Order;
 use crate::permission::{self, Bounds, Request, Rule};
 
 impl Desk {
@@ -84,17 +84,27 @@ impl Desk {
         }
     }
 
+    /// Its program's own folders, and temporary ones.
+    fn free(&self) -> Vec<PathBuf> {
+        let mut free = self.order().own_folders.clone();
+        free.push(std::env::temp_dir());
+        free
+    }
+
+    /// What the program is started behind: while nothing may be written, nothing can be.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        self.is_read_only().then(|| Fence { write: self.free(), required: false })
+    }
+
     fn bounds(&self) -> Bounds {
         let order = self.order();
-        let mut free = order.own_folders.clone();
-        free.push(std::env::temp_dir());
         Bounds {
             tree: self.tree(),
             scope: patterns(&order.scope),
             files: patterns(&self.files()),
             granted: patterns(&self.granted()),
             protected: patterns(&order.protected),
-            free,
+            free: self.free(),
             sealed: vec![shipmate_protocol::Place { workspace: order.workspace.clone() }.state()],
         }
     }
@@ -113,12 +123,4 @@ impl Desk {
 /// What cannot be a pattern grants nothing.
 fn patterns(texts: &[String]) -> FileSet {
     FileSet::new(texts.iter().filter_map(|text| text.parse::<Pattern>().ok()).collect())
-}
-
-/// Where an agent that must not write may write all the same: its program's own folders and
-/// temporary ones.
-pub(crate) fn read_only_fence(order: &Order, temp: &Path) -> shipmate_process::Fence {
-    let mut write = order.own_folders.clone();
-    write.push(temp.to_owned());
-    shipmate_process::Fence { write, required: false }
 }

@@ -6,12 +6,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
 use tokio::net::unix::pipe;
 
-use super::desk::Desk;
 use super::order::{LifeFolder, Order, last_line};
-use super::permit;
 
 /// How to start the program of an order.
 #[derive(Debug, Clone)]
@@ -52,9 +50,9 @@ impl Starter {
     /// wrote before, what it says on standard error goes on in the same file.
     pub(crate) fn start(
         &self,
-        desk: &Desk,
         cwd: &Path,
         more: &[String],
+        fence: Option<Fence>,
     ) -> Result<Running, String> {
         let words = self.order.argv.iter().chain(more);
         let argv: Vec<OsString> = words.map(OsString::from).collect();
@@ -67,9 +65,7 @@ impl Starter {
                 bytes_max: self.order.output_bytes_max,
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
-            fence: desk
-                .is_read_only()
-                .then(|| permit::read_only_fence(&self.order, &std::env::temp_dir())),
+            fence,
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
         let mut tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
