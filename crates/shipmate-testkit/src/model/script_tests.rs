@@ -113,3 +113,14 @@ fn what_cannot_be_meant_is_refused_with_its_line() {
         assert!(answer.starts_with(told), "{script:?}: {answer}");
     }
 }
+
+#[test]
+fn the_example_in_the_description_of_the_language_means_what_it_says() {
+    let header = include_str!("../model.rs");
+    let example = header.split("//! ```").nth(1).unwrap().strip_prefix("text").unwrap();
+    let lines: Vec<_> = example.lines().map(|line| line.trim_start_matches("//!")).collect();
+    let rules = rules(&lines.join("\n"));
+    let calls: Vec<_> = rules[0].turns.iter().map(|turn| turn.calls.len()).collect();
+    assert_eq!((rules.len(), calls), (2, vec![1, 2, 0]));
+    assert_eq!(rules[0].turns[0].say.as_deref(), Some("I will write the file."));
+}
