@@ -5,13 +5,32 @@
 //! are translated to requests here and nowhere else. A call never panics on what a model
 //! sends: bad arguments are an outcome that names the fact and the remedy.
 
+mod arguments;
 pub mod envelope;
+mod inbox;
+mod outcome;
+mod plan;
+mod question;
+mod send_message;
+mod spawn;
+mod task_create;
+mod task_output;
+mod task_read;
+mod task_update;
+mod team;
+mod todo_write;
+mod words;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ask::Ask;
 use crate::wire::{Answer, Refused};
+use arguments::Arguments;
+use outcome::{Reply, refused};
+
+/// The longest that a call waits: clients give up on slow tools.
+pub const WAIT_MAX_MS: u64 = 15_000;
 
 /// From where a tool is called: it decides which tools there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,15 +81,136 @@ pub struct Outcome {
 /// Whoever carries requests to the coordinator.
 pub trait Board {
     fn ask(&self, ask: Ask) -> impl Future<Output = Result<Answer, Refused>>;
+
+    /// Waits until something may have changed for this seat, at most so long; how much of the
+    /// time is left. Who cannot wait says that none is: the caller is told what there is now.
+    fn news(&self, within_ms: u64) -> impl Future<Output = u64> {
+        let _ = within_ms;
+        std::future::ready(0)
+    }
+}
+
+/// An input of which some fields are known and others may come.
+fn schema(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": true,
+    })
 }
 
 /// The tools of a seat.
-pub fn list(_seat: &Seat) -> Vec<Tool> {
-    Vec::new()
+pub fn list(seat: &Seat) -> Vec<Tool> {
+    let all = [
+        team::create_tool(),
+        team::delete_tool(),
+        team::agents_tool(),
+        spawn::tool("Agent"),
+        spawn::tool("Task"),
+        task_read::list_tool(),
+        task_read::get_tool(),
+        task_create::tool(),
+        task_update::tool(),
+        task_output::output_tool(),
+        task_output::stop_tool(),
+        todo_write::tool(),
+        send_message::tool(),
+        inbox::tool(),
+        plan::tool(),
+        plan::exit_tool(),
+        question::ask_tool(),
+        question::answer_tool(),
+    ];
+    all.into_iter().filter(|tool| has(seat, tool.name)).collect()
+}
+
+/// Whether a tool is for a seat. Of a name that is no tool it says nothing.
+fn has(seat: &Seat, tool: &str) -> bool {
+    // Whoever only looks on neither makes nor takes nor finishes work.
+    if seat.mode == "read_only" && matches!(tool, "TaskCreate" | "TaskUpdate" | "TodoWrite") {
+        return false;
+    }
+    match seat.kind {
+        SeatKind::Visitor => matches!(tool, "TeamCreate" | "ListAgents" | "TaskList"),
+        SeatKind::Lead => true,
+        SeatKind::Teammate => matches!(
+            tool,
+            "TaskList"
+                | "TaskGet"
+                | "TaskCreate"
+                | "TaskUpdate"
+                | "TaskOutput"
+                | "SendMessage"
+                | "ListAgents"
+                | "Inbox"
+                | "Plan"
+                | "ExitPlanMode"
+                | "AskUserQuestion"
+        ),
+    }
 }
 
 /// Calls a tool. One that this seat has not got is refused by name.
-pub async fn call(_board: &impl Board, _seat: &Seat, tool: &str, _arguments: Value) -> Outcome {
-    let text = format!("there is no tool {tool}");
-    Outcome { structured: serde_json::json!({ "error": text }), text, is_error: true }
+pub async fn call(board: &impl Board, seat: &Seat, tool: &str, arguments: Value) -> Outcome {
+    if !has(seat, tool) {
+        return not_offered(seat, tool);
+    }
+    let mut arguments = match Arguments::new(arguments) {
+        Ok(arguments) => arguments,
+        Err(bad) => return bad.into(),
+    };
+    let Some(reply) = run(board, seat, tool, &mut arguments).await else {
+        return not_offered(seat, tool);
+    };
+    let outcome = reply.unwrap_or_else(|failed| failed);
+    let rest = arguments.rest();
+    match rest.is_empty() || outcome.is_error {
+        true => outcome,
+        false => outcome.and(&format!("({tool} knows no {}: ignored)", rest.join(", "))),
+    }
+}
+
+async fn run(
+    board: &impl Board,
+    seat: &Seat,
+    tool: &str,
+    arguments: &mut Arguments,
+) -> Option<Reply> {
+    Some(match tool {
+        "TeamCreate" => team::create(board, seat, arguments).await,
+        "TeamDelete" => team::delete(board, seat, arguments).await,
+        "ListAgents" => team::agents(board, seat, arguments).await,
+        "Agent" | "Task" => spawn::run(board, seat, arguments).await,
+        "TaskList" => task_read::list(board, seat, arguments).await,
+        "TaskGet" => task_read::get(board, seat, arguments).await,
+        "TaskCreate" => task_create::run(board, seat, arguments).await,
+        "TaskUpdate" => task_update::run(board, seat, arguments).await,
+        "TaskOutput" => task_output::output(board, seat, arguments).await,
+        "TaskStop" => task_output::stop(board, seat, arguments).await,
+        "TodoWrite" => todo_write::run(board, seat, arguments).await,
+        "SendMessage" => send_message::run(board, seat, arguments).await,
+        "Inbox" => inbox::run(board, seat, arguments).await,
+        "Plan" => plan::run(board, seat, arguments).await,
+        "ExitPlanMode" => plan::exit(board, seat, arguments).await,
+        "AskUserQuestion" => question::ask(board, seat, arguments).await,
+        "AnswerQuestion" => question::answer(board, seat, arguments).await,
+        _ => return None,
+    })
+}
+
+fn not_offered(seat: &Seat, tool: &str) -> Outcome {
+    let kind = match seat.kind {
+        SeatKind::Visitor => "somebody in no team yet",
+        SeatKind::Lead => "a lead",
+        SeatKind::Teammate => "a teammate",
+    };
+    let mode = match seat.mode.as_str() {
+        "" | "normal" => String::new(),
+        mode => format!(" in mode {mode}"),
+    };
+    let shown: String = tool.chars().take(64).collect();
+    let names: Vec<&str> = list(seat).iter().map(|tool| tool.name).collect();
+    let message = format!("there is no tool {shown} for {kind}{mode}");
+    refused("UnknownTool", message, &format!("the tools are {}", names.join(", "))).into()
 }

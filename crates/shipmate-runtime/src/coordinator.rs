@@ -463,6 +463,7 @@ impl Coordinator {
             this.changed.notify_one();
         });
         crew.take_stock().await;
+        crew.expect_sessions();
         Ok(board)
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Crew {
     pub(crate) sent_back: RefCell<BTreeMap<TeammateRef, (u32, u32)>>,
     /// Lives that were there when this board was opened, for `resume`.
     pub(crate) adopted: RefCell<BTreeSet<TeammateRef>>,
+    /// Sessions that are there, by their connections.
+    staying: RefCell<BTreeMap<TeammateRef, usize>>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -96,6 +98,7 @@ impl Crew {
             asked: Cell::new(0),
             sent_back: RefCell::default(),
             adopted: RefCell::default(),
+            staying: RefCell::default(),
         })
     }
 

@@ -34,7 +34,7 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     let crew = board.crew.borrow().clone()?;
     match &job.ask {
-        Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } => {
+        Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
             sign(&crew, &job);
             None
         }
@@ -100,6 +100,8 @@ fn sign(crew: &Rc<Crew>, job: &Job) {
         Ask::Attend => crew.attend(who, &job.connection),
         Ask::Alive { asked } => crew.alive(who, *asked),
         Ask::Progress { bytes, last_words } => crew.progress(who, *bytes, last_words),
+        Ask::Stay => crew.stay(who, &job.connection),
+        Ask::Leave => crew.leave(who),
         _ => {}
     }
     job.reply(Ok(Answer::Unchanged));

@@ -16,6 +16,7 @@ mod exit;
 mod failure;
 mod inbox;
 mod log;
+mod mcp;
 mod merge;
 mod message;
 mod pause;
@@ -26,6 +27,7 @@ mod resume;
 mod run;
 mod screen;
 mod send;
+mod serve;
 mod session;
 mod shutdown;
 mod status;
@@ -103,6 +105,8 @@ enum Command {
     Questions(questions::QuestionsArgs),
     Log(log::LogArgs),
     Shutdown(shutdown::ShutdownArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -145,6 +149,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Serve(args) => serve::run(&args, globals)?,
+        Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),

@@ -1,0 +1,118 @@
+//! `Inbox`: the mail of whoever calls, each message in an envelope.
+//!
+//! Reading is exactly once, so nothing here waits in a read that could be given up on: it waits
+//! for news, then reads what is there.
+
+use serde_json::json;
+
+use crate::ask::Ask;
+use crate::tools::arguments::Arguments;
+use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::words;
+use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
+use crate::view::InboxMessage;
+use crate::wire::{Answer, Refused};
+
+const READ_DEFAULT: u64 = 50;
+const READ_MAX: u64 = 1000;
+
+pub(crate) fn tool() -> Tool {
+    Tool {
+        name: "Inbox",
+        title: "Read your mail",
+        description: "Reads your unread messages, oldest first; each is shown once, with its \
+             sender, and with the request_id where it wants an answer. Call it between two steps \
+             of your work, and with `wait` (seconds, 15 at most) when you have nothing to do but \
+             wait for an answer.",
+        input_schema: schema(
+            json!({
+                "wait": { "type": "integer",
+                    "description": "Seconds to wait for a message if there is none; at most 15" },
+                "max": { "type": "integer", "description": "Most messages to read; default 50" },
+            }),
+            &[],
+        ),
+        output_schema: Some(json!({
+            "type": "object",
+            "properties": { "messages": { "type": "array", "items": { "type": "object" } } },
+        })),
+        // What was read is read: not even a repetition is the same.
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    }
+}
+
+pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let max = arguments.whole(&["max", "limit"])?.unwrap_or(READ_DEFAULT).clamp(1, READ_MAX);
+    let mut left = match arguments.peek("wait") {
+        Some(serde_json::Value::Bool(_)) => {
+            if arguments.flag(&["wait"])?.unwrap_or(false) {
+                WAIT_MAX_MS
+            } else {
+                0
+            }
+        }
+        _ => {
+            let seconds = arguments.whole(&["wait", "wait_seconds"])?.unwrap_or(0);
+            seconds.saturating_mul(1000).min(WAIT_MAX_MS)
+        }
+    };
+    loop {
+        let messages = read(board, max as usize).await?;
+        if !messages.is_empty() || left == 0 {
+            return Ok(told(seat, &messages));
+        }
+        // Never more than before, whatever the board says: this ends.
+        left = board.news(left).await.min(left - 1);
+    }
+}
+
+async fn read(board: &impl Board, max: usize) -> Result<Vec<InboxMessage>, Refused> {
+    match board.ask(Ask::InboxRead { max, wait: false }).await? {
+        Answer::Messages(messages) => Ok(messages),
+        Answer::Unchanged => Ok(Vec::new()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn told(seat: &Seat, messages: &[InboxMessage]) -> Outcome {
+    let text = match messages {
+        [] => "No unread messages.".to_owned(),
+        messages => messages.iter().map(|m| envelope(seat, m)).collect::<Vec<_>>().join("\n"),
+    };
+    Outcome::done(text, json!({ "messages": messages }))
+}
+
+/// A line that the board vouches for, then the text with a mark before each of its lines, so
+/// that nothing in it can look like another message or like somebody else's words.
+fn envelope(seat: &Seat, message: &InboxMessage) -> String {
+    let mut text =
+        format!("{} {} from {}", message.kind, message.id, words::short(seat, &message.from));
+    if let Some(id) = message.reply_to {
+        text.push_str(&format!(", request_id {id}"));
+    }
+    for line in message.body.split(['\n', '\r']) {
+        let plain: String = line
+            .chars()
+            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+            .collect();
+        text.push_str("\n│ ");
+        text.push_str(&plain);
+    }
+    let request = message.reply_to.unwrap_or_default();
+    match message.kind.as_str() {
+        "shutdown_request" => text.push_str(&format!(
+            "\n→ answer with SendMessage, message {{type: shutdown_response, request_id: \
+             \"{request}\", approve: true or false with a reason}}"
+        )),
+        "plan_approval_request" => text.push_str(&format!(
+            "\n→ decide with Plan, action approve or reject (with feedback), plan_id {request}"
+        )),
+        "question" => {
+            text.push_str(&format!("\n→ answer with AnswerQuestion, question_id {request}"))
+        }
+        _ => {}
+    }
+    text
+}

@@ -1,0 +1,185 @@
+//! `Plan`, and `ExitPlanMode`, the name agents know for handing one in.
+
+use serde_json::{Value, json};
+
+use crate::ask::Ask;
+use crate::tools::arguments::{Arguments, Bad};
+use crate::tools::outcome::{Reply, refused, unexpected};
+use crate::tools::task_read::one_line;
+use crate::tools::words;
+use crate::tools::{Board, Outcome, Seat, Tool, schema};
+use crate::view::PlanView;
+use crate::wire::{Answer, Refused};
+
+/// How a plan is decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Approve,
+    Reject { feedback: String },
+}
+
+pub(crate) fn verdict(approve: bool, feedback: Option<String>) -> Result<Verdict, Bad> {
+    match (approve, feedback) {
+        (true, _) => Ok(Verdict::Approve),
+        (false, Some(feedback)) => Ok(Verdict::Reject { feedback }),
+        (false, None) => Err(Bad::missing("feedback", "what to change, for whoever planned it")),
+    }
+}
+
+pub(crate) fn tool() -> Tool {
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    Tool {
+        name: "Plan",
+        title: "Submit or decide a plan",
+        description: "Submits your plan for approval (action submit, with the plan's text), lists \
+             plans (list), or for the lead decides one (approve, or reject with feedback, with \
+             plan_id). Whoever must plan first may not write before approval; the verdict comes as \
+             a message.",
+        input_schema: schema(
+            json!({
+                "action": { "type": "string", "enum": ["submit", "list", "approve", "reject"],
+                    "description": "Default: submit with a plan, otherwise list" },
+                "plan": text("The plan's text, for submit"),
+                "task_id": text("The task it is for"),
+                "plan_id": text("The plan to decide: its number"),
+                "feedback": text("What to change, for reject"),
+                "all": { "type": "boolean", "description": "List decided plans too" },
+            }),
+            &[],
+        ),
+        output_schema: None,
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    }
+}
+
+pub(crate) fn exit_tool() -> Tool {
+    Tool {
+        name: "ExitPlanMode",
+        title: "Submit your plan",
+        description: "Submits your plan to the lead, or to the person where nobody leads. Put the \
+             whole plan into `plan`. Wait for the verdict before you write anything: it comes as a \
+             message, and a rejected plan is revised and submitted again.",
+        input_schema: schema(
+            json!({
+                "plan": { "type": "string", "description": "The whole plan" },
+                "task_id": { "type": "string", "description": "The task it is for" },
+                "allowedPrompts": { "type": "array", "items": { "type": "object" },
+                    "description": "Accepted and not used: what you may run is decided elsewhere" },
+            }),
+            &[],
+        ),
+        output_schema: None,
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    }
+}
+
+fn body(arguments: &mut Arguments) -> Result<Option<String>, Bad> {
+    let text = arguments.text(&["plan", "body", "content", "plan_content"])?;
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
+fn task(arguments: &mut Arguments) -> Result<Option<String>, Bad> {
+    Ok(arguments.word(&["task_id", "task"])?.map(|task| words::task(&task)))
+}
+
+const BODY: &str = "the plan's text (not the path of a file)";
+
+pub(crate) async fn exit(board: &impl Board, _seat: &Seat, arguments: &mut Arguments) -> Reply {
+    arguments.skip(&["allowed_prompts"]);
+    let body = body(arguments)?.ok_or_else(|| Bad::missing("plan", BODY))?;
+    submit(board, task(arguments)?, body).await
+}
+
+pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let action = arguments.word(&["action"])?;
+    let id = arguments.word(&["plan_id", "request_id", "id"])?;
+    let id = id.map(|id| words::request_id("plan_id", &id)).transpose()?;
+    let feedback = arguments.text(&["feedback", "reason"])?;
+    let feedback = feedback.filter(|text| !text.trim().is_empty());
+    let approve = arguments.flag(&["approve", "approved"])?;
+    let (task, body) = (task(arguments)?, body(arguments)?);
+    let all = arguments.flag(&["all"])?.unwrap_or(false);
+    let action = match (action.as_deref(), approve) {
+        (Some(action), _) => action.to_owned(),
+        (None, Some(true)) => "approve".to_owned(),
+        (None, Some(false)) => "reject".to_owned(),
+        (None, None) if body.is_some() => "submit".to_owned(),
+        (None, None) => "list".to_owned(),
+    };
+    match action.as_str() {
+        "submit" => submit(board, task, body.ok_or_else(|| Bad::missing("plan", BODY))?).await,
+        "list" => list(board, seat, all).await,
+        "approve" | "reject" => {
+            let verdict = verdict(action == "approve", feedback)?;
+            let plan = id.ok_or_else(|| Bad::missing("plan_id", "the number of the plan"))?;
+            decide(board, plan, verdict).await
+        }
+        other => {
+            let expected = "submit, list, approve or reject";
+            Err(Bad::new("action", &Value::from(other), expected).into())
+        }
+    }
+}
+
+pub(crate) async fn submit(board: &impl Board, task: Option<String>, body: String) -> Reply {
+    match board.ask(Ask::PlanSubmit { task, body }).await? {
+        Answer::Opened { id } => {
+            let text = format!(
+                "Plan {id} is submitted. Write nothing before it is approved; the verdict comes as \
+                 a message."
+            );
+            Ok(Outcome::done(text, json!({ "plan_id": id.to_string(), "state": "open" })))
+        }
+        other => Err(unexpected(&other).into()),
+    }
+}
+
+pub(crate) async fn decide(board: &impl Board, plan: u64, verdict: Verdict) -> Reply {
+    let (ask, state) = match verdict {
+        Verdict::Approve => (Ask::PlanApprove { plan }, "approved"),
+        Verdict::Reject { feedback } => (Ask::PlanReject { plan, feedback }, "rejected"),
+    };
+    board.ask(ask).await?;
+    let text = format!("Plan {plan} is {state}; whoever submitted it is told.");
+    Ok(Outcome::done(text, json!({ "plan_id": plan.to_string(), "state": state })))
+}
+
+async fn plans(board: &impl Board, all: bool) -> Result<Vec<PlanView>, Refused> {
+    match board.ask(Ask::Plans { all }).await? {
+        Answer::Plans(plans) => Ok(plans),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {
+    let plans = plans(board, all).await?;
+    let mut lines = vec![format!("Plans ({}):", plans.len())];
+    for plan in &plans {
+        let who = words::short(seat, &plan.who);
+        let task = plan.task.map(|task| format!(" for task #{task}")).unwrap_or_default();
+        lines.push(format!("plan {} of {who}{task} [{}]", plan.id, plan.state));
+        lines.extend(plan.body.lines().map(|line| format!("│ {}", one_line(line))));
+        lines.extend(plan.feedback.as_ref().map(|text| format!("feedback: {}", one_line(text))));
+    }
+    Ok(Outcome::done(lines.join("\n"), json!({ "plans": plans })))
+}
+
+/// The one open plan of a teammate.
+pub(crate) async fn open_of(board: &impl Board, seat: &Seat, who: &str) -> Result<u64, Outcome> {
+    let plans = plans(board, false).await?;
+    let of = |plan: &&PlanView| words::short(seat, &plan.who) == words::short(seat, who);
+    let found: Vec<u64> =
+        plans.iter().filter(|plan| plan.state == "open").filter(of).map(|plan| plan.id).collect();
+    match found[..] {
+        [one] => Ok(one),
+        [] => {
+            let message = format!("{who} has no open plan");
+            Err(refused("UnknownPlan", message, "Plan with action list names them").into())
+        }
+        _ => Err(Bad::missing("request_id", &format!("one of its plans: {found:?}")).into()),
+    }
+}

@@ -1,0 +1,299 @@
+//! `SendMessage`: mail, and the decisions that agents send as mail.
+//!
+//! A shutdown request, its answer and the verdict on a plan are decisions of the board: the
+//! message that tells of them comes with the decision. Everything else is text to somebody.
+
+use serde_json::{Value, json};
+
+use crate::ask::{Ask, ShutdownAnswer};
+use crate::tools::arguments::{Arguments, Bad};
+use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::team::{deadline, shut_down};
+use crate::tools::words;
+use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
+use crate::wire::{Answer, Refused};
+
+pub(crate) fn tool() -> Tool {
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    Tool {
+        name: "SendMessage",
+        title: "Send a message",
+        description: "Writes to a teammate by name, to \"lead\", to \"person\" (the human) or to \
+             everybody (to \"*\"). Plain text is not seen by others unless you send it with this. \
+             It also answers a shutdown request or decides a plan, with the request_id of the \
+             message you got. Answers come later as messages.",
+        input_schema: schema(
+            json!({
+                "to": text("A teammate, lead, person or * for all"),
+                "recipient": text("The same"),
+                "message": {
+                    "description": "The text; or an object {type: shutdown_request, reason}, {type: \
+                         shutdown_response, request_id, approve, reason}, {type: \
+                         plan_approval_response, request_id, approve, feedback}, or another type \
+                         with fields of its own: a typed handoff",
+                    "anyOf": [
+                        { "type": "string" },
+                        { "type": "object", "properties": {
+                            "type": text("What the object is"),
+                            "request_id": text("The request that is answered"),
+                            "approve": { "type": "boolean" },
+                            "reason": text("Why"),
+                            "feedback": text("What to change in a rejected plan"),
+                        }, "required": ["type"], "additionalProperties": true },
+                    ],
+                },
+                "content": text("The same as message, as text"),
+                "summary": text("A short preview; sent only if there is no message"),
+                "type": text("message, broadcast, shutdown_request, shutdown_response, \
+                     plan_approval_request or plan_approval_response; default message"),
+                "request_id": text("The request that is answered"),
+                "approve": { "type": "boolean", "description": "The answer to that request" },
+                "notify_when_idle": { "type": "boolean", "description": "Accepted and not used" },
+            }),
+            &[],
+        ),
+        output_schema: None,
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+    }
+}
+
+/// What a call says.
+#[derive(Debug)]
+enum Say {
+    Text { kind: Option<String>, body: String },
+    ShutDown { reason: String, deadline_ms: u64 },
+    AnswerShutdown { request: Option<u64>, answer: ShutdownAnswer },
+    Plan { task: Option<String>, body: String },
+    Decide { request: Option<u64>, verdict: plan::Verdict },
+}
+
+/// An object, also one that was written as text.
+fn as_object(value: &Value) -> Option<Value> {
+    let parsed = match value {
+        Value::Object(_) => value.clone(),
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            serde_json::from_str(text).ok()?
+        }
+        _ => return None,
+    };
+    parsed["type"].is_string().then_some(parsed)
+}
+
+fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
+    let message = arguments.value(&["message", "content", "text", "body"])?;
+    let summary = arguments.text(&["summary"])?.unwrap_or_default();
+    if let Some((field, value)) = &message
+        && let Some(object) = as_object(value)
+    {
+        let whole = object.to_string();
+        let mut inner = Arguments::new(object).map_err(|bad| bad.within(field))?;
+        let kind = inner.required_word(&["type"], "what the message is");
+        let kind = kind.map_err(|bad| bad.within(field))?;
+        // The outer shape may carry the rest of the answer.
+        for name in ["request_id", "approve"] {
+            if let Some((_, value)) = arguments.value(&[name])? {
+                inner.add(name, value);
+            }
+        }
+        arguments.skip(&["type"]);
+        let own = inner.text(&["content", "message", "text"]).map_err(|bad| bad.within(field))?;
+        let body = if matches!(kind.as_str(), "message" | "broadcast") {
+            own.unwrap_or(whole)
+        } else if is_control(&kind) {
+            own.unwrap_or_default()
+        } else {
+            whole
+        };
+        return say(&kind, body, &mut inner).map_err(|bad| bad.within(field));
+    }
+    let body = match message {
+        Some((field, value)) => crate::tools::arguments::text(&field, value)?,
+        None => String::new(),
+    };
+    let body = if body.trim().is_empty() { summary } else { body };
+    let kind = arguments.word(&["type", "msg_type"])?.unwrap_or_else(|| "message".to_owned());
+    say(&kind, body, arguments)
+}
+
+fn is_control(kind: &str) -> bool {
+    kind.starts_with("shutdown_") || kind.starts_with("plan_approval_")
+}
+
+fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {
+    let filled = |text: String| Some(text).filter(|text| !text.trim().is_empty());
+    let request = |fields: &mut Arguments| -> Result<Option<u64>, Bad> {
+        let id = fields.word(&["request_id", "shutdown_id", "plan_id"])?;
+        id.map(|id| words::request_id("request_id", &id)).transpose()
+    };
+    let why = |fields: &mut Arguments| -> Result<Option<String>, Bad> {
+        let reason = fields.text(&["reason"])?.and_then(filled);
+        Ok(fields.text(&["feedback"])?.and_then(filled).or(reason))
+    };
+    Ok(match kind {
+        "message" | "broadcast" => {
+            let what = "the text to send";
+            Say::Text {
+                kind: None,
+                body: filled(body).ok_or_else(|| Bad::missing("message", what))?,
+            }
+        }
+        "shutdown_request" => {
+            let reason =
+                why(fields)?.or(filled(body)).unwrap_or_else(|| "asked to stop".to_owned());
+            Say::ShutDown { reason, deadline_ms: deadline(fields)? }
+        }
+        "shutdown_response" | "shutdown_approved" | "shutdown_rejected" => {
+            let request = request(fields)?;
+            let reason = why(fields)?.or(filled(body));
+            let answer = shutdown_answer(kind, reason, fields)?;
+            Say::AnswerShutdown { request, answer }
+        }
+        "plan_approval_request" => {
+            let task = fields.word(&["task_id", "task"])?.map(|task| words::task(&task));
+            let plan = fields.text(&["plan", "plan_content"])?.and_then(filled).or(filled(body));
+            Say::Plan { task, body: plan.ok_or_else(|| Bad::missing("content", "the plan"))? }
+        }
+        "plan_approval_response" => {
+            let request = request(fields)?;
+            let feedback = why(fields)?.or(filled(body));
+            let approve = fields.flag(&["approve", "approved"])?;
+            let approve = approve.ok_or_else(|| Bad::missing("approve", "true or false"))?;
+            Say::Decide { request, verdict: plan::verdict(approve, feedback)? }
+        }
+        // A kind of its own: who gets it knows its fields.
+        kind => {
+            let body = filled(body).ok_or_else(|| Bad::missing("message", "the text to send"))?;
+            Say::Text { kind: Some(kind.to_owned()), body }
+        }
+    })
+}
+
+/// `approve`, or the words clean, in_progress and error with what is left.
+fn shutdown_answer(
+    kind: &str,
+    reason: Option<String>,
+    fields: &mut Arguments,
+) -> Result<ShutdownAnswer, Bad> {
+    let approve = fields.flag(&["approve", "approved"])?;
+    let pending = fields.words(&["pending_work", "pending"])?.unwrap_or_default();
+    fields.skip(&["artifacts_committed"]);
+    let words = || reason.clone().unwrap_or_else(|| "no reason was given".to_owned());
+    let status = fields.word(&["status"])?;
+    match (status.as_deref(), approve, kind) {
+        (Some("clean"), ..) => Ok(ShutdownAnswer::Clean),
+        (Some("in_progress"), ..) => Ok(ShutdownAnswer::InProgress { pending }),
+        (Some("error"), ..) => Ok(ShutdownAnswer::Error { reason: words() }),
+        (Some("rejected"), ..) => Ok(ShutdownAnswer::Rejected { reason: words() }),
+        (Some(other), ..) => {
+            let expected = "clean, in_progress, error or rejected";
+            Err(Bad::new("status", &Value::from(other), expected))
+        }
+        (None, Some(true), _) | (None, None, "shutdown_approved") if pending.is_empty() => {
+            Ok(ShutdownAnswer::Clean)
+        }
+        (None, Some(true), _) => Ok(ShutdownAnswer::InProgress { pending }),
+        (None, Some(false), _) | (None, None, "shutdown_rejected") => {
+            Ok(ShutdownAnswer::Rejected { reason: words() })
+        }
+        (None, None, _) => Err(Bad::missing("approve", "true or false")),
+    }
+}
+
+pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let to = arguments.word(&["to", "recipient", "target"])?;
+    let is_broadcast = arguments.peek("type").is_some_and(|kind| kind == "broadcast");
+    let said = read(arguments)?;
+    arguments.skip(&["notify_when_idle", "team_name"]);
+    let to = match to.as_deref() {
+        _ if is_broadcast => Some("all".to_owned()),
+        Some("*" | "all" | "everyone" | "@all") => Some("all".to_owned()),
+        Some(to) => Some(words::teammate(to)),
+        None => None,
+    };
+    let recipient = || to.clone().ok_or_else(|| Bad::missing("to", "whom to write to"));
+    match said {
+        Say::Text { kind, body } => send(board, recipient()?, kind, body).await,
+        Say::ShutDown { reason, deadline_ms } => {
+            let name = Some(recipient()?).filter(|to| to != "all");
+            shut_down(board, name, reason, deadline_ms).await
+        }
+        Say::AnswerShutdown { request, answer } => answer_shutdown(board, request, answer).await,
+        Say::Plan { task, body } => plan::submit(board, task, body).await,
+        Say::Decide { request, verdict } => {
+            let plan = match request {
+                Some(id) => id,
+                None => plan::open_of(board, seat, &recipient()?).await?,
+            };
+            plan::decide(board, plan, verdict).await
+        }
+    }
+}
+
+async fn send(board: &impl Board, to: String, kind: Option<String>, body: String) -> Reply {
+    let ask = |to: &str| Ask::Send {
+        to: to.to_owned(),
+        body: body.clone(),
+        kind: kind.clone(),
+        reply_to: None,
+    };
+    // What agents call the lead and the human is tried as a name first: it may be one.
+    let other = match to.as_str() {
+        "team-lead" | "main" | "leader" | "team_lead" => Some("lead"),
+        "user" | "human" => Some("person"),
+        _ => None,
+    };
+    let answer = match (board.ask(ask(&to)).await, other) {
+        (Err(refused), Some(other)) if refused.code == "UnknownTeammate" => {
+            board.ask(ask(other)).await.map_err(|_| refused)?
+        }
+        (answer, _) => answer?,
+    };
+    match answer {
+        Answer::Sent { message, to: reached } => {
+            let text = match (to.as_str(), reached.len()) {
+                ("all", count) => {
+                    format!("Message {message} sent to {count}: {}", reached.join(", "))
+                }
+                _ => format!("Message {message} sent to {to}'s inbox"),
+            };
+            let fields = json!({ "success": true, "msg_id": message.to_string(), "to": reached });
+            Ok(Outcome::done(text, fields))
+        }
+        other => Err(unexpected(&other).into()),
+    }
+}
+
+async fn answer_shutdown(
+    board: &impl Board,
+    request: Option<u64>,
+    answer: ShutdownAnswer,
+) -> Reply {
+    let shutdown = match request {
+        Some(id) => id,
+        None => unread_shutdown(board).await?.ok_or_else(|| {
+            Bad::missing("request_id", "the request id that the shutdown message names")
+        })?,
+    };
+    let said = match &answer {
+        ShutdownAnswer::Clean => "approved: end now, do nothing more",
+        ShutdownAnswer::InProgress { .. } => "answered with what is left: end now",
+        ShutdownAnswer::Error { .. } => "answered with an error",
+        ShutdownAnswer::Rejected { .. } => "rejected: go on with your work",
+    };
+    board.ask(Ask::ShutdownAnswer { shutdown, answer }).await?;
+    let text = format!("Shutdown request {shutdown} is {said}.");
+    Ok(Outcome::done(text, json!({ "success": true, "request_id": shutdown.to_string() })))
+}
+
+/// The shutdown request that lies unread, if there is one.
+async fn unread_shutdown(board: &impl Board) -> Result<Option<u64>, Refused> {
+    match board.ask(Ask::InboxPeek).await? {
+        Answer::Messages(messages) => {
+            let asked = messages.iter().rev().find(|m| m.kind == "shutdown_request");
+            Ok(asked.and_then(|message| message.reply_to))
+        }
+        other => Err(unexpected(&other)),
+    }
+}

@@ -1,0 +1,409 @@
+//! `TaskUpdate`: one call, several parts, each carried out where it can succeed.
+//!
+//! What shapes the work (files, role, blockers) is changed while a task is pending: before it is
+//! taken, after it is given back. Words are changed while it is held. The first part that is
+//! refused ends the call, and the answer says what was done, refused and not tried.
+
+use serde_json::{Map, Value, json};
+
+use crate::ask::{Ask, TaskChanges};
+use crate::tools::arguments::{Arguments, Bad};
+use crate::tools::outcome::{Parts, Reply, refused, unexpected};
+use crate::tools::task_create::{block, last, metadata, priority};
+use crate::tools::task_read::{reference, show, state};
+use crate::tools::words::{self, Status};
+use crate::tools::{Board, Seat, SeatKind, Tool, schema};
+use crate::view::TaskView;
+use crate::wire::{Answer, Refused};
+
+pub(crate) fn tool() -> Tool {
+    let list =
+        |what: &str| json!({ "type": "array", "items": { "type": "string" }, "description": what });
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    Tool {
+        name: "TaskUpdate",
+        title: "Take, finish or change a task",
+        description: "Takes a task (status in_progress), hands it in (completed, with commit or \
+             result), gives it back (pending), gives it up (failed, with reason), assigns it \
+             (owner) or changes its words and blockers. The answer says which parts were done and \
+             which were refused and why. Handed-in work may have to pass a gate first: the verdict \
+             comes later as a message, so go on with the next task.",
+        input_schema: schema(
+            json!({
+                "taskId": text("The task: 3, #3 or its alias"),
+                "task_id": text("The same"),
+                "plan_id": text("The plan of an alias such as T3"),
+                "status": { "type": "string", "description": words::STATUS_WORDS },
+                "owner": text("Yourself takes it; another teammate is assigned it (lead only); \
+                     nobody frees it"),
+                "assignee": text("The same as owner"),
+                "subject": text("A new subject"),
+                "description": text("A new description"),
+                "activeForm": text("A new text to show while it is worked on"),
+                "addBlocks": list("Tasks that wait for this one from now on"),
+                "addBlockedBy": list("Tasks that this one waits for from now on"),
+                "removeBlockedBy": list("Tasks that it waits for no longer"),
+                "files": list("The files or patterns it writes"),
+                "role": text("The role it is for; any for everybody"),
+                "priority": { "type": "integer", "description": "Lower is sooner; 100 is usual" },
+                "metadata": { "type": "object", "description": "Keys to set; null deletes a key" },
+                "commit": text("With completed: the commit that holds the work"),
+                "result": text("With completed: what came out, for those who go on from it"),
+                "reason": text("With failed or pending: why"),
+            }),
+            &[],
+        ),
+        output_schema: None,
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Owner {
+    Me,
+    Other(String),
+    Nobody,
+}
+
+#[derive(Debug)]
+struct Update {
+    task: String,
+    words: TaskChanges,
+    shape: TaskChanges,
+    blocks: Vec<String>,
+    owner: Option<Owner>,
+    status: Option<Status>,
+    commit: Option<String>,
+    result: Option<String>,
+    reason: Option<String>,
+}
+
+fn read(seat: &Seat, arguments: &mut Arguments) -> Result<Update, Bad> {
+    let task = reference(arguments)?;
+    let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let tasks = |list: Option<Vec<String>>| -> Vec<String> {
+        list.unwrap_or_default().iter().map(|text| words::task(text)).collect()
+    };
+    let words = TaskChanges {
+        subject: filled(arguments.text(&["subject"])?),
+        description: filled(arguments.text(&["description"])?),
+        active_form: filled(arguments.text(&["active_form"])?),
+        priority: priority(arguments)?,
+        duration_ms: arguments.whole(&["duration_ms"])?,
+        metadata: metadata(arguments)?,
+        ..TaskChanges::default()
+    };
+    let role = arguments.word(&["role"])?;
+    let shape = TaskChanges {
+        // The board's word for any role is the empty one.
+        role: role.map(|role| if role == "any" { String::new() } else { role }),
+        files: arguments.words(&["files"])?.filter(|files| !files.is_empty()),
+        add_blocked_by: tasks(arguments.words(&["add_blocked_by", "blocked_by"])?),
+        remove_blocked_by: tasks(arguments.words(&["remove_blocked_by"])?),
+        ..TaskChanges::default()
+    };
+    let status = arguments.word(&["status"])?;
+    let status = status.map(|word| words::status("status", &word)).transpose()?;
+    let commit = arguments.word(&["commit", "commit_hash"])?;
+    let result = filled(arguments.text(&["result", "summary", "output"])?);
+    let reason = filled(arguments.text(&["reason", "feedback"])?);
+    if let Some(commit) = commit.as_deref().filter(|_| status != Some(Status::Completed)) {
+        let expected = "status completed beside it: a commit is named when the work is handed in";
+        return Err(Bad::new("commit", &Value::from(commit), expected));
+    }
+    if let (Some(result), None | Some(Status::InProgress | Status::Deleted)) = (&result, status) {
+        let expected = "status completed beside it: a result comes with the finished work";
+        return Err(Bad::new("result", &Value::from(result.as_str()), expected));
+    }
+    Ok(Update {
+        task,
+        words,
+        shape,
+        blocks: tasks(arguments.words(&["add_blocks", "blocks"])?),
+        owner: arguments.word(&["owner", "assignee"])?.map(|who| owner(seat, &who)),
+        status,
+        commit,
+        result,
+        reason,
+    })
+}
+
+fn owner(seat: &Seat, who: &str) -> Owner {
+    match who {
+        "nobody" | "none" | "unassigned" | "null" => Owner::Nobody,
+        "me" | "self" => Owner::Me,
+        who if words::is_me(seat, who) => Owner::Me,
+        who => Owner::Other(last(&words::teammate(who))),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Words,
+    Shape,
+    /// Words and shape in one, where nothing comes between them.
+    Both,
+    Blocks,
+    Owner,
+    Status,
+}
+
+impl Update {
+    fn steps(&self) -> Vec<Step> {
+        let order: &[Step] = match self.status {
+            None => &[Step::Both, Step::Blocks, Step::Owner],
+            Some(Status::InProgress) => {
+                &[Step::Shape, Step::Owner, Step::Status, Step::Words, Step::Blocks]
+            }
+            Some(Status::Pending | Status::Blocked) => {
+                &[Step::Words, Step::Status, Step::Owner, Step::Shape, Step::Blocks]
+            }
+            Some(Status::Completed | Status::Failed | Status::Deleted) => {
+                &[Step::Both, Step::Blocks, Step::Owner, Step::Status]
+            }
+        };
+        order.iter().copied().filter(|step| !self.parts(*step).is_empty()).collect()
+    }
+
+    /// What a step would change, by the names of the fields.
+    fn parts(&self, step: Step) -> Vec<&'static str> {
+        match step {
+            Step::Words => changed(&self.words),
+            Step::Shape => changed(&self.shape),
+            Step::Both => [changed(&self.words), changed(&self.shape)].concat(),
+            Step::Blocks if self.blocks.is_empty() => Vec::new(),
+            Step::Blocks => vec!["addBlocks"],
+            // Taking a task is its status; it says whose it is.
+            Step::Owner => match (&self.owner, self.status) {
+                (None, _) => Vec::new(),
+                (Some(Owner::Me), Some(status)) if status != Status::Pending => Vec::new(),
+                _ => vec!["owner"],
+            },
+            Step::Status if self.owner == Some(Owner::Me) => vec!["owner", "status"],
+            Step::Status => vec!["status"],
+        }
+    }
+
+    fn both(&self) -> TaskChanges {
+        let (words, shape) = (self.words.clone(), self.shape.clone());
+        TaskChanges {
+            role: shape.role,
+            files: shape.files,
+            add_blocked_by: shape.add_blocked_by,
+            remove_blocked_by: shape.remove_blocked_by,
+            ..words
+        }
+    }
+}
+
+fn changed(changes: &TaskChanges) -> Vec<&'static str> {
+    let fields = [
+        ("subject", changes.subject.is_some()),
+        ("description", changes.description.is_some()),
+        ("activeForm", changes.active_form.is_some()),
+        ("priority", changes.priority.is_some()),
+        ("duration_ms", changes.duration_ms.is_some()),
+        ("metadata", !changes.metadata.is_empty()),
+        ("role", changes.role.is_some()),
+        ("files", changes.files.is_some()),
+        ("addBlockedBy", !changes.add_blocked_by.is_empty()),
+        ("removeBlockedBy", !changes.remove_blocked_by.is_empty()),
+    ];
+    fields.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
+}
+
+pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let update = read(seat, arguments)?;
+    let steps = update.steps();
+    if steps.is_empty() {
+        let expected = "something to change: status, owner, subject, addBlockedBy, …";
+        return Err(Bad::missing("status", expected).into());
+    }
+    let mut parts = Parts::default();
+    let what = match update.task.bytes().all(|b| b.is_ascii_digit()) {
+        true => format!("task #{}", update.task),
+        false => format!("task {}", update.task),
+    };
+    for step in steps {
+        let names = update.parts(step).join(", ");
+        if parts.is_refused() {
+            parts.skip(&names);
+            continue;
+        }
+        let how = carry_out(board, seat, &update, step).await;
+        parts.note(&names, how);
+    }
+    let mut fields = Map::new();
+    fields.insert("taskId".to_owned(), json!(update.task));
+    if let Ok(view) = show(board, &update.task).await {
+        fields.insert("taskId".to_owned(), json!(view.row.id.to_string()));
+        fields.insert("task".to_owned(), json!(view));
+    }
+    let ended = !parts.is_refused() && update.status == Some(Status::Completed);
+    let outcome = parts.outcome(&what, fields);
+    Ok(match ended && seat.kind == SeatKind::Teammate {
+        true => outcome.and("Call TaskList now to find your next task."),
+        false => outcome,
+    })
+}
+
+async fn carry_out(
+    board: &impl Board,
+    seat: &Seat,
+    update: &Update,
+    step: Step,
+) -> Result<String, Refused> {
+    let task = update.task.clone();
+    let changes = match step {
+        Step::Words => update.words.clone(),
+        Step::Shape => update.shape.clone(),
+        Step::Both => update.both(),
+        Step::Blocks => {
+            for waiting in &update.blocks {
+                block(board, &task, waiting).await?;
+            }
+            return Ok(String::new());
+        }
+        Step::Owner => return assign(board, seat, update).await,
+        Step::Status => return set_status(board, seat, update).await,
+    };
+    board.ask(Ask::TaskUpdate { task, changes }).await.map(|_| String::new())
+}
+
+async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+    let to = match &update.owner {
+        Some(Owner::Other(name)) => Some(name.clone()),
+        Some(Owner::Me) if update.status.is_none() => return claim(board, &update.task).await,
+        Some(Owner::Me) => Some(seat.name.clone()),
+        Some(Owner::Nobody) | None => None,
+    };
+    let words = match &to {
+        Some(name) => format!("assigned to {name}, who takes it up when free"),
+        None => "anybody may take it".to_owned(),
+    };
+    board.ask(Ask::TaskAssign { task: update.task.clone(), to }).await.map(|_| words)
+}
+
+async fn claim(board: &impl Board, task: &str) -> Result<String, Refused> {
+    match board.ask(Ask::TaskClaim { task: task.to_owned(), lease_ms: None }).await? {
+        Answer::Claimed { token, .. } => Ok(format!("it is yours (claim {token})")),
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+    let Some(status) = update.status else { return Ok(String::new()) };
+    let task = update.task.clone();
+    match (status, &update.owner) {
+        (Status::Deleted, _) => board.ask(Ask::TaskDelete { task }).await.map(|_| "deleted".into()),
+        (Status::InProgress, Some(Owner::Other(name))) => started_by(board, update, name).await,
+        (Status::InProgress, _) => claim(board, &task).await,
+        (Status::Completed, _) => finish(board, seat, update).await,
+        (Status::Failed, _) => {
+            let view = show(board, &task).await?;
+            let Some(token) = view.token else { return Err(not_held(&view)) };
+            let reason = update.reason.clone().or_else(|| update.result.clone());
+            let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
+            let told = "given up; it is free for another attempt unless it has no retries left";
+            board.ask(Ask::TaskFail { task, token, reason }).await.map(|_| told.into())
+        }
+        (Status::Pending | Status::Blocked, _) => give_back(board, seat, update).await,
+    }
+}
+
+/// Nobody starts work for somebody else; that it is started already is fine.
+async fn started_by(board: &impl Board, update: &Update, name: &str) -> Result<String, Refused> {
+    let view = show(board, &update.task).await?;
+    let holder = view.row.owner.as_deref().map(words::teammate).map(|who| last(&who));
+    if view.row.status == "in_progress" && holder.as_deref() == Some(name) {
+        return Ok(format!("{name} works on it"));
+    }
+    let message = format!("{name} has not begun on task {}: it takes it up itself", view.row.id);
+    Err(refused("NotTheirs", message, "leave out the status; the owner is enough"))
+}
+
+fn not_held(view: &TaskView) -> Refused {
+    let message = format!("task {} is {}, not in progress", view.row.id, view.row.status);
+    refused("NotInProgress", message, "take it first: TaskUpdate with status in_progress")
+}
+
+/// Hands the work in, or for whoever may decides that it is done.
+async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+    let task = update.task.clone();
+    let view = show(board, &task).await?;
+    if view.row.status == "completed" {
+        return Ok("it was completed already".to_owned());
+    }
+    let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
+    let commit = update.commit.clone();
+    let result = update.result.clone().or_else(|| update.reason.clone()).unwrap_or_default();
+    let ask = match view.token.filter(|_| mine) {
+        Some(token) => Ask::TaskSubmit { task, token, commit, result },
+        None => Ask::TaskComplete { task, token: None, commit, result },
+    };
+    if let Err(mut refused) = board.ask(ask).await {
+        if refused.code == "NotInProgress" && refused.remedy.is_none() {
+            refused.remedy = not_held(&view).remedy;
+        }
+        return Err(refused);
+    }
+    Ok(match show(board, &update.task).await {
+        Ok(view) if view.row.status == "completed" => "completed".to_owned(),
+        Ok(view) => format!(
+            "{}; it is completed when its gate is green, and the verdict comes as a message",
+            state(&view.row)
+        ),
+        Err(_) => "handed in; TaskGet tells whether it is completed".to_owned(),
+    })
+}
+
+/// Pending again: given back, or tried anew. Blocked needs something that blocks.
+async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+    let task = update.task.clone();
+    let view = show(board, &task).await?;
+    let blocked = update.status == Some(Status::Blocked);
+    let waits = !update.shape.add_blocked_by.is_empty()
+        || view.row.why.iter().any(|why| why.starts_with("blocked by"));
+    if blocked && !waits {
+        let message = format!("nothing blocks task {}", view.row.id);
+        let remedy = "name what it waits for in addBlockedBy; or give it back with status pending \
+                      and tell the lead with SendMessage";
+        return Err(refused("NothingBlocks", message, remedy));
+    }
+    match view.row.status.as_str() {
+        "pending" if blocked => Ok("it waits for its blockers".to_owned()),
+        "pending" => Ok("it was pending already".to_owned()),
+        "failed" => board.ask(Ask::TaskRetry { task }).await.map(|_| "to be tried again".into()),
+        _ => {
+            let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
+            let token = view.token.filter(|_| mine);
+            let reason = update.reason.clone().or_else(|| update.result.clone());
+            let reason = reason.unwrap_or_else(|| "given back".to_owned());
+            let told = "given back to the board";
+            board.ask(Ask::TaskRelease { task, token, reason }).await.map(|_| told.into())
+        }
+    }
+}
+
+/// What a status alone does to a task: for lists that carry one.
+pub(crate) async fn set(
+    board: &impl Board,
+    seat: &Seat,
+    task: u32,
+    status: Status,
+) -> Result<String, Refused> {
+    let update = Update {
+        task: task.to_string(),
+        words: TaskChanges::default(),
+        shape: TaskChanges::default(),
+        blocks: Vec::new(),
+        owner: None,
+        status: Some(status),
+        commit: None,
+        result: None,
+        reason: None,
+    };
+    set_status(board, seat, &update).await
+}
