@@ -1,7 +1,7 @@
 //! Every cell of the table, every program's way to ask, and the tricks a path can play.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use shipmate_core::event::Mode;

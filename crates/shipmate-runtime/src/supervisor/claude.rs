@@ -131,7 +131,7 @@ impl ClaudeAgent {
     async fn start(&mut self, tree: &Path) -> Result<(), NoStart> {
         let words = self.arguments();
         let Running { tree: processes, stdin, stdout } =
-            self.starter.start(tree, &words).map_err(NoStart::Reason)?;
+            self.starter.start(tree, &words, self.desk.fence()).map_err(NoStart::Reason)?;
         let around = Surroundings {
             desk: self.desk.clone(),
             transcript: self.transcript.clone(),
