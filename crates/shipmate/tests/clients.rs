@@ -19,5 +19,5 @@ mod processes;
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod stage;
 
-#[path = "clients/acp.rs"]
-mod acp;
+#[path = "clients/claude.rs"]
+mod claude;
