@@ -297,7 +297,8 @@ impl Talk {
         let used = std::mem::take(&mut turn.used);
         if used != Tokens::default() {
             let Tokens { fresh, cached, out } = used;
-            self.transcript.say(&format!("({fresh} tokens in, {cached} from the cache, {out} out)"));
+            self.transcript
+                .say(&format!("({fresh} tokens in, {cached} from the cache, {out} out)"));
             let (tokens_in, tokens_cached, tokens_out) = (fresh, cached, out);
             let usage = Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 };
             let desk = self.desk.clone();
@@ -309,7 +310,9 @@ impl Talk {
     /// Whether there is an account where one is needed.
     async fn logged_in(&self) -> Result<(), String> {
         match self.peer.request("account/read", json!({})).await {
-            Ok(account) if account["account"].is_null() && account["requiresOpenaiAuth"] == true => {
+            Ok(account)
+                if account["account"].is_null() && account["requiresOpenaiAuth"] == true =>
+            {
                 Err("codex is not logged in: run `codex login`, or set the key that its \
                      configuration names"
                     .to_owned())

@@ -53,7 +53,9 @@ fn decision(method: &str, params: &Value, yes: bool) -> Value {
         ("item/permissions/requestApproval", true) => {
             json!({ "permissions": params["permissions"], "scope": "turn" })
         }
-        ("item/permissions/requestApproval", false) => json!({ "permissions": {}, "scope": "turn" }),
+        ("item/permissions/requestApproval", false) => {
+            json!({ "permissions": {}, "scope": "turn" })
+        }
         ("mcpServer/elicitation/request", true) => {
             json!({ "action": "accept", "content": {}, "_meta": null })
         }

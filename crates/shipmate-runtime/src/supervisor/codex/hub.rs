@@ -10,6 +10,7 @@
 //! life's folder: whoever wants to use its tree waits for it.
 
 mod door;
+mod greet;
 mod route;
 
 use std::cell::Cell;
@@ -23,26 +24,26 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use shipmate_process::Marker;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedWriteHalf, pipe};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-pub(crate) use door::{enter, let_go};
 use door::HubFolder;
+pub(crate) use door::{enter, let_go};
+use greet::{greet, next_line};
 use route::{Act, Client, Router};
 
 use super::super::order::{LifeFolder, Order};
 use super::super::program::Starter;
-use super::super::rpc::{LINE_BYTES_MAX, write_lines};
+use super::super::rpc::write_lines;
 
-/// How long the program may take to answer the first request.
-const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a hub waits for its first client, whose starter may have died.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
-/// How long the program may take to let go of a client's threads before it is ended itself.
-const SETTLE_WITHIN: Duration = Duration::from_secs(10);
+/// The least that the program gets to let go of a client's threads before it is ended itself.
+const SETTLE_MIN: Duration = Duration::from_secs(1);
 /// How much may wait for a client that does not read before it is given up.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long the end of a program may follow the end of its output.
@@ -56,22 +57,6 @@ pub(crate) const READY: &str = "ready";
 pub(crate) const JOIN: &str = "hub/join";
 /// The last thing that clients hear: why the program is no longer there.
 pub(crate) const ENDED: &str = "hub/ended";
-
-/// What nobody reads. Deltas would be most of what a busy thread sends.
-const UNHEARD: [&str; 12] = [
-    "item/agentMessage/delta",
-    "item/plan/delta",
-    "item/commandExecution/outputDelta",
-    "item/fileChange/outputDelta",
-    "item/fileChange/patchUpdated",
-    "item/reasoning/summaryTextDelta",
-    "item/reasoning/summaryPartAdded",
-    "item/reasoning/textDelta",
-    "turn/diff/updated",
-    "account/rateLimits/updated",
-    "thread/readState/changed",
-    "remoteControl/status/changed",
-];
 
 /// Runs the hub of this folder until nobody needs it. The first line on standard output says
 /// whether it could begin; the text, why it could not.
@@ -119,7 +104,7 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     let grace = Duration::from_millis(order.stop_grace_ms);
     let mut reader = BufReader::new(running.stdout);
     let greeted = tokio::select! {
-        greeted = greet(&mut reader, &mut running.stdin, HANDSHAKE_WITHIN) => greeted,
+        greeted = greet(&mut reader, &mut running.stdin) => greeted,
         exit = running.tree.exited() => Err(starter.obituary(exit)),
     };
     let welcome = match greeted {
@@ -140,7 +125,7 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
         }
     };
     say(READY);
-    let mut hub = Hub::new(welcome, running.stdin, reader);
+    let mut hub = Hub::new(welcome, running.stdin, reader, (grace / 2).max(SETTLE_MIN));
     let reason = tokio::select! {
         reason = hub.serve(&listener) => match reason {
             Some(reason) => reason,
@@ -156,70 +141,11 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     folder.close(listener);
     hub.tell_end(&reason);
     hub.program.take();
-    let ended = tokio::time::timeout(grace / 2, running.tree.exited());
-    drop(ended.await);
+    // One that does not do as it is told has had its time.
+    let grace = if hub.stuck { Duration::ZERO } else { grace / 4 };
+    drop(tokio::time::timeout(grace, running.tree.exited()).await);
     running.tree.stop(grace).await;
     Ok(hub.flush().await)
-}
-
-/// The first exchange: who we are, and that the experimental parts are wanted. The program's
-/// answer, which every client gets.
-async fn greet(
-    reader: &mut BufReader<impl AsyncRead + Unpin>,
-    writer: &mut (impl AsyncWrite + Unpin),
-    within: Duration,
-) -> Result<Value, String> {
-    let version = env!("CARGO_PKG_VERSION");
-    let params = json!({
-        "clientInfo": { "name": "shipmate", "title": "shipmate", "version": version },
-        "capabilities": { "experimentalApi": true, "optOutNotificationMethods": UNHEARD },
-    });
-    let first = json!({ "id": 0, "method": "initialize", "params": params });
-    let exchange = async {
-        write(writer, &first).await?;
-        while let Some(line) = next_line(reader).await {
-            let Ok(answer) = serde_json::from_str::<Value>(&line) else { continue };
-            if answer["id"] != 0 || answer.get("method").is_some() {
-                continue;
-            }
-            if let Some(error) = answer.get("error") {
-                let said = error["message"].as_str().unwrap_or("no reason given");
-                return Err(format!("it refused the handshake: {said}; update it"));
-            }
-            write(writer, &json!({ "method": "initialized" })).await?;
-            return Ok(answer["result"].clone());
-        }
-        Err("it ended its output".to_owned())
-    };
-    let limit = within.as_secs();
-    let late = || format!("no answer to the handshake within {limit} s; `codex app-server` hangs");
-    tokio::time::timeout(within, exchange).await.unwrap_or_else(|_| Err(late()))
-}
-
-async fn write(
-    writer: &mut (impl AsyncWrite + Unpin),
-    message: &Value,
-) -> Result<(), String> {
-    let line = format!("{message}\n");
-    let written = writer.write_all(line.as_bytes()).await;
-    written.map_err(|e| format!("it does not read: {e}"))
-}
-
-/// The next line that is not blank; none at the end.
-async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> Option<String> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let mut limited = (&mut *reader).take(LINE_BYTES_MAX);
-        match limited.read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return None,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line);
-        if !text.trim().is_empty() {
-            return Some(text.trim().to_owned());
-        }
-    }
 }
 
 enum Event {
@@ -233,6 +159,9 @@ enum Event {
 
 struct Hub {
     welcome: Value,
+    patience: Duration,
+    /// The program did not let go of a client in time.
+    stuck: bool,
     router: Router,
     program: Option<mpsc::UnboundedSender<String>>,
     clients: BTreeMap<Client, Seat>,
@@ -252,13 +181,27 @@ struct Seat {
 }
 
 impl Hub {
-    fn new(welcome: Value, stdin: pipe::Sender, stdout: BufReader<pipe::Receiver>) -> Hub {
+    fn new(
+        welcome: Value,
+        stdin: pipe::Sender,
+        stdout: BufReader<pipe::Receiver>,
+        patience: Duration,
+    ) -> Hub {
         let (program, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(stdin, lines));
         let (tell, events) = mpsc::channel(AHEAD_MAX);
         tokio::task::spawn_local(read_program(stdout, tell.clone()));
-        let (router, clients, counter) = (Router::default(), BTreeMap::new(), 0);
-        Hub { welcome, router, program: Some(program), clients, counter, tell, events }
+        Hub {
+            welcome,
+            patience,
+            stuck: false,
+            router: Router::default(),
+            program: Some(program),
+            clients: BTreeMap::new(),
+            counter: 0,
+            tell,
+            events,
+        }
     }
 
     /// Passes lines until there is a reason not to go on; none where the program is the reason.
@@ -266,7 +209,7 @@ impl Hub {
         let Ok(mut terminate) = signal(SignalKind::terminate()) else {
             return Some("signals cannot be heard".to_owned());
         };
-        let first = tokio::time::sleep_until(tokio::time::Instant::now() + FIRST_WITHIN);
+        let first = tokio::time::sleep_until(Instant::now() + FIRST_WITHIN);
         let mut first = std::pin::pin!(first);
         loop {
             tokio::select! {
@@ -329,10 +272,11 @@ impl Hub {
                 self.let_in(client, &message)
             }
             Event::Left(client) => self.leave(client),
-            Event::OutOfPatience(client) => self.clients.contains_key(&client).then(|| {
-                let limit = SETTLE_WITHIN.as_secs();
-                format!("codex did not end a turn within {limit} s of being asked to")
-            }),
+            Event::OutOfPatience(client) => {
+                self.stuck = self.clients.contains_key(&client);
+                let reason = "codex did not end a turn that it was told to end";
+                self.stuck.then(|| reason.to_owned())
+            }
         }
     }
 
@@ -354,9 +298,9 @@ impl Hub {
         if !self.clients.get(&client)?.joined {
             return self.dismiss(client);
         }
-        let tell = self.tell.clone();
+        let (tell, until) = (self.tell.clone(), Instant::now() + self.patience);
         tokio::task::spawn_local(async move {
-            tokio::time::sleep_until(tokio::time::Instant::now() + SETTLE_WITHIN).await;
+            tokio::time::sleep_until(until).await;
             drop(tell.send(Event::OutOfPatience(client)).await);
         });
         let acts = self.router.left(client);
