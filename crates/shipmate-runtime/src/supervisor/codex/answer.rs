@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::desk::May;
-use super::Talk;
+use super::talk::Talk;
 use crate::permission;
 
 const UNKNOWN: i64 = -32601;

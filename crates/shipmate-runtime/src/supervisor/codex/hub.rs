@@ -40,6 +40,8 @@ use super::super::order::{LifeFolder, Order};
 use super::super::program::Starter;
 use super::super::rpc::write_lines;
 
+/// How long the program may take to answer the first request.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a hub waits for its first client, whose starter may have died.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
 /// The least that the program gets to let go of a client's threads before it is ended itself.
@@ -104,16 +106,16 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     let grace = Duration::from_millis(order.stop_grace_ms);
     let mut reader = BufReader::new(running.stdout);
     let greeted = tokio::select! {
-        greeted = greet(&mut reader, &mut running.stdin) => greeted,
-        exit = running.tree.exited() => Err(starter.obituary(exit)),
+        greeted = greet(&mut reader, &mut running.stdin, HANDSHAKE_WITHIN) => greeted,
+        _ = running.tree.exited() => Err(String::new()),
     };
     let welcome = match greeted {
         Ok(welcome) => welcome,
         Err(reason) => {
             // Its end explains more than that it did not answer.
             let exited = tokio::time::timeout(AFTERWARDS, running.tree.exited()).await;
-            let reason = exited.map_or(reason, |exit| starter.obituary(exit));
             running.tree.stop(grace).await;
+            let reason = exited.map_or(reason, |exit| starter.obituary(exit));
             return Err(format!("it did not begin: {reason}"));
         }
     };
@@ -126,25 +128,31 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     };
     say(READY);
     let mut hub = Hub::new(welcome, running.stdin, reader, (grace / 2).max(SETTLE_MIN));
-    let reason = tokio::select! {
-        reason = hub.serve(&listener) => match reason {
-            Some(reason) => reason,
-            // Its output has ended; how it did itself is known in a moment.
-            None => match tokio::time::timeout(AFTERWARDS, running.tree.exited()).await {
-                Ok(exit) => starter.obituary(exit),
-                Err(_) => "codex ended its output".to_owned(),
-            },
-        },
-        exit = running.tree.exited() => starter.obituary(exit),
+    let served = tokio::select! {
+        reason = hub.serve(&listener) => reason,
+        _ = running.tree.exited() => None,
     };
-    // Nobody may come who would find no program; who is here hears why it went.
+    // Nobody may come who would find no program.
     folder.close(listener);
-    hub.tell_end(&reason);
     hub.program.take();
-    // One that does not do as it is told has had its time.
-    let grace = if hub.stuck { Duration::ZERO } else { grace / 4 };
-    drop(tokio::time::timeout(grace, running.tree.exited()).await);
-    running.tree.stop(grace).await;
+    match served {
+        Some(reason) => {
+            hub.tell_end(&reason);
+            // One that does not do as it is told has had its time.
+            let grace = if hub.stuck { Duration::ZERO } else { grace / 4 };
+            drop(tokio::time::timeout(grace, running.tree.exited()).await);
+            running.tree.stop(grace).await;
+        }
+        None => {
+            // Its output has ended; how it did itself is known in a moment. What it said last
+            // is known when all of it is gone.
+            let exited = tokio::time::timeout(AFTERWARDS, running.tree.exited()).await;
+            running.tree.stop(Duration::ZERO).await;
+            let silent = || "codex ended its output".to_owned();
+            let reason = exited.map_or_else(|_| silent(), |exit| starter.obituary(exit));
+            hub.tell_end(&reason);
+        }
+    }
     Ok(hub.flush().await)
 }
 
@@ -256,7 +264,7 @@ impl Hub {
         match event {
             Event::Program(line) => {
                 let acts = match serde_json::from_str::<Value>(&line) {
-                    Ok(message) if message.is_object() => self.router.from_program(message),
+                    Ok(message) if message.is_object() => self.router.program_says(message),
                     // Whoever listens keeps what it was.
                     _ => return self.tell_all(&line),
                 };
@@ -266,7 +274,7 @@ impl Hub {
             Event::Client(client, line) => {
                 let message: Value = serde_json::from_str(&line).unwrap_or_default();
                 if self.clients.get(&client).is_some_and(|seat| seat.joined) {
-                    let acts = self.router.from_client(client, message);
+                    let acts = self.router.client_says(client, message);
                     return self.carry_out(acts);
                 }
                 self.let_in(client, &message)
@@ -321,9 +329,10 @@ impl Hub {
         for act in acts {
             let ended = match act {
                 Act::ToProgram(message) => {
-                    let program = self.program.as_ref();
-                    // Gone, its end is on its way.
-                    program.map(|program| drop(program.send(message.to_string())));
+                    if let Some(program) = &self.program {
+                        // Gone, its end is on its way.
+                        drop(program.send(message.to_string()));
+                    }
                     None
                 }
                 Act::ToClient(client, message) => self.send(client, message.to_string()),

@@ -53,15 +53,15 @@ fn answer(id: &Value, result: Value) -> Value {
 
 /// Has a client start a thread of this name.
 fn open(router: &mut Router, client: Client, thread: &str) {
-    let sent = to_program(&router.from_client(client, request(9, "thread/start", json!({}))));
-    router.from_program(answer(&sent["id"], json!({ "thread": { "id": thread } })));
+    let sent = to_program(&router.client_says(client, request(9, "thread/start", json!({}))));
+    router.program_says(answer(&sent["id"], json!({ "thread": { "id": thread } })));
 }
 
 /// Has a client start a turn in its thread.
 fn turn(router: &mut Router, client: Client, thread: &str, turn: &str) {
     let start = request(10, "turn/start", json!({ "threadId": thread }));
-    let sent = to_program(&router.from_client(client, start));
-    router.from_program(answer(&sent["id"], json!({ "turn": { "id": turn } })));
+    let sent = to_program(&router.client_says(client, start));
+    router.program_says(answer(&sent["id"], json!({ "turn": { "id": turn } })));
 }
 
 fn completed(thread: &str, turn: &str) -> Value {
@@ -71,12 +71,12 @@ fn completed(thread: &str, turn: &str) -> Value {
 #[test]
 fn two_clients_that_use_the_same_id_each_get_their_own_answer() {
     let mut router = router(&[ANA, BO]);
-    let first = to_program(&router.from_client(ANA, request(1, "account/read", json!({}))));
-    let second = to_program(&router.from_client(BO, request(1, "account/read", json!({}))));
+    let first = to_program(&router.client_says(ANA, request(1, "account/read", json!({}))));
+    let second = to_program(&router.client_says(BO, request(1, "account/read", json!({}))));
     assert_ne!(first["id"], second["id"]);
-    let acts = router.from_program(answer(&second["id"], json!("b")));
+    let acts = router.program_says(answer(&second["id"], json!("b")));
     assert_eq!(acts, [Act::ToClient(BO, answer(&json!(1), json!("b")))]);
-    let acts = router.from_program(answer(&first["id"], json!("a")));
+    let acts = router.program_says(answer(&first["id"], json!("a")));
     assert_eq!(acts, [Act::ToClient(ANA, answer(&json!(1), json!("a")))]);
 }
 
@@ -86,14 +86,14 @@ fn a_thread_is_heard_by_its_client_only_and_the_rest_by_all() {
     open(&mut router, ANA, "ta");
     open(&mut router, BO, "tb");
     let of_bo = note("item/started", json!({ "threadId": "tb", "item": {} }));
-    assert_eq!(router.from_program(of_bo.clone()), [Act::ToClient(BO, of_bo)]);
+    assert_eq!(router.program_says(of_bo.clone()), [Act::ToClient(BO, of_bo)]);
     let begun = note("thread/started", json!({ "thread": { "id": "ta" } }));
-    assert_eq!(router.from_program(begun.clone()), [Act::ToClient(ANA, begun)]);
+    assert_eq!(router.program_says(begun.clone()), [Act::ToClient(ANA, begun)]);
     let general = note("configWarning", json!({ "summary": "s" }));
-    let acts = router.from_program(general.clone());
+    let acts = router.program_says(general.clone());
     assert_eq!(acts, [Act::ToClient(ANA, general.clone()), Act::ToClient(BO, general)]);
     let strange = note("item/started", json!({ "threadId": "tx" }));
-    assert_eq!(router.from_program(strange), []);
+    assert_eq!(router.program_says(strange), []);
 }
 
 #[test]
@@ -101,18 +101,18 @@ fn a_question_of_the_program_goes_to_the_thread_s_client_and_only_its_answer_cou
     let mut router = router(&[ANA, BO]);
     open(&mut router, ANA, "ta");
     let question = request(0, "item/tool/call", json!({ "threadId": "ta" }));
-    assert_eq!(router.from_program(question.clone()), [Act::ToClient(ANA, question)]);
-    assert_eq!(router.from_client(BO, answer(&json!(0), json!("forged"))), []);
+    assert_eq!(router.program_says(question.clone()), [Act::ToClient(ANA, question)]);
+    assert_eq!(router.client_says(BO, answer(&json!(0), json!("forged"))), []);
     let right = answer(&json!(0), json!("right"));
-    assert_eq!(router.from_client(ANA, right.clone()), [Act::ToProgram(right.clone())]);
-    assert_eq!(router.from_client(ANA, right), [], "a second answer is one too many");
+    assert_eq!(router.client_says(ANA, right.clone()), [Act::ToProgram(right.clone())]);
+    assert_eq!(router.client_says(ANA, right), [], "a second answer is one too many");
 }
 
 #[test]
 fn a_question_that_nobody_can_answer_is_refused_at_once() {
     let mut router = router(&[ANA]);
     for params in [json!({ "threadId": "tx" }), json!({}), Value::Null] {
-        let acts = router.from_program(request(7, "account/chatgptAuthTokens/refresh", params));
+        let acts = router.program_says(request(7, "account/chatgptAuthTokens/refresh", params));
         let told = to_program(&acts);
         assert_eq!((&told["id"], &told["error"]["code"]), (&json!(7), &json!(NOT_HERE)));
     }
@@ -124,11 +124,11 @@ fn a_thread_that_a_thread_begins_is_its_client_s() {
     open(&mut router, BO, "tb");
     let child = json!({ "thread": { "id": "child", "parentThreadId": "tb" } });
     assert!(matches!(
-        router.from_program(note("thread/started", child))[..],
+        router.program_says(note("thread/started", child))[..],
         [Act::ToClient(BO, _)]
     ));
     let asks = request(3, "item/commandExecution/requestApproval", json!({ "threadId": "child" }));
-    assert_eq!(router.from_program(asks.clone()), [Act::ToClient(BO, asks)]);
+    assert_eq!(router.program_says(asks.clone()), [Act::ToClient(BO, asks)]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn another_s_thread_cannot_be_touched() {
     open(&mut router, ANA, "ta");
     for method in ["turn/start", "turn/steer", "turn/interrupt", "thread/resume", "thread/archive"]
     {
-        let acts = router.from_client(BO, request(4, method, json!({ "threadId": "ta" })));
+        let acts = router.client_says(BO, request(4, method, json!({ "threadId": "ta" })));
         let [Act::ToClient(BO, told)] = &acts[..] else { panic!("{method}: {acts:?}") };
         assert_eq!((&told["id"], &told["error"]["code"]), (&json!(4), &json!(REFUSED)), "{method}");
     }
@@ -153,14 +153,14 @@ fn a_client_that_goes_has_its_turn_ended_before_its_thread_is_let_go() {
     assert_eq!(told["method"], "turn/interrupt");
     assert_eq!(told["params"], json!({ "threadId": "ta", "turnId": "u1" }));
     // Its answer says nothing: it may come before the end, or never.
-    assert_eq!(router.from_program(answer(&told["id"], json!({}))), []);
+    assert_eq!(router.program_says(answer(&told["id"], json!({}))), []);
     let late = note("item/completed", json!({ "threadId": "ta" }));
-    assert_eq!(router.from_program(late), [], "nobody is there to hear it");
-    let ended = router.from_program(completed("ta", "u1"));
+    assert_eq!(router.program_says(late), [], "nobody is there to hear it");
+    let ended = router.program_says(completed("ta", "u1"));
     assert_eq!(asked(&ended), ["thread/backgroundTerminals/clean", "thread/unsubscribe"]);
     let cleaned = id_of(&ended, "thread/backgroundTerminals/clean");
-    assert_eq!(router.from_program(answer(&cleaned, json!({}))), []);
-    let done = router.from_program(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
+    assert_eq!(router.program_says(answer(&cleaned, json!({}))), []);
+    let done = router.program_says(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
     assert_eq!(done, [Act::Settled(ANA)]);
 }
 
@@ -169,11 +169,11 @@ fn a_client_that_goes_while_its_turn_starts_has_it_ended_as_soon_as_it_has_a_num
     let mut router = router(&[ANA]);
     open(&mut router, ANA, "ta");
     let start = request(2, "turn/start", json!({ "threadId": "ta" }));
-    let sent = to_program(&router.from_client(ANA, start));
+    let sent = to_program(&router.client_says(ANA, start));
     assert_eq!(router.left(ANA), []);
-    let acts = router.from_program(answer(&sent["id"], json!({ "turn": { "id": "u1" } })));
+    let acts = router.program_says(answer(&sent["id"], json!({ "turn": { "id": "u1" } })));
     assert_eq!(asked(&acts), ["turn/interrupt"]);
-    let acts = router.from_program(completed("ta", "u1"));
+    let acts = router.program_says(completed("ta", "u1"));
     assert_eq!(asked(&acts).last(), Some(&"thread/unsubscribe"));
 }
 
@@ -182,9 +182,9 @@ fn a_turn_whose_end_is_told_before_its_number_does_not_run() {
     let mut router = router(&[ANA]);
     open(&mut router, ANA, "ta");
     let start = request(2, "turn/start", json!({ "threadId": "ta" }));
-    let sent = to_program(&router.from_client(ANA, start));
-    router.from_program(completed("ta", "u1"));
-    router.from_program(answer(&sent["id"], json!({ "turn": { "id": "u1" } })));
+    let sent = to_program(&router.client_says(ANA, start));
+    router.program_says(completed("ta", "u1"));
+    router.program_says(answer(&sent["id"], json!({ "turn": { "id": "u1" } })));
     let acts = router.left(ANA);
     assert_eq!(asked(&acts), ["thread/backgroundTerminals/clean", "thread/unsubscribe"]);
 }
@@ -192,11 +192,11 @@ fn a_turn_whose_end_is_told_before_its_number_does_not_run() {
 #[test]
 fn a_client_that_goes_while_its_thread_starts_leaves_none() {
     let mut router = router(&[ANA]);
-    let sent = to_program(&router.from_client(ANA, request(1, "thread/start", json!({}))));
+    let sent = to_program(&router.client_says(ANA, request(1, "thread/start", json!({}))));
     assert_eq!(router.left(ANA), []);
-    let acts = router.from_program(answer(&sent["id"], json!({ "thread": { "id": "ta" } })));
+    let acts = router.program_says(answer(&sent["id"], json!({ "thread": { "id": "ta" } })));
     let let_go = id_of(&acts, "thread/unsubscribe");
-    assert_eq!(router.from_program(answer(&let_go, json!({}))), [Act::Settled(ANA)]);
+    assert_eq!(router.program_says(answer(&let_go, json!({}))), [Act::Settled(ANA)]);
 }
 
 #[test]
@@ -208,16 +208,16 @@ fn a_thread_is_resumed_by_the_next_life_only_when_the_last_one_s_turn_is_over() 
     let next: Client = 3;
     router.join(next);
     let resume = request(5, "thread/resume", json!({ "threadId": "ta" }));
-    assert_eq!(router.from_client(next, resume), [], "it waits");
-    let ended = router.from_program(completed("ta", "u1"));
-    let acts = router.from_program(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
+    assert_eq!(router.client_says(next, resume), [], "it waits");
+    let ended = router.program_says(completed("ta", "u1"));
+    let acts = router.program_says(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
     assert_eq!(asked(&acts), ["thread/resume"]);
     assert!(acts.contains(&Act::Settled(ANA)), "{acts:?}");
     let resumed = id_of(&acts, "thread/resume");
-    let acts = router.from_program(answer(&resumed, json!({ "thread": { "id": "ta" } })));
+    let acts = router.program_says(answer(&resumed, json!({ "thread": { "id": "ta" } })));
     assert!(matches!(&acts[..], [Act::ToClient(3, told)] if told["id"] == 5), "{acts:?}");
     let heard = note("turn/started", json!({ "threadId": "ta", "turn": { "id": "u2" } }));
-    assert_eq!(router.from_program(heard.clone()), [Act::ToClient(next, heard)]);
+    assert_eq!(router.program_says(heard.clone()), [Act::ToClient(next, heard)]);
 }
 
 #[test]
@@ -226,10 +226,10 @@ fn who_waits_for_a_thread_and_goes_is_forgotten() {
     open(&mut router, ANA, "ta");
     turn(&mut router, ANA, "ta", "u1");
     router.left(ANA);
-    router.from_client(BO, request(5, "thread/resume", json!({ "threadId": "ta" })));
+    router.client_says(BO, request(5, "thread/resume", json!({ "threadId": "ta" })));
     assert_eq!(router.left(BO), [Act::Settled(BO)]);
-    let ended = router.from_program(completed("ta", "u1"));
-    let acts = router.from_program(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
+    let ended = router.program_says(completed("ta", "u1"));
+    let acts = router.program_says(answer(&id_of(&ended, "thread/unsubscribe"), json!({})));
     assert_eq!(acts, [Act::Settled(ANA)]);
 }
 
@@ -237,10 +237,10 @@ fn who_waits_for_a_thread_and_goes_is_forgotten() {
 fn a_thread_that_cannot_be_resumed_is_nobody_s() {
     let mut router = router(&[ANA, BO]);
     let resume = request(5, "thread/resume", json!({ "threadId": "ta" }));
-    let sent = to_program(&router.from_client(ANA, resume.clone()));
+    let sent = to_program(&router.client_says(ANA, resume.clone()));
     let no = json!({ "id": sent["id"], "error": { "code": -32600, "message": "no rollout" } });
-    assert!(matches!(router.from_program(no)[..], [Act::ToClient(ANA, _)]));
-    assert_eq!(asked(&router.from_client(BO, resume)), ["thread/resume"]);
+    assert!(matches!(router.program_says(no)[..], [Act::ToClient(ANA, _)]));
+    assert_eq!(asked(&router.client_says(BO, resume)), ["thread/resume"]);
 }
 
 #[test]
@@ -248,23 +248,23 @@ fn what_was_put_to_a_client_that_goes_is_answered_for_it() {
     let mut router = router(&[ANA, BO]);
     open(&mut router, ANA, "ta");
     open(&mut router, BO, "tb");
-    router.from_program(request(0, "item/tool/call", json!({ "threadId": "ta" })));
-    router.from_program(request(1, "item/tool/call", json!({ "threadId": "tb" })));
+    router.program_says(request(0, "item/tool/call", json!({ "threadId": "ta" })));
+    router.program_says(request(1, "item/tool/call", json!({ "threadId": "tb" })));
     let acts = router.left(ANA);
     let Some(Act::ToProgram(told)) = acts.first() else { panic!("{acts:?}") };
     assert_eq!((&told["id"], &told["error"]["code"]), (&json!(0), &json!(NOT_HERE)));
     let answered = answer(&json!(1), json!("b"));
-    assert_eq!(router.from_client(BO, answered.clone()), [Act::ToProgram(answered)]);
+    assert_eq!(router.client_says(BO, answered.clone()), [Act::ToProgram(answered)]);
 }
 
 #[test]
 fn a_late_answer_to_a_client_that_has_gone_reaches_nobody() {
     let mut router = router(&[ANA, BO]);
-    let sent = to_program(&router.from_client(ANA, request(1, "account/read", json!({}))));
+    let sent = to_program(&router.client_says(ANA, request(1, "account/read", json!({}))));
     assert_eq!(router.left(ANA), [Act::Settled(ANA)]);
-    assert_eq!(router.from_program(answer(&sent["id"], json!("late"))), []);
-    assert_eq!(router.from_program(answer(&json!(4711), json!("never asked"))), []);
-    assert_eq!(router.from_client(ANA, request(2, "account/read", json!({}))), []);
+    assert_eq!(router.program_says(answer(&sent["id"], json!("late"))), []);
+    assert_eq!(router.program_says(answer(&json!(4711), json!("never asked"))), []);
+    assert_eq!(router.client_says(ANA, request(2, "account/read", json!({}))), []);
     assert_eq!(router.left(ANA), [], "nobody goes twice");
 }
 
@@ -280,5 +280,5 @@ fn the_others_are_undisturbed_by_one_that_goes() {
         assert_eq!(told["params"]["threadId"], "ta");
     }
     let heard = completed("tb", "u2");
-    assert_eq!(router.from_program(heard.clone()), [Act::ToClient(BO, heard)]);
+    assert_eq!(router.program_says(heard.clone()), [Act::ToClient(BO, heard)]);
 }
