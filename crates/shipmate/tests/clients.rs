@@ -21,3 +21,5 @@ mod stage;
 
 #[path = "clients/claude.rs"]
 mod claude;
+#[path = "clients/codex.rs"]
+mod codex;
