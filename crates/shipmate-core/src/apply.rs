@@ -154,6 +154,7 @@ fn apply_talk_event(state: &mut State, record: &Record) {
         Event::QuestionAnswered { question, answer } => {
             plan::apply_answered(state, *question, &record.by, answer);
         }
+        Event::QuestionWithdrawn { question, .. } => plan::apply_withdrawn(state, *question),
         _ => apply_end_event(state, record),
     }
 }

@@ -220,6 +220,11 @@ pub enum Act {
         question: QuestionId,
         answer: String,
     },
+    /// Whoever asked needs no answer any more, or has waited long enough.
+    WithdrawQuestion {
+        question: QuestionId,
+        reason: String,
+    },
 
     RequestShutdown {
         whom: Whom,

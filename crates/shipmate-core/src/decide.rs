@@ -165,6 +165,9 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::DecidePlan { plan, verdict } => plan::decide_verdict(state, by, *plan, verdict),
         Act::Ask { kind, text, options } => plan::decide_ask(state, by, *kind, text, options),
         Act::Answer { question, answer } => plan::decide_answer(state, by, *question, answer),
+        Act::WithdrawQuestion { question, reason } => {
+            plan::decide_withdraw(state, by, *question, reason)
+        }
         Act::RequestShutdown { whom, reason, deadline_ms } => {
             shutdown::decide_request(state, by, whom, reason, *deadline_ms)
         }

@@ -222,6 +222,8 @@ pub enum Event {
     },
     #[serde(rename = "question.answered")]
     QuestionAnswered { question: QuestionId, answer: String },
+    #[serde(rename = "question.withdrawn")]
+    QuestionWithdrawn { question: QuestionId, reason: String },
 
     #[serde(rename = "shutdown.requested")]
     ShutdownRequested { who: TeammateRef, reason: String, deadline_ms: u64 },
@@ -321,6 +323,9 @@ pub struct Profile {
     pub command: String,
     #[serde(default, skip_serializing_if = "is_by_hand")]
     pub start: StartRule,
+    /// It can be talked to: mail alone is a reason to start it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears: bool,
 }
 
 fn is_by_hand(rule: &StartRule) -> bool {

@@ -78,6 +78,7 @@ pub(crate) fn decide_verdict(
     };
     let mut events = vec![event];
     events.extend(message::control(state, &plan.who, MessageKind::PlanApprovalResponse, text));
+    message::reply_to(&mut events, id);
     Ok(events)
 }
 
@@ -168,10 +169,36 @@ pub(crate) fn decide_answer(
     let mut events = vec![Event::QuestionAnswered { question: id, answer: answer.to_owned() }];
     let text = format!("answer to question {id}: {answer}");
     events.extend(message::control(state, &question.who, MessageKind::Answer, text));
+    message::reply_to(&mut events, id);
     if let Some(task) = question.task {
         events.extend(crate::task::finish::answer_scope(state, task, question, answer));
     }
     Ok(events)
+}
+
+/// Takes a question back. One about a submission is the runtime's and stays.
+pub(crate) fn decide_withdraw(
+    state: &State,
+    by: &Actor,
+    id: QuestionId,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let question = state.questions.get(&id).ok_or(Refusal::UnknownQuestion { question: id })?;
+    let (who, _) = state.require_teammate(by, "withdraw a question")?;
+    if question.who != *who || question.task.is_some() {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "withdraw this question" });
+    }
+    if !question.is_open() {
+        return Err(Refusal::QuestionAnswered { question: id });
+    }
+    check_texts(&[("the reason", reason, SUBJECT_BYTES_MAX)])?;
+    Ok(vec![Event::QuestionWithdrawn { question: id, reason: reason.to_owned() }])
+}
+
+pub(crate) fn apply_withdrawn(state: &mut State, id: QuestionId) {
+    if let Some(question) = state.questions.get_mut(&id) {
+        question.withdrawn = true;
+    }
 }
 
 pub(crate) fn apply_asked(state: &mut State, id: QuestionId, question: Question) {

@@ -96,6 +96,8 @@ pub enum StartRule {
     ByHand,
     /// The runtime, when there is a task for it; retired when no work is left.
     WhenNeeded,
+    /// A session that comes and goes by itself; its mail waits for it.
+    Session,
 }
 
 /// How a life was lost.

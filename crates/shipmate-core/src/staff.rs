@@ -26,10 +26,32 @@ pub struct Wanted {
 }
 
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
-    let open = |(_, team): &(&Name, &Team)| {
-        team.phase == TeamPhase::Active && team.paused.is_none() && team.counts.pending > 0
-    };
-    state.teams.iter().filter(open).flat_map(|(name, team)| wanted_in(state, name, team)).collect()
+    let open =
+        |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.paused.is_none();
+    let mut found = Vec::new();
+    for (name, team) in state.teams.iter().filter(open) {
+        if team.counts.pending > 0 {
+            found.extend(wanted_in(state, name, team));
+        }
+        found.extend(called(state, name, team, &found));
+    }
+    found
+}
+
+/// Those that can be talked to and have mail. The breaker lets nobody through for that.
+fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wanted> {
+    if team.breaker.phase != BreakerPhase::Closed {
+        return Vec::new();
+    }
+    let called = state.members_of(name).filter(|(who, mate)| {
+        mate.profile.hears
+            && !mate.inbox.is_empty()
+            && may_start(mate)
+            && has_budget(state, who, mate)
+            && !already.iter().any(|wanted| wanted.who == **who)
+    });
+    let supervision = Supervision::Supervised;
+    called.map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
 }
 
 fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
@@ -110,8 +132,13 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
     let done = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.is_done();
     let mut found = Vec::new();
     for (name, team) in state.teams.iter().filter(done) {
+        // Whoever leads from a session may have more to say to them.
+        let led = state.members_of(name).any(|(_, mate)| {
+            mate.is_lead() && mate.is_running() && mate.profile.start == StartRule::Session
+        });
         let idle = state.members_of(name).filter(|(_, mate)| {
             mate.is_running()
+                && !(led && mate.profile.hears)
                 && mate.profile.start == StartRule::WhenNeeded
                 && mate.shutdown.is_none()
                 && !mate.stays

@@ -18,7 +18,7 @@ use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::refusal::Refusal;
 use crate::request::Clients;
-use crate::setup::Setup;
+use crate::setup::{Setup, StartRule};
 
 pub use talk::{Decision, Delivery, Message, Plan, Question, Shutdown, ShutdownEnd};
 
@@ -314,6 +314,16 @@ impl Teammate {
     /// Mail may be put into its inbox: it reads it now or in its next life.
     pub fn can_receive(&self) -> bool {
         matches!(self.life, Life::Added | Life::Running | Life::Disappeared { .. })
+            || self.comes_back()
+    }
+
+    /// Its end is not for good: mail waits, and may be what brings it back.
+    pub fn comes_back(&self) -> bool {
+        match self.profile.start {
+            StartRule::Session => true,
+            StartRule::WhenNeeded => self.profile.hears && !self.dismissed,
+            StartRule::ByHand => false,
+        }
     }
 
     pub fn is_lead(&self) -> bool {

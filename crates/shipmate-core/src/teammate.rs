@@ -8,7 +8,7 @@ use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::setup::Loss;
+use crate::setup::{Loss, StartRule};
 use crate::state::{Decision, Life, State, Status, Teammate};
 use crate::task::create::{check_files, check_texts};
 use crate::task::end_attempt;
@@ -297,7 +297,12 @@ pub(crate) fn end_life(
 ) -> Vec<Event> {
     let mut events = vec![Event::TeammateStopped { who: who.clone(), outcome }];
     events.extend(release_all(state, teammate, ReleaseCause::HolderGone, "its holder stopped"));
-    events.extend(message::bounce_all(state, &who.address, "it stopped"));
+    // Sent away by somebody it does not come back, whatever its profile says.
+    let sent_away = teammate.shutdown.and_then(|id| state.shutdowns.get(&id));
+    let sent_away = sent_away.is_some_and(|asked| asked.by != Actor::Runtime);
+    if !teammate.comes_back() || (sent_away && teammate.profile.start != StartRule::Session) {
+        events.extend(message::bounce_all(state, &who.address, "it stopped"));
+    }
     events
 }
 

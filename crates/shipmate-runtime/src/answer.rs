@@ -176,13 +176,24 @@ pub(crate) fn from_records(
         (Ask::Send { .. }, Event::MessageSent { to, .. }) => {
             Answer::Sent { message: first.n, to: to.iter().map(ToString::to_string).collect() }
         }
-        (Ask::TeammateStart { .. }, _) => {
+        (Ask::TeammateStart { .. } | Ask::Enrol(_), _) => {
             let started = records.iter().find_map(|record| match &record.event {
                 Event::TeammateStarted { who, .. } => Some(who),
                 _ => None,
             });
             let who = started.expect("a start wrote that it started");
-            Answer::Started { who: who.to_string(), token: secrets.token(state, who) }
+            let token = secrets.token(state, who);
+            match (ask, state.member(&who.address)) {
+                (Ask::Enrol(_), Some(mate)) => {
+                    let seat = Box::new(views::teammate(
+                        &who.address,
+                        mate,
+                        &crate::signs::Signs::default(),
+                    ));
+                    Answer::Enrolled { seat, token }
+                }
+                _ => Answer::Started { who: who.to_string(), token },
+            }
         }
         (
             Ask::PlanSubmit { .. }

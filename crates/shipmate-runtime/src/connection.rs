@@ -31,6 +31,7 @@ pub(crate) struct Connection {
     /// The client sends no more. It may still listen, as `nc` does.
     ended: Cell<bool>,
     settled: Notify,
+    closed: Notify,
 }
 
 /// What is still to be written.
@@ -59,6 +60,7 @@ impl Connection {
             owed: Cell::new(0),
             ended: Cell::new(false),
             settled: Notify::new(),
+            closed: Notify::new(),
         }))
     }
 
@@ -82,6 +84,14 @@ impl Connection {
 
     pub(crate) fn close(&self) {
         self.open.set(false);
+        self.closed.notify_waiters();
+    }
+
+    /// Waits until the client has gone.
+    pub(crate) async fn closed(&self) {
+        while self.is_open() {
+            self.closed.notified().await;
+        }
     }
 
     /// Waits until every request is answered and the answers are on their way, then

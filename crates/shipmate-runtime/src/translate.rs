@@ -1,6 +1,8 @@
 //! From a request's words to a command of the core: names checked, references
 //! resolved against the state as it is at that moment.
 
+mod seat;
+
 use std::collections::BTreeMap;
 
 use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
@@ -127,6 +129,7 @@ impl Scene<'_> {
             Ask::TeamContinue => Act::ContinueTeam { team: self.team.clone() },
             Ask::Session { session } => Act::ReportSession { session: session.clone() },
             Ask::TeammateAdd(add) => self.add_teammate(add)?,
+            Ask::Enrol(enrol) => self.enrol(enrol)?,
             Ask::TeammateStart { name, supervision } => self.start_teammate(name, *supervision)?,
             Ask::TeammateRemove { name } => Act::RemoveTeammate { who: self.address(name)? },
             Ask::TeammatePause { name, reason } => {
@@ -227,6 +230,9 @@ impl Scene<'_> {
             Ask::Answer { question, answer } => {
                 Act::Answer { question: *question, answer: answer.clone() }
             }
+            Ask::QuestionWithdraw { question, reason } => {
+                Act::WithdrawQuestion { question: *question, reason: reason.clone() }
+            }
             Ask::Shutdown { name, reason, deadline_ms } => Act::RequestShutdown {
                 whom: match name {
                     Some(name) => Whom::Teammate(self.current(name)?),
@@ -252,6 +258,7 @@ impl Scene<'_> {
     pub(crate) fn then(&self, ask: &Ask) -> Option<Act> {
         match ask {
             Ask::TaskSubmitNext { lease_ms, .. } => Some(Act::ClaimNext { lease_ms: *lease_ms }),
+            Ask::Enrol(enrol) => self.after_enrol(enrol),
             _ => None,
         }
     }
@@ -274,12 +281,23 @@ impl Scene<'_> {
             agent: add.agent.clone(),
             model: add.model.clone(),
             scope: files(&add.scope)?,
-            mode: add.mode.as_ref().map_or(Ok(Mode::Normal), |text| mode(text))?,
+            mode: add.mode.as_ref().map_or(Ok(self.inherited_mode()), |text| mode(text))?,
             tasks_max: add.tasks_max.unwrap_or(1),
             command: add.command.clone(),
             start: if add.when_needed { StartRule::WhenNeeded } else { StartRule::ByHand },
+            hears: add.hears,
         };
         Ok(Act::AddTeammate { who: self.address(&add.name)?, profile })
+    }
+
+    /// The lead's, where nothing is said. Delegating is the lead's alone: whom it delegates
+    /// to must be able to work.
+    fn inherited_mode(&self) -> Mode {
+        let lead = self.state.members_of(self.team).find(|(_, mate)| mate.is_lead());
+        match lead.map(|(_, mate)| mate.profile.mode) {
+            None | Some(Mode::Delegate) => Mode::Normal,
+            Some(mode) => mode,
+        }
     }
 
     fn start_teammate(&self, name: &str, kind: ask::Supervision) -> Result<Act, Refused> {

@@ -77,13 +77,11 @@ impl Program {
 /// What a program tried to reach beyond loopback.
 #[must_use]
 pub fn strays(server: &Server) -> Vec<Request> {
-    let is_stray = |request: &Request| {
-        request.method == "CONNECT" || request.path.starts_with("http") // the form for a proxy
-    };
-    server.requests().into_iter().filter(is_stray).collect()
+    server.requests().into_iter().filter(|request| request.reply == "stray").collect()
 }
 
-/// The whole environment of a program on the scripted model. `home` is made if need be.
+/// The whole environment of a program on the scripted model. `home` is made if need be. The ACP
+/// adapters of Claude Code and Codex take the surroundings of the program behind them.
 #[derive(Debug)]
 pub struct Surroundings;
 
@@ -129,6 +127,9 @@ impl Surroundings {
              enabled = false\n\
              [feedback]\n\
              enabled = false\n\
+             [features]\n\
+             plugins = false\n\
+             apps = false\n\
              [model_providers.scripted]\n\
              name = \"scripted\"\n\
              base_url = \"{}/v1\"\n\
@@ -140,6 +141,61 @@ impl Surroundings {
         let mut environment = basis(home, server);
         environment.push(("CODEX_HOME".into(), folder.into()));
         environment.extend(own([("SCRIPTED_API_KEY", "fake")]));
+        environment
+    }
+
+    /// For `gemini -p` and `gemini --acp`. A model is named, because the automatic choice is one
+    /// more call of a model.
+    #[must_use]
+    pub fn gemini(home: &Path, server: &Server) -> Environment {
+        write(
+            &home.join(".gemini/settings.json"),
+            &json!({
+                "security": {
+                    "auth": {"selectedType": "gemini-api-key"},
+                    "folderTrust": {"enabled": false},
+                },
+                "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+                "privacy": {"usageStatisticsEnabled": false},
+                "telemetry": {"enabled": false},
+                "ide": {"enabled": false},
+                "model": {"name": "gemini-2.5-pro"},
+            }),
+        );
+        let mut environment = basis(home, server);
+        environment.extend(own([
+            ("GEMINI_API_KEY", "fake"),
+            ("GOOGLE_GEMINI_BASE_URL", &*server.url()),
+            // One process instead of two, of which the second is hard to end.
+            ("GEMINI_CLI_NO_RELAUNCH", "true"),
+        ]));
+        environment
+    }
+
+    /// For `opencode run` and `opencode acp`, over Chat Completions.
+    #[must_use]
+    pub fn opencode(home: &Path, server: &Server) -> Environment {
+        write(
+            &home.join(".config/opencode/opencode.json"),
+            &json!({
+                "provider": {"scripted": {
+                    "npm": "@ai-sdk/openai-compatible",
+                    "name": "scripted",
+                    "options": {"baseURL": format!("{}/v1", server.url()), "apiKey": "fake"},
+                    "models": {"script": {"name": "script"}},
+                }},
+                "model": "scripted/script",
+                "autoupdate": false,
+                "share": "disabled",
+            }),
+        );
+        let mut environment = basis(home, server);
+        environment.extend(own([
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+        ]));
         environment
     }
 }

@@ -3,6 +3,7 @@
 //! A command asks the coordinator through the protocol and shows what came back. It decides
 //! nothing: what may be done is the coordinator's to say, and its refusals are shown as they are.
 
+mod agents;
 mod answer;
 mod ask;
 mod attach;
@@ -15,6 +16,7 @@ mod exit;
 mod failure;
 mod inbox;
 mod log;
+mod mcp;
 mod merge;
 mod message;
 mod pause;
@@ -25,6 +27,7 @@ mod resume;
 mod run;
 mod screen;
 mod send;
+mod serve;
 mod session;
 mod shutdown;
 mod status;
@@ -85,6 +88,7 @@ enum Command {
     Teammate(teammate::TeammateCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
+    Agents(agents::AgentsArgs),
     Attach(attach::AttachArgs),
     Pause(pause::PauseArgs),
     Continue(r#continue::ContinueArgs),
@@ -101,6 +105,8 @@ enum Command {
     Questions(questions::QuestionsArgs),
     Log(log::LogArgs),
     Shutdown(shutdown::ShutdownArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -143,6 +149,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Serve(args) => serve::run(&args, globals)?,
+        Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),
@@ -150,6 +158,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,
+        Command::Agents(args) => agents::run(&args, session()?)?,
         Command::Attach(args) => attach::run(&args, session()?)?,
         Command::Pause(args) => pause::run(args, session()?)?,
         Command::Continue(args) => r#continue::run(args, session()?)?,

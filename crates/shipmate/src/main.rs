@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod coordinator;
+mod mcp;
 mod plan_file;
 mod supervisor;
 

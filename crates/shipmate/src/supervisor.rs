@@ -1,5 +1,6 @@
-//! This program as what stands behind a teammate: its supervisor, the door through which an
-//! agent is started, and the pipe from an agent's MCP client to its desk.
+//! This program as what stands behind a teammate: its supervisor, the program that several
+//! share, the door through which an agent is started, and the pipe from an agent's MCP client
+//! to its desk.
 //!
 //! All are invoked by the program itself, never by a person, and none parses options: an
 //! agent is started through here for every task. The pipe looks at nothing that it carries.
@@ -21,25 +22,12 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             eprintln!("{failure}");
             Some(ExitCode::from(127))
         }
-        "supervise" => {
-            let folder = args.next()?;
-            Some(match shipmate_runtime::supervisor::run(folder.into()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(reason) => {
-                    eprintln!("{reason}");
-                    ExitCode::FAILURE
-                }
-            })
-        }
+        "supervise" => Some(ended(shipmate_runtime::supervisor::run(args.next()?.into()))),
+        "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
         "desk-mcp" => {
             let socket = args.next()?;
-            Some(match desk_mcp(Path::new(&socket)) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(e) => {
-                    eprintln!("{}: {e}", Path::new(&socket).display());
-                    ExitCode::FAILURE
-                }
-            })
+            let named = |e: io::Error| format!("{}: {e}", Path::new(&socket).display());
+            Some(ended(desk_mcp(Path::new(&socket)).map_err(named)))
         }
         _ => None,
     }
@@ -74,5 +62,15 @@ fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
             Err(e) => return Err(e),
         }
         to.flush()?;
+    }
+}
+
+fn ended(how: Result<(), String>) -> ExitCode {
+    match how {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -119,7 +119,12 @@ fn profile(words: &Words) -> Result<Profile, Refusal> {
         mode: mode(words.get("mode").unwrap_or("normal")),
         tasks_max: words.number("holds").unwrap_or(1) as u32,
         command: words.text("command", ""),
-        start: if words.has("when-needed") { StartRule::WhenNeeded } else { StartRule::ByHand },
+        start: match () {
+            () if words.has("when-needed") => StartRule::WhenNeeded,
+            () if words.has("session") => StartRule::Session,
+            () => StartRule::ByHand,
+        },
+        hears: words.has("hears"),
     })
 }
 
@@ -376,6 +381,13 @@ fn talk_act(world: &World, words: &Words) -> Read {
             let last = || world.last(|event| matches!(event, Event::QuestionAsked { .. }));
             let question = question.unwrap_or_else(last);
             person(Act::Answer { question, answer: words.plain(0).to_owned() })
+        }
+        "withdraw" => {
+            let question = words.get("on").map(|label| world.label(label));
+            let last = || world.last(|event| matches!(event, Event::QuestionAsked { .. }));
+            let question = question.unwrap_or_else(last);
+            let reason = words.text("reason", "nobody answered");
+            person(Act::WithdrawQuestion { question, reason })
         }
         "answer-shutdown" => {
             let shutdown = words.get("on").map(|label| world.label(label));

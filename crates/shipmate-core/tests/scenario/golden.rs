@@ -20,6 +20,7 @@ use crate::play::play;
 const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v1.jsonl"), include_str!("../golden/v1.summary.txt")),
     (include_str!("../golden/v2.jsonl"), include_str!("../golden/v2.summary.txt")),
+    (include_str!("../golden/v3.jsonl"), include_str!("../golden/v3.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -93,16 +94,18 @@ fn summary(state: &State) -> String {
 
 /// The first release's words, and what came later only where it says something.
 fn profile(profile: &Profile) -> String {
-    let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start } = profile;
+    let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start, hears } =
+        profile;
     let role = role.as_ref();
     let first = format!(
         "Profile {{ seat: {seat:?}, role: {role:?}, agent: {agent:?}, model: {model:?}, \
          scope: {scope:?}, mode: {mode:?}, tasks_max: {tasks_max:?} }}"
     );
+    let hears = if *hears { " hears" } else { "" };
     if command.is_empty() && *start == StartRule::ByHand {
-        return first;
+        return format!("{first}{hears}");
     }
-    format!("{first} command {command:?} start {start:?}")
+    format!("{first} command {command:?} start {start:?}{hears}")
 }
 
 /// Every place in a record where something can stand, such as
@@ -385,5 +388,17 @@ const STORIES: &[&str] = &[
     disappeared bo with-host reason "its machine went down"
     continue-team alpha
     staff
+"#,
+    // Sessions that come by themselves, agents that can be talked to, questions taken back.
+    r#"
+    team alpha
+    add lia session seat lead agent claude-code
+    start lia
+    add ana when-needed hears agent claude
+    send "look at the board" to ana by lia
+    staff
+    ask "may I run make?" kind permission by ana
+    withdraw by ana reason "nobody answered for 600 s"
+    stopped lia
 "#,
 ];

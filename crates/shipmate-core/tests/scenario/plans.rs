@@ -115,6 +115,16 @@ scenarios! {
         ask \"what now?\" by lia
         answer \"go\" by lia           => refused: alpha/lia@1 may not answer its own question
     ",
+    who_asked_may_take_a_question_back: "
+        join ana
+        join bo
+        ask \"may I?\" kind permission by ana as q1
+        withdraw on q1 by bo           => refused: alpha/bo@1 may not withdraw this question
+        withdraw on q1 by person       => refused: person may not withdraw a question
+        withdraw on q1 by ana          => question.withdrawn
+        withdraw on q1 by ana          => refused: question # was answered already
+        answer \"yes\" on q1           => refused: question # was answered already
+    ",
     a_question_ends_with_the_life_that_asked: "
         join ana
         ask \"which?\" by ana as q1

@@ -14,6 +14,64 @@ scenarios! {
         next by ana                    => task.claimed
         expect effects: nothing
     ",
+    mail_alone_starts_who_can_be_talked_to: "
+        team alpha
+        add ana when-needed hears
+        add bo when-needed
+        send hello to ana
+        send hello to bo
+        expect effects: start alpha/ana
+        staff                          => teammate.started
+        expect effects: nothing
+    ",
+    who_can_be_talked_to_comes_back_for_mail_after_all_work_was_done: "
+        team alpha
+        add ana when-needed hears
+        create x
+        staff
+        next by ana
+        submit 1 by ana
+        shutdown ana by runtime
+        answer-shutdown clean by ana
+        stopped ana
+        send \"one more thing\" to ana => message.sent
+        expect effects: start alpha/ana
+    ",
+    who_was_sent_away_gets_no_mail: "
+        team alpha
+        add ana when-needed hears
+        start ana supervised
+        shutdown ana
+        answer-shutdown clean by ana
+        stopped ana
+        send hello to ana \
+            => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana
+    ",
+    a_sessions_mail_waits_for_it: "
+        team alpha
+        add cy session
+        start cy
+        stopped cy
+        send hello to cy               => message.sent
+        expect effects: nothing
+        start cy
+        expect inbox cy: hello
+    ",
+    a_session_that_leads_keeps_whom_it_can_talk_to: "
+        team alpha
+        add lia session seat lead
+        start lia
+        add ana when-needed hears
+        add bo when-needed
+        create x
+        start ana supervised
+        start bo supervised
+        next by ana
+        submit 1 by ana
+        expect due: RequestShutdown
+        wait 0s                        => shutdown.requested, message.sent
+        expect inbox ana: nothing
+    ",
     a_life_that_was_recorded_is_spawned_until_its_supervisor_is_there: "
         add ana when-needed
         create x

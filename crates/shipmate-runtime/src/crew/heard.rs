@@ -4,14 +4,19 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_core::command::Probe;
+use shipmate_core::event::Outcome;
 use shipmate_core::event::Supervision;
-use shipmate_core::state::BreakerPhase;
-use shipmate_core::{Act, TeammateRef};
+use shipmate_core::setup::StartRule;
+use shipmate_core::state::{BreakerPhase, Teammate};
+use shipmate_core::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
 
 use super::Crew;
 use crate::connection::Connection;
+
+/// How long a session may take to find the next coordinator.
+const RETURN_WITHIN: std::time::Duration = std::time::Duration::from_secs(60);
 
 impl Crew {
     /// A supervised teammate that works in a tree.
@@ -41,6 +46,64 @@ impl Crew {
             let (team, result) = (who.address.team.clone(), Probe::Answered);
             self.board.tell(Act::ReportProbe { team, half_opened, result });
         }
+    }
+
+    /// A session is there for as long as this connection is.
+    pub(crate) fn stay(self: &Rc<Self>, who: &TeammateRef, connection: &Rc<Connection>) {
+        *self.staying.borrow_mut().entry(who.clone()).or_default() += 1;
+        let (this, who, connection) = (Rc::clone(self), who.clone(), Rc::clone(connection));
+        tokio::task::spawn_local(async move {
+            connection.closed().await;
+            let left = this.staying.borrow_mut().get_mut(&who).map(|count| {
+                *count -= 1;
+                *count
+            });
+            if left == Some(0) {
+                this.leave(&who);
+            }
+        });
+    }
+
+    /// A session goes; what it held is free again, and its mail waits.
+    pub(crate) fn leave(&self, who: &TeammateRef) {
+        self.staying.borrow_mut().remove(who);
+        let is_session = self.board.with_state(|state| {
+            state.member(&who.address).is_some_and(|mate| {
+                mate.profile.start == StartRule::Session && mate.epoch == who.epoch
+            })
+        });
+        if is_session {
+            let (who, outcome) = (who.clone(), Outcome::Clean);
+            self.board.tell(Act::ReportStopped { who, outcome });
+        }
+    }
+
+    /// Sessions that were there before this coordinator get a while to say that they still
+    /// are.
+    pub(crate) fn expect_sessions(self: &Rc<Self>) {
+        let running = self.board.with_state(|state| {
+            let sessions = state
+                .teammates
+                .iter()
+                .filter(|(_, mate)| mate.profile.start == StartRule::Session && mate.is_running());
+            let life = |(who, mate): (&Address, &Teammate)| TeammateRef {
+                address: who.clone(),
+                epoch: mate.epoch,
+            };
+            sessions.map(life).collect::<Vec<_>>()
+        });
+        if running.is_empty() {
+            return;
+        }
+        let this = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep_until(tokio::time::Instant::now() + RETURN_WITHIN).await;
+            for who in running {
+                if !this.staying.borrow().contains_key(&who) {
+                    this.leave(&who);
+                }
+            }
+        });
     }
 
     pub(crate) fn alive(&self, who: &TeammateRef, asked: u64) {

@@ -73,7 +73,7 @@ impl AcpAgent {
             self.door = Some(door.map_err(|e| format!("the desk's socket: {e}"))?);
         }
         let door = self.door.as_ref().expect("it was just opened").path.clone();
-        let running = self.starter.start(&work.tree, &[])?;
+        let running = self.starter.start(&work.tree, &[], self.desk.fence())?;
         let (peer, incoming) = Peer::start(
             running.stdout,
             running.stdin,

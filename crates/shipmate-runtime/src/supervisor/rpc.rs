@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::transcript::Transcript;
 
 /// Longest line that is taken from a program.
-const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What comes from the program by itself.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Peer {
     }
 }
 
-async fn write_lines(
+pub(super) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut lines: mpsc::UnboundedReceiver<String>,
 ) {

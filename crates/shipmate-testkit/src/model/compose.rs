@@ -150,7 +150,8 @@ impl Tool {
                 // A freeform tool takes its text, every other one the object.
                 let input = arguments.get("input").filter(|_| self.name == "apply_patch");
                 let input = input.unwrap_or(&arguments);
-                javascript(host, &format!("text(await tools.{}({input}));", self.name))
+                let code = format!("const result = await tools.{}({input});\n{SHOW}", self.name);
+                javascript(host, &code)
             }
         }
     }
@@ -160,13 +161,16 @@ impl Tool {
         let (name, end) = (json!(name), json!(format!("_{name}")));
         let code = format!(
             "const tool = ALL_TOOLS.find(({{ name }}) => name === {name} || name.endsWith({end}));\n\
-             if (tool) text(await tools[tool.name]({arguments}));\n\
-             else text(\"The script calls \" + {name} + \", {NOT_OFFERED}: \" \
-             + ALL_TOOLS.map(({{ name }}) => name).join(\", \"));"
+             const result = tool ? await tools[tool.name]({arguments}) : (\"The script calls \" + {name} + \", {NOT_OFFERED}: \" \
+             + ALL_TOOLS.map(({{ name }}) => name).join(\", \"));\n{SHOW}"
         );
         javascript(&self.name, &code)
     }
 }
+
+/// Shows what a tool answered inside JavaScript as a program without it would.
+const SHOW: &str =
+    "text(result?.output ?? result?.content?.map((part) => part.text).join(\"\\n\") ?? result);";
 
 fn javascript(host: &str, code: &str) -> Call {
     Call { name: host.to_owned(), namespace: None, input: Input::Text(code.to_owned()) }
@@ -204,7 +208,7 @@ fn piece(what: &str, actor: &str, conversation: &Conversation) -> Option<String>
     if what == "actor" {
         return Some(actor.to_owned());
     }
-    let last = conversation.last_result();
+    let last = conversation.last_result().trim();
     if what == "last" {
         return Some(last.to_owned());
     }

@@ -162,6 +162,10 @@ async fn answer(
         Asked::Other if matches!(method, Method::HEAD | Method::GET) && uri.path() == "/" => {
             fixed(StatusCode::OK, json!({}), "greeting")
         }
+        Asked::Other if method == Method::CONNECT || uri.host().is_some() => {
+            let told = "this is no proxy: nothing leaves this machine";
+            fixed(StatusCode::FORBIDDEN, Wire::Chat.error(403, told), "stray")
+        }
         Asked::Other => {
             let told = format!("this scripted model has no {method} {}", uri.path());
             fixed(StatusCode::NOT_FOUND, Wire::Chat.error(404, &told), "unknown path")

@@ -31,7 +31,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 54] = [
+const TABLE: [([u32; 4], Make); 55] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -78,6 +78,7 @@ const TABLE: [([u32; 4], Make); 54] = [
     ([6, 6, 1, 0], talk::decide_plan),
     ([0, 3, 4, 0], talk::ask),
     ([6, 5, 1, 0], talk::answer),
+    ([0, 2, 3, 0], talk::withdraw),
     ([2, 1, 1, 0], talk::request_shutdown),
     ([0, 6, 8, 0], talk::answer_shutdown),
     ([0, 0, 1, 1], talk::expire_shutdown),

@@ -232,7 +232,8 @@ impl Model {
                     self.task_mut(*task).asks = Some(record.n);
                 }
             }
-            Event::QuestionAnswered { question, .. } => {
+            Event::QuestionAnswered { question, .. }
+            | Event::QuestionWithdrawn { question, .. } => {
                 if let Some(facts) = self.questions.get_mut(question) {
                     facts.open = false;
                 }

@@ -13,6 +13,7 @@ use shipmate_protocol::{Answer, Ask, BadPlace, Client, Place};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
 use crate::config::{self, Loaded};
+use crate::mcp::Caller;
 
 /// Options that every command takes.
 #[derive(clap::Args, Debug, Clone)]
@@ -198,6 +199,14 @@ pub(crate) fn launch(place: &Place) -> Result<Launch, Failure> {
         "run".into(),
     ];
     Ok(Launch::Program { program, args })
+}
+
+/// On whose behalf an MCP session is.
+pub(crate) fn caller(globals: &Globals, place: &Place) -> Result<Caller, Failure> {
+    Ok(match identity(globals, place)?.1 {
+        TokenSource::Person => Caller::Person,
+        TokenSource::Given(token) => Caller::Token(token),
+    })
 }
 
 /// The team that requests name, and the token that says who acts.

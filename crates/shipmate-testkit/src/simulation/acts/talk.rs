@@ -133,6 +133,12 @@ pub(super) fn answer(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::Answer { question, answer })
 }
 
+pub(super) fn withdraw(c: &mut Chooser<'_>) -> Option<Act> {
+    let all: Vec<Position> = c.state.questions.keys().copied().collect();
+    let question = *c.random.pick(&all)?;
+    Some(Act::WithdrawQuestion { question, reason: c.text("never mind") })
+}
+
 pub(super) fn request_shutdown(c: &mut Chooser<'_>) -> Option<Act> {
     let whom = if c.random.chance(150) { Whom::Team(c.team()) } else { Whom::Teammate(c.life()) };
     let deadline_ms = c.random.below(120_000);

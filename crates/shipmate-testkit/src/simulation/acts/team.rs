@@ -110,6 +110,7 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
             true => StartRule::WhenNeeded,
             false => StartRule::ByHand,
         },
+        hears: false,
     };
     Some(Act::AddTeammate { who, profile })
 }

@@ -57,6 +57,12 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
                     && (facts.options.is_empty() || facts.options.contains(answer))
             })
         }
+        Act::WithdrawQuestion { question, .. } => {
+            let facts = model.questions.get(question).filter(|facts| facts.open);
+            facts.is_some_and(|facts| {
+                own(&facts.who) && facts.task.is_none() && model.is_current(&facts.who)
+            })
+        }
         act => return end_verdict(model, by, act),
     })
 }

@@ -1,0 +1,85 @@
+//! Seats for sessions that come without a token: their own when they come back, else a new one.
+//!
+//! The lead's seat goes to the first session that asks for it; while its session is away the
+//! next one that wants to lead takes it over. Whoever finds it taken only looks on.
+
+use shipmate_core::command::StartTeammate;
+use shipmate_core::event::{self, Mode, Profile, Seat};
+use shipmate_core::setup::StartRule;
+use shipmate_core::{Act, Actor, Address, TeammateRef};
+use shipmate_protocol::{Refused, ask};
+
+use super::Scene;
+use crate::open::refused;
+use crate::secret::hash;
+
+/// How many sessions of one name a team may have.
+const SEATS_MAX: usize = 500;
+
+impl Scene<'_> {
+    /// A seat for a session: its own if it comes back, else a new one beside those taken.
+    pub(super) fn enrol(&self, enrol: &ask::Enrol) -> Result<Act, Refused> {
+        if *self.actor != Actor::Person {
+            let text = format!("{} has a seat already", self.actor);
+            let remedy = "a session is enrolled with the person's token";
+            return Err(refused("NotAllowed", text, remedy));
+        }
+        let who = self.free_seat(enrol)?;
+        if self.state.member(&who).is_some() {
+            return Ok(Act::StartTeammate(self.session_start(who)));
+        }
+        let lead = self.state.teams.get(self.team).and_then(|team| team.lead.as_ref());
+        let leads = enrol.lead && lead.is_none();
+        let profile = Profile {
+            seat: if leads { Seat::Lead } else { Seat::Member },
+            agent: enrol.agent.clone(),
+            // Somebody leads already: whoever wanted to only looks on.
+            mode: if enrol.lead && !leads { Mode::ReadOnly } else { Mode::Normal },
+            tasks_max: 1,
+            start: StartRule::Session,
+            ..Profile::default()
+        };
+        Ok(Act::AddTeammate { who, profile })
+    }
+
+    /// The seat of this name that no other session has.
+    fn free_seat(&self, enrol: &ask::Enrol) -> Result<Address, Refused> {
+        let free = |who: &Address| {
+            self.state
+                .member(who)
+                .is_none_or(|mate| mate.profile.start == StartRule::Session && !mate.is_running())
+        };
+        let lead = self.state.teams.get(self.team).and_then(|team| team.lead.clone());
+        let lead = lead.map(|name| Address { team: self.team.clone(), name });
+        if let Some(seat) = lead.filter(|seat| enrol.lead && free(seat)) {
+            return Ok(seat);
+        }
+        let wanted = &enrol.name;
+        let names = (1..=SEATS_MAX).map(|n| match n {
+            1 => wanted.to_owned(),
+            n => format!("{wanted}-{n}"),
+        });
+        for seat in names {
+            let who = self.address(&seat)?;
+            if free(&who) {
+                return Ok(who);
+            }
+        }
+        let text = format!("{SEATS_MAX} sessions are named {wanted}");
+        Err(refused("NoSeat", text, "end those that are not needed, or choose another name"))
+    }
+
+    /// Whoever was added begins its life in the same step.
+    pub(super) fn after_enrol(&self, enrol: &ask::Enrol) -> Option<Act> {
+        let who = self.free_seat(enrol).ok()?;
+        let fresh = self.state.member(&who).is_none();
+        fresh.then(|| Act::StartTeammate(self.session_start(who)))
+    }
+
+    fn session_start(&self, who: Address) -> StartTeammate {
+        let epoch = self.state.teammates.get(&who).map_or(0, |mate| mate.epoch) + 1;
+        let next = TeammateRef { address: who.clone(), epoch };
+        let token_hash = hash(&self.secrets.token(self.state, &next));
+        StartTeammate { who, token_hash, supervision: event::Supervision::None, host: None }
+    }
+}

@@ -1,0 +1,38 @@
+//! `shipmate mcp`.
+
+use crate::cli::failure::Failure;
+use crate::cli::session::{self, Globals};
+use crate::config;
+use crate::mcp::{Wish, stdio};
+
+/// Serve the team's tools to an MCP client, on standard input and output
+///
+/// The client starts it; `shipmate install` writes its settings. With SHIPMATE_TOKEN the session
+/// acts as that teammate. Without it, it is enrolled as a new member of the team (SHIPMATE_TEAM, or
+/// the only one), and leaves when the client does; while there is no team it can create one and
+/// leads it.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Environment:
+  SHIPMATE_TOKEN      the token of a teammate: the session acts as it
+  SHIPMATE_SEAT       the name to be enrolled with [default: the client's own, `claude`]
+  SHIPMATE_SEAT_LEAD  1: take the lead's seat if it is free
+
+Examples:
+  shipmate install claude
+  claude mcp add shipmate -- shipmate mcp")]
+pub(crate) struct McpArgs {}
+
+pub(crate) fn run(_: &McpArgs, globals: &Globals) -> Result<(), Failure> {
+    let place = session::place(globals.workspace.as_deref())?;
+    let launch = session::launch(&place)?;
+    let config = config::load(&place.config())?.config;
+    let caller = session::caller(globals, &place)?;
+    let wish = Wish {
+        team: globals.for_team.clone(),
+        client: rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        ..Wish::of_environment()
+    };
+    stdio::serve(place, launch, config, caller, wish)
+        .map_err(|e| Failure::Storage(format!("standard input cannot be served: {e}")))
+}

@@ -1,0 +1,98 @@
+//! What all sessions of one server share: the workspace, its settings, and the followed logs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use shipmate_protocol::ask::Setup;
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::{Client, Place};
+use tokio::sync::broadcast::{Receiver, WeakSender};
+
+use crate::config::Config;
+use crate::mcp::news::{self, Happening};
+use crate::mcp::session::Session;
+
+/// On whose behalf a session is: it cannot be changed by what the session says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Caller {
+    /// The person of the workspace: its sessions are enrolled.
+    Person,
+    /// The teammate with this token.
+    Token(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(crate) place: Place,
+    launch: Launch,
+    pub(crate) config: Config,
+    /// Who follows logs for everybody.
+    follower: Caller,
+    followed: Mutex<HashMap<String, WeakSender<Happening>>>,
+    open: Mutex<BTreeMap<u64, Weak<Session>>>,
+}
+
+impl Hub {
+    pub(crate) fn new(place: Place, launch: Launch, config: Config, follower: Caller) -> Hub {
+        let followed = Mutex::default();
+        Hub { place, launch, config, follower, followed, open: Mutex::default() }
+    }
+
+    pub(crate) fn client(&self, caller: &Caller, team: Option<String>) -> Client {
+        let token = match caller {
+            Caller::Person => TokenSource::Person,
+            Caller::Token(token) => TokenSource::Given(token.clone()),
+        };
+        let mut client = Client::new(self.place.clone(), self.launch.clone(), token);
+        client.team = team;
+        client
+    }
+
+    /// What happens in a team from here on.
+    pub(crate) fn news(&self, team: &str) -> Receiver<Happening> {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tell) = followed.get(team).and_then(WeakSender::upgrade) {
+            return tell.subscribe();
+        }
+        let (news, tell) = news::follow(self.client(&self.follower, Some(team.to_owned())));
+        followed.insert(team.to_owned(), tell);
+        news
+    }
+
+    /// Without any team on disk nobody has to start a coordinator to find none.
+    pub(crate) fn may_have_teams(&self) -> bool {
+        let nats = self.config.log == crate::config::LogKind::Nats;
+        nats || std::fs::read_dir(self.place.teams()).is_ok_and(|mut teams| teams.next().is_some())
+    }
+
+    /// How a team that is created from a session works, unless it is said otherwise.
+    pub(crate) fn setup(&self) -> Option<Setup> {
+        let is_repository = |at: &Path| at.join(".git").exists();
+        is_repository(&self.place.workspace).then(|| Setup { dirty: true, ..self.config.setup() })
+    }
+
+    pub(crate) fn opened(&self, id: u64, session: &Arc<Session>) {
+        self.open().insert(id, Arc::downgrade(session));
+    }
+
+    pub(crate) fn closed(&self, id: u64) {
+        self.open().remove(&id);
+    }
+
+    pub(crate) fn sessions(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Ends every session that is still there.
+    pub(crate) async fn close_all(&self) {
+        let open: Vec<Weak<Session>> = self.open().values().cloned().collect();
+        for session in open.iter().filter_map(Weak::upgrade) {
+            session.leave().await;
+        }
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Weak<Session>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

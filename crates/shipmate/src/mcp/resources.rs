@@ -1,0 +1,143 @@
+//! What can be read without calling a tool: the board, a task, the inbox and the log.
+//!
+//! Reading changes nothing: mail that is looked at here stays unread.
+
+use rmcp::ErrorData;
+use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::tools::envelope::envelope;
+use shipmate_protocol::{Answer, Ask, Refused};
+use tokio::time::Instant;
+
+use crate::mcp::link::Link;
+use crate::mcp::news::{Happening, Record};
+use crate::mcp::session::Session;
+
+const BOARD: &str = "shipmate://board";
+const INBOX: &str = "shipmate://inbox";
+const LOG: &str = "shipmate://log";
+const TASK: &str = "shipmate://task/";
+/// How much of the log is read at once: the end of it.
+const LOG_RECORDS_MAX: u64 = 200;
+
+pub(crate) fn list() -> Vec<Resource> {
+    vec![
+        Resource::new(BOARD, "board")
+            .with_title("The board")
+            .with_description("Where the team stands: teammates, tasks and what holds them up")
+            .with_mime_type("application/json"),
+        Resource::new(INBOX, "inbox")
+            .with_title("The inbox")
+            .with_description("Unread messages of this session; they stay unread")
+            .with_mime_type("text/plain"),
+        Resource::new(LOG, "log")
+            .with_title("The log")
+            .with_description("The last records of the team's log, one JSON object a line")
+            .with_mime_type("application/x-ndjson"),
+    ]
+}
+
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("shipmate://task/{id}", "task")
+            .with_title("A task")
+            .with_description("Everything about one task, by its id or alias")
+            .with_mime_type("application/json"),
+    ]
+}
+
+/// It could be read if there were a team.
+pub(crate) fn is_known(uri: &str) -> bool {
+    matches!(uri, BOARD | INBOX | LOG) || uri.strip_prefix(TASK).is_some_and(|id| !id.is_empty())
+}
+
+pub(crate) async fn read(
+    session: &Session,
+    uri: &str,
+    until: Instant,
+) -> Result<ReadResourceResult, ErrorData> {
+    let missing = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), None);
+    if !is_known(uri) {
+        return Err(missing("there is board, task/{id}, inbox and log"));
+    }
+    let Some((link, _)) = session.reader(until).await.map_err(|r| missing(&r.to_string()))? else {
+        return Err(missing("there is no team yet; TeamCreate makes one"));
+    };
+    let read = match uri {
+        BOARD => board(&link, until).await,
+        LOG => log(&link, until).await,
+        INBOX => match session.taken().await {
+            Some(seated) => inbox(&seated.link, until).await,
+            None => Ok("no mail: this session has no seat yet".to_owned()),
+        },
+        _ => task(&link, &uri[TASK.len()..], until).await,
+    };
+    let text = read.map_err(|refused| missing(&refused.to_string()))?;
+    let mime = match uri {
+        INBOX => "text/plain",
+        LOG => "application/x-ndjson",
+        _ => "application/json",
+    };
+    let contents = ResourceContents::text(text, uri).with_mime_type(mime);
+    Ok(ReadResourceResult::new(vec![contents]))
+}
+
+async fn board(link: &Link, until: Instant) -> Result<String, Refused> {
+    let status = match link.ask(Ask::Status, until).await? {
+        Answer::Status(status) => status,
+        _ => Default::default(),
+    };
+    let tasks = match link.ask(Ask::Tasks { filter: TaskFilter::default() }, until).await? {
+        Answer::Tasks(tasks) => tasks,
+        _ => Vec::new(),
+    };
+    Ok(json!({ "status": status, "tasks": tasks }).to_string())
+}
+
+async fn task(link: &Link, task: &str, until: Instant) -> Result<String, Refused> {
+    match link.ask(Ask::TaskShow { task: task.to_owned() }, until).await? {
+        Answer::Task(task) => Ok(json!(task).to_string()),
+        _ => Ok(String::new()),
+    }
+}
+
+async fn inbox(link: &Link, until: Instant) -> Result<String, Refused> {
+    match link.ask(Ask::InboxPeek, until).await? {
+        Answer::Messages(messages) if !messages.is_empty() => {
+            Ok(messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n"))
+        }
+        _ => Ok("no unread messages".to_owned()),
+    }
+}
+
+async fn log(link: &Link, until: Instant) -> Result<String, Refused> {
+    let Answer::Status(status) = link.ask(Ask::Status, until).await? else {
+        return Ok(String::new());
+    };
+    let after = status.position.saturating_sub(LOG_RECORDS_MAX);
+    match link.ask(Ask::Log { after, max: LOG_RECORDS_MAX as usize }, until).await? {
+        Answer::Log(records) => {
+            Ok(records.iter().map(|record| format!("{}\n", record.get())).collect())
+        }
+        _ => Ok(String::new()),
+    }
+}
+
+/// Whether what happened changes what a reader of `uri` sees. `who` is `team/name`.
+pub(crate) fn is_changed(uri: &str, happening: &Happening, who: Option<&str>) -> bool {
+    let record: &Record = match happening {
+        Happening::Connected => return false,
+        Happening::Missed => return true,
+        Happening::Record(record) => record,
+    };
+    match uri {
+        LOG => true,
+        INBOX => who.is_some_and(|who| record.is_mail_of(who)),
+        BOARD => !record.kind.starts_with("message.") && !record.kind.starts_with("usage."),
+        task => {
+            let id = task.strip_prefix(TASK).and_then(|id| id.parse().ok());
+            id.is_some_and(|id| record.is_of_task(id))
+        }
+    }
+}

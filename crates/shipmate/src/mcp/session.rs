@@ -1,0 +1,392 @@
+//! One session and its seat: taken from a token, or by enrolment; looked up again at every call.
+//!
+//! A visitor (no team to be in) acts with the person's token, but only through the few tools a
+//! visitor has. An enrolled session keeps a connection open for as long as it lives, and renews
+//! it with every new coordinator. When its seat is lost it is enrolled again, once per call.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shipmate_protocol::ask::Enrol;
+use shipmate_protocol::tools::{Seat, SeatKind};
+use shipmate_protocol::view::{TeamView, TeammateView};
+use shipmate_protocol::{Answer, Ask, Refused};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::mcp::desk::CALL_MAX;
+use crate::mcp::hub::{Caller, Hub};
+use crate::mcp::link::{Link, refusal};
+use crate::mcp::news::{self, Happening};
+use crate::mcp::seat_file::{SeatFile, SeatNote};
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// What a session would like to be, where it can choose.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Wish {
+    pub(crate) team: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) lead: bool,
+    /// The process whose hooks are to find the seat.
+    pub(crate) client: Option<u32>,
+}
+
+impl Wish {
+    /// What SHIPMATE_SEAT and SHIPMATE_SEAT_LEAD say.
+    pub(crate) fn of_environment() -> Wish {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+        let lead = set("SHIPMATE_SEAT_LEAD").is_some_and(|lead| lead != "0" && lead != "false");
+        Wish { name: set("SHIPMATE_SEAT"), lead, ..Wish::default() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    id: u64,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) caller: Caller,
+    wish: Wish,
+    seated: tokio::sync::Mutex<Option<Arc<Seated>>>,
+    signs: watch::Sender<Signs>,
+    /// The seat as the last look found it.
+    last: Mutex<Option<Seat>>,
+}
+
+/// What those who push to the client wait for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Signs {
+    /// Grows when other tools are there than before.
+    pub(crate) tools: u64,
+    /// Grows when another seat is taken, perhaps in another team.
+    seats: u64,
+    /// Somebody wants to hear what happens in the team.
+    pub(crate) looks_out: bool,
+}
+
+/// A seat that is taken.
+#[derive(Debug)]
+pub(crate) struct Seated {
+    pub(crate) link: Link,
+    pub(crate) team: String,
+    pub(crate) name: String,
+    stays: Option<AbortHandle>,
+    _file: Option<SeatFile>,
+}
+
+/// From where a call is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    pub(crate) seat: Seat,
+    pub(crate) link: Link,
+    /// None for a visitor.
+    pub(crate) view: Option<Box<TeammateView>>,
+}
+
+impl Session {
+    pub(crate) fn open(hub: &Arc<Hub>, caller: Caller, wish: Wish) -> Arc<Session> {
+        let id = LAST.fetch_add(1, Ordering::Relaxed);
+        let session = Arc::new(Session {
+            id,
+            hub: Arc::clone(hub),
+            caller,
+            wish,
+            seated: tokio::sync::Mutex::default(),
+            signs: watch::Sender::default(),
+            last: Mutex::default(),
+        });
+        hub.opened(id, &session);
+        session
+    }
+
+    /// Where this session stands, with a seat taken where there is one for it.
+    pub(crate) async fn stand(&self, program: &str, until: Instant) -> Result<Standing, Refused> {
+        let mut seated = self.seated.lock().await;
+        if let Some(there) = seated.as_ref() {
+            match there.look(until).await {
+                Ok(view) => return Ok(self.noted(there, view)),
+                Err(refused) if !is_lost(&refused) => return Err(refused),
+                Err(refused) if there.stays.is_none() => return Err(lost(&refused)),
+                Err(_) => *seated = None,
+            }
+        }
+        let taken = match &self.caller {
+            Caller::Token(token) => Some(self.take_given(token, until).await?),
+            Caller::Person => match self.team(until).await? {
+                Some(team) => Some(self.enrol(team, self.wish.lead, program, until).await?),
+                None => None,
+            },
+        };
+        let Some((there, view)) = taken else { return Ok(self.visit()) };
+        let there = Arc::new(there);
+        *seated = Some(Arc::clone(&there));
+        Ok(self.noted(&there, view))
+    }
+
+    /// The seat that the first call will find, without taking one.
+    pub(crate) async fn prospect(&self, until: Instant) -> Result<Seat, Refused> {
+        if self.caller != Caller::Person || self.seated.lock().await.is_some() {
+            return Ok(self.stand("", until).await?.seat);
+        }
+        let Some(team) = self.team(until).await? else { return Ok(self.visit().seat) };
+        let kind = if self.wish.lead { SeatKind::Lead } else { SeatKind::Teammate };
+        let seat = Seat { team, name: String::new(), kind, mode: "normal".to_owned() };
+        self.compare(&seat);
+        Ok(seat)
+    }
+
+    /// Takes the lead's seat of a team that this session has created.
+    pub(crate) async fn lead(
+        &self,
+        team: String,
+        program: &str,
+        until: Instant,
+    ) -> Result<Standing, Refused> {
+        let mut seated = self.seated.lock().await;
+        let (there, view) = self.enrol(team, true, program, until).await?;
+        let there = Arc::new(there);
+        *seated = Some(Arc::clone(&there));
+        Ok(self.noted(&there, view))
+    }
+
+    /// What can be read from here without taking a seat: the board and the log of a team.
+    pub(crate) async fn reader(&self, until: Instant) -> Result<Option<(Link, String)>, Refused> {
+        if let Some(there) = self.seated.lock().await.as_ref() {
+            return Ok(Some((there.link.clone(), there.team.clone())));
+        }
+        if matches!(self.caller, Caller::Token(_)) {
+            let standing = self.stand("", until).await?;
+            return Ok(Some((standing.link, standing.seat.team)));
+        }
+        let team = self.team(until).await?;
+        Ok(team.map(|team| (Link::new(self.hub.client(&Caller::Person, Some(team.clone()))), team)))
+    }
+
+    /// Its seat, if it has taken one.
+    pub(crate) async fn taken(&self) -> Option<Arc<Seated>> {
+        self.seated.lock().await.clone()
+    }
+
+    /// What happens in its team from here on; none while it has no team.
+    pub(crate) async fn news(&self, until: Instant) -> Option<Receiver<Happening>> {
+        let (_, team) = self.reader(until).await.ok()??;
+        Some(self.hub.news(&team))
+    }
+
+    pub(crate) fn signs(&self) -> watch::Receiver<Signs> {
+        self.signs.subscribe()
+    }
+
+    /// From here on the client wants to hear what happens in the team.
+    pub(crate) fn look_out(&self) {
+        self.signs.send_modify(|signs| signs.looks_out = true);
+    }
+
+    /// Gives the seat back.
+    pub(crate) async fn leave(&self) {
+        self.hub.closed(self.id);
+        let Some(there) = self.seated.lock().await.take() else { return };
+        if there.stays.is_some() {
+            // Where nobody answers, the end of the connection says the same.
+            drop(there.link.ask(Ask::Leave, Instant::now() + CALL_MAX).await);
+        }
+    }
+
+    fn visit(&self) -> Standing {
+        let link = Link::new(self.hub.client(&Caller::Person, self.wish.team.clone()));
+        let seat = Seat {
+            team: String::new(),
+            name: String::new(),
+            kind: SeatKind::Visitor,
+            mode: "normal".to_owned(),
+        };
+        self.compare(&seat);
+        Standing { seat, link, view: None }
+    }
+
+    fn noted(&self, there: &Seated, view: Box<TeammateView>) -> Standing {
+        let seat = Seat {
+            team: there.team.clone(),
+            name: there.name.clone(),
+            kind: if view.lead { SeatKind::Lead } else { SeatKind::Teammate },
+            mode: view.mode.clone(),
+        };
+        self.compare(&seat);
+        Standing { seat, link: there.link.clone(), view: Some(view) }
+    }
+
+    /// The first look at a seat changes nothing; a later one that differs does.
+    fn compare(&self, seat: &Seat) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = |last: &Seat| last.kind != seat.kind || last.mode != seat.mode;
+        if last.as_ref().is_some_and(other) {
+            self.signs.send_modify(|signs| signs.tools += 1);
+        }
+        *last = Some(seat.clone());
+    }
+
+    /// The team a session without a token belongs to: the one it names, or the only one.
+    async fn team(&self, until: Instant) -> Result<Option<String>, Refused> {
+        if !self.hub.may_have_teams() {
+            return Ok(None);
+        }
+        let link = Link::new(self.hub.client(&Caller::Person, None));
+        let Answer::Teams(teams) = link.ask(Ask::Teams, until).await? else {
+            return Err(refusal("Bug", "the coordinator did not answer with teams", ""));
+        };
+        let there: Vec<&TeamView> = teams.iter().filter(|team| team.phase == "active").collect();
+        let mut found = match &self.wish.team {
+            Some(name) => there.into_iter().filter(|team| team.name == *name).collect::<Vec<_>>(),
+            None => there.into_iter().filter(|team| team.parent.is_none()).collect(),
+        };
+        Ok(found.pop().filter(|_| found.is_empty()).map(|team| team.name.clone()))
+    }
+
+    async fn take_given(
+        &self,
+        token: &str,
+        until: Instant,
+    ) -> Result<(Seated, Box<TeammateView>), Refused> {
+        let caller = Caller::Token(token.to_owned());
+        let link = Link::new(self.hub.client(&caller, self.wish.team.clone()));
+        let actor = link.actor(until).await.map_err(|refused| match is_lost(&refused) {
+            true => lost(&refused),
+            false => refused,
+        })?;
+        let who = actor.split('@').next().unwrap_or_default();
+        let Some((team, name)) = who.split_once('/') else {
+            return Err(refusal(
+                "BadToken",
+                &format!("the token of this session belongs to {actor}, which is no teammate"),
+                "give it the token of a teammate, or none",
+            ));
+        };
+        link.turn_to(team.to_owned(), until).await?;
+        self.seat(link, None, team, name, token, until).await
+    }
+
+    async fn enrol(
+        &self,
+        team: String,
+        lead: bool,
+        program: &str,
+        until: Instant,
+    ) -> Result<(Seated, Box<TeammateView>), Refused> {
+        let person = Link::new(self.hub.client(&Caller::Person, Some(team)));
+        let name = self.wish.name.clone().unwrap_or_else(|| name_of(program));
+        let enrol = Enrol { name, lead, agent: program.to_owned() };
+        let Answer::Enrolled { seat, token } = person.ask(Ask::Enrol(enrol), until).await? else {
+            return Err(refusal("Bug", "the coordinator did not answer with a seat", ""));
+        };
+        let caller = Caller::Token(token.clone());
+        let client = |team: &str| Link::new(self.hub.client(&caller, Some(team.to_owned())));
+        let stay = client(&seat.team);
+        stay.ask(Ask::Stay, until).await?;
+        let link = client(&seat.team);
+        self.seat(link, Some(stay), &seat.team, &seat.name, &token, until).await
+    }
+
+    async fn seat(
+        &self,
+        link: Link,
+        stay: Option<Link>,
+        team: &str,
+        name: &str,
+        token: &str,
+        until: Instant,
+    ) -> Result<(Seated, Box<TeammateView>), Refused> {
+        let stays = stay.map(|stay| tokio::spawn(keep(stay, self.hub.news(team))).abort_handle());
+        let who = format!("{team}/{name}");
+        let note = SeatNote { team: team.to_owned(), who, token: token.to_owned() };
+        let file = self.wish.client.and_then(|pid| SeatFile::write(&self.hub.place, pid, &note));
+        let there =
+            Seated { link, team: team.to_owned(), name: name.to_owned(), stays, _file: file };
+        let view = there.look(until).await?;
+        self.signs.send_modify(|signs| signs.seats += 1);
+        Ok((there, view))
+    }
+}
+
+impl Seated {
+    async fn look(&self, until: Instant) -> Result<Box<TeammateView>, Refused> {
+        match self.link.ask(Ask::TeammateShow { name: self.name.clone() }, until).await? {
+            Answer::Teammate(view) => Ok(view),
+            _ => Err(refusal("Bug", "the coordinator did not answer with a teammate", "")),
+        }
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        if let Some(stays) = &self.stays {
+            stays.abort();
+        }
+    }
+}
+
+/// Holds the connection that says that the session lives, and makes it again when there is a new
+/// coordinator.
+async fn keep(stay: Link, mut news: Receiver<Happening>) {
+    while let Some(happening) = news::next(&mut news).await {
+        if matches!(happening, Happening::Connected | Happening::Missed)
+            && stay.ask(Ask::Stay, Instant::now() + CALL_MAX).await.is_err_and(|r| is_lost(&r))
+        {
+            return;
+        }
+    }
+    // The log can no longer be followed; the connection still says that the session lives.
+    std::future::pending::<()>().await;
+}
+
+/// The seat is no longer this session's.
+fn is_lost(refused: &Refused) -> bool {
+    matches!(
+        refused.code.as_str(),
+        "BadToken"
+            | "StaleTeammate"
+            | "NotRunning"
+            | "UnknownTeammate"
+            | "UnknownTeam"
+            | "TeamGone"
+    )
+}
+
+fn lost(refused: &Refused) -> Refused {
+    refusal(
+        &refused.code,
+        &format!("this session's token no longer counts: {}", refused.message),
+        "end this session; its place was taken by a newer life, or its team is gone",
+    )
+}
+
+/// A name for a session of this program: `claude` for `claude-code`.
+fn name_of(program: &str) -> String {
+    let letters = program.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let name: String = letters.chars().take_while(char::is_ascii_alphabetic).take(32).collect();
+    match name.to_ascii_lowercase().as_str() {
+        "" | "person" | "runtime" | "all" => "guest".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_named_after_its_program() {
+        for (program, name) in [
+            ("claude-code", "claude"),
+            ("codex-mcp-client", "codex"),
+            ("Visual Studio Code", "visual"),
+            ("  @scope/tool", "scope"),
+            ("person", "guest"),
+            ("4711", "guest"),
+            ("", "guest"),
+        ] {
+            assert_eq!(name_of(program), name, "{program:?}");
+        }
+    }
+}

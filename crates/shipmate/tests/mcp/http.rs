@@ -1,0 +1,229 @@
+//! The same server over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::pipe::{LIMIT, text_of};
+use crate::stage::{SHIPMATE, Stage};
+
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) token: String,
+}
+
+impl Serving {
+    pub(crate) fn start(stage: &Stage) -> Serving {
+        let mut command = stage.command(SHIPMATE);
+        let mut child =
+            command.args(["--json", "serve"]).stdout(Stdio::piped()).spawn().expect("it is built");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        let url = said["mcp"].as_str().unwrap();
+        let port = url.strip_prefix("http://127.0.0.1:").unwrap().strip_suffix("/mcp").unwrap();
+        let token = said["token"].as_str().unwrap().to_owned();
+        Serving { child, port: port.parse().unwrap(), token }
+    }
+
+    /// A request with these headers; status, headers and body of the response.
+    pub(crate) fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let named = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+        if !named("host") {
+            head.push_str(&format!("Host: 127.0.0.1:{}\r\n", self.port));
+        }
+        head.push_str("Connection: close\r\nContent-Type: application/json\r\n");
+        head.push_str("Accept: application/json, text/event-stream\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        // A server that refuses early may close before it has read everything.
+        drop(write!(stream, "{head}\r\n{body}"));
+        let mut text = Vec::new();
+        drop(stream.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+        (status, head.to_owned(), body.to_owned())
+    }
+
+    pub(crate) fn session(&self, token: &str) -> Session<'_> {
+        let mut session = Session { serving: self, token: token.to_owned(), id: None, next: 0 };
+        let begin = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "probe", "version": "1" },
+        });
+        session.result("initialize", begin);
+        session.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        session
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+pub(crate) struct Session<'a> {
+    serving: &'a Serving,
+    token: String,
+    id: Option<String>,
+    next: u64,
+}
+
+impl Session<'_> {
+    fn send(&mut self, message: &Value) -> (u16, String, String) {
+        let token = format!("Bearer {}", self.token);
+        let mut headers = vec![("Authorization", token.as_str())];
+        if let Some(id) = &self.id {
+            headers.push(("Mcp-Session-Id", id));
+            headers.push(("MCP-Protocol-Version", "2025-11-25"));
+        }
+        self.serving.post(&headers, &message.to_string())
+    }
+
+    #[track_caller]
+    pub(crate) fn result(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let request =
+            json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
+        let (status, head, body) = self.send(&request);
+        assert_eq!(status, 200, "{method}: {head}\n{body}");
+        for line in head.lines() {
+            if let Some((name, value)) = line.split_once(": ")
+                && name.eq_ignore_ascii_case("mcp-session-id")
+            {
+                self.id = Some(value.to_owned());
+            }
+        }
+        let answer = answer_in(&body);
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+}
+
+/// The answer among the events of a stream, or the body that is one.
+#[track_caller]
+fn answer_in(body: &str) -> Value {
+    let events = body.lines().filter_map(|line| line.strip_prefix("data: ").or(Some(line)));
+    let mut messages = events.filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    messages.find(|message| message.get("id").is_some()).unwrap_or_else(|| panic!("{body}"))
+}
+
+#[test]
+fn without_a_good_token_a_loopback_host_and_an_own_origin_nobody_comes_in() {
+    let stage = Stage::new();
+    stage.team(&["ana"]);
+    let serving = Serving::start(&stage);
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "probe", "version": "1" } } })
+    .to_string();
+    let good = format!("Bearer {}", serving.token);
+    let status = |headers: &[(&str, &str)]| serving.post(headers, &ping).0;
+    assert_eq!(status(&[]), 401);
+    assert_eq!(status(&[("Authorization", "Bearer ")]), 401);
+    assert_eq!(status(&[("Authorization", "Bearer made-up")]), 401);
+    assert_eq!(status(&[("Authorization", &serving.token)]), 401);
+    let short = &good[..good.len() - 1];
+    assert_eq!(status(&[("Authorization", short)]), 401);
+    let asked = serving.post(&[("Authorization", "Bearer made-up")], &ping);
+    assert!(asked.1.to_lowercase().contains("www-authenticate: bearer"), "{}", asked.1);
+    let auth = ("Authorization", good.as_str());
+    assert_eq!(status(&[auth, ("Host", "evil.example")]), 403);
+    assert_eq!(status(&[auth, ("Origin", "http://evil.example")]), 403);
+    assert_eq!(status(&[auth]), 200);
+    let ana = format!("Bearer {}", stage.token("ana"));
+    assert_eq!(status(&[("Authorization", &ana)]), 200);
+    let own = format!("http://127.0.0.1:{}", serving.port);
+    assert_eq!(status(&[auth, ("Origin", &own)]), 200);
+    let large = " ".repeat(5 * 1024 * 1024);
+    assert!([413, 0].contains(&serving.post(&[auth], &large).0));
+}
+
+#[test]
+fn a_session_is_its_tokens_and_nobody_elses() {
+    let stage = Stage::new();
+    stage.team(&["ana", "bo"]);
+    let serving = Serving::start(&stage);
+    let mut ana = serving.session(&stage.token("ana"));
+    let mut bo = serving.session(&stage.token("bo"));
+    let sent = bo.call("SendMessage", json!({ "to": "ana", "message": "hi", "summary": "s" }));
+    assert_ne!(sent["isError"], true, "{sent}");
+    let heard = text_of(&ana.call("TaskList", json!({})));
+    assert!(heard.contains("from=\"bo\""), "{heard}");
+    bo.id.clone_from(&ana.id);
+    let list = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/list" });
+    let (_, _, body) = bo.send(&list);
+    assert!(body.contains("begun with another token"), "{body}");
+}
+
+#[test]
+fn a_client_without_sessions_acts_as_its_token() {
+    let stage = Stage::new();
+    stage.team(&["ana"]);
+    let serving = Serving::start(&stage);
+    let token = format!("Bearer {}", stage.token("ana"));
+    let headers = [
+        ("Authorization", token.as_str()),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "TaskCreate"),
+    ];
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "TaskCreate", "arguments": { "subject": "Stateless", "description": "d" },
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "probe", "version": "1" },
+        } } });
+    let (status, head, body) = serving.post(&headers, &call.to_string());
+    assert_eq!(status, 200, "{head}\n{body}");
+    assert!(!head.to_lowercase().contains("mcp-session-id"), "{head}");
+    let made = stage.shipmate(&["task", "show", "1"]);
+    assert!(made.contains("Stateless") && made.contains("ana"), "{made}");
+}
+
+#[test]
+fn two_hundred_sessions_work_at_once_and_a_bound_refuses_clearly() {
+    let stage = Stage::new();
+    stage.team(&["ana"]);
+    let serving = Serving::start(&stage);
+    let token = stage.token("ana");
+    let mut sessions: Vec<Session<'_>> = (0..200).map(|_| serving.session(&token)).collect();
+    std::thread::scope(|scope| {
+        for many in sessions.chunks_mut(25) {
+            scope.spawn(|| {
+                for session in many {
+                    let listed = session.call("TaskList", json!({}));
+                    assert_ne!(listed["isError"], true, "{listed}");
+                }
+            });
+        }
+    });
+    let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "probe", "version": "1" } } })
+    .to_string();
+    let auth = format!("Bearer {token}");
+    let answers = (0..400).map(|_| serving.post(&[("Authorization", &auth)], &begin));
+    let refused = answers.into_iter().find(|(status, ..)| *status != 200);
+    let (status, _, body) = refused.expect("there is a bound");
+    assert_eq!(status, 503);
+    assert!(body.contains("512 sessions are open"), "{body}");
+    // Those that are there go on.
+    sessions[0].call("TaskList", json!({}));
+}
