@@ -7,7 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -45,11 +45,24 @@ fn desk_mcp(socket: &Path) -> io::Result<()> {
     let mut to = from.try_clone()?;
     std::thread::spawn(move || {
         // Either end may go first: the other is told so.
-        drop(io::copy(&mut io::stdin().lock(), &mut to));
+        drop(carry(&mut io::stdin().lock(), &mut to));
         drop(to.shutdown(Shutdown::Write));
     });
-    io::copy(&mut from, &mut io::stdout().lock())?;
-    Ok(())
+    carry(&mut from, &mut io::stdout().lock())
+}
+
+/// `io::copy` would splice, and a splice into a pipe keeps its reader out until more comes.
+fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => to.write_all(&buffer[..count])?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        }
+        to.flush()?;
+    }
 }
 
 fn ended(how: Result<(), String>) -> ExitCode {

@@ -58,15 +58,18 @@ struct Live {
 impl AcpAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> AcpAgent {
         let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
-        // It would start itself again as a child that outlives what it was asked to end with.
-        let starter = starter.with_env("GEMINI_CLI_NO_RELAUNCH", "true");
+        // Gemini CLI would start itself again as a child, and leave out the team's tools in a
+        // folder that nobody has trusted at a terminal.
+        let starter = starter
+            .with_env("GEMINI_CLI_NO_RELAUNCH", "true")
+            .with_env("GEMINI_CLI_TRUST_WORKSPACE", "true");
         AcpAgent { desk, starter, transcript, door: None, live: None, turn: None, session }
     }
 
     fn start(&mut self, work: &Work) -> Result<Live, String> {
         let folder = self.starter.folder().clone();
         if self.door.is_none() {
-            let door = Door::open(&folder.0, &self.desk);
+            let door = Door::open(&folder.0, &self.desk, &self.transcript);
             self.door = Some(door.map_err(|e| format!("the desk's socket: {e}"))?);
         }
         let door = self.door.as_ref().expect("it was just opened").path.clone();

@@ -71,9 +71,16 @@ fn does_a_task(client: &Client) {
     let subject = "write one".to_owned();
     let tasks = stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
     stage.finished(1);
-    assert_eq!(stage.task(1).result.unwrap(), "one is there");
+    assert_eq!(stage.task(1).result.unwrap(), "one is there", "{}", said(&stage));
     assert_eq!(stage.file("one.txt"), "one\n");
     stage.all_once(&tasks);
+}
+
+/// What the first life of ana said.
+fn said(stage: &Stage) -> String {
+    let life = stage.life("ana", 1);
+    let read = |name: &str| std::fs::read_to_string(life.join(name)).unwrap_or_default();
+    read("output.log") + &read("transcript.jsonl")
 }
 
 #[test]

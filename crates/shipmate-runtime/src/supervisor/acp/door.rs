@@ -18,8 +18,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::updates::tool_words;
 use crate::supervisor::desk::Desk;
 use crate::supervisor::pipe_mcp;
+use crate::supervisor::transcript::Transcript;
 
 /// Longest message that is taken from an MCP process.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -32,7 +34,7 @@ pub(super) struct Door {
 
 impl Door {
     /// Serves the desk at a socket in this folder until it is dropped.
-    pub(super) fn open(folder: &Path, desk: &Desk) -> io::Result<Door> {
+    pub(super) fn open(folder: &Path, desk: &Desk, transcript: &Transcript) -> io::Result<Door> {
         let path = folder.join("desk.sock");
         // Left by a supervisor of this life that was killed.
         drop(fs::remove_file(&path));
@@ -40,10 +42,10 @@ impl Door {
         let short = format!("/proc/self/fd/{}/desk.sock", by_way_of.as_raw_fd());
         let listener = UnixListener::bind(short)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        let desk = desk.clone();
+        let (desk, transcript) = (desk.clone(), transcript.clone());
         let serving = tokio::task::spawn_local(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::task::spawn_local(serve(stream, desk.clone()));
+                tokio::task::spawn_local(serve(stream, desk.clone(), transcript.clone()));
             }
         });
         Ok(Door { path, serving })
@@ -58,7 +60,7 @@ impl Drop for Door {
 }
 
 /// Answers one MCP process until it goes. Calls may overlap.
-async fn serve(stream: UnixStream, desk: Desk) {
+async fn serve(stream: UnixStream, desk: Desk, transcript: Transcript) {
     let (reader, writer) = stream.into_split();
     let (replies, to_write) = mpsc::unbounded_channel();
     tokio::task::spawn_local(write(writer, to_write));
@@ -75,10 +77,16 @@ async fn serve(stream: UnixStream, desk: Desk) {
             b"" => continue,
             text => serde_json::from_slice(text).unwrap_or(Value::Null),
         };
+        // Said here, where the words are whole: not every agent tells what it calls.
+        if let ("tools/call", Some(tool)) =
+            (message["method"].as_str().unwrap_or_default(), message["params"]["name"].as_str())
+        {
+            transcript.say(&tool_words(tool, &message["params"]["arguments"]));
+        }
         let (desk, replies) = (desk.clone(), replies.clone());
         tokio::task::spawn_local(async move {
             if let Some(reply) = pipe_mcp::answer(&desk, message).await {
-                // It went without waiting for its answer.
+                        // It went without waiting for its answer.
                 drop(replies.send(reply));
             }
         });

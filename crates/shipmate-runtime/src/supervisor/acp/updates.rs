@@ -125,7 +125,8 @@ impl Updates {
         let fields = Value::Object(call.fields);
         let known = new_input || !matches!(fields["status"].as_str(), None | Some("pending"));
         if known && !call.said {
-            says.push(call_words(&fields, &self.tree));
+            // The team's own tools are said by the desk's door.
+            says.extend((!is_team_tool(&fields)).then(|| call_words(&fields, &self.tree)));
             call.said = true;
         }
         if fields["status"] == "failed" {
@@ -152,9 +153,6 @@ fn merge(fields: &mut Map<String, Value>, update: &Value) {
 /// One line about a tool call.
 pub(super) fn call_words(call: &Value, tree: &Path) -> String {
     let input = &call["rawInput"];
-    if let Some(tool) = team_tool(call) {
-        return line(&format!("→ {tool}{}", arguments(input)));
-    }
     let title = call["title"].as_str().unwrap_or("a tool");
     let paths = || paths(call, tree).unwrap_or_else(|| title.to_owned());
     line(&match call["kind"].as_str().unwrap_or_default() {
@@ -168,33 +166,37 @@ pub(super) fn call_words(call: &Value, tree: &Path) -> String {
     })
 }
 
-/// The name of a tool of the team's, however the program spells it.
-fn team_tool(call: &Value) -> Option<String> {
+/// Whether a call is of the team's own tools, however the program spells them.
+fn is_team_tool(call: &Value) -> bool {
     let spelt = [&call["name"], &call["title"], &call["_meta"]["claudeCode"]["toolName"]];
-    let prefixes = [format!("mcp__{SERVER}__"), format!("mcp_{SERVER}_"), format!("{SERVER}_")];
-    let word = |text: &str| text.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
-    spelt.into_iter().filter_map(Value::as_str).find_map(|name| {
-        let bare = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()));
-        let suffixed = || name.contains(&format!("({SERVER} MCP Server)")).then_some(name);
-        bare.or_else(suffixed).map(word)
+    let begins = [
+        format!("mcp__{SERVER}__"),
+        format!("mcp_{SERVER}_"),
+        format!("mcp.{SERVER}."),
+        format!("{SERVER}_"),
+    ];
+    let holds = format!("({SERVER} MCP Server)");
+    spelt.into_iter().filter_map(Value::as_str).any(|name| {
+        begins.iter().any(|begin| name.starts_with(begin.as_str())) || name.contains(&holds)
     })
 }
 
-/// What a team tool is called with, the receiver and the words first.
-fn arguments(input: &Value) -> String {
-    let Some(input) = input.as_object() else { return String::new() };
+/// One line about a call of a tool of the team's, the receiver and the words first.
+pub(super) fn tool_words(tool: &str, arguments: &Value) -> String {
+    let none = Map::new();
+    let input = arguments.as_object().unwrap_or(&none);
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
     let to = text(&["to", "recipient"]).map(|to| format!(" to {to}"));
     let words = text(&["message", "content", "text", "plan", "question"]);
     if to.is_some() || words.is_some() {
-        let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-        return to.unwrap_or_default() + &words;
+        let (to, words) = (to.unwrap_or_default(), words.unwrap_or_default());
+        return line(&format!("→ {tool}{to}: {words}"));
     }
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(value) => format!(" {name}={value}"),
         value => format!(" {name}={value}"),
     };
-    input.iter().map(pair).collect()
+    line(&format!("→ {tool}{}", input.iter().map(pair).collect::<String>()))
 }
 
 fn command(input: &Value) -> Option<String> {
