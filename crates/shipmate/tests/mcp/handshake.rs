@@ -62,7 +62,10 @@ fn an_unknown_method_and_parameters_of_a_wrong_type_are_told_apart() {
     assert_eq!(code(&mut session, "tools/call", json!({ "name": 3 })), -32602);
     assert_eq!(code(&mut session, "tools/call", json!({ "name": "X", "arguments": [1] })), -32602);
     assert_eq!(code(&mut session, "resources/read", json!({ "uri": {} })), -32602);
-    assert_eq!(code(&mut session, "resources/read", json!({ "uri": "file:///etc/passwd" })), -32002);
+    assert_eq!(
+        code(&mut session, "resources/read", json!({ "uri": "file:///etc/passwd" })),
+        -32002
+    );
     assert_eq!(code(&mut session, "prompts/get", json!({ "name": "other" })), -32602);
     // And it goes on.
     assert_eq!(session.result("ping", json!({})), json!({}));
@@ -73,7 +76,8 @@ fn an_unknown_method_and_parameters_of_a_wrong_type_are_told_apart() {
 fn lines_that_are_no_messages_end_nothing() {
     let stage = Stage::new();
     let mut session = stage.session().ready();
-    for line in ["", "no json", "{\"jsonrpc\":\"2.0\"}", "[1,2]", "{\"id\":1,\"method\":", "\u{0}"] {
+    for line in ["", "no json", "{\"jsonrpc\":\"2.0\"}", "[1,2]", "{\"id\":1,\"method\":", "\u{0}"]
+    {
         session.send(line);
     }
     session.notices.clear();
