@@ -14,6 +14,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod inbox;
+mod install;
 mod log;
 mod mcp;
 mod merge;
@@ -105,6 +106,7 @@ enum Command {
     Shutdown(shutdown::ShutdownArgs),
     Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
+    Install(install::InstallArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -147,6 +149,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Install(args) => install::run(&args, globals)?,
         Command::Serve(args) => serve::run(&args, globals)?,
         Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
@@ -162,6 +165,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Resume(args) => resume::run(&args, session()?)?,
         Command::Merge(args) => merge::run(&args, session()?)?,
         Command::Send(args) => send::run(&args, session()?)?,
+        Command::Inbox(inbox::InboxArgs { hook: Some(event), .. }) => {
+            inbox::hook::run(&event, globals)?;
+        }
         Command::Inbox(args) => inbox::run(&args, session()?)?,
         Command::Message(command) => message::run(&command, session()?)?,
         Command::Plan(command) => plan::run(command, session()?)?,
