@@ -10,6 +10,7 @@
 
 mod bench;
 mod cargo;
+mod clients;
 mod docs;
 mod ignored;
 mod layers;
@@ -42,6 +43,7 @@ enum Command {
     Layers(layers::Args),
     Docs(docs::Args),
     NatsServer(nats::Args),
+    Clients(clients::Args),
     Bench(bench::Args),
     Mutants(mutants::Args),
 }
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Layers(args) => layers::run(&args),
         Command::Docs(args) => docs::run(&args),
         Command::NatsServer(args) => nats::run(&args),
+        Command::Clients(args) => clients::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Mutants(args) => mutants::run(&args),
     };

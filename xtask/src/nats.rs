@@ -55,7 +55,10 @@ pub(crate) fn server() -> Result<PathBuf, String> {
 }
 
 /// `$XDG_CACHE_HOME` or `~/.cache`. A relative one is to be ignored, says its specification.
-fn cache_folder(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, String> {
+pub(crate) fn cache_folder(
+    xdg: Option<OsString>,
+    home: Option<OsString>,
+) -> Result<PathBuf, String> {
     let xdg = xdg.map(PathBuf::from).filter(|p| p.is_absolute());
     let home = home.map(PathBuf::from).filter(|p| p.is_absolute()).map(|h| h.join(".cache"));
     xdg.or(home).ok_or_else(|| {
@@ -146,7 +149,7 @@ fn remedy() -> String {
 }
 
 /// Runs to the end; an error holds what was told.
-fn quietly(command: &mut Command) -> Result<(), String> {
+pub(crate) fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(());

@@ -11,12 +11,14 @@ use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing
 use crate::ignored::{self, Ignored};
 use crate::step::Steps;
 use crate::tree::Tree;
-use crate::{docs, layers, nats, tidy};
+use crate::{clients, docs, layers, nats, tidy};
 
 /// Run the tests and every rule of the project
 ///
-/// The first run fetches a nats-server into the user's cache folder; later runs need no network.
-/// With a FILTER only the tests whose name contains it are run, and nothing else.
+/// The first run fetches a nats-server, Claude Code and Codex into the user's cache folder; later
+/// runs need no network. With a FILTER only the tests whose name contains it are run, and nothing
+/// else. The FILTER `clients` is special: it installs the heavier agent programs too and runs the
+/// tests that need them, which every other run leaves out; a further FILTER selects among those.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Run only tests whose name contains one of these
@@ -46,15 +48,23 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         steps.not_run("fmt, clippy, rustdoc", "--no-lint");
     }
 
-    let mut server = None;
+    let with_clients = args.filters.first().is_some_and(|filter| filter == CLIENTS);
+    let mut programs = Vec::new();
     steps.run("nats-server", || {
-        let path = nats::server()?;
-        println!("{}={}", nats::VARIABLE, path.display());
-        server = Some(path);
+        programs.push((nats::VARIABLE, nats::server()?));
         Ok(())
     });
-    let tests = Tests { server, filters: &args.filters };
-    if has_subcommand("nextest") {
+    steps.run("agent programs", || {
+        programs.extend(clients::install(if with_clients { &[] } else { &clients::ALWAYS })?);
+        Ok(())
+    });
+    for (variable, path) in &programs {
+        println!("{variable}={}", path.display());
+    }
+    let tests = Tests { programs, filters: &args.filters };
+    if with_clients {
+        steps.run("tests with agent programs", || tests.with_clients(&args.filters[1..]));
+    } else if has_subcommand("nextest") {
         steps.run("tests", || tests.with_nextest());
     } else {
         println!("\ncargo-nextest is not installed, so cargo test runs the tests");
@@ -89,18 +99,33 @@ fn rustdoc() -> Result<(), String> {
     run_command(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", flags))
 }
 
+/// The FILTER for tests that need the heavier programs. They are in a test binary of this name or
+/// in a module of this name, and marked `#[ignore = "needs …: cargo xtask test clients"]`.
+const CLIENTS: &str = "clients";
+
 struct Tests<'a> {
-    server: Option<PathBuf>,
+    /// Variables that tell the tests where programs are.
+    programs: Vec<(&'static str, PathBuf)>,
     filters: &'a [String],
 }
 
 impl Tests<'_> {
     fn cargo(&self, args: &[&str]) -> Command {
         let mut command = cargo(args);
-        if let Some(server) = &self.server {
-            command.env(nats::VARIABLE, server);
-        }
+        command.envs(self.programs.iter().map(|(variable, path)| (variable, path)));
         command
+    }
+
+    fn with_clients(&self, filters: &[String]) -> Result<(), String> {
+        if !has_subcommand("nextest") {
+            return Err("cargo-nextest is needed to select these tests: install it with `cargo \
+                        install cargo-nextest --locked`"
+                .to_owned());
+        }
+        let mut command = self.cargo(&["nextest", "run", "--workspace", "--run-ignored", "only"]);
+        command.args(["--profile", profile(std::env::var_os("CI"))]);
+        command.args(["-E", &format!("binary({CLIENTS}) | test(/(^|::){CLIENTS}::/)")]);
+        run_command(command.args(filters))
     }
 
     fn with_nextest(&self) -> Result<(), String> {

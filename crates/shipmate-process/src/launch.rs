@@ -14,6 +14,8 @@ use std::process::Command;
 
 use rustix::process::{Signal, getpid, getppid, set_child_subreaper};
 
+use crate::fence::{FENCE_VARIABLE, Fence};
+
 /// Who spawned a launcher: the process id that its parent had at that time.
 pub const PARENT_VARIABLE: &str = "SHIPMATE_PARENT";
 
@@ -36,18 +38,23 @@ impl Launcher {
         Self { prefix }
     }
 
+    pub(crate) fn is_direct(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
     pub(crate) fn command(&self, argv: &[OsString]) -> Command {
         let mut all = self.prefix.iter().chain(argv);
         let mut command = Command::new(all.next().expect("a program has at least one word"));
-        command.args(all).env_remove(PARENT_VARIABLE);
-        if !self.prefix.is_empty() {
+        command.args(all).env_remove(PARENT_VARIABLE).env_remove(FENCE_VARIABLE);
+        if !self.is_direct() {
             command.env(PARENT_VARIABLE, getpid().as_raw_nonzero().to_string());
         }
         command
     }
 }
 
-/// Becomes the program `argv`, bound to die with its parent. Returns only when that failed.
+/// Becomes the program `argv`, bound to die with its parent and behind the fence that it was
+/// given. Returns only when that failed.
 pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
     let Some((program, args)) = argv.split_first() else {
         return io::Error::new(io::ErrorKind::InvalidInput, "no program was named");
@@ -61,7 +68,13 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
     if expected.is_some_and(|expected| expected != parent) {
         return io::Error::new(io::ErrorKind::NotFound, "the process that asked for it has ended");
     }
-    Command::new(program).args(args).env_remove(PARENT_VARIABLE).exec()
+    if let Some(fence) = env::var_os(FENCE_VARIABLE)
+        && let Err(error) = Fence::from_variable(&fence).close()
+    {
+        return io::Error::new(error.kind(), format!("no fence could be built: {error}"));
+    }
+    let mut command = Command::new(program);
+    command.args(args).env_remove(PARENT_VARIABLE).env_remove(FENCE_VARIABLE).exec()
 }
 
 /// Makes the orphans of all descendants children of this process, so that none gets away.

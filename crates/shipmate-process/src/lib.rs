@@ -16,6 +16,7 @@
 
 mod capture;
 mod census;
+mod fence;
 mod launch;
 mod log_file;
 mod marker;
@@ -30,6 +31,7 @@ mod tree;
 mod watched;
 
 pub use capture::Captured;
+pub use fence::{Fence, Level, achieved};
 pub use launch::{Launcher, PARENT_VARIABLE, become_subreaper, exec_tree};
 pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
+use crate::fence::Fence;
 use crate::launch::Launcher;
 use crate::marker::Marker;
 use crate::program::Program;
@@ -23,10 +24,12 @@ pub struct Spec {
     pub output: Output,
     pub marker: Marker,
     pub launcher: Launcher,
+    /// Built by the launcher; not to be had without one.
+    pub fence: Option<Fence>,
 }
 
 impl Spec {
-    /// No input, output captured, no launcher.
+    /// No input, output captured, no launcher, no fence.
     pub fn new(program: Program, cwd: impl Into<PathBuf>, marker: Marker) -> Self {
         Self {
             program,
@@ -37,6 +40,7 @@ impl Spec {
             output: Output::Capture { bytes_max: CAPTURE_BYTES_MAX },
             marker,
             launcher: Launcher::direct(),
+            fence: None,
         }
     }
 
@@ -91,6 +95,11 @@ pub enum SpawnFailure {
     NotExecutable { program: PathBuf },
     #[error("the working directory {0} does not exist")]
     NoDirectory(PathBuf),
+    #[error(
+        "{program} was not started: it must be fenced in, and {why}. Use a newer kernel, or \
+         require no fence"
+    )]
+    NoFence { program: String, why: &'static str },
     #[error("the output file {path} could not be opened: {source}")]
     NoOutput { path: PathBuf, source: io::Error },
     #[error("{program} could not be started: {source}{hint}")]

@@ -19,6 +19,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
 use crate::capture::Captured;
+use crate::fence::{FENCE_VARIABLE, Fence};
 use crate::marker::MARKER_VARIABLE;
 use crate::program;
 use crate::pump::Activity;
@@ -88,6 +89,11 @@ impl Tree {
             return Err(SpawnFailure::NoDirectory(spec.cwd));
         }
         program::check(&named, &spec.cwd, spec.search_path().as_deref())?;
+        assert!(spec.fence.is_none() || !spec.launcher.is_direct(), "a launcher builds the fence");
+        if let Some(why) = spec.fence.as_ref().and_then(Fence::lacks) {
+            let program = named.to_string_lossy().into_owned();
+            return Err(SpawnFailure::NoFence { program, why });
+        }
 
         let mut command = spec.launcher.command(&argv);
         command.current_dir(&spec.cwd).process_group(0);
@@ -96,6 +102,9 @@ impl Tree {
         }
         command.envs(spec.env.iter().map(|(name, value)| (name, value)));
         command.env(MARKER_VARIABLE, spec.marker.to_string());
+        if let Some(fence) = &spec.fence {
+            command.env(FENCE_VARIABLE, fence.to_variable());
+        }
 
         let streams = Streams::open(spec.stdin, &spec.output, &named, &mut command)?;
         let mut trees = registry::lock();

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/launcher.rs"]
+mod launcher;
 #[path = "support/shell.rs"]
 mod shell;
 #[path = "support/stage.rs"]
@@ -13,10 +15,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use launcher::launcher;
 use shell::{marker, sh};
 use shipmate_process::{
     Exit, Launcher, Marker, Output, Pid, Program, Signal, SpawnFailure, Spec, Stdin, Tree, Watched,
-    exec_tree, has_pipefail, marked, run, sweep,
+    has_pipefail, marked, run, sweep,
 };
 use stage::{PATIENCE, Talking, lives};
 use temp::TempDir;
@@ -285,26 +288,6 @@ async fn a_program_is_looked_for_in_the_path_it_will_have() {
     assert!(matches!(refused, SpawnFailure::Missing { .. }));
 }
 
-/// Not a check: what [`a_launched_program_knows_nothing_of_its_launcher`] and its neighbour start
-/// this very test binary for, as a program starts itself with its launcher subcommand.
-#[test]
-fn launcher_entry() {
-    if let Some(argv) = std::env::var_os("LAUNCHED_ARGV") {
-        let argv = argv.to_str().unwrap().split('\n').map(Into::into).collect();
-        eprintln!("{}", exec_tree(argv));
-        std::process::exit(127);
-    }
-}
-
-fn launcher() -> Launcher {
-    let me = std::env::current_exe().unwrap();
-    let line = format!(
-        "IFS='\n'; export LAUNCHED_ARGV=\"$*\"; exec {} --exact launcher_entry --nocapture",
-        me.display()
-    );
-    Launcher::through("sh".into(), ["-c".into(), line.into(), "sh".into()].to_vec())
-}
-
 #[tokio::test]
 async fn a_launched_program_knows_nothing_of_its_launcher() {
     let spec = Spec { launcher: launcher(), ..sh("echo pid $$ parent ${SHIPMATE_PARENT-none}") };
@@ -321,7 +304,7 @@ async fn a_launched_program_dies_with_the_process_that_started_it() {
     let me = std::env::current_exe().unwrap();
     let line = format!(
         "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\necho $$; exec sleep 1000')\" \
-         {} --exact launcher_entry --nocapture & wait",
+         {} --exact launcher::entry --nocapture & wait",
         me.display()
     );
     let mut talking = Talking::start(sh(&line));
@@ -342,7 +325,7 @@ async fn a_launcher_whose_parent_has_gone_starts_nothing() {
     let me = std::env::current_exe().unwrap();
     let line = format!(
         "IFS='\n'; export LAUNCHED_ARGV=\"$*\" SHIPMATE_PARENT=1; \
-         exec {} --exact launcher_entry --nocapture",
+         exec {} --exact launcher::entry --nocapture",
         me.display()
     );
     spec.launcher = Launcher::through("sh".into(), vec!["-c".into(), line.into(), "sh".into()]);

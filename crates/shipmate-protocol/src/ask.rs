@@ -346,6 +346,9 @@ pub struct TeammateAdd {
     /// The runtime starts it when there is a task for it.
     #[serde(default)]
     pub when_needed: bool,
+    /// It can be talked to. Filled in by the coordinator.
+    #[serde(default)]
+    pub hears: bool,
 }
 
 /// A seat for a session that comes by itself.

@@ -156,6 +156,10 @@ pub struct TeammateView {
     pub pid: Option<u32>,
 }
 
+/// The agent programs that every installation knows by name.
+pub const KNOWN_AGENTS: [&str; 7] =
+    ["claude", "codex", "gemini", "opencode", "goose", "claude-agent-acp", "codex-acp"];
+
 /// An agent program, as this machine finds it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentView {

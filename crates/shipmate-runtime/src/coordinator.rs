@@ -261,7 +261,7 @@ impl Coordinator {
         let found = self.find_board(root, team.as_deref(), &ask).await;
         let nobodys = matches!(ask, Ask::Survey | Ask::TryHooks)
             || matches!((&ask, &found), (Ask::Leftovers { .. }, Err(e)) if e.code == "NoTeam");
-        if nobodys && *actor == Actor::Person {
+        if nobodys && *actor == Actor::Person || matches!(ask, Ask::Agents) {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
             connection.took_request();
             tokio::task::spawn_local(async move {

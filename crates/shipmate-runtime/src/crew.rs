@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_core::command::StartTeammate;
-use shipmate_core::event::Supervision;
+use shipmate_core::event::{Mode, Supervision};
 use shipmate_core::setup::{Loss, TreeMode};
 use shipmate_core::state::Life as StateLife;
 use shipmate_core::{Act, Effect, Name, TeammateRef, Wanted};
@@ -30,6 +30,7 @@ use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
+use crate::programs::{self, OneShot};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
 use crate::supervisor::order::{LifeFolder, Order, Pulse, TreeOrder, last_line};
@@ -244,7 +245,7 @@ impl Crew {
         let digest = self.settings.place.digest();
         let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| e.to_string());
         let markers = [marker("agent")?, marker("supervisor")?];
-        let order = self.order(who, &markers);
+        let order = self.order(who, &markers)?;
         folder.write(&order).map_err(|e| format!("{}: {e}", folder.0.display()))?;
         let words = folder.words();
         let words = OpenOptions::new()
@@ -275,7 +276,7 @@ impl Crew {
         Ok((child, Rc::new(Life::new(watched, order.markers()))))
     }
 
-    fn order(&self, who: &TeammateRef, [agent, own]: &[Marker; 2]) -> Order {
+    fn order(&self, who: &TeammateRef, [agent, own]: &[Marker; 2]) -> Result<Order, String> {
         let agents = &self.settings.agents;
         self.board.with_state(|state| {
             let mate = &state.teammates[&who.address];
@@ -285,7 +286,14 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
-            Order {
+            let reads = matches!(profile.mode, Mode::ReadOnly | Mode::Delegate);
+            let one_shot = match (mate.supervision, reads) {
+                (Supervision::OneShot, false) => Some(OneShot::Writing),
+                (Supervision::OneShot, true) => Some(OneShot::Reading),
+                _ => None,
+            };
+            let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;
+            Ok(Order {
                 workspace: self.settings.place.workspace.clone(),
                 team: who.address.team.to_string(),
                 name: who.address.name.to_string(),
@@ -293,17 +301,12 @@ impl Crew {
                 token: self.secrets.token(state, who),
                 one_shot: mate.supervision == Supervision::OneShot,
                 agent: kind.to_owned(),
-                protocol: match kind {
-                    "command" | "inline" | "claude" | "codex" => kind.to_owned(),
-                    _ => "acp".to_owned(),
-                },
-                argv: match kind {
-                    "gemini" => vec!["gemini".to_owned(), "--acp".to_owned()],
-                    "opencode" => vec!["opencode".to_owned(), "acp".to_owned()],
-                    kind => vec![kind.to_owned()],
-                },
-                env: BTreeMap::new(),
-                own_folders: Vec::new(),
+                protocol: way.protocol,
+                argv: way.argv,
+                env: way.env,
+                own_folders: way.own_folders,
+                protected: setup.protected.iter().map(ToString::to_string).collect(),
+                patience_ms: crate::permission::PATIENCE.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
@@ -321,7 +324,7 @@ impl Crew {
                 output_bytes_max: agents.output_bytes_max,
                 stop_grace_ms: agents.stop_grace.as_millis() as u64,
                 program: agents.program.clone(),
-            }
+            })
         })
     }
 
@@ -373,6 +376,7 @@ impl Crew {
     /// A supervisor's process has ended: so does everything it left.
     async fn gone(self: Rc<Self>, who: TeammateRef, life: &Life) {
         life.watched.gone().await;
+        crate::supervisor::let_go(&self.folder(&who)).await;
         for marker in &life.markers {
             shipmate_process::sweep(marker, Duration::ZERO).await;
         }
@@ -507,6 +511,7 @@ impl Crew {
 
     /// A life that ended while nobody watched.
     async fn bury(&self, who: &TeammateRef, loss: Loss) {
+        crate::supervisor::let_go(&self.folder(who)).await;
         for marker in self.order_of(who).map(|order| order.markers()).unwrap_or_default() {
             shipmate_process::sweep(&marker, Duration::ZERO).await;
         }
@@ -517,9 +522,11 @@ impl Crew {
         }
     }
 
-    /// A life that is there carries this marker.
+    /// A life that is there carries this marker, or a program that lives share.
     pub(crate) fn owns(&self, marker: &Marker) -> bool {
-        self.lives.borrow().values().any(|life| life.markers.contains(marker))
+        let team = self.settings.place.team(self.board.root.as_str());
+        crate::supervisor::hub_owns(&team, marker)
+            || self.lives.borrow().values().any(|life| life.markers.contains(marker))
             || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
     }
 }

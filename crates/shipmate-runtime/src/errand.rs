@@ -17,6 +17,7 @@ use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
+use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
@@ -32,6 +33,18 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 /// Takes a request that the board alone cannot answer; gives back one that it can.
 pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     let crew = board.crew.borrow().clone()?;
+    let mut job = job;
+    if let Ask::TeammateAdd(add) = &mut job.ask {
+        match programs::hears(&add.agent, &crew.settings.agents) {
+            Ok(hears) => add.hears = hears,
+            Err(unknown) => {
+                job.connection.took_request();
+                let remedy = "`shipmate agents` lists them";
+                job.reply(Err(refused("UnknownAgent", unknown.to_string(), remedy)));
+                return None;
+            }
+        }
+    }
     match &job.ask {
         Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
             sign(&crew, &job);
@@ -421,6 +434,7 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
 /// Requests that need no team at all.
 pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
     match ask {
+        Ask::Agents => Ok(Answer::Agents(programs::here(settings).await)),
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove } => {
             leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)

@@ -16,7 +16,7 @@ pub mod hooks;
 mod lock;
 mod merge;
 mod open;
-mod permission;
+pub mod permission;
 mod programs;
 mod secret;
 mod settings;
@@ -27,5 +27,5 @@ mod views;
 pub mod workspace;
 
 pub use coordinator::{Ended, run};
-pub use settings::{Agents, Durability, Nats, Settings, Store};
+pub use settings::{Agents, Durability, Nats, ProgramSetting, Settings, Store};
 pub use shipmate_process::exec_tree;

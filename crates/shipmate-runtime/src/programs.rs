@@ -1,6 +1,276 @@
-//! Agent programs: how each is found, started and driven.
+//! Agent programs: one profile for each that a teammate can be.
+//!
+//! A profile says how a program is found, started, driven and probed, what it must be able to
+//! write for itself, and what to tell a person who lacks it. The known ones are in [`known`];
+//! `[agents.NAME]` of the configuration adds others, or changes the program, the arguments or
+//! the environment of a known one.
+//!
+//! Arguments that belong to a protocol (`--input-format stream-json`, `app-server`) are its
+//! driver's; here are only those that choose the protocol.
+
+mod known;
+mod probe;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use shipmate_process::Launcher;
+use shipmate_protocol::view::AgentView;
+
+use crate::settings::{Agents, ProgramSetting, Settings};
+use known::{Base, KNOWN, Known};
+use probe::probe_all;
+
+/// How a program is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Claude,
+    Codex,
+    Acp,
+    Command,
+}
+
+impl Protocol {
+    pub(crate) const ALL: [Protocol; 4] =
+        [Protocol::Claude, Protocol::Codex, Protocol::Acp, Protocol::Command];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Protocol::Claude => "claude",
+            Protocol::Codex => "codex",
+            Protocol::Acp => "acp",
+            Protocol::Command => "command",
+        }
+    }
+}
+
+/// Whether a one-shot agent may change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OneShot {
+    Writing,
+    Reading,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Profile {
+    pub(crate) name: String,
+    pub(crate) protocol: Protocol,
+    /// What to look for in `PATH`, the first that is there; or one path.
+    programs: Vec<String>,
+    /// For the persistent start, before those of its driver.
+    pub(crate) args: Vec<String>,
+    /// On top of the coordinator's own.
+    pub(crate) env: BTreeMap<String, String>,
+    known: Option<&'static Known>,
+}
+
+/// No profile has that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no agent program {name:?}; known are {}. Name one of these, or add [agents.{name}] \
+     to the configuration",
+    .known.join(", ")
+)]
+pub(crate) struct Unknown {
+    pub(crate) name: String,
+    pub(crate) known: Vec<String>,
+}
+
+/// The profile of that name.
+pub(crate) fn find(name: &str, settings: &Agents) -> Result<Profile, Unknown> {
+    let all = profiles(settings);
+    match all.iter().find(|profile| profile.name == name) {
+        Some(profile) => Ok(profile.clone()),
+        None => Err(Unknown {
+            name: name.to_owned(),
+            known: all.into_iter().map(|profile| profile.name).collect(),
+        }),
+    }
+}
+
+/// How one teammate's agent is started and driven.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Way {
+    /// `inline`, `command`, `claude`, `codex`, `acp`, or `one_shot`: a prompt on its input.
+    pub(crate) protocol: String,
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) own_folders: Vec<PathBuf>,
+}
+
+/// The way of an agent. Where a program can be run for one prompt, a one-shot agent is.
+pub(crate) fn way(
+    agent: &str,
+    one_shot: Option<OneShot>,
+    settings: &Agents,
+) -> Result<Way, Unknown> {
+    if matches!(agent, "command" | "inline") {
+        return Ok(Way { protocol: agent.to_owned(), ..Way::default() });
+    }
+    let (profile, around) = (find(agent, settings)?, Around::here());
+    let once = one_shot.and_then(|way| profile.one_shot(&around, way));
+    let (protocol, argv) = match once {
+        Some(argv) if profile.protocol != Protocol::Command => ("one_shot", argv),
+        _ => (profile.protocol.word(), profile.argv(&around)),
+    };
+    let own_folders = profile.own_folders(&around);
+    Ok(Way { protocol: protocol.to_owned(), argv, env: profile.env, own_folders })
+}
 
 /// Whether an agent of this name can be talked to.
-pub(crate) fn hears(agent: &str) -> bool {
-    !matches!(agent, "" | "command" | "inline")
+pub(crate) fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
+    if matches!(agent, "" | "command" | "inline") {
+        return Ok(false);
+    }
+    Ok(find(agent, settings)?.protocol != Protocol::Command)
+}
+
+/// All there are, the known ones first.
+pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
+    let mut own = settings.programs.clone();
+    let known = KNOWN.iter().map(|known| {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let profile = Profile {
+            name: known.name.to_owned(),
+            protocol: known.protocol,
+            programs: words(known.programs),
+            args: words(known.args),
+            env: BTreeMap::new(),
+            known: Some(known),
+        };
+        match own.remove(known.name) {
+            Some(setting) => profile.changed(setting),
+            None => profile,
+        }
+    });
+    let mut all: Vec<Profile> = known.collect();
+    all.extend(own.into_iter().map(|(name, setting)| {
+        let profile = Profile {
+            programs: vec![name.clone()],
+            name,
+            protocol: Protocol::Acp,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            known: None,
+        };
+        profile.changed(setting)
+    }));
+    all
+}
+
+/// All of them, as this machine finds them.
+pub(crate) async fn here(settings: &Settings) -> Vec<AgentView> {
+    let launcher = Launcher::through(settings.agents.program.clone(), vec!["exec-tree".into()]);
+    let digest = settings.place.digest();
+    probe_all(profiles(&settings.agents), &Around::here(), &launcher, &digest).await
+}
+
+impl Profile {
+    /// With what the configuration says. Another protocol makes it another program.
+    fn changed(mut self, setting: ProgramSetting) -> Profile {
+        let protocol = Protocol::ALL.into_iter().find(|p| p.word() == setting.protocol);
+        if let Some(protocol) = protocol
+            && protocol != self.protocol
+        {
+            self = Profile { protocol, args: Vec::new(), known: None, ..self };
+        }
+        if !setting.program.is_empty() {
+            self.programs = vec![setting.program];
+        }
+        self.args = setting.args.unwrap_or(self.args);
+        self.env = setting.env;
+        self
+    }
+
+    /// The program on this machine, if it is there.
+    pub(crate) fn program(&self, around: &Around) -> Option<PathBuf> {
+        let path = self.var(around, "PATH").unwrap_or_default();
+        self.programs.iter().find_map(|program| {
+            if program.contains('/') {
+                return Some(PathBuf::from(program)).filter(|path| is_executable(path));
+            }
+            let mut folders = std::env::split_paths(&path);
+            folders.find_map(|folder| Some(folder.join(program)).filter(|path| is_executable(path)))
+        })
+    }
+
+    /// How it is started to stay, before its driver's own arguments. Where it is not installed
+    /// the name stands, so that the start says so.
+    pub(crate) fn argv(&self, around: &Around) -> Vec<String> {
+        let program = self.program(around).map(|path| path.display().to_string());
+        let program = program.unwrap_or_else(|| self.programs[0].clone());
+        [vec![program], self.args.clone()].concat()
+    }
+
+    /// How it is started for one prompt, which it reads from its standard input. None for a
+    /// program that only knows how to stay.
+    pub(crate) fn one_shot(&self, around: &Around, way: OneShot) -> Option<Vec<String>> {
+        let args = match (self.known, self.protocol, way) {
+            (Some(known), _, OneShot::Writing) => known.one_shot_writing,
+            (Some(known), _, OneShot::Reading) => known.one_shot_reading,
+            (None, Protocol::Command, _) => return Some(self.argv(around)),
+            (None, _, _) => return None,
+        };
+        if args.is_empty() {
+            return None;
+        }
+        let program = self.argv(around).swap_remove(0);
+        let args = args.iter().map(|word| (*word).to_owned());
+        Some(std::iter::once(program).chain(args).collect())
+    }
+
+    /// What it must be able to write whatever its mode: its sessions, settings and caches.
+    /// Those that are not there yet are made, because a fence leaves out what is not there.
+    pub(crate) fn own_folders(&self, around: &Around) -> Vec<PathBuf> {
+        let own = self.known.map_or(&[][..], |known| known.own);
+        let found = own.iter().filter_map(|(base, path)| self.path(around, *base, path));
+        let found: Vec<PathBuf> = found.collect();
+        for path in found.iter().filter(|path| path.extension().is_none()) {
+            // A folder that cannot be made is the program's to complain about.
+            drop(std::fs::create_dir_all(path));
+        }
+        found
+    }
+
+    fn path(&self, around: &Around, base: Base, path: &str) -> Option<PathBuf> {
+        let home = || self.var(around, "HOME").map(PathBuf::from);
+        let or_home = |variable: &str, below: &str| match self.var(around, variable) {
+            Some(folder) => Some(PathBuf::from(folder)),
+            None => home().map(|home| home.join(below)),
+        };
+        let folder = match base {
+            Base::Home => home(),
+            Base::Config => or_home("XDG_CONFIG_HOME", ".config"),
+            Base::Data => or_home("XDG_DATA_HOME", ".local/share"),
+            Base::State => or_home("XDG_STATE_HOME", ".local/state"),
+            Base::Cache => or_home("XDG_CACHE_HOME", ".cache"),
+            Base::Named { variable, below_home } => or_home(variable, below_home),
+        }?;
+        Some(if path.is_empty() { folder } else { folder.join(path) })
+    }
+
+    fn var(&self, around: &Around, name: &str) -> Option<OsString> {
+        let own = self.env.get(name).map(OsString::from);
+        own.or_else(|| around.0.get(name).cloned()).filter(|value| !value.is_empty())
+    }
+}
+
+/// The environment that programs are looked for and started in.
+#[derive(Debug, Clone)]
+pub(crate) struct Around(pub(crate) BTreeMap<String, OsString>);
+
+impl Around {
+    /// This process's own.
+    pub(crate) fn here() -> Around {
+        let named = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
+        Around(std::env::vars_os().filter_map(named).collect())
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }

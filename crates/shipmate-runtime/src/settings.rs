@@ -29,6 +29,19 @@ pub struct Agents {
     pub hook_timeout: Duration,
     /// Most submissions verified together.
     pub batch_max: usize,
+    /// Agent programs of the configuration, by name.
+    pub programs: BTreeMap<String, ProgramSetting>,
+}
+
+/// An agent program as the configuration has it. What is left out is the known program's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramSetting {
+    /// A name in `PATH` or a path; empty for the agent's own name.
+    pub program: String,
+    pub args: Option<Vec<String>>,
+    /// `claude`, `codex`, `acp` or `command`; empty for the known program's, else `acp`.
+    pub protocol: String,
+    pub env: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone)]

@@ -18,6 +18,8 @@ mod driver;
 mod inline;
 mod link;
 pub(crate) mod order;
+mod permit;
+mod pipe_mcp;
 mod program;
 mod rpc;
 mod transcript;
@@ -42,6 +44,8 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
+pub use codex::hub::run as host;
+pub(crate) use codex::hub::{let_go, owns as hub_owns};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
 /// Progress is told at most this often.
@@ -95,7 +99,7 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         "inline" => {
             return Supervisor::new(order, line, desk, inline::InlineAgent::default()).live().await;
         }
-        "command" => {
+        "command" | "one_shot" => {
             let agent = command::CommandAgent::new(&order, &folder, marker);
             return Supervisor::new(order, line, desk, agent).live().await;
         }
@@ -275,8 +279,8 @@ impl<D: Driver> Supervisor<D> {
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
         let tree = self.tree.home().await.map_err(Ending::Broken)?;
-        self.desk.takes_up(None);
         let work = self.piece(None, None, tree, Vec::new());
+        self.desk.takes_up(&work);
         match self.turns(work, None).await {
             (_, Some(ending)) => Err(ending),
             (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
@@ -370,7 +374,7 @@ impl<D: Driver> Supervisor<D> {
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
-        self.desk.takes_up(Some((id, token)));
+        self.desk.takes_up(&work);
         let (finished, ended) = self.turns(work, Some((id, token))).await;
         if ended.is_some() {
             return ended;

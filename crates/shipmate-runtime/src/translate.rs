@@ -285,7 +285,7 @@ impl Scene<'_> {
             tasks_max: add.tasks_max.unwrap_or(1),
             command: add.command.clone(),
             start: if add.when_needed { StartRule::WhenNeeded } else { StartRule::ByHand },
-            hears: crate::programs::hears(&add.agent),
+            hears: add.hears,
         };
         Ok(Act::AddTeammate { who: self.address(&add.name)?, profile })
     }

@@ -3,6 +3,7 @@
 //! A command asks the coordinator through the protocol and shows what came back. It decides
 //! nothing: what may be done is the coordinator's to say, and its refusals are shown as they are.
 
+mod agents;
 mod answer;
 mod ask;
 mod attach;
@@ -88,6 +89,7 @@ enum Command {
     Teammate(teammate::TeammateCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
+    Agents(agents::AgentsArgs),
     Attach(attach::AttachArgs),
     Pause(pause::PauseArgs),
     Continue(r#continue::ContinueArgs),
@@ -159,6 +161,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,
+        Command::Agents(args) => agents::run(&args, session()?)?,
         Command::Attach(args) => attach::run(&args, session()?)?,
         Command::Pause(args) => pause::run(args, session()?)?,
         Command::Continue(args) => r#continue::run(args, session()?)?,

@@ -4,7 +4,9 @@
 //! would otherwise show itself weeks later. The commented default file is part of the binary and
 //! is the documentation of every setting; a test holds that its values are the defaults here.
 
+mod agents;
 mod layer;
+mod mode;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use shipmate_protocol::ask::Setup;
 
+pub(crate) use agents::ProgramConfig;
 use layer::Layer;
 
 /// The commented default file, as `shipmate config --default` prints it.
@@ -29,6 +32,10 @@ pub(crate) struct Config {
     pub(crate) idle_exit_seconds: u64,
     pub(crate) shutdown_deadline_seconds: u64,
     pub(crate) agent_teams: bool,
+    /// A variable that has to switch teams on; empty for none.
+    pub(crate) agent_teams_env: String,
+    /// `auto`, `teammate` or `task`; anything else is told where the mode is decided.
+    pub(crate) team_mode: String,
     pub(crate) agents: AgentsConfig,
     pub(crate) team: TeamConfig,
     pub(crate) gate: GateConfig,
@@ -58,6 +65,8 @@ pub(crate) struct AgentsConfig {
     pub(crate) default: String,
     pub(crate) output_bytes: u64,
     pub(crate) stop_grace_ms: u64,
+    /// `[agents.NAME]`: no settings of their own, so neither listed as such nor in variables.
+    pub(crate) programs: BTreeMap<String, ProgramConfig>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,10 +138,13 @@ impl Default for Config {
             idle_exit_seconds: 300,
             shutdown_deadline_seconds: 30,
             agent_teams: true,
+            agent_teams_env: String::new(),
+            team_mode: "auto".to_owned(),
             agents: AgentsConfig {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
                 stop_grace_ms: 5_000,
+                programs: BTreeMap::new(),
             },
             team: TeamConfig {
                 trees: TreesConfig::Own,
@@ -302,7 +314,9 @@ impl Config {
             ("lease-seconds", number(self.lease_seconds)),
             ("idle-exit-seconds", number(self.idle_exit_seconds)),
             ("shutdown-deadline-seconds", number(self.shutdown_deadline_seconds)),
+            ("team-mode", text(&self.team_mode)),
             ("agent-teams", toml::Value::Boolean(self.agent_teams)),
+            ("agent-teams-env", text(&self.agent_teams_env)),
             ("agents.default", text(&self.agents.default)),
             ("agents.output-bytes", number(self.agents.output_bytes)),
             ("agents.stop-grace-seconds", seconds(self.agents.stop_grace_ms)),

@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use shipmate_protocol::Place;
-use shipmate_runtime::{Agents, Nats, Settings, Store};
+use shipmate_runtime::{Agents, Nats, ProgramSetting, Settings, Store};
 
-use crate::config::{Config, Durability, LogKind};
+use crate::config::{Config, Durability, LogKind, ProgramConfig};
 
 /// A century: long enough to be never, short enough to add to a clock.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -53,7 +53,18 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
         hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
         batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),
+        programs: config.agents.programs.iter().map(program).collect(),
     })
+}
+
+fn program((name, config): (&String, &ProgramConfig)) -> (String, ProgramSetting) {
+    let setting = ProgramSetting {
+        program: config.program.clone(),
+        args: config.args.clone(),
+        protocol: config.protocol.map_or("", |protocol| protocol.word()).to_owned(),
+        env: config.env.clone(),
+    };
+    (name.clone(), setting)
 }
 
 fn store(config: &Config) -> Store {

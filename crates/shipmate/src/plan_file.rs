@@ -75,8 +75,11 @@ pub(crate) struct TeammateEntry {
     pub(crate) name: String,
     pub(crate) role: Option<String>,
     pub(crate) scope: Vec<String>,
-    /// A key of [`PlanFile::agents`].
+    /// A key of [`PlanFile::agents`], or an agent program.
     pub(crate) agent: Option<String>,
+    pub(crate) model: String,
+    pub(crate) mode: Option<String>,
+    pub(crate) lead: bool,
     pub(crate) place: Place,
 }
 

@@ -1,10 +1,17 @@
-//! This program as what stands behind a teammate: its supervisor, and the door through
-//! which an agent is started.
+//! This program as what stands behind a teammate: its supervisor, the program that several
+//! share, the door through which an agent is started, and the pipe from an agent's MCP client
+//! to its desk.
 //!
-//! Both are invoked by the program itself, never by a person, and neither parses options:
-//! an agent is started through here for every task.
+//! All are invoked by the program itself, never by a person, and none parses options: an
+//! agent is started through here for every task. The pipe looks at nothing that it carries.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs as one of them, if the arguments say so.
@@ -15,16 +22,42 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             eprintln!("{failure}");
             Some(ExitCode::from(127))
         }
-        "supervise" => {
-            let folder = args.next()?;
-            Some(match shipmate_runtime::supervisor::run(folder.into()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(reason) => {
-                    eprintln!("{reason}");
-                    ExitCode::FAILURE
-                }
-            })
+        "supervise" => Some(ended(shipmate_runtime::supervisor::run(args.next()?.into()))),
+        "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
+        "desk-mcp" => {
+            let socket = args.next()?;
+            let named = |e: io::Error| format!("{}: {e}", Path::new(&socket).display());
+            Some(ended(desk_mcp(Path::new(&socket)).map_err(named)))
         }
         _ => None,
+    }
+}
+
+/// Carries bytes between standard input and output and a socket, until the socket closes.
+fn desk_mcp(socket: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::Error::other("this is no path of a socket"));
+    };
+    // A socket's path may not be long; by way of its folder it never is.
+    let folder = File::open(folder)?;
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    let mut from = UnixStream::connect(short)?;
+    let mut to = from.try_clone()?;
+    std::thread::spawn(move || {
+        // Either end may go first: the other is told so.
+        drop(io::copy(&mut io::stdin().lock(), &mut to));
+        drop(to.shutdown(Shutdown::Write));
+    });
+    io::copy(&mut from, &mut io::stdout().lock())?;
+    Ok(())
+}
+
+fn ended(how: Result<(), String>) -> ExitCode {
+    match how {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
     }
 }

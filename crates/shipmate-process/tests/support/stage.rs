@@ -31,10 +31,13 @@ impl Talking {
         line.expect("the script prints a line").unwrap().expect("the script has not ended")
     }
 
-    /// Watches the process whose id the script prints next.
+    /// Watches the process whose id the script prints next, whatever a launcher says before.
     pub(crate) async fn process(&mut self) -> Watched {
-        let pid = self.line().await.parse().unwrap();
-        Watched::open(Pid::from_raw(pid).unwrap()).expect("the process is alive")
+        loop {
+            if let Ok(pid) = self.line().await.parse() {
+                return Watched::open(Pid::from_raw(pid).unwrap()).expect("the process is alive");
+            }
+        }
     }
 }
 

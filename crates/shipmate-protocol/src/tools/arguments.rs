@@ -14,6 +14,8 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 const WORD_BYTES_MAX: usize = 300;
 /// Most entries of a list of words.
 const WORDS_MAX: usize = 1024;
+/// Unknown fields that are named.
+const REST_SHOWN: usize = 8;
 /// How much of a wrong value is shown again.
 const SHOWN_CHARS: usize = 80;
 
@@ -31,7 +33,7 @@ impl Bad {
     }
 
     pub(crate) fn missing(field: &str, expected: &str) -> Bad {
-        let (field, sent) = (field.to_owned(), "nothing".to_owned());
+        let (field, sent) = (field.to_owned(), "missing".to_owned());
         Bad { field, sent, expected: expected.to_owned() }
     }
 
@@ -213,10 +215,17 @@ impl Arguments {
         }
     }
 
-    /// What nobody asked for, by the names as sent.
+    /// Takes over what is left of one of its own entries.
+    pub(crate) fn leave(&mut self, place: &str, entry: Arguments) {
+        for (name, (sent, value)) in entry.fields {
+            self.fields.insert(format!("{place}.{name}"), (format!("{place}.{sent}"), value));
+        }
+    }
+
+    /// What nobody asked for, by the names as sent; the first few.
     pub(crate) fn rest(&self) -> Vec<&str> {
         let given = self.fields.values().filter(|(_, value)| !value.is_null());
-        given.map(|(sent, _)| sent.as_str()).collect()
+        given.map(|(sent, _)| sent.as_str()).take(REST_SHOWN).collect()
     }
 }
 
@@ -278,18 +287,16 @@ fn whole(value: &Value) -> Option<u64> {
     }
 }
 
-/// `addBlockedBy` is `add_blocked_by`.
+/// `addBlockedBy` is `add_blocked_by`, `taskID` is `task_id`.
 fn snake(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 4);
+    let mut before = '_';
     for c in name.chars().take(WORD_BYTES_MAX) {
-        if c.is_ascii_uppercase() {
-            if !snake.is_empty() && !snake.ends_with('_') {
-                snake.push('_');
-            }
-            snake.push(c.to_ascii_lowercase());
-        } else {
-            snake.push(if c == '-' { '_' } else { c });
+        if c.is_ascii_uppercase() && !before.is_ascii_uppercase() && before != '_' {
+            snake.push('_');
         }
+        snake.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+        before = c;
     }
     snake
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::ask::Ask;
 use crate::tools::arguments::Arguments;
+use crate::tools::envelope::envelope;
 use crate::tools::outcome::{Reply, unexpected};
-use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
 use crate::view::InboxMessage;
 use crate::wire::{Answer, Refused};
@@ -43,7 +43,7 @@ pub(crate) fn tool() -> Tool {
     }
 }
 
-pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Arguments) -> Reply {
     let max = arguments.whole(&["max", "limit"])?.unwrap_or(READ_DEFAULT).clamp(1, READ_MAX);
     let mut left = match arguments.peek("wait") {
         Some(serde_json::Value::Bool(_)) => {
@@ -61,7 +61,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     loop {
         let messages = read(board, max as usize).await?;
         if !messages.is_empty() || left == 0 {
-            return Ok(told(seat, &messages));
+            return Ok(told(&messages));
         }
         // Never more than before, whatever the board says: this ends.
         left = board.news(left).await.min(left - 1);
@@ -76,43 +76,28 @@ async fn read(board: &impl Board, max: usize) -> Result<Vec<InboxMessage>, Refus
     }
 }
 
-fn told(seat: &Seat, messages: &[InboxMessage]) -> Outcome {
+fn told(messages: &[InboxMessage]) -> Outcome {
     let text = match messages {
         [] => "No unread messages.".to_owned(),
-        messages => messages.iter().map(|m| envelope(seat, m)).collect::<Vec<_>>().join("\n"),
+        messages => messages.iter().map(shown).collect::<Vec<_>>().join("\n"),
     };
     Outcome::done(text, json!({ "messages": messages }))
 }
 
-/// A line that the board vouches for, then the text with a mark before each of its lines, so
-/// that nothing in it can look like another message or like somebody else's words.
-fn envelope(seat: &Seat, message: &InboxMessage) -> String {
-    let mut text =
-        format!("{} {} from {}", message.kind, message.id, words::short(seat, &message.from));
-    if let Some(id) = message.reply_to {
-        text.push_str(&format!(", request_id {id}"));
-    }
-    for line in message.body.split(['\n', '\r']) {
-        let plain: String = line
-            .chars()
-            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
-            .collect();
-        text.push_str("\n│ ");
-        text.push_str(&plain);
-    }
-    let request = message.reply_to.unwrap_or_default();
-    match message.kind.as_str() {
-        "shutdown_request" => text.push_str(&format!(
-            "\n→ answer with SendMessage, message {{type: shutdown_response, request_id: \
-             \"{request}\", approve: true or false with a reason}}"
-        )),
-        "plan_approval_request" => text.push_str(&format!(
-            "\n→ decide with Plan, action approve or reject (with feedback), plan_id {request}"
-        )),
-        "question" => {
-            text.push_str(&format!("\n→ answer with AnswerQuestion, question_id {request}"))
+/// The message, and how to answer it where an answer is wanted.
+fn shown(message: &InboxMessage) -> String {
+    let text = envelope(message);
+    let Some(request) = message.reply_to else { return text };
+    let how = match message.kind.as_str() {
+        "shutdown_request" => format!(
+            "SendMessage, message {{type: shutdown_response, request_id: \"{request}\", approve: \
+             true, or false with a reason}}"
+        ),
+        "plan_approval_request" => {
+            format!("Plan, plan_id {request}, action approve, or reject with feedback")
         }
-        _ => {}
-    }
-    text
+        "question" => format!("AnswerQuestion, question_id {request}"),
+        _ => return text,
+    };
+    format!("{text}\nAnswer with {how}.")
 }

@@ -71,20 +71,50 @@ impl From<Bad> for Outcome {
     }
 }
 
+/// What a part did, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// It changed something; the words may be empty.
+    Change(String),
+    /// It was so already.
+    Nothing(String),
+}
+
+impl Did {
+    pub(crate) fn change(words: &str) -> Did {
+        Did::Change(words.to_owned())
+    }
+
+    pub(crate) fn words(self) -> String {
+        match self {
+            Did::Change(words) | Did::Nothing(words) => words,
+        }
+    }
+}
+
 /// What became of each part of a call. After the first refusal nothing more is tried.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     done: Vec<(String, String)>,
+    already: Vec<(String, String)>,
     refused: Option<(String, Refused)>,
     untried: Vec<String>,
 }
 
 impl Parts {
-    /// Notes a part and how it went; with what words it is told.
-    pub(crate) fn note(&mut self, part: &str, how: Result<String, Refused>) {
+    pub(crate) fn note(&mut self, part: &str, how: Result<Did, Refused>) {
         match how {
-            Ok(words) => self.done.push((part.to_owned(), words)),
+            Ok(Did::Change(words)) => self.done.push((part.to_owned(), words)),
+            Ok(Did::Nothing(words)) => self.already.push((part.to_owned(), words)),
             Err(refused) => self.refused = Some((part.to_owned(), refused)),
+        }
+    }
+
+    /// Says more about what was done last.
+    pub(crate) fn tell(&mut self, more: &str) {
+        if let Some((_, words)) = self.done.last_mut() {
+            words.push_str(if words.is_empty() { "" } else { ". " });
+            words.push_str(more);
         }
     }
 
@@ -96,6 +126,10 @@ impl Parts {
         self.refused.is_some()
     }
 
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// `Updated task #3 owner, status`, then what each means, then what was refused.
     pub(crate) fn outcome(self, what: &str, mut fields: Map<String, Value>) -> Outcome {
         let mut lines = Vec::new();
@@ -105,8 +139,15 @@ impl Parts {
             let told = self.done.iter().filter(|(_, words)| !words.is_empty());
             lines.extend(told.map(|(part, words)| format!("{part}: {words}")));
         }
-        let names = self.done.iter().map(|(part, _)| part.clone());
-        fields.insert("updated".to_owned(), names.collect());
+        let already = self.already.iter();
+        lines.extend(already.map(|(part, words)| format!("Unchanged {what} {part}: {words}")));
+        let names = |parts: &[(String, String)]| -> Value {
+            parts.iter().map(|(part, _)| part.clone()).collect()
+        };
+        fields.insert("updated".to_owned(), names(&self.done));
+        if !self.already.is_empty() {
+            fields.insert("unchanged".to_owned(), names(&self.already));
+        }
         let is_error = self.refused.is_some();
         if let Some((part, refused)) = &self.refused {
             let start = if self.done.is_empty() { "Nothing was changed" } else { "Not changed" };

@@ -115,7 +115,10 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
         "list" => list(board, seat, all).await,
         "approve" | "reject" => {
             let verdict = verdict(action == "approve", feedback)?;
-            let plan = id.ok_or_else(|| Bad::missing("plan_id", "the number of the plan"))?;
+            // Some write the number where its text would be.
+            let by_body = body.and_then(|body| words::request_id("plan", &body).ok());
+            let plan = id.or(by_body);
+            let plan = plan.ok_or_else(|| Bad::missing("plan_id", "the number of the plan"))?;
             decide(board, plan, verdict).await
         }
         other => {

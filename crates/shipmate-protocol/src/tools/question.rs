@@ -133,10 +133,12 @@ pub(crate) async fn ask(board: &impl Board, _seat: &Seat, arguments: &mut Argume
             return Err(Bad::missing("questions", "at least one question").into());
         }
         Some(items) => {
-            let read = |(place, mut item): (String, Arguments)| {
-                read(&mut item).map_err(|bad| bad.within(&place))
-            };
-            items.into_iter().map(read).collect::<Result<Vec<_>, Bad>>()?
+            let mut wanted = Vec::with_capacity(items.len());
+            for (place, mut item) in items {
+                wanted.push(read(&mut item).map_err(|bad| bad.within(&place))?);
+                arguments.leave(&place, item);
+            }
+            wanted
         }
         None => vec![read(arguments)?],
     };

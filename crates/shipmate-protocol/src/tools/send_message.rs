@@ -63,6 +63,7 @@ pub(crate) fn tool() -> Tool {
 #[derive(Debug)]
 enum Say {
     Text { kind: Option<String>, body: String },
+    Broadcast { body: String },
     ShutDown { reason: String, deadline_ms: u64 },
     AnswerShutdown { request: Option<u64>, answer: ShutdownAnswer },
     Plan { task: Option<String>, body: String },
@@ -78,7 +79,10 @@ fn as_object(value: &Value) -> Option<Value> {
         }
         _ => return None,
     };
-    parsed["type"].is_string().then_some(parsed)
+    let kind = parsed["type"].as_str()?;
+    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    let is_kind = !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(is_word);
+    is_kind.then_some(parsed)
 }
 
 fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
@@ -87,7 +91,10 @@ fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
     if let Some((field, value)) = &message
         && let Some(object) = as_object(value)
     {
-        let whole = object.to_string();
+        let whole = match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
         let mut inner = Arguments::new(object).map_err(|bad| bad.within(field))?;
         let kind = inner.required_word(&["type"], "what the message is");
         let kind = kind.map_err(|bad| bad.within(field))?;
@@ -133,10 +140,10 @@ fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {
     };
     Ok(match kind {
         "message" | "broadcast" => {
-            let what = "the text to send";
-            Say::Text {
-                kind: None,
-                body: filled(body).ok_or_else(|| Bad::missing("message", what))?,
+            let body = filled(body).ok_or_else(|| Bad::missing("message", "the text to send"))?;
+            match kind {
+                "broadcast" => Say::Broadcast { body },
+                _ => Say::Text { kind: None, body },
             }
         }
         "shutdown_request" => {
@@ -203,11 +210,9 @@ fn shutdown_answer(
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
     let to = arguments.word(&["to", "recipient", "target"])?;
-    let is_broadcast = arguments.peek("type").is_some_and(|kind| kind == "broadcast");
     let said = read(arguments)?;
     arguments.skip(&["notify_when_idle", "team_name"]);
     let to = match to.as_deref() {
-        _ if is_broadcast => Some("all".to_owned()),
         Some("*" | "all" | "everyone" | "@all") => Some("all".to_owned()),
         Some(to) => Some(words::teammate(to)),
         None => None,
@@ -215,6 +220,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     let recipient = || to.clone().ok_or_else(|| Bad::missing("to", "whom to write to"));
     match said {
         Say::Text { kind, body } => send(board, recipient()?, kind, body).await,
+        Say::Broadcast { body } => send(board, "all".to_owned(), None, body).await,
         Say::ShutDown { reason, deadline_ms } => {
             let name = Some(recipient()?).filter(|to| to != "all");
             shut_down(board, name, reason, deadline_ms).await

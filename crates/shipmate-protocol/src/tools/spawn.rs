@@ -85,6 +85,7 @@ pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
             tasks_max: holds,
             command: arguments.text(&["command"])?.unwrap_or_default(),
             when_needed: true,
+            hears: false,
         },
         prompt: arguments.text(&["prompt", "instructions"])?.filter(filled),
         description: arguments.text(&["description"])?.unwrap_or_default(),

@@ -167,10 +167,12 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
             return Err(Bad::missing("tasks", "at least one task").into());
         }
         Some(items) => {
-            let read = |(place, mut item): (String, Arguments)| {
-                read(&mut item).map_err(|bad| bad.within(&place))
-            };
-            items.into_iter().map(read).collect::<Result<Vec<Wanted>, Bad>>()?
+            let mut wanted = Vec::with_capacity(items.len());
+            for (place, mut item) in items {
+                wanted.push(read(&mut item).map_err(|bad| bad.within(&place))?);
+                arguments.leave(&place, item);
+            }
+            wanted
         }
         None => vec![read(arguments)?],
     };
@@ -185,12 +187,11 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
     let mut structured = json!({ "tasks": made.iter().map(|(id, subject)| {
         json!({ "id": id, "subject": subject })
     }).collect::<Vec<_>>() });
-    let edges = ids.iter().zip(&blocks).flat_map(|(id, on)| on.iter().map(move |on| (*id, on)));
     // Not an iterator over the requests below: the call is to be `Send`.
-    let edges: Vec<(u32, &String)> = edges.collect();
-    for (id, waiting) in edges {
+    let edges = ids.iter().zip(blocks).flat_map(|(id, on)| on.into_iter().map(move |on| (*id, on)));
+    for (id, waiting) in edges.collect::<Vec<(u32, String)>>() {
         let part = format!("#{id} blocks {waiting}");
-        if let Err(refused) = block(board, &id.to_string(), waiting).await {
+        if let Err(refused) = block(board, &id.to_string(), &waiting).await {
             text.push(format!("Not done: {part}: {refused}"));
             structured["refused"] = json!(part);
             let fields = structured.as_object_mut().expect("it was made as an object");

@@ -107,6 +107,7 @@ pub(crate) async fn list(board: &impl Board, seat: &Seat, arguments: &mut Argume
     let limit = arguments.whole(&["limit", "max"])?.map(|limit| limit.clamp(1, LIST_MAX) as usize);
     let limit = limit.unwrap_or(LIST_DEFAULT);
     filter.limit = Some(limit);
+    let available = filter.available;
     let mut rows = rows(board, filter).await?;
     let is_full = rows.len() >= limit;
     let last = rows.last().map(|row| row.id);
@@ -116,9 +117,16 @@ pub(crate) async fn list(board: &impl Board, seat: &Seat, arguments: &mut Argume
         text.push("No tasks found".to_owned());
     }
     let mut structured = json!({ "tasks": rows });
-    if let (true, Some(last)) = (is_full, last) {
-        text.push(format!("There may be more: call again with after {last}"));
-        structured["next"] = json!(last);
+    match last {
+        // What can be taken comes best first and has no pages.
+        Some(_) if is_full && available => {
+            text.push(format!("There may be more: these are the best {limit}"));
+        }
+        Some(last) if is_full => {
+            text.push(format!("There may be more: call again with after {last}"));
+            structured["next"] = json!(last);
+        }
+        _ => {}
     }
     Ok(Outcome::done(text.join("\n"), structured))
 }
@@ -189,7 +197,8 @@ pub(crate) fn page(seat: &Seat, view: &TaskView) -> String {
     let mut text = format!("Task #{}: {}\nStatus: {}", row.id, one_line(&row.subject), state(row));
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = write!(text, "\n{name}: {value}");
+            // Further lines are set back: none of them can look like a field.
+            let _ = write!(text, "\n{name}: {}", value.trim_end().replace('\n', "\n  "));
         }
     };
     let ids = |ids: &[u32]| ids.iter().map(|id| format!("#{id}")).collect::<Vec<_>>().join(", ");

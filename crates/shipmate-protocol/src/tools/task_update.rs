@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::ask::{Ask, TaskChanges};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Parts, Reply, refused, unexpected};
+use crate::tools::outcome::{Did, Parts, Reply, refused, unexpected};
 use crate::tools::task_create::{block, last, metadata, priority};
-use crate::tools::task_read::{reference, show, state};
+use crate::tools::task_read::{reference, show};
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Seat, SeatKind, Tool, schema};
 use crate::view::TaskView;
@@ -135,6 +135,7 @@ fn owner(seat: &Seat, who: &str) -> Owner {
         "nobody" | "none" | "unassigned" | "null" => Owner::Nobody,
         "me" | "self" => Owner::Me,
         who if words::is_me(seat, who) => Owner::Me,
+        "lead" | "team-lead" | "main" if seat.kind == SeatKind::Lead => Owner::Me,
         who => Owner::Other(last(&words::teammate(who))),
     }
 }
@@ -145,44 +146,56 @@ enum Step {
     Shape,
     /// Words and shape in one, where nothing comes between them.
     Both,
-    Blocks,
+    /// One of the tasks that are to wait for this one.
+    Block(usize),
     Owner,
     Status,
 }
 
 impl Update {
     fn steps(&self) -> Vec<Step> {
+        use Step::{Both, Owner, Shape, Status as SetStatus, Words};
         let order: &[Step] = match self.status {
-            None => &[Step::Both, Step::Blocks, Step::Owner],
-            Some(Status::InProgress) => {
-                &[Step::Shape, Step::Owner, Step::Status, Step::Words, Step::Blocks]
+            None => &[Both, Owner],
+            Some(Status::InProgress) => &[Shape, Owner, SetStatus, Words],
+            // To free it for anybody is more than to give it back, and may be refused.
+            Some(Status::Pending | Status::Blocked) if self.owner == Some(self::Owner::Nobody) => {
+                &[Words, SetStatus, Owner, Shape]
             }
-            Some(Status::Pending | Status::Blocked) => {
-                &[Step::Words, Step::Status, Step::Owner, Step::Shape, Step::Blocks]
-            }
-            Some(Status::Completed | Status::Failed | Status::Deleted) => {
-                &[Step::Both, Step::Blocks, Step::Owner, Step::Status]
-            }
+            Some(Status::Pending | Status::Blocked) => &[Words, Owner, SetStatus, Shape],
+            Some(Status::Completed | Status::Failed | Status::Deleted) => &[Both, Owner, SetStatus],
         };
-        order.iter().copied().filter(|step| !self.parts(*step).is_empty()).collect()
+        let blocks = (0..self.blocks.len()).map(Step::Block);
+        let ends =
+            matches!(self.status, Some(Status::Completed | Status::Failed | Status::Deleted));
+        let steps: Vec<Step> = match ends {
+            true => blocks.chain(order.iter().copied()).collect(),
+            false => order.iter().copied().chain(blocks).collect(),
+        };
+        steps.into_iter().filter(|step| !self.parts(*step).is_empty()).collect()
     }
 
     /// What a step would change, by the names of the fields.
-    fn parts(&self, step: Step) -> Vec<&'static str> {
+    fn parts(&self, step: Step) -> String {
         match step {
-            Step::Words => changed(&self.words),
-            Step::Shape => changed(&self.shape),
-            Step::Both => [changed(&self.words), changed(&self.shape)].concat(),
-            Step::Blocks if self.blocks.is_empty() => Vec::new(),
-            Step::Blocks => vec!["addBlocks"],
+            Step::Words => changed(&self.words).join(", "),
+            Step::Shape => changed(&self.shape).join(", "),
+            Step::Both => [changed(&self.words), changed(&self.shape)].concat().join(", "),
+            Step::Block(index) => format!("addBlocks {}", self.blocks[index]),
+            Step::Owner if self.assigns() => "owner".to_owned(),
+            Step::Owner => String::new(),
             // Taking a task is its status; it says whose it is.
-            Step::Owner => match (&self.owner, self.status) {
-                (None, _) => Vec::new(),
-                (Some(Owner::Me), Some(status)) if status != Status::Pending => Vec::new(),
-                _ => vec!["owner"],
-            },
-            Step::Status if self.owner == Some(Owner::Me) => vec!["owner", "status"],
-            Step::Status => vec!["status"],
+            Step::Status if self.owner.is_some() && !self.assigns() => "owner, status".to_owned(),
+            Step::Status => "status".to_owned(),
+        }
+    }
+
+    /// Whether the owner is a part of its own.
+    fn assigns(&self) -> bool {
+        match (&self.owner, self.status) {
+            (None, _) => false,
+            (Some(Owner::Me), status) => matches!(status, None | Some(Status::Pending)),
+            _ => true,
         }
     }
 
@@ -215,19 +228,19 @@ fn changed(changes: &TaskChanges) -> Vec<&'static str> {
 }
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
-    let update = read(seat, arguments)?;
+    let mut update = read(seat, arguments)?;
     let steps = update.steps();
     if steps.is_empty() {
         let expected = "something to change: status, owner, subject, addBlockedBy, …";
         return Err(Bad::missing("status", expected).into());
     }
+    // Boards between this and the coordinator know tasks by their number.
+    if !update.task.bytes().all(|b| b.is_ascii_digit()) {
+        update.task = show(board, &update.task).await?.row.id.to_string();
+    }
     let mut parts = Parts::default();
-    let what = match update.task.bytes().all(|b| b.is_ascii_digit()) {
-        true => format!("task #{}", update.task),
-        false => format!("task {}", update.task),
-    };
     for step in steps {
-        let names = update.parts(step).join(", ");
+        let names = update.parts(step);
         if parts.is_refused() {
             parts.skip(&names);
             continue;
@@ -238,15 +251,25 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     let mut fields = Map::new();
     fields.insert("taskId".to_owned(), json!(update.task));
     if let Ok(view) = show(board, &update.task).await {
-        fields.insert("taskId".to_owned(), json!(view.row.id.to_string()));
+        if update.status == Some(Status::Completed) && parts.is_changed() && !parts.is_refused() {
+            parts.tell(&verdict(&view));
+        }
         fields.insert("task".to_owned(), json!(view));
     }
-    let ended = !parts.is_refused() && update.status == Some(Status::Completed);
-    let outcome = parts.outcome(&what, fields);
+    let ended = update.status == Some(Status::Completed) && !parts.is_refused();
+    let outcome = parts.outcome(&format!("task #{}", update.task), fields);
     Ok(match ended && seat.kind == SeatKind::Teammate {
         true => outcome.and("Call TaskList now to find your next task."),
         false => outcome,
     })
+}
+
+/// What handing in came to.
+fn verdict(view: &TaskView) -> String {
+    match view.row.status.as_str() {
+        "completed" => "It is completed.".to_owned(),
+        _ => "It is completed when its gate is green; the verdict comes as a message.".to_owned(),
+    }
 }
 
 async fn carry_out(
@@ -254,25 +277,30 @@ async fn carry_out(
     seat: &Seat,
     update: &Update,
     step: Step,
-) -> Result<String, Refused> {
+) -> Result<Did, Refused> {
     let task = update.task.clone();
     let changes = match step {
         Step::Words => update.words.clone(),
         Step::Shape => update.shape.clone(),
         Step::Both => update.both(),
-        Step::Blocks => {
-            for waiting in &update.blocks {
-                block(board, &task, waiting).await?;
-            }
-            return Ok(String::new());
+        Step::Block(index) => {
+            return block(board, &task, &update.blocks[index]).await.map(|()| Did::change(""));
         }
         Step::Owner => return assign(board, seat, update).await,
         Step::Status => return set_status(board, seat, update).await,
     };
-    board.ask(Ask::TaskUpdate { task, changes }).await.map(|_| String::new())
+    change(board, Ask::TaskUpdate { task, changes }, "").await
 }
 
-async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+/// Asks for a change; what it did in words, unless all was so already.
+async fn change(board: &impl Board, ask: Ask, words: &str) -> Result<Did, Refused> {
+    Ok(match board.ask(ask).await? {
+        Answer::Unchanged => Did::Nothing("it was so already".to_owned()),
+        _ => Did::change(words),
+    })
+}
+
+async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
     let to = match &update.owner {
         Some(Owner::Other(name)) => Some(name.clone()),
         Some(Owner::Me) if update.status.is_none() => return claim(board, &update.task).await,
@@ -283,21 +311,22 @@ async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<Stri
         Some(name) => format!("assigned to {name}, who takes it up when free"),
         None => "anybody may take it".to_owned(),
     };
-    board.ask(Ask::TaskAssign { task: update.task.clone(), to }).await.map(|_| words)
+    change(board, Ask::TaskAssign { task: update.task.clone(), to }, &words).await
 }
 
-async fn claim(board: &impl Board, task: &str) -> Result<String, Refused> {
+async fn claim(board: &impl Board, task: &str) -> Result<Did, Refused> {
     match board.ask(Ask::TaskClaim { task: task.to_owned(), lease_ms: None }).await? {
-        Answer::Claimed { token, .. } => Ok(format!("it is yours (claim {token})")),
+        Answer::Claimed { token, .. } => Ok(Did::Change(format!("it is yours (claim {token})"))),
+        Answer::Unchanged => Ok(Did::Nothing("it is yours already".to_owned())),
         other => Err(unexpected(&other)),
     }
 }
 
-async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
-    let Some(status) = update.status else { return Ok(String::new()) };
+async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
+    let Some(status) = update.status else { return Ok(Did::Nothing(String::new())) };
     let task = update.task.clone();
     match (status, &update.owner) {
-        (Status::Deleted, _) => board.ask(Ask::TaskDelete { task }).await.map(|_| "deleted".into()),
+        (Status::Deleted, _) => change(board, Ask::TaskDelete { task }, "deleted").await,
         (Status::InProgress, Some(Owner::Other(name))) => started_by(board, update, name).await,
         (Status::InProgress, _) => claim(board, &task).await,
         (Status::Completed, _) => finish(board, seat, update).await,
@@ -307,18 +336,18 @@ async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<
             let reason = update.reason.clone().or_else(|| update.result.clone());
             let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
             let told = "given up; it is free for another attempt unless it has no retries left";
-            board.ask(Ask::TaskFail { task, token, reason }).await.map(|_| told.into())
+            change(board, Ask::TaskFail { task, token, reason }, told).await
         }
         (Status::Pending | Status::Blocked, _) => give_back(board, seat, update).await,
     }
 }
 
 /// Nobody starts work for somebody else; that it is started already is fine.
-async fn started_by(board: &impl Board, update: &Update, name: &str) -> Result<String, Refused> {
+async fn started_by(board: &impl Board, update: &Update, name: &str) -> Result<Did, Refused> {
     let view = show(board, &update.task).await?;
     let holder = view.row.owner.as_deref().map(words::teammate).map(|who| last(&who));
     if view.row.status == "in_progress" && holder.as_deref() == Some(name) {
-        return Ok(format!("{name} works on it"));
+        return Ok(Did::Nothing(format!("{name} works on it")));
     }
     let message = format!("{name} has not begun on task {}: it takes it up itself", view.row.id);
     Err(refused("NotTheirs", message, "leave out the status; the owner is enough"))
@@ -330,11 +359,11 @@ fn not_held(view: &TaskView) -> Refused {
 }
 
 /// Hands the work in, or for whoever may decides that it is done.
-async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
     let task = update.task.clone();
     let view = show(board, &task).await?;
     if view.row.status == "completed" {
-        return Ok("it was completed already".to_owned());
+        return Ok(Did::Nothing("it was completed already".to_owned()));
     }
     let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
     let commit = update.commit.clone();
@@ -343,24 +372,14 @@ async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Stri
         Some(token) => Ask::TaskSubmit { task, token, commit, result },
         None => Ask::TaskComplete { task, token: None, commit, result },
     };
-    if let Err(mut refused) = board.ask(ask).await {
-        if refused.code == "NotInProgress" && refused.remedy.is_none() {
-            refused.remedy = not_held(&view).remedy;
-        }
-        return Err(refused);
-    }
-    Ok(match show(board, &update.task).await {
-        Ok(view) if view.row.status == "completed" => "completed".to_owned(),
-        Ok(view) => format!(
-            "{}; it is completed when its gate is green, and the verdict comes as a message",
-            state(&view.row)
-        ),
-        Err(_) => "handed in; TaskGet tells whether it is completed".to_owned(),
+    change(board, ask, "handed in").await.map_err(|refused| match refused.code.as_str() {
+        "NotInProgress" => Refused { remedy: not_held(&view).remedy, ..refused },
+        _ => refused,
     })
 }
 
 /// Pending again: given back, or tried anew. Blocked needs something that blocks.
-async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<String, Refused> {
+async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
     let task = update.task.clone();
     let view = show(board, &task).await?;
     let blocked = update.status == Some(Status::Blocked);
@@ -373,16 +392,16 @@ async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<S
         return Err(refused("NothingBlocks", message, remedy));
     }
     match view.row.status.as_str() {
-        "pending" if blocked => Ok("it waits for its blockers".to_owned()),
-        "pending" => Ok("it was pending already".to_owned()),
-        "failed" => board.ask(Ask::TaskRetry { task }).await.map(|_| "to be tried again".into()),
+        "pending" if blocked => Ok(Did::Nothing("it is pending until nothing blocks it".into())),
+        "pending" => Ok(Did::Nothing("it is pending".to_owned())),
+        "failed" => change(board, Ask::TaskRetry { task }, "to be tried again").await,
         _ => {
             let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
             let token = view.token.filter(|_| mine);
             let reason = update.reason.clone().or_else(|| update.result.clone());
             let reason = reason.unwrap_or_else(|| "given back".to_owned());
-            let told = "given back to the board";
-            board.ask(Ask::TaskRelease { task, token, reason }).await.map(|_| told.into())
+            let ask = Ask::TaskRelease { task, token, reason };
+            change(board, ask, "given back to the board").await
         }
     }
 }
@@ -405,5 +424,5 @@ pub(crate) async fn set(
         result: None,
         reason: None,
     };
-    set_status(board, seat, &update).await
+    set_status(board, seat, &update).await.map(Did::words)
 }

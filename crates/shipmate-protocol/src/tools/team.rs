@@ -122,14 +122,17 @@ fn members(arguments: &mut Arguments) -> Result<Vec<(String, spawn::Recruit)>, B
     };
     let mut wrapped = Arguments::new(json!({ field.clone(): value }))?;
     let items = wrapped.objects(&["members", "teammates"], MEMBERS_MAX)?.unwrap_or_default();
-    let read = |(place, mut item): (String, Arguments)| {
+    let mut recruits = Vec::with_capacity(items.len());
+    for (place, mut item) in items {
         let recruit = spawn::read(&mut item).map_err(|bad| bad.within(&place))?;
         if recruit.add.name.is_empty() {
             return Err(Bad::missing("name", "the teammate's name").within(&place));
         }
-        Ok((recruit.add.name.clone(), recruit))
-    };
-    items.into_iter().map(read).collect()
+        item.skip(&["team_name"]);
+        arguments.leave(&place, item);
+        recruits.push((recruit.add.name.clone(), recruit));
+    }
+    Ok(recruits)
 }
 
 pub(crate) async fn create(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
@@ -271,9 +274,11 @@ async fn teams(board: &impl Board) -> Result<(String, Value), Refused> {
         Answer::Teams(found) => {
             let mut text = format!("You are in no team. Teams ({}):", found.len());
             for team in &found {
-                let what = one_line(&team.description);
                 let (name, phase, running) = (&team.name, &team.phase, team.running);
-                text.push_str(&format!("\n  {name}  ·  {phase}  ·  {running} running  ·  {what}"));
+                text.push_str(&format!("\n  {name}  ·  {phase}  ·  {running} running"));
+                if !team.description.is_empty() {
+                    text.push_str(&format!("  ·  {}", one_line(&team.description)));
+                }
             }
             text.push_str("\nTeamCreate makes one.");
             Ok((text, json!({ "teams": found })))

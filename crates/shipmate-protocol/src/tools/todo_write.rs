@@ -86,9 +86,11 @@ fn read(arguments: &mut Arguments) -> Result<Todo, Bad> {
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
     let items = arguments.objects(&["todos", "tasks"], TODOS_MAX)?;
     let items = items.ok_or_else(|| Bad::missing("todos", "the list of things to do"))?;
-    let read =
-        |(place, mut item): (String, Arguments)| read(&mut item).map_err(|bad| bad.within(&place));
-    let todos = items.into_iter().map(read).collect::<Result<Vec<Todo>, Bad>>()?;
+    let mut todos = Vec::with_capacity(items.len());
+    for (place, mut item) in items {
+        todos.push(read(&mut item).map_err(|bad| bad.within(&place))?);
+        arguments.leave(&place, item);
+    }
     let mut open = rows(board, TaskFilter::default()).await?;
     let mut entries: Vec<(Option<TaskRow>, Todo)> = Vec::new();
     for todo in todos {

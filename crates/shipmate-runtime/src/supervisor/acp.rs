@@ -1,46 +1,202 @@
-//! The driver of acp.
+//! The driver of agents that speak ACP, the Agent Client Protocol, over their standard input
+//! and output: Gemini CLI, opencode, claude-agent-acp, codex-acp, goose and others.
+//!
+//! A message goes into a running turn only where the agent offers that: a second prompt would
+//! cancel the first with some, and never be answered by others. The crate of the protocol is
+//! not used: it is a dozen messages, and their JSON-RPC is needed for codex too.
 
+mod conversation;
+mod door;
+mod session;
+mod updates;
+
+use std::rc::Rc;
 use std::time::Duration;
 
+use shipmate_process::Tree;
+use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
+use conversation::{Conversation, End, Open, Prompt};
+use door::Door;
+use updates::Updates;
+
+use super::brief;
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, Progress, Work};
 use super::program::Starter;
+use super::rpc::{Dialect, Peer};
 use super::transcript::Transcript;
+
+/// How long what a dead program said last may take to be read, and a program that has closed
+/// its output may take to end.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+/// How long a message may wait to be taken into a turn.
+const STEERED_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct AcpAgent {
     desk: Desk,
     starter: Starter,
     transcript: Transcript,
+    door: Option<Door>,
+    live: Option<Live>,
+    /// The end of the turn, once it is there.
+    turn: Option<watch::Receiver<Option<End>>>,
+    session: Option<String>,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+struct Live {
+    tree: Tree,
+    open: Rc<Open>,
+    prompts: mpsc::UnboundedSender<Prompt>,
 }
 
 impl AcpAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> AcpAgent {
-        AcpAgent { desk, starter, transcript }
+        let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
+        // It would start itself again as a child that outlives what it was asked to end with.
+        let starter = starter.with_env("GEMINI_CLI_NO_RELAUNCH", "true");
+        AcpAgent { desk, starter, transcript, door: None, live: None, turn: None, session }
+    }
+
+    fn start(&mut self, work: &Work) -> Result<Live, String> {
+        let folder = self.starter.folder().clone();
+        if self.door.is_none() {
+            let door = Door::open(&folder.0, &self.desk);
+            self.door = Some(door.map_err(|e| format!("the desk's socket: {e}"))?);
+        }
+        let door = self.door.as_ref().expect("it was just opened").path.clone();
+        let running = self.starter.start(&work.tree, &[], self.desk.fence())?;
+        let (peer, incoming) = Peer::start(
+            running.stdout,
+            running.stdin,
+            Dialect::Standard,
+            self.transcript.clone(),
+        );
+        let open = Open::new(peer);
+        let (prompts, to_hold) = mpsc::unbounded_channel();
+        let conversation = Conversation {
+            open: Rc::clone(&open),
+            incoming,
+            desk: self.desk.clone(),
+            transcript: self.transcript.clone(),
+            folder,
+            tree: work.tree.clone(),
+            door,
+            updates: Updates::new(&work.tree),
+            replays: false,
+            heard_garbage: false,
+            cost_told: 0,
+        };
+        tokio::task::spawn_local(conversation.hold(self.session.clone(), to_hold));
+        Ok(Live { tree: running.tree, open, prompts })
+    }
+
+    /// How the turn ended, as far as the conversation knows.
+    fn end(&mut self) -> End {
+        let told = self.turn.take().and_then(|turn| turn.borrow().clone());
+        let handshake = self.session_of_live().is_none();
+        told.unwrap_or(End::Gone { handshake })
+    }
+
+    fn session_of_live(&self) -> Option<String> {
+        self.live.as_ref()?.open.session()
+    }
+
+    /// The program is gone, or as good as that: how, with what it said last.
+    async fn bury(&mut self) -> String {
+        let Some(live) = self.live.take() else { return "it was stopped".to_owned() };
+        live.open.peer.close();
+        drop(tokio::time::timeout(LAST_WORDS_WITHIN, live.tree.exited()).await);
+        let exit = live.tree.clean().await.exit;
+        self.starter.obituary(exit)
     }
 }
 
 impl Driver for AcpAgent {
-    async fn give(&mut self, _work: &Work) -> Result<(), String> {
-        let _ = (&self.desk, &self.starter);
-        Err("this agent cannot be driven yet".to_owned())
+    async fn give(&mut self, work: &Work) -> Result<(), String> {
+        // Its program may have ended between two turns.
+        if self.live.as_ref().is_some_and(|live| live.prompts.is_closed()) {
+            self.bury().await;
+        }
+        if self.live.is_none() {
+            self.live = Some(self.start(work)?);
+        }
+        let text = brief::turn(work);
+        let whole = match &work.note {
+            Some(note) if work.task.is_some() => {
+                let told = brief::turn(&Work { note: None, ..work.clone() });
+                format!("{note}\n\n{told}").trim().to_owned()
+            }
+            _ => text.clone(),
+        };
+        let (ended, turn) = watch::channel(None);
+        let live = self.live.as_ref().expect("it was just started");
+        // Gone in this moment: then the turn has ended as well.
+        drop(live.prompts.send(Prompt { text, whole, ended }));
+        self.turn = Some(turn);
+        Ok(())
     }
 
-    async fn over(&mut self) {}
+    async fn over(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(live) = &self.live else { return };
+        tokio::select! {
+            // An error is a conversation that ended without a word.
+            _ = turn.wait_for(Option::is_some) => return,
+            _ = live.tree.exited() => {}
+        }
+        // A child of the program's may hold its output open for good.
+        drop(tokio::time::timeout(LAST_WORDS_WITHIN, turn.wait_for(Option::is_some)).await);
+    }
 
     async fn conclude(&mut self) -> Finished {
-        Finished::Died { reason: "never started".to_owned() }
+        if self.live.is_none() {
+            return Finished::Failed { reason: "it was stopped".to_owned() };
+        }
+        self.session = self.session_of_live().or(self.session.take());
+        match self.end() {
+            End::Done { result, usage } => {
+                self.desk.used(usage).await;
+                Finished::Done { result }
+            }
+            End::Failed { reason, usage } => {
+                self.desk.used(usage).await;
+                Finished::Failed { reason }
+            }
+            End::NotStarted { reason } => {
+                self.bury().await;
+                Finished::NotStarted { reason }
+            }
+            End::Gone { handshake } => {
+                let reason = self.bury().await;
+                self.transcript.say(&format!("[{reason}]"));
+                match handshake {
+                    true => Finished::NotStarted { reason: format!("{reason}, in the handshake") },
+                    false => Finished::Died { reason },
+                }
+            }
+        }
     }
 
-    async fn inject(&mut self, _message: &InboxMessage) -> Injected {
-        Injected::Later
+    async fn inject(&mut self, message: &InboxMessage) -> Injected {
+        let Some(live) = &self.live else { return Injected::Later };
+        let text = envelope(message);
+        match tokio::time::timeout(STEERED_WITHIN, live.open.steer(&text)).await {
+            Ok(true) => {
+                self.transcript.say(&format!("← {}: {}", message.from, message.body));
+                Injected::Now
+            }
+            _ => Injected::Later,
+        }
     }
 
     fn session(&self) -> Option<String> {
-        None
+        self.session_of_live().or_else(|| self.session.clone())
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {
@@ -55,5 +211,19 @@ impl Driver for AcpAgent {
         true
     }
 
-    async fn stop(&mut self, _grace: Duration) {}
+    async fn cancel(&mut self, grace: Duration) {
+        let asked = self.live.as_ref().is_some_and(|live| live.open.cancel());
+        if !asked || tokio::time::timeout(grace, self.over()).await.is_err() {
+            self.stop(grace).await;
+        }
+    }
+
+    async fn stop(&mut self, grace: Duration) {
+        self.session = self.session();
+        let Some(live) = self.live.take() else { return };
+        // Programs save their sessions at the end of their input.
+        live.open.peer.close();
+        drop(tokio::time::timeout(grace / 2, live.tree.exited()).await);
+        live.tree.stop(grace).await;
+    }
 }

@@ -52,7 +52,9 @@ pub(crate) fn turn(work: &Work) -> String {
     let mut parts = Vec::new();
     match (&work.note, &work.task) {
         (Some(note), _) => parts.push(note.clone()),
-        (None, Some(task)) => parts.push(task_words(task, work)),
+        (None, Some(task)) => {
+            parts.push(format!("{}\n\n{}", task_words(task, work), how_to_end(task.row.id)));
+        }
         (None, None) => {}
     }
     parts.extend(work.messages.iter().map(envelope));
@@ -75,16 +77,32 @@ fn task_words(task: &TaskView, work: &Work) -> String {
         let files = work.conflicts.join(", ");
         add("These files hold conflict markers that are yours to resolve: ", &files);
     }
-    let id = task.row.id;
-    add(
-        "",
-        &format!(
-            "You work in the current directory, which is yours alone. When it is done, call \
-             TaskUpdate with taskId \"{id}\", status \"completed\" and a short result; if it \
-             cannot be done, status \"failed\" and the reason. Then end your turn."
-        ),
-    );
     text
+}
+
+/// The whole of what an agent is told that runs for one prompt and has none of the tools.
+pub(crate) fn once(order: &Order, work: &Work) -> String {
+    let (name, team) = (&order.name, &order.team);
+    let task = work.task.as_ref().map(|task| task_words(task, work)).unwrap_or_default();
+    let messages: Vec<String> = work.messages.iter().map(envelope).collect();
+    let scope = match order.scope.as_slice() {
+        [] => String::new(),
+        scope => format!(" You may write: {}.", scope.join(", ")),
+    };
+    format!(
+        "You are {name} in the team {team}. Do the one task below in the current directory, \
+         which is yours alone, and end.{scope} Commit and push nothing: your work is collected, \
+         checked and merged. Your last message is the result.\n\n{task}\n\n{}\n",
+        messages.join("\n\n")
+    )
+}
+
+fn how_to_end(id: u32) -> String {
+    format!(
+        "You work in the current directory, which is yours alone. When it is done, call \
+         TaskUpdate with taskId \"{id}\", status \"completed\" and a short result; if it \
+         cannot be done, status \"failed\" and the reason. Then end your turn."
+    )
 }
 
 /// A turn that ended without a word about the task.

@@ -1,46 +1,292 @@
-//! The driver of claude.
+//! The driver of Claude Code: its stream of JSON lines with the control protocol, the team's
+//! tools served on the same pipe.
+//!
+//! One process lives from the first piece of work to the end of the supervisor, and its
+//! conversation beyond that: it is taken up again in the next process. Messages go into the
+//! running turn. The program's permission mode is always the asking one, whatever the user's
+//! settings say, so what a teammate may do is decided here. Its own tools for teams, timers and
+//! background work are taken from it: a model finds exactly one SendMessage, and what goes on
+//! behind a turn that has ended could not be handed in. A user's own MCP servers stay.
 
+mod mcp;
+mod pipe;
+mod turn;
+mod words;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::json;
+use shipmate_process::Tree;
+use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
-use super::desk::Desk;
+use super::brief;
+use super::desk::{Desk, SERVER};
 use super::driver::{Driver, Finished, Injected, Progress, Work};
-use super::program::Starter;
+use super::program::{Running, Starter};
 use super::transcript::Transcript;
+use pipe::{Pipe, Surroundings};
+use turn::Turns;
+
+/// How long the program may take to answer its first request.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(60);
+/// How long the last words of a program that has ended may take to come through.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// The program's own tools that would pass for the team's, wake it by themselves, or work on
+/// after a turn; those that share a name with one of the team's are added.
+const NOT_OFFERED: [&str; 22] = [
+    "SendMessage",
+    "ListAgents",
+    "TeamCreate",
+    "TeamDelete",
+    "TaskCreate",
+    "TaskUpdate",
+    "TaskList",
+    "TaskGet",
+    "TaskStop",
+    "TaskOutput",
+    "TodoWrite",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "EnterWorktree",
+    "ExitWorktree",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "ScheduleWakeup",
+    "Monitor",
+    "Workflow",
+];
+/// Nothing the program starts goes on by itself once a turn has ended.
+const SETTINGS: &str = r#"{"env":{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":"1"}}"#;
 
 #[derive(Debug)]
 pub(crate) struct ClaudeAgent {
     desk: Desk,
     starter: Starter,
     transcript: Transcript,
+    running: Option<Process>,
+    session: Option<String>,
+    /// The turn was broken off from here.
+    cancelled: bool,
+}
+
+#[derive(Debug)]
+struct Process {
+    tree: Tree,
+    pipe: Pipe,
+    cwd: PathBuf,
+}
+
+/// Why a program is not there to be talked to.
+enum NoStart {
+    /// It does not know the conversation that it was to take up.
+    UnknownConversation,
+    Reason(String),
 }
 
 impl ClaudeAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> ClaudeAgent {
-        ClaudeAgent { desk, starter, transcript }
+        let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
+        ClaudeAgent { desk, starter, transcript, running: None, session, cancelled: false }
+    }
+
+    /// The program in this tree, started if need be, with its conversation where there is one.
+    async fn process(&mut self, tree: &Path) -> Result<&Process, String> {
+        let fits = |process: &Process| process.cwd == tree && !process.pipe.is_closed();
+        if !self.running.as_ref().is_some_and(fits) {
+            self.stop(self.grace()).await;
+            let mut tried = self.start(tree).await;
+            if let Err(NoStart::UnknownConversation) = tried {
+                self.transcript
+                    .say("(claude does not know the earlier conversation here: a new one begins)");
+                self.session = None;
+                tried = self.start(tree).await;
+            }
+            match tried {
+                Ok(()) => {}
+                Err(NoStart::Reason(reason)) => return Err(reason),
+                Err(NoStart::UnknownConversation) => {
+                    return Err("claude does not begin a conversation".to_owned());
+                }
+            }
+        }
+        Ok(self.running.as_ref().expect("it was just started"))
+    }
+
+    async fn start(&mut self, tree: &Path) -> Result<(), NoStart> {
+        let words = self.arguments();
+        let Running { tree: processes, stdin, stdout } =
+            self.starter.start(tree, &words, self.desk.fence()).map_err(NoStart::Reason)?;
+        let around = Surroundings {
+            desk: self.desk.clone(),
+            transcript: self.transcript.clone(),
+            folder: self.starter.folder().clone(),
+            cwd: tree.to_owned(),
+        };
+        let turns = Turns::new(self.session.is_some());
+        let pipe = Pipe::start(stdin, stdout, turns, around);
+        let hello = json!({ "subtype": "initialize", "hooks": null, "sdkMcpServers": [SERVER] });
+        let answer = pipe.control(hello);
+        // Kept before anything is waited for: a supervisor that is told to end ends it too.
+        self.running = Some(Process { tree: processes, pipe, cwd: tree.to_owned() });
+        let reason = match tokio::time::timeout(HANDSHAKE_WITHIN, answer).await {
+            Ok(Ok(Ok(_))) => return Ok(()),
+            Ok(Ok(Err(error))) => {
+                format!("claude refuses to be driven ({error}): update it, it may be too old")
+            }
+            Ok(Err(_)) => return Err(self.did_not_begin().await),
+            Err(_) => format!(
+                "claude did not answer within {} seconds: run `claude -p hello` by hand to see why",
+                HANDSHAKE_WITHIN.as_secs()
+            ),
+        };
+        self.stop(Duration::ZERO).await;
+        Err(NoStart::Reason(reason))
+    }
+
+    /// It ended, or closed its output, before it answered.
+    async fn did_not_begin(&mut self) -> NoStart {
+        let process = self.running.take().expect("it was started");
+        if process.pipe.turns(|turns| turns.is_unknown_conversation()) {
+            process.tree.stop(Duration::ZERO).await;
+            return NoStart::UnknownConversation;
+        }
+        NoStart::Reason(self.obituary(process).await)
+    }
+
+    async fn obituary(&self, process: Process) -> String {
+        process.pipe.close();
+        let exited = tokio::time::timeout(LAST_WORDS_WITHIN, process.tree.exited()).await;
+        let ended = process.tree.stop(Duration::ZERO).await;
+        self.starter.obituary(exited.unwrap_or(ended.exit))
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let config = json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } });
+        let offered = self.desk.tools();
+        let mut hidden: BTreeSet<&str> = offered.iter().map(|tool| tool.name).collect();
+        hidden.extend(NOT_OFFERED);
+        let hidden = Vec::from_iter(hidden).join(",");
+        let mut words: Vec<String> = [
+            "-p",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--permission-mode",
+            "default",
+            "--permission-prompt-tool",
+            "stdio",
+            "--settings",
+            SETTINGS,
+            "--mcp-config",
+            &config.to_string(),
+            "--allowedTools",
+            &format!("mcp__{SERVER}"),
+            "--disallowedTools",
+            &hidden,
+            "--append-system-prompt",
+            &self.desk.standing(),
+        ]
+        .map(str::to_owned)
+        .into();
+        match &self.session {
+            Some(session) => words.extend(["--resume".to_owned(), session.clone()]),
+            None => words.extend(["--session-id".to_owned(), uuid()]),
+        }
+        if !self.desk.order().model.is_empty() {
+            words.extend(["--model".to_owned(), self.desk.order().model.clone()]);
+        }
+        words
+    }
+
+    fn grace(&self) -> Duration {
+        Duration::from_millis(self.desk.order().stop_grace_ms)
+    }
+
+    /// Reports and tells what the turns since the last report have used.
+    async fn account(&self, pipe: &Pipe) {
+        let (used, fill) = pipe.turns(|turns| (turns.used(), turns.fill()));
+        let Some(used) = used else { return };
+        let fill = fill.map(|percent| format!(", context {percent} % full")).unwrap_or_default();
+        self.transcript.say(&format!(
+            "({} tokens in, of them {} cached, {} out, ${:.4}{fill})",
+            used.tokens_in,
+            used.tokens_cached,
+            used.tokens_out,
+            used.cost_micros as f64 / 1e6,
+        ));
+        self.desk.used(used).await;
     }
 }
 
 impl Driver for ClaudeAgent {
-    async fn give(&mut self, _work: &Work) -> Result<(), String> {
-        let _ = (&self.desk, &self.starter);
-        Err("this agent cannot be driven yet".to_owned())
+    async fn give(&mut self, work: &Work) -> Result<(), String> {
+        self.cancelled = false;
+        let process = self.process(&work.tree).await?;
+        let line = uuid();
+        process.pipe.turns(|turns| turns.begin(line.clone()));
+        process.pipe.user(&line, &brief::turn(work));
+        Ok(())
     }
 
-    async fn over(&mut self) {}
+    async fn over(&mut self) {
+        let Some(Process { tree, pipe, .. }) = &self.running else { return };
+        tokio::select! {
+            () = pipe.over() => {}
+            _ = tree.exited() => {
+                // What it left running may hold its output open for ever.
+                drop(tokio::time::timeout(LAST_WORDS_WITHIN, pipe.ended()).await);
+            }
+        }
+    }
 
     async fn conclude(&mut self) -> Finished {
-        Finished::Died { reason: "never started".to_owned() }
+        let broken_off = "the turn was broken off".to_owned();
+        let Some(process) = self.running.take() else {
+            return Finished::Failed { reason: broken_off };
+        };
+        self.account(&process.pipe).await;
+        let (over, named, outgrown) = process.pipe.turns(|turns| {
+            (turns.is_over(), turns.session.clone(), turns.is_too_long())
+        });
+        self.session = named.or(self.session.take());
+        if !over {
+            let reason = self.obituary(process).await;
+            self.transcript.say(&format!("({reason})"));
+            return Finished::Died { reason };
+        }
+        let finished = process.pipe.turns(Turns::outcome);
+        self.running = Some(process);
+        if outgrown {
+            self.stop(self.grace()).await;
+            self.session = None;
+        }
+        match finished {
+            _ if self.cancelled => Finished::Failed { reason: broken_off },
+            finished => finished,
+        }
     }
 
-    async fn inject(&mut self, _message: &InboxMessage) -> Injected {
-        Injected::Later
+    async fn inject(&mut self, message: &InboxMessage) -> Injected {
+        let Some(process) = &self.running else { return Injected::Later };
+        let line = uuid();
+        if process.pipe.is_closed() || !process.pipe.turns(|turns| turns.add(line.clone())) {
+            return Injected::Later;
+        }
+        process.pipe.user(&line, &envelope(message));
+        Injected::Now
     }
 
     fn session(&self) -> Option<String> {
-        None
+        self.session.clone()
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {
@@ -55,5 +301,32 @@ impl Driver for ClaudeAgent {
         true
     }
 
-    async fn stop(&mut self, _grace: Duration) {}
+    async fn cancel(&mut self, grace: Duration) {
+        self.cancelled = true;
+        let Some(process) = &self.running else { return };
+        drop(process.pipe.interrupt());
+        if tokio::time::timeout(grace, self.over()).await.is_err() {
+            self.stop(grace).await;
+        }
+    }
+
+    async fn stop(&mut self, grace: Duration) {
+        let Some(Process { tree, pipe, .. }) = self.running.take() else { return };
+        // Idle, it saves its session and goes; in a turn it would wait for the model first.
+        pipe.close();
+        if pipe.turns(|turns| turns.is_over()) {
+            drop(tokio::time::timeout(grace / 2, tree.exited()).await);
+        }
+        tree.stop(grace).await;
+    }
+}
+
+/// A name that nobody else has.
+fn uuid() -> String {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }

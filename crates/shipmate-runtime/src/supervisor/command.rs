@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::hooks::evidence;
 
+use super::brief;
 use super::driver::{Driver, Finished, Injected, Progress, Work};
 use super::order::{LifeFolder, Order};
 
@@ -79,7 +80,8 @@ impl CommandAgent {
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
-        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+        let own = order.env.iter().map(|(name, value)| (name.into(), value.into()));
+        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).chain(own).collect()
     }
 
     fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
@@ -89,7 +91,10 @@ impl CommandAgent {
                 let said = fs::read(self.result_file()).ok();
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
                 let mut result = said.filter(|text| !text.is_empty());
-                let result = result.get_or_insert_with(|| last_words.to_owned());
+                let result = result.get_or_insert_with(|| match self.order.protocol.as_str() {
+                    "one_shot" => last_message(last_words),
+                    _ => last_words.to_owned(),
+                });
                 Finished::Done { result: evidence::tail(result, RESULT_BYTES_MAX).to_owned() }
             }
             Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::NotStarted {
@@ -107,6 +112,17 @@ impl CommandAgent {
     }
 }
 
+/// The text in the last line of a program that prints JSON, by the names the known ones have
+/// for it.
+fn last_message(line: &str) -> String {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(line) else {
+        return line.to_owned();
+    };
+    let places = ["/result", "/response", "/item/text", "/part/text"];
+    let found = places.iter().find_map(|place| value.pointer(place)?.as_str());
+    found.unwrap_or("done").to_owned()
+}
+
 fn said(how: String, last_words: &str) -> String {
     match last_words {
         "" => format!("the agent command failed: {how}"),
@@ -117,8 +133,14 @@ fn said(how: String, last_words: &str) -> String {
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), String> {
         drop(fs::remove_file(self.result_file()));
-        let mut input = serde_json::to_vec(work).expect("work is JSON");
-        input.push(b'\n');
+        let input = match self.order.protocol.as_str() {
+            "one_shot" => brief::once(&self.order, work).into_bytes(),
+            _ => [serde_json::to_vec(work).expect("work is JSON"), b"\n".to_vec()].concat(),
+        };
+        let program = match self.order.argv.as_slice() {
+            [] => Program::Shell(self.order.command.clone()),
+            argv => Program::Argv(argv.iter().map(OsString::from).collect()),
+        };
         let spec = Spec {
             env: self.environment(work),
             stdin: Stdin::Bytes(input),
@@ -128,7 +150,7 @@ impl Driver for CommandAgent {
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
             ..Spec::new(
-                Program::Shell(self.order.command.clone()),
+                program,
                 work.tree.clone(),
                 self.marker.clone(),
             )

@@ -6,18 +6,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{QuestionKind, Usage};
+use shipmate_protocol::ask::Usage;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::oneshot;
 
+use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
 use super::order::Order;
-use crate::permission;
 
 /// The tools are offered under this server's name.
 pub(crate) const SERVER: &str = "team";
@@ -32,9 +33,21 @@ struct Inside {
     mode: RefCell<String>,
     /// The task in hand and its token.
     held: Cell<Option<(u32, u64)>>,
+    piece: RefCell<Piece>,
     said: RefCell<Said>,
+    /// Its plan was approved in this life.
+    approved: Cell<bool>,
     /// Permissions that were asked for and not answered yet.
     waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
+}
+
+/// Where the piece of work in hand is done, and with what leave.
+#[derive(Debug, Clone, Default)]
+struct Piece {
+    tree: PathBuf,
+    files: Vec<String>,
+    /// Granted beyond scope and files.
+    granted: Vec<String>,
 }
 
 /// What the agent said in the present turns about its task.
@@ -69,7 +82,9 @@ impl Desk {
             link: SharedLink::new(line),
             mode: RefCell::new(order.mode.clone()),
             held: Cell::new(None),
+            piece: RefCell::default(),
             said: RefCell::default(),
+            approved: Cell::new(false),
             waiting: RefCell::default(),
         }))
     }
@@ -100,11 +115,6 @@ impl Desk {
         tools::call(self, &self.seat(), tool, arguments).await
     }
 
-    /// Whether the agent may do what it asks for. Waits for whoever must be asked.
-    pub(crate) async fn may(&self, _request: permission::Request) -> May {
-        May::Yes
-    }
-
     /// Tells what a turn has cost.
     pub(crate) async fn used(&self, usage: Usage) {
         let task = self.0.held.get().map(|(task, _)| task.to_string());
@@ -113,9 +123,52 @@ impl Desk {
     }
 
     /// A piece of work begins.
-    pub(crate) fn takes_up(&self, held: Option<(u32, u64)>) {
-        self.0.held.set(held);
+    pub(crate) fn takes_up(&self, work: &Work) {
+        let task = work.task.as_ref();
+        self.0.held.set(task.map(|task| task.row.id).zip(work.token));
+        *self.0.piece.borrow_mut() = Piece {
+            tree: work.tree.clone(),
+            files: task.map(|task| task.files.clone()).unwrap_or_default(),
+            granted: Vec::new(),
+        };
         *self.0.said.borrow_mut() = Said::default();
+    }
+
+    pub(super) fn tree(&self) -> PathBuf {
+        self.0.piece.borrow().tree.clone()
+    }
+
+    pub(super) fn files(&self) -> Vec<String> {
+        self.0.piece.borrow().files.clone()
+    }
+
+    pub(super) fn granted(&self) -> Vec<String> {
+        self.0.piece.borrow().granted.clone()
+    }
+
+    pub(super) fn add_granted(&self, paths: impl Iterator<Item = String>) {
+        self.0.piece.borrow_mut().granted.extend(paths);
+    }
+
+    pub(super) fn is_approved(&self) -> bool {
+        self.0.approved.get()
+    }
+
+    pub(super) fn set_mode(&self, mode: &str) {
+        mode.clone_into(&mut self.0.mode.borrow_mut());
+    }
+
+    /// Nothing may be written: the program is fenced in so that it cannot.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.0.mode.borrow().as_str() {
+            "plan" => !self.is_approved(),
+            "read_only" | "delegate" => true,
+            _ => false,
+        }
+    }
+
+    pub(super) fn expect_answer(&self, question: u64, tell: oneshot::Sender<()>) {
+        self.0.waiting.borrow_mut().insert(question, tell);
     }
 
     /// A further turn on the same task begins: what was said last about it counts.
@@ -127,8 +180,10 @@ impl Desk {
         self.0.said.borrow().clone()
     }
 
-    pub(crate) fn plan_settled(&self) {
+    /// A plan was decided.
+    pub(crate) fn plan_settled(&self, approved: bool) {
         self.0.said.borrow_mut().plan = None;
+        self.0.approved.set(self.0.approved.get() || approved);
     }
 
     /// Takes an answer that a permission request waits for.
@@ -149,7 +204,7 @@ impl Desk {
         Ok(Answer::Done { first: 0, last: 0 })
     }
 
-    async fn carry(&self, ask: Ask) -> Result<Answer, Refused> {
+    pub(super) async fn carry(&self, ask: Ask) -> Result<Answer, Refused> {
         match self.0.link.ask(ask).await {
             Ok(answer) => Ok(answer),
             Err(LinkEnd::Refused(refused)) => Err(refused),
@@ -196,6 +251,3 @@ impl Board for Desk {
         }
     }
 }
-
-#[expect(dead_code, reason = "permission requests are asked with it")]
-const PERMISSION: QuestionKind = QuestionKind::Permission;

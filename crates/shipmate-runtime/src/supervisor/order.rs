@@ -38,6 +38,11 @@ pub(crate) struct Order {
     #[serde(default)]
     pub(crate) own_folders: Vec<PathBuf>,
     #[serde(default)]
+    pub(crate) protected: Vec<String>,
+    /// How long a permission may wait for its answer.
+    #[serde(default)]
+    pub(crate) patience_ms: u64,
+    #[serde(default)]
     pub(crate) model: String,
     #[serde(default)]
     pub(crate) role: String,
@@ -68,6 +73,10 @@ pub(crate) struct TreeOrder {
 }
 
 impl Order {
+    pub(crate) fn patience(&self) -> std::time::Duration {
+        std::time::Duration::from_millis(self.patience_ms)
+    }
+
     /// What the processes of this life carry.
     pub(crate) fn markers(&self) -> Vec<Marker> {
         [&self.marker, &self.own_marker].iter().filter_map(|text| text.parse().ok()).collect()

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
 use tokio::net::unix::pipe;
 
 use super::order::{LifeFolder, Order, last_line};
@@ -32,9 +32,28 @@ impl Starter {
         Starter { order: order.clone(), folder: folder.clone(), marker }
     }
 
+    pub(crate) fn folder(&self) -> &LifeFolder {
+        &self.folder
+    }
+
+    /// With this in the program's environment, unless the order says otherwise.
+    pub(crate) fn with_env(mut self, name: &str, value: &str) -> Starter {
+        self.order.env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
+    pub(crate) fn marker(&self) -> &Marker {
+        &self.marker
+    }
+
     /// Starts the program with these arguments after its own. Where a program of this life
     /// wrote before, what it says on standard error goes on in the same file.
-    pub(crate) fn start(&self, cwd: &Path, more: &[String]) -> Result<Running, String> {
+    pub(crate) fn start(
+        &self,
+        cwd: &Path,
+        more: &[String],
+        fence: Option<Fence>,
+    ) -> Result<Running, String> {
         let words = self.order.argv.iter().chain(more);
         let argv: Vec<OsString> = words.map(OsString::from).collect();
         let spec = Spec {
@@ -46,6 +65,7 @@ impl Starter {
                 bytes_max: self.order.output_bytes_max,
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
+            fence,
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
         let mut tree = Tree::spawn(spec).map_err(|e| e.to_string())?;

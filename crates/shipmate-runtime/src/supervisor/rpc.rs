@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::transcript::Transcript;
 
 /// Longest line that is taken from a program.
-const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What comes from the program by itself.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ impl Peer {
             (Some(Value::String(method)), None) => Some(Incoming::Notification { method, params }),
             (None, Some(id)) => {
                 let waits = id.as_u64().and_then(|id| self.0.waiting.borrow_mut().remove(&id));
-                let answer = match message.remove("error") {
+                let answer = match message.remove("error").filter(|error| !error.is_null()) {
                     Some(error) => Err(RpcFailure::Refused {
                         code: error["code"].as_i64().unwrap_or_default(),
                         message: error["message"].as_str().unwrap_or("no reason given").to_owned(),
@@ -185,7 +185,7 @@ impl Peer {
     }
 }
 
-async fn write_lines(
+pub(super) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut lines: mpsc::UnboundedReceiver<String>,
 ) {

@@ -113,7 +113,7 @@ impl<D: Driver> Supervisor<D> {
     async fn after_plan(&mut self, plan: u64, task: u32) -> After {
         loop {
             if let Some(state) = self.plan_state(plan).await {
-                self.desk.plan_settled();
+                self.desk.plan_settled(state == "approved");
                 if state == "approved" {
                     self.agent.stop(self.grace()).await;
                     return After::Turn(Some(brief::approved(task)));

@@ -80,7 +80,12 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             let value = serde_json::to_value(value).unwrap_or_default();
             ((*name).to_owned(), serde_json::json!({ "value": value, "source": source }))
         });
-        return screen.json(&fields.collect::<serde_json::Map<_, _>>());
+        let programs = loaded.config.agents.programs.iter().map(|(name, program)| {
+            let (value, source) = (program.line(), program.source.word());
+            let field = serde_json::json!({ "value": value, "source": source });
+            (format!("agents.{name}"), field)
+        });
+        return screen.json(&fields.chain(programs).collect::<serde_json::Map<_, _>>());
     }
     let mut table =
         Table::new(&[Column::Left("SETTING"), Column::Left("VALUE"), Column::Left("SOURCE")]);
@@ -94,6 +99,13 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             owned(name.to_owned(), Paint::Plain),
             owned(value.to_string(), Paint::Plain),
             owned(source.word().to_owned(), paint),
+        ]);
+    }
+    for (name, program) in &loaded.config.agents.programs {
+        table.row([
+            owned(format!("agents.{name}"), Paint::Plain),
+            owned(program.line(), Paint::Plain),
+            owned(program.source.word().to_owned(), Paint::Plain),
         ]);
     }
     screen.print(&table.render(screen))

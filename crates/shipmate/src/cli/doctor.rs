@@ -4,6 +4,7 @@
 //! not work). Checks look and ask; none of them mends, unless it is told to remove what is left
 //! over.
 
+mod agents;
 mod machine;
 mod state;
 mod team;
@@ -20,8 +21,9 @@ use team::Cleaning;
 /// Check everything that can stand in the way, and say what to do about it
 ///
 /// Looks at the workspace, git, the shell, the configuration, the coordinator and every team's log,
-/// at the repository as a team would find it, at who can read what, and at what is left over. Each
-/// hook is really run, with a sample of its event. Ends with exit code 1 if there is a problem.
+/// at the repository as a team would find it, at who can read what, at what is left over and at the
+/// agent programs. Each hook is really run, with a sample of its event. Ends with exit code 1 if
+/// there is a problem.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -96,6 +98,7 @@ pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
         if let Some(roots) = roots {
             let cleaning = if args.clean { Cleaning::Remove } else { Cleaning::Look };
             found.extend(team::work(&mut session, &roots, cleaning));
+            found.push(agents::programs(&mut session));
         }
     }
     found.extend(state::permissions(&place));

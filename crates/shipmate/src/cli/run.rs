@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use shipmate_protocol::ask::{Setup, TeamCreate, TeammateAdd};
+use shipmate_protocol::view::KNOWN_AGENTS;
 use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
@@ -120,7 +121,8 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
         }
     }
     if !session.screen.json {
-        for note in &plan.notes {
+        let mode = config.mode(|name| std::env::var(name).ok());
+        for note in plan.notes.iter().chain(&mode.fallback_notice) {
             session.screen.line(&format!("note: {note}"))?;
         }
     }
@@ -262,26 +264,44 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
         let command = fallback.ok_or_else(none)?;
         let cap =
             args.teammates.unwrap_or(config.team.cap as usize).clamp(1, plan.tasks.len().max(1));
+        let (agent, command) = agent_of(command, config);
         let named = (1..=cap).map(|n| TeammateAdd {
             name: format!("dev-{n}"),
-            command: command.to_owned(),
+            agent: agent.clone(),
+            command: command.clone(),
             when_needed: true,
             ..TeammateAdd::default()
         });
         return Ok(named.collect());
     }
     let each = plan.teammates.iter().map(|entry| {
-        let own = entry.agent.as_deref().and_then(|name| commands.get(name).copied());
+        // A name that is no agent of the plan's is a program.
+        let own = entry.agent.as_deref().map(|name| commands.get(name).copied().unwrap_or(name));
         // What is said on the command line is meant for this run, and for all.
         let command = args.agent.as_deref().or(own).or(fallback).ok_or_else(none)?;
+        let (agent, command) = agent_of(command, config);
         Ok(TeammateAdd {
             name: entry.name.clone(),
+            lead: entry.lead,
             role: entry.role.clone(),
             scope: entry.scope.clone(),
-            command: command.to_owned(),
+            model: entry.model.clone(),
+            mode: entry.mode.clone(),
+            agent,
+            command,
             when_needed: true,
             ..TeammateAdd::default()
         })
     });
     each.collect()
+}
+
+/// The program and the command of an agent. A command that is just the name of an agent
+/// program is that program, driven by its own protocol.
+fn agent_of(text: &str, config: &Config) -> (String, String) {
+    let is_program = KNOWN_AGENTS.contains(&text) || config.agents.programs.contains_key(text);
+    match is_program {
+        true => (text.to_owned(), String::new()),
+        false => (String::new(), text.to_owned()),
+    }
 }

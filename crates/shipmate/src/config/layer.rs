@@ -2,11 +2,12 @@
 //! checked where it stands, so that a mistake is told with its line.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::agents::{AgentsLayer, ProgramConfig, ProgramLayer};
 use super::{BadConfig, Config, Durability, HOOK_SETTINGS, Loaded, LogKind, Source, TreesConfig};
 
 #[derive(Debug, Default, Deserialize)]
@@ -18,6 +19,8 @@ pub(super) struct Layer {
     idle_exit_seconds: Option<Spanned<u64>>,
     shutdown_deadline_seconds: Option<Spanned<u64>>,
     agent_teams: Option<bool>,
+    agent_teams_env: Option<Spanned<String>>,
+    team_mode: Option<Spanned<String>>,
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
@@ -28,14 +31,6 @@ pub(super) struct Layer {
     hooks: HooksLayer,
     #[serde(default)]
     nats: NatsLayer,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct AgentsLayer {
-    default: Option<Spanned<String>>,
-    output_bytes: Option<Spanned<u64>>,
-    stop_grace_seconds: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -101,6 +96,10 @@ impl Layer {
         taking.take("durability", self.durability, |config| &mut config.durability);
         taking.take("log", self.log, |config| &mut config.log);
         taking.take("agent-teams", self.agent_teams, |config| &mut config.agent_teams);
+        taking.text("agent-teams-env", self.agent_teams_env, variable, |config| {
+            &mut config.agent_teams_env
+        })?;
+        taking.text("team-mode", self.team_mode, any_line, |config| &mut config.team_mode)?;
         taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
         taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {
             &mut config.idle_exit_seconds
@@ -131,6 +130,9 @@ impl Taking<'_> {
         self.number("agents.output-bytes", layer.output_bytes, 4_096..=1 << 40, |config| {
             &mut config.agents.output_bytes
         })?;
+        for (name, program) in layer.programs {
+            self.program(&name, program)?;
+        }
         let Some(grace) = layer.stop_grace_seconds else { return Ok(()) };
         let (name, max) = ("agents.stop-grace-seconds", STOP_GRACE_SECONDS_MAX);
         let (at, seconds) = (grace.span().start, *grace.get_ref());
@@ -141,6 +143,34 @@ impl Taking<'_> {
         }
         let ms = (seconds * 1000.0).round() as u64;
         self.take(name, Some(ms), |config| &mut config.agents.stop_grace_ms);
+        Ok(())
+    }
+
+    /// The nearest file's table counts as a whole.
+    fn program(&mut self, name: &Spanned<String>, layer: ProgramLayer) -> Result<(), BadConfig> {
+        let (at, name) = (name.span().start, name.get_ref());
+        agent_name(name).map_err(|found| self.bad(at, found))?;
+        let program = layer.program.map(Spanned::into_inner).unwrap_or_default();
+        for word in layer.args.iter().flatten().chain([&program]) {
+            any_line(&format!("agents.{name}"), word).map_err(|found| self.bad(at, found))?;
+        }
+        let variable = |name: &str| name.is_empty() || name.contains(['=', '\0']);
+        if let Some(bad) = layer.env.keys().find(|name| variable(name)) {
+            let fact = format!("agents.{name}.env holds {bad:?}, which is no name of a variable");
+            return Err(self.bad(at, (fact, "write NAME = \"value\"".to_owned())));
+        }
+        // A path is from the file that names it, a bare name from PATH.
+        let program = match self.path.parent() {
+            Some(folder) if program.contains('/') => {
+                // Its components leave out every `.`.
+                let path: PathBuf = folder.join(program).components().collect();
+                path.display().to_string()
+            }
+            _ => program,
+        };
+        let (args, protocol, env) = (layer.args, layer.protocol, layer.env);
+        let config = ProgramConfig { program, args, protocol, env, source: self.source };
+        self.loaded.config.agents.programs.insert(name.clone(), config);
         Ok(())
     }
 
@@ -288,6 +318,31 @@ fn command(name: &str, line: &str) -> Result<(), Mistake> {
         return Err((fact, "write the command, or take the line away".to_owned()));
     }
     any_line(name, line)
+}
+
+/// The name of an environment variable, or none.
+fn variable(name: &str, variable: &str) -> Result<(), Mistake> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    if variable.len() > 256 || !variable.bytes().all(plain) {
+        let fact = format!("{name} is {variable:?}, which is no name of a variable");
+        return Err((fact, "use letters, digits and '_'; empty for none".to_owned()));
+    }
+    Ok(())
+}
+
+/// A word for a program; some mean something else already.
+fn agent_name(name: &str) -> Result<(), Mistake> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    let fits = name.len() <= 64 && name.bytes().all(plain) && !name.starts_with(['-', '_']);
+    if name.is_empty() || !fits {
+        let fact = format!("{name:?} cannot name an agent program");
+        return Err((fact, "use letters, digits, '_' and '-', at most 64".to_owned()));
+    }
+    if ["command", "inline", "native"].contains(&name) {
+        let fact = format!("the name {name} is taken: it is how a teammate is run");
+        return Err((fact, "choose another name".to_owned()));
+    }
+    Ok(())
 }
 
 /// The same that the board takes, said here with its line.

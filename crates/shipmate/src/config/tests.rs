@@ -37,6 +37,14 @@ fn a_mistake_is_named_with_its_line_and_remedy() {
         ("[agents]\noutput-bytes = 1\n", "2:16: agents.output-bytes is 1, and its range is 4096"),
         ("[agents]\nstop-grace-seconds = -1\n", "2:22: agents.stop-grace-seconds is -1"),
         ("[agents]\nstop-grace-seconds = nan\n", "agents.stop-grace-seconds is NaN"),
+        ("agent-teams-env = \"A-B\"\n", "1:19: agent-teams-env is \"A-B\", which is no name"),
+        ("agent-teams = \"yes\"\n", "1:15: invalid type: string \"yes\", expected a boolean"),
+        ("[agents]\noutput-byte = 1\n", "2:15: invalid type: integer `1`, expected a table with"),
+        ("[agents.x]\nprogramm = \"a\"\n", "2:1: unknown field `programm`"),
+        ("[agents.x]\nprotocol = \"mcp\"\n", "2:12: unknown variant `mcp`, expected one of"),
+        ("[agents.\"a b\"]\n", "1:9: \"a b\" cannot name an agent program"),
+        ("\n[agents.command]\n", "2:9: the name command is taken"),
+        ("[agents.x.env]\n\"A=B\" = \"c\"\n", "1:9: agents.x.env holds \"A=B\""),
         ("[team]\ntrees = \"none\"\n", "2:9: unknown variant `none`, expected `own` or `shared`"),
         ("[team]\ncap = 0\n", "2:7: team.cap is 0, and its range is 1 to 1000"),
         ("[team]\nprotected = [\n \"a\",\n \"../b\"]\n", "4:2: team.protected holds \"../b\""),
@@ -107,4 +115,23 @@ fn a_team_is_begun_as_the_settings_say() {
     assert_eq!((setup.shutdown_ms, setup.timeout_ms), (Some(7_000), None));
     assert_eq!(setup.gate, ["make"]);
     assert_eq!(setup.protected, [".shipmate/", ".github/workflows/"]);
+}
+
+#[test]
+fn a_program_is_taken_from_the_nearest_file_as_a_whole() {
+    let mut loaded = read("[agents.mine]\nprogram = \"a\"\nargs = [\"x\"]\n").unwrap();
+    let text = "[agents]\ndefault = \"d\"\n[agents.mine]\nprogram = \"./b\"\nprotocol = \"command\"\n\
+                env = { KEY = \"secret\" }\n[agents.claude]\nargs = []\n";
+    loaded.layer(Path::new("/v/config.toml"), text, Source::Environment).unwrap();
+    let programs = &loaded.config.agents.programs;
+    let mine = &programs["mine"];
+    assert_eq!((mine.program.as_str(), mine.args.as_ref()), ("/v/b", None));
+    assert_eq!(
+        mine.line(),
+        "{ program = \"/v/b\", protocol = \"command\", env = { KEY } }",
+        "what a variable holds may be a secret"
+    );
+    let claude = &programs["claude"];
+    assert_eq!((claude.program.as_str(), claude.args.as_deref()), ("", Some(&[][..])));
+    assert_eq!(loaded.config.agents.default, "d");
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 use shipmate_protocol::ask::TaskNew;
+use shipmate_protocol::view::KNOWN_AGENTS;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::{Place, listed, quoted, shown_id};
@@ -26,8 +27,16 @@ const PLAN: Keys = &[
     ("tasks", &["task"]),
 ];
 const AGENT: Keys = &[("command", &["cmd", "run"])];
-const TEAMMATE: Keys =
-    &[("name", &[]), ("role", &[]), ("scope", &["files"]), ("agent", &["command"])];
+const TEAMMATE: Keys = &[
+    ("name", &[]),
+    ("role", &[]),
+    ("scope", &["files"]),
+    ("agent", &["command"]),
+    ("model", &[]),
+    ("mode", &[]),
+    ("lead", &[]),
+];
+const MODES: [&str; 4] = ["normal", "plan", "delegate", "read_only"];
 const TASK: Keys = &[
     ("id", &["alias", "name"]),
     ("subject", &["title"]),
@@ -245,10 +254,21 @@ fn read_teammate(place: Place, fields: Vec<Field>, draft: &mut Draft) {
     let problems = &mut draft.problems;
     let mut record = Record::new(Format::Toml, "a teammate", place, fields, TEAMMATE, problems);
     let Some(name) = record.needed("name").and_then(|_| record.name("name")) else { return };
+    let mode = record.text("mode").map(|mode| mode.replace('-', "_"));
+    if let Some(other) = mode.as_deref().filter(|mode| !MODES.contains(mode)) {
+        record.problem(
+            "mode",
+            format!("{} is no mode", quoted(other)),
+            "use one of normal, plan, delegate, read_only",
+        );
+    }
     let entry = TeammateEntry {
         role: record.name("role"),
         scope: record.files("scope"),
         agent: record.name("agent"),
+        model: record.line_of_text("model").unwrap_or_default(),
+        mode,
+        lead: record.flag("lead").unwrap_or(false),
         place: record.place.clone(),
         name,
     };
@@ -350,13 +370,15 @@ fn check_teammates(draft: &mut Draft) {
             draft.problems.add(&mate.place, fact, "give each teammate a name of its own");
         }
         let Some(agent) = mate.agent.as_deref() else { continue };
-        if !plan.agents.contains_key(agent) {
+        if !plan.agents.contains_key(agent) && !KNOWN_AGENTS.contains(&agent) {
             let fact = format!("teammate {} has the unknown agent {}", mate.name, quoted(agent));
             let known = match plan.agents.is_empty() {
                 true => "the plan names none".to_owned(),
                 false => format!("the plan names {}", listed(plan.agents.keys())),
             };
-            draft.problems.add(&mate.place, fact, format!("add [agents.{agent}]; {known}"));
+            let programs = KNOWN_AGENTS.join(", ");
+            let remedy = format!("add [agents.{agent}] or use one of {programs}; {known}");
+            draft.problems.add(&mate.place, fact, remedy);
         }
     }
 }

@@ -20,7 +20,9 @@ fn the_settings_in_force_are_shown_with_their_source() {
         lease-seconds              120                                   project file
         idle-exit-seconds          60                                    environment
         shutdown-deadline-seconds  30                                    default
+        team-mode                  "auto"                                default
         agent-teams                false                                 user file
+        agent-teams-env            ""                                    default
         agents.default             ""                                    default
         agents.output-bytes        16777216                              default
         agents.stop-grace-seconds  0.5                                   project file
@@ -110,4 +112,23 @@ fn a_mistake_is_named_with_its_place_by_whichever_command_meets_it() {
         => 2
         "#,
     );
+}
+
+#[test]
+fn a_run_that_falls_back_to_task_mode_says_why() {
+    let workspace = Workspace::with_repository();
+    std::fs::write(workspace.beside("p.toml"), "[[tasks]]\nid = \"a\"\nsubject = \"A\"\n").unwrap();
+    let variable = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
+    workspace.write(".shipmate/config.toml", &format!("agent-teams-env = \"{variable}\"\n"));
+    let run = |prefix: &str, team: &str| {
+        let line = format!("shipmate --team {team} run ../p.toml --agent true --dirty --detach");
+        workspace.succeed(&format!("{prefix} {line}"))
+    };
+    let told = run(&format!("{variable}=0"), "one");
+    let notice = format!("note: {variable} is \"0\": task mode, one agent for each task\n");
+    assert!(told.starts_with(&notice), "{told}");
+    let told = run(&format!("{variable}=1"), "two");
+    assert!(!told.contains("task mode"), "{told}");
+    let told = run(&format!("{variable}=1 SHIPMATE_TEAM_MODE=zzz"), "three");
+    assert!(told.contains("note: team-mode \"zzz\" is none of auto, teammate and task"), "{told}");
 }

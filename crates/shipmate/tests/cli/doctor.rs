@@ -21,6 +21,7 @@ fn a_sound_workspace_is_found_sound() {
         ok       repository   none that a team could work in, only the board works: [..]
         ok       hooks        none are configured
         ok       left over    nothing
+        [..]  agents       [..]
         ok       permissions  [..] folders and files are yours alone
         ok       gitignore    the workspace is no git repository
         warning  fence        no fence is in use: an agent that runs as the same user could \
@@ -67,6 +68,7 @@ fn without_a_team_the_same_is_looked_at() {
         ok       hooks        TaskCreated: true accepts a sample ([..] ms)
         warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
                               merge it if you want the work; `shipmate doctor --clean` removes it
+        [..]  agents       [..]
         ok       permissions  [..]
         ok       gitignore    .shipmate/state is ignored by git
         ...

@@ -19,7 +19,7 @@ fn every_list_is_an_array_for_programs() {
         ("inbox --peek", 2),
         ("plan list", 0),
         ("questions", 1),
-        ("doctor", 13),
+        ("doctor", 14),
         ("config path", 2),
     ] {
         let text = workspace.succeed(&format!("shipmate {command} --json"));

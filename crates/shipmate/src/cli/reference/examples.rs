@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
-    Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace, PlanView,
-    QuestionView, Resumed, Status, TaskRow, TaskView, TeamView, TeammateView,
+    AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
+    PlanView, QuestionView, Resumed, Status, TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
@@ -143,6 +143,18 @@ pub(super) fn teammate() -> TeammateView {
         tokens_used: 40_000,
         cost_micros: 400_000,
         ..TeammateView::default()
+    }
+}
+
+pub(super) fn agent() -> AgentView {
+    AgentView {
+        name: "codex".into(),
+        protocol: "codex".into(),
+        program: Some("/usr/bin/codex".into()),
+        version: Some("0.166.0".into()),
+        state: "not_logged_in".into(),
+        why: "no login was found".into(),
+        remedy: "run `codex login`, or set OPENAI_API_KEY".into(),
     }
 }
 

@@ -102,6 +102,16 @@ const TEAMMATE: &[(&str, &str)] = &[
     ("pid", "The process that watches over its agent; absent when none."),
 ];
 
+const AGENT: &[(&str, &str)] = &[
+    ("name", "The word for it in plans and on the command line."),
+    ("protocol", "How it is driven: `claude`, `codex`, `acp` or `command`."),
+    ("program", "Where it was found; else absent."),
+    ("version", "Which it says it is; absent when it was not asked or did not say."),
+    ("state", "`ready`, `not_installed`, `too_old`, `not_logged_in` or `broken`."),
+    ("why", "The fact behind the state."),
+    ("remedy", "What to do about it; absent when nothing is to be done."),
+];
+
 const STATUS: &[(&str, &str)] = &[
     ("root", "The team at the top of the tree."),
     ("position", "Number of the last record."),
@@ -265,6 +275,7 @@ fn shapes() -> Vec<Shape> {
             of(&[e::left_over()]),
             LEFT_OVER,
         ),
+        shape("Agent program", "a list: `agents`", of(&[e::agent()]), AGENT),
         shape("Finding", "a list: `doctor`", json!([finding]), DOCTOR),
         shape(
             "Change",

@@ -79,6 +79,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         tasks_max: args.tasks_max,
         command: args.command.clone().unwrap_or_default(),
         when_needed: args.command.is_some(),
+        hears: false,
     });
     if args.command.is_some() {
         return session

@@ -1,0 +1,218 @@
+//! The programs that are known by name: how each is found, started, probed and explained.
+//!
+//! What is written here was seen with the releases that the tests use; older ones are taken from
+//! [`Known::oldest`] on. A login is only looked for, never tried: a program may keep it where
+//! nobody else can see it, so "not logged in" is a warning and stops nothing.
+
+use super::Protocol;
+use super::probe::Version;
+
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) protocol: Protocol,
+    pub(super) programs: &'static [&'static str],
+    pub(super) args: &'static [&'static str],
+    pub(super) version_args: &'static [&'static str],
+    /// What is older lacks what its driver uses.
+    pub(super) oldest: Version,
+    /// Any of these variables means that it can reach a model.
+    pub(super) login_variables: &'static [&'static str],
+    /// Any of these files does; with a text, only if the file holds it.
+    pub(super) login_files: &'static [(Base, &'static str, &'static str)],
+    /// Files (with an extension) and folders that are its own.
+    pub(super) own: &'static [(Base, &'static str)],
+    /// Arguments that run one prompt from standard input, and end. Empty where there are none.
+    pub(super) one_shot_writing: &'static [&'static str],
+    pub(super) one_shot_reading: &'static [&'static str],
+    pub(super) install: &'static str,
+    pub(super) log_in: &'static str,
+}
+
+/// Where a path begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Base {
+    Home,
+    Config,
+    Data,
+    State,
+    Cache,
+    /// The folder that a variable names, else one below the home folder.
+    Named {
+        variable: &'static str,
+        below_home: &'static str,
+    },
+}
+
+const CLAUDE: Base = Base::Named { variable: "CLAUDE_CONFIG_DIR", below_home: ".claude" };
+const CODEX: Base = Base::Named { variable: "CODEX_HOME", below_home: ".codex" };
+
+const CLAUDE_VARIABLES: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+];
+const CLAUDE_FILES: &[(Base, &str, &str)] = &[
+    (CLAUDE, ".credentials.json", ""),
+    (CLAUDE, "settings.json", "apiKeyHelper"),
+    (CLAUDE, "settings.json", "ANTHROPIC_"),
+];
+/// A single file can be written behind a fence and not replaced, which it does without.
+const CLAUDE_OWN: &[(Base, &str)] = &[
+    (CLAUDE, ""),
+    (Base::Home, ".claude.json"),
+    (Base::Cache, "claude"),
+    (Base::Cache, "claude-cli-nodejs"),
+];
+const CODEX_VARIABLES: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
+const CODEX_FILES: &[(Base, &str, &str)] =
+    &[(CODEX, "auth.json", ""), (CODEX, "config.toml", "model_provider")];
+const CODEX_OWN: &[(Base, &str)] = &[(CODEX, "")];
+
+pub(super) const KNOWN: [Known; 7] = [
+    Known {
+        name: "claude",
+        protocol: Protocol::Claude,
+        programs: &["claude"],
+        args: &[],
+        version_args: &["--version"],
+        oldest: Version([2, 0, 0]),
+        login_variables: CLAUDE_VARIABLES,
+        login_files: CLAUDE_FILES,
+        own: CLAUDE_OWN,
+        one_shot_writing: &[
+            "-p",
+            "--output-format",
+            "json",
+            "--permission-mode",
+            "bypassPermissions",
+        ],
+        one_shot_reading: &["-p", "--output-format", "json", "--permission-mode", "plan"],
+        install: "npm install -g @anthropic-ai/claude-code",
+        log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
+    },
+    Known {
+        name: "codex",
+        protocol: Protocol::Codex,
+        programs: &["codex"],
+        args: &[],
+        version_args: &["--version"],
+        oldest: Version([0, 100, 0]),
+        login_variables: CODEX_VARIABLES,
+        login_files: CODEX_FILES,
+        own: CODEX_OWN,
+        one_shot_writing: &["exec", "--json", "--sandbox", "danger-full-access", "-"],
+        one_shot_reading: &["exec", "--json", "--sandbox", "read-only", "-"],
+        install: "npm install -g @openai/codex",
+        log_in: "run `codex login`, or set OPENAI_API_KEY",
+    },
+    Known {
+        name: "gemini",
+        protocol: Protocol::Acp,
+        programs: &["gemini"],
+        args: &["--acp"],
+        version_args: &["--version"],
+        oldest: Version([0, 30, 0]),
+        login_variables: &[
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_GENAI_USE_GCA",
+        ],
+        login_files: &[
+            (GEMINI, ".gemini/oauth_creds.json", ""),
+            (GEMINI, ".gemini/gemini-credentials.json", ""),
+            (GEMINI, ".gemini/.env", "API_KEY"),
+        ],
+        own: &[(GEMINI, ".gemini")],
+        one_shot_writing: &["--output-format", "json", "--skip-trust", "--approval-mode", "yolo"],
+        one_shot_reading: &["--output-format", "json", "--skip-trust", "--approval-mode", "plan"],
+        install: "npm install -g @google/gemini-cli",
+        log_in: "run `gemini` and log in, or set GEMINI_API_KEY",
+    },
+    Known {
+        name: "opencode",
+        protocol: Protocol::Acp,
+        programs: &["opencode"],
+        args: &["acp"],
+        version_args: &["--version"],
+        oldest: Version([1, 0, 0]),
+        login_variables: &[
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "OPENCODE_API_KEY",
+        ],
+        login_files: &[
+            (Base::Data, "opencode/auth.json", ""),
+            (Base::Config, "opencode/opencode.json", "provider"),
+            (Base::Config, "opencode/opencode.jsonc", "provider"),
+        ],
+        own: &[
+            (Base::Config, "opencode"),
+            (Base::Data, "opencode"),
+            (Base::State, "opencode"),
+            (Base::Cache, "opencode"),
+        ],
+        one_shot_writing: &["run", "--format", "json", "--auto"],
+        one_shot_reading: &["run", "--format", "json", "--agent", "plan"],
+        install: "npm install -g opencode-ai",
+        log_in: "run `opencode auth login`, or name a provider in its opencode.json",
+    },
+    Known {
+        name: "goose",
+        protocol: Protocol::Acp,
+        programs: &["goose"],
+        args: &["acp"],
+        version_args: &["--version"],
+        oldest: Version([1, 8, 0]),
+        login_variables: &["GOOSE_PROVIDER"],
+        login_files: &[(Base::Config, "goose/config.yaml", "GOOSE_PROVIDER")],
+        own: &[
+            (Base::Config, "goose"),
+            (Base::Data, "goose"),
+            (Base::State, "goose"),
+            (Base::Cache, "goose"),
+        ],
+        one_shot_writing: &["run", "--instructions", "-"],
+        one_shot_reading: &[],
+        install: "see the goose project's releases",
+        log_in: "run `goose configure`",
+    },
+    Known {
+        name: "claude-agent-acp",
+        protocol: Protocol::Acp,
+        programs: &["claude-agent-acp"],
+        args: &[],
+        version_args: &["--version"],
+        oldest: Version([0, 20, 0]),
+        login_variables: CLAUDE_VARIABLES,
+        login_files: CLAUDE_FILES,
+        own: CLAUDE_OWN,
+        one_shot_writing: &[],
+        one_shot_reading: &[],
+        install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
+    },
+    Known {
+        name: "codex-acp",
+        protocol: Protocol::Acp,
+        programs: &["codex-acp"],
+        args: &[],
+        version_args: &["--version"],
+        oldest: Version([0, 0, 0]),
+        login_variables: CODEX_VARIABLES,
+        login_files: CODEX_FILES,
+        own: CODEX_OWN,
+        one_shot_writing: &[],
+        one_shot_reading: &[],
+        install: "npm install -g @agentclientprotocol/codex-acp",
+        log_in: "run `codex login`, or set OPENAI_API_KEY",
+    },
+];
+
+const GEMINI: Base = Base::Named { variable: "GEMINI_CLI_HOME", below_home: "" };

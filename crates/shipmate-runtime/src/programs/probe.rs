@@ -1,0 +1,211 @@
+//! What this machine has of a program: is it there, which version, logged in or not.
+//!
+//! A program that never answers is ended after [`LIMIT`]; whatever one prints is only looked at
+//! for a version. Nothing is run of programs that are not known: what an argument such as
+//! `--version` does there, nobody can say.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use shipmate_process::{Launcher, Marker, Output, Program, Spec, run};
+use shipmate_protocol::view::AgentView;
+use tokio::task::JoinSet;
+
+use super::known::Known;
+use super::{Around, Profile};
+
+/// Node programs take seconds to say their version on a busy machine.
+const LIMIT: Duration = Duration::from_secs(20);
+const OUTPUT_BYTES_MAX: usize = 4096;
+/// A credential or settings file that is larger is not looked through.
+const LOGIN_FILE_BYTES_MAX: u64 = 1 << 20;
+const SHOWN_CHARS_MAX: usize = 80;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(pub(super) [u64; 3]);
+
+impl Version {
+    /// The first thing in the text that looks like one.
+    fn found_in(text: &str) -> Option<Version> {
+        let edges = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_'));
+        text.split(edges).find_map(|word| {
+            let word = word.strip_prefix(['v', 'V']).unwrap_or(word);
+            let release = word.split(['-', '+', '_']).next()?;
+            let numbers: Option<Vec<u64>> = release.split('.').map(|n| n.parse().ok()).collect();
+            match numbers?[..] {
+                [major, minor] => Some(Version([major, minor, 0])),
+                [major, minor, patch] => Some(Version([major, minor, patch])),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(f, "{major}.{minor}.{patch}")
+    }
+}
+
+/// Looks at all of them at once.
+pub(crate) async fn probe_all(
+    profiles: Vec<Profile>,
+    around: &Around,
+    launcher: &Launcher,
+    digest: &str,
+) -> Vec<AgentView> {
+    let mut probes = JoinSet::new();
+    for (at, profile) in profiles.into_iter().enumerate() {
+        let (around, launcher) = (around.clone(), launcher.clone());
+        let marker = Marker::new(digest, "probe", &profile.name);
+        probes.spawn_local(async move {
+            let view = match marker {
+                Ok(marker) => probe(&profile, &around, launcher, marker, LIMIT).await,
+                Err(e) => seen(&profile, "broken", e.to_string(), String::new()),
+            };
+            (at, view)
+        });
+    }
+    let mut views = probes.join_all().await;
+    views.sort_by_key(|(at, _)| *at);
+    views.into_iter().map(|(_, view)| view).collect()
+}
+
+pub(super) async fn probe(
+    profile: &Profile,
+    around: &Around,
+    launcher: Launcher,
+    marker: Marker,
+    limit: Duration,
+) -> AgentView {
+    let Some(program) = profile.program(around) else {
+        let names = profile.programs.join(" or ");
+        let place = if names.contains('/') { "" } else { " in PATH" };
+        let remedy = match profile.known {
+            Some(known) => {
+                format!("install it ({}), or set agents.{}.program", known.install, profile.name)
+            }
+            None => format!("install it, or correct agents.{}.program", profile.name),
+        };
+        return seen(profile, "not_installed", format!("{names} was not found{place}"), remedy);
+    };
+    let view = AgentView { program: Some(program.display().to_string()), ..view(profile) };
+    let Some(known) = profile.known else {
+        let why = "found; nothing more is known about it".to_owned();
+        return AgentView { state: "ready".to_owned(), why, ..view };
+    };
+    let asked = Asked { profile, known, program: &program, around };
+    match asked.version(launcher, marker, limit).await {
+        Err((why, remedy)) => AgentView { state: "broken".to_owned(), why, remedy, ..view },
+        Ok(version) => {
+            let view = AgentView { version: Some(version.to_string()), ..view };
+            let (state, why, remedy) = asked.state(version);
+            AgentView { state: state.to_owned(), why, remedy, ..view }
+        }
+    }
+}
+
+struct Asked<'a> {
+    profile: &'a Profile,
+    known: &'static Known,
+    program: &'a Path,
+    around: &'a Around,
+}
+
+impl Asked<'_> {
+    async fn version(
+        &self,
+        launcher: Launcher,
+        marker: Marker,
+        limit: Duration,
+    ) -> Result<Version, (String, String)> {
+        let line = [&[self.profile.name.as_str()], self.known.version_args].concat().join(" ");
+        let by_hand = || {
+            format!(
+                "run `{} {}` by hand; install it anew ({})",
+                self.program.display(),
+                self.known.version_args.join(" "),
+                self.known.install
+            )
+        };
+        let argv = std::iter::once(self.program.as_os_str().to_owned())
+            .chain(self.known.version_args.iter().map(Into::into));
+        let around = self.around.0.iter().map(|(name, value)| (name.into(), value.clone()));
+        let own = self.profile.env.iter().map(|(name, value)| (name.into(), value.into()));
+        let spec = Spec {
+            env: around.chain(own).collect(),
+            output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
+            launcher,
+            ..Spec::new(Program::Argv(argv.collect()), "/", marker)
+        };
+        let ran = run(spec, limit).await.map_err(|e| (e.to_string(), by_hand()))?;
+        if ran.timed_out {
+            let why = format!("`{line}` gave no answer within {} s", limit.as_secs_f64());
+            return Err((why, by_hand()));
+        }
+        let said = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
+        let shown = shown(&said);
+        if !ran.exit.is_success() {
+            return Err((format!("`{line}` failed ({}): {shown}", ran.exit), by_hand()));
+        }
+        Version::found_in(&said)
+            .ok_or_else(|| (format!("`{line}` printed no version: {shown}"), by_hand()))
+    }
+
+    fn state(&self, version: Version) -> (&'static str, String, String) {
+        let known = self.known;
+        if version < known.oldest {
+            let why =
+                format!("{version} is installed, and {} is the oldest that works", known.oldest);
+            return ("too_old", why, format!("update it: {}", known.install));
+        }
+        match self.login() {
+            Some(by) => ("ready", format!("logged in by {by}"), String::new()),
+            None => ("not_logged_in", "no login was found".to_owned(), known.log_in.to_owned()),
+        }
+    }
+
+    /// By what it is logged in, as far as that can be seen.
+    fn login(&self) -> Option<String> {
+        let variables = self.known.login_variables.iter();
+        let set = |name: &&&str| self.profile.var(self.around, name).is_some();
+        if let Some(name) = variables.into_iter().find(set) {
+            return Some((*name).to_owned());
+        }
+        self.known.login_files.iter().find_map(|(base, path, text)| {
+            let path = self.profile.path(self.around, *base, path)?;
+            holds(&path, text).then(|| path.display().to_string())
+        })
+    }
+}
+
+fn holds(path: &Path, text: &str) -> bool {
+    let Ok(metadata) = fs::metadata(path) else { return false };
+    if !metadata.is_file() || metadata.len() == 0 {
+        return false;
+    }
+    text.is_empty()
+        || metadata.len() <= LOGIN_FILE_BYTES_MAX
+            && fs::read(path).is_ok_and(|held| String::from_utf8_lossy(&held).contains(text))
+}
+
+/// One line of what was said, fit to be shown.
+fn shown(said: &str) -> String {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
+    line.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect()
+}
+
+fn view(profile: &Profile) -> AgentView {
+    AgentView {
+        name: profile.name.clone(),
+        protocol: profile.protocol.word().to_owned(),
+        ..AgentView::default()
+    }
+}
+
+fn seen(profile: &Profile, state: &str, why: String, remedy: String) -> AgentView {
+    AgentView { state: state.to_owned(), why, remedy, ..view(profile) }
+}

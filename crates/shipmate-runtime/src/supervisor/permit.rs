@@ -1,0 +1,126 @@
+//! What an agent asks leave for, decided by the table or by whoever must be asked.
+//!
+//! The mode is looked up each time: it may be changed while the agent works. A question
+//! that nobody answers in time is withdrawn, and the answer is no.
+
+use std::path::PathBuf;
+
+use shipmate_core::event::Mode;
+use shipmate_core::files::{FileSet, Pattern};
+use shipmate_process::Fence;
+use shipmate_protocol::ask::QuestionKind;
+use shipmate_protocol::{Answer, Ask};
+use tokio::sync::oneshot;
+
+use super::desk::{Desk, May};
+use crate::permission::{self, Bounds, Request, Rule};
+
+impl Desk {
+    /// Whether the agent may do what it asks for. Waits for whoever must be asked.
+    pub(crate) async fn may(&self, request: Request) -> May {
+        let mode = self.mode_now().await;
+        let verdict = permission::judge(mode, self.is_approved(), &request, &self.bounds());
+        let (kind, whom) = match verdict.rule {
+            Rule::Allow => return May::Yes,
+            Rule::Deny => return May::No(permission::words(&verdict, &request)),
+            Rule::AskLead => (QuestionKind::Scope, "the lead"),
+            Rule::AskPerson => (QuestionKind::Permission, "a person"),
+        };
+        let text = permission::words(&verdict, &request);
+        let text = format!("{text}\nAnswer \"allow\"; anything else is a refusal and its reason.");
+        let asked = self.carry(Ask::Question { kind, text, options: Vec::new() }).await;
+        let id = match asked {
+            Ok(Answer::Opened { id }) => id,
+            Ok(_) => return May::No(permission::refused(&request, whom, "it could not be asked")),
+            Err(refused) => {
+                return May::No(permission::refused(&request, whom, &refused.message));
+            }
+        };
+        match self.answer_to(id).await {
+            Some(answer) if permission::is_granted(&answer) => {
+                self.grant(&request.paths);
+                May::Yes
+            }
+            Some(answer) => May::No(permission::refused(&request, whom, &answer)),
+            None => May::No(permission::unanswered(&request)),
+        }
+    }
+
+    /// The answer, or none when the question was open for too long.
+    async fn answer_to(&self, question: u64) -> Option<String> {
+        let until = tokio::time::Instant::now() + self.order().patience();
+        loop {
+            let (tell, told) = oneshot::channel();
+            self.expect_answer(question, tell);
+            if let Some(answer) = self.found_answer(question).await {
+                return Some(answer);
+            }
+            if tokio::time::timeout_at(until, told).await.is_err() {
+                let reason = "nobody answered in time".to_owned();
+                drop(self.carry(Ask::QuestionWithdraw { question, reason }).await);
+                // Answered in the last moment is answered.
+                return self.found_answer(question).await;
+            }
+        }
+    }
+
+    async fn found_answer(&self, question: u64) -> Option<String> {
+        let Ok(Answer::Questions(all)) = self.carry(Ask::Questions { all: true }).await else {
+            return None;
+        };
+        all.into_iter().find(|asked| asked.id == question)?.answer
+    }
+
+    async fn mode_now(&self) -> Mode {
+        let name = self.order().name.clone();
+        if let Ok(Answer::Teammate(view)) = self.carry(Ask::TeammateShow { name }).await {
+            self.set_mode(&view.mode);
+        }
+        match self.seat().mode.as_str() {
+            "plan" => Mode::Plan,
+            "delegate" => Mode::Delegate,
+            "read_only" => Mode::ReadOnly,
+            _ => Mode::Normal,
+        }
+    }
+
+    /// Its program's own folders, and temporary ones.
+    fn free(&self) -> Vec<PathBuf> {
+        let mut free = self.order().own_folders.clone();
+        free.push(std::env::temp_dir());
+        free
+    }
+
+    /// What the program is started behind: while nothing may be written, nothing can be.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        self.is_read_only().then(|| Fence { write: self.free(), required: false })
+    }
+
+    fn bounds(&self) -> Bounds {
+        let order = self.order();
+        Bounds {
+            tree: self.tree(),
+            scope: patterns(&order.scope),
+            files: patterns(&self.files()),
+            granted: patterns(&self.granted()),
+            protected: patterns(&order.protected),
+            free: self.free(),
+            sealed: vec![shipmate_protocol::Place { workspace: order.workspace.clone() }.state()],
+        }
+    }
+
+    /// Remembers what was granted for as long as the task is in hand.
+    fn grant(&self, paths: &[PathBuf]) {
+        let tree = self.tree();
+        let inside = |path: &PathBuf| -> Option<String> {
+            let path = path.strip_prefix(&tree).unwrap_or(path);
+            (!path.is_absolute()).then(|| path.display().to_string())
+        };
+        self.add_granted(paths.iter().filter_map(inside));
+    }
+}
+
+/// What cannot be a pattern grants nothing.
+fn patterns(texts: &[String]) -> FileSet {
+    FileSet::new(texts.iter().filter_map(|text| text.parse::<Pattern>().ok()).collect())
+}

@@ -1,0 +1,90 @@
+//! The agent programs of a machine: which are there, and what is wrong with the others.
+
+use crate::transcript::Workspace;
+
+/// Written by another process: a file that this one holds open for writing while another test
+/// forks cannot be executed.
+fn script(workspace: &Workspace, name: &str, line: &str) {
+    let path = workspace.path.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut writer = std::process::Command::new("sh");
+    writer.args(["-c", "printf '#!/bin/sh\n%s\n' \"$1\" > \"$0\" && chmod 755 \"$0\""]);
+    assert!(writer.arg(path).arg(line).status().unwrap().success());
+}
+
+/// Programs in a folder that stands alone in `PATH` beside the shell's.
+fn workspace() -> Workspace {
+    let mut workspace = Workspace::new();
+    let programs = [
+        ("claude", "echo '2.1.325 (Claude Code)'"),
+        ("codex", "echo codex-cli 0.1.0"),
+        ("gemini", "echo 0.61.0"),
+        ("opencode", "echo 'no such module' >&2; exit 1"),
+    ];
+    for (name, line) in programs {
+        script(&workspace, &format!("../bin/{name}"), line);
+    }
+    workspace.write(
+        ".shipmate/config.toml",
+        "[agents.mine]\nprogram = \"../own/agent\"\nprotocol = \"command\"\n\
+         [agents.gemini]\nenv = { GEMINI_API_KEY = \"x\" }\n",
+    );
+    script(&workspace, "own/agent", "exit 0");
+    let bin = workspace.beside("bin");
+    workspace.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+    for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOSE_PROVIDER"] {
+        workspace.set(name, "");
+    }
+    workspace.set("CLAUDE_CODE_OAUTH_TOKEN", "x");
+    workspace
+}
+
+#[test]
+fn the_programs_of_this_machine_are_listed_with_their_state() {
+    workspace().check(
+        r#"
+        $ shipmate agents
+        AGENT             PROTOCOL  STATE          VERSION  WHY
+        claude            claude    ready          2.1.325  logged in by CLAUDE_CODE_OAUTH_TOKEN
+        codex             codex     too_old        0.1.0    0.1.0 is installed, and 0.100.0 is [..]
+        gemini            acp       ready          0.61.0   logged in by GEMINI_API_KEY
+        opencode          acp       broken                  `opencode --version` failed (exit code 1): [..]
+        goose             acp       not_installed           goose was not found in PATH
+        claude-agent-acp  acp       not_installed           claude-agent-acp was not found in PATH
+        codex-acp         acp       not_installed           codex-acp was not found in PATH
+        mine              command   ready                   found; nothing more is known about it
+
+        codex: update it: npm install -g @openai/codex
+        opencode: run `[..]/bin/opencode --version` by hand; install it anew ([..])
+        goose: install it (see the goose project's releases), or set agents.goose.program
+        claude-agent-acp: install it ([..]), or set agents.claude-agent-acp.program
+        codex-acp: install it ([..]), or set agents.codex-acp.program
+
+        $ shipmate doctor
+        ...
+        warning  agents       ready: claude, gemini, mine; too old: codex; broken: opencode; \
+          not installed: goose, claude-agent-acp, codex-acp
+                              codex: 0.1.0 is installed, and 0.100.0 [..]
+                              opencode: `opencode --version` failed [..]
+        ...
+        "#,
+    );
+}
+
+#[test]
+fn a_program_that_is_missing_is_no_problem() {
+    let mut workspace = Workspace::with_team(&[]);
+    workspace.set("PATH", "/usr/bin:/bin");
+    workspace.check(
+        r#"
+        $ shipmate doctor
+        ...
+        ok       agents       [..]not installed: [..]goose[..]
+        ...
+        "#,
+    );
+    let list = workspace.succeed("shipmate agents --json");
+    let list: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
+    let goose = list.iter().find(|agent| agent["name"] == "goose").unwrap();
+    assert_eq!(goose["state"], "not_installed");
+}

@@ -1,0 +1,23 @@
+//! The vendors' real programs as teammates, on a scripted model: what each does with a task, a
+//! message and a kill.
+//!
+//! Each test needs its program and is told so by a variable; `cargo xtask test clients` installs
+//! them and runs these tests.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../shipmate-log/tests/support/temp.rs"]
+mod temp;
+
+#[path = "team/fifos.rs"]
+#[allow(dead_code, reason = "part of the stage")]
+mod fifos;
+#[path = "team/processes.rs"]
+#[allow(dead_code, reason = "part of the stage")]
+mod processes;
+#[path = "team/stage.rs"]
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod stage;
+
+#[path = "clients/acp.rs"]
+mod acp;
