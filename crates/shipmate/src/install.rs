@@ -84,6 +84,20 @@ pub(crate) fn changes(
     Ok(changes.into_iter().filter(|change| change.before != change.after).collect())
 }
 
+/// A command that is this program, wherever it is.
+fn is_shipmate(command: &str) -> bool {
+    Path::new(command).file_name().is_some_and(|name| name == "shipmate")
+}
+
+/// A word of a shell's line.
+fn quoted(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+".contains(&b);
+    match word.bytes().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 impl Site {
     /// Reads a file and works out its text. A file that was not there before the installation and
     /// is left with nothing is none again.
@@ -110,13 +124,20 @@ impl Site {
         self.change(path, |text| {
             let mut text = text.to_owned();
             for event in EVENTS {
-                let command = format!("{} inbox --hook {event}", self.command);
+                let tail = format!(" inbox --hook {event}");
+                let command = format!("{}{tail}", quoted(&self.command));
                 let hook = serde_json::json!({ "type": "command", "command": command });
                 let group = serde_json::json!({ "hooks": [hook] });
                 let keys = ["hooks", event];
                 text = match way {
                     Way::Install => json_text::push(&text, &keys, &group),
-                    Way::Undo => json_text::pull(&text, &keys, &group),
+                    // Perhaps it was added by this program at another place.
+                    Way::Undo => json_text::pull(&text, &keys, |there| {
+                        let command = there["hooks"][0]["command"].as_str().unwrap_or_default();
+                        let program = command.strip_suffix(&tail).unwrap_or_default();
+                        there["hooks"].as_array().is_some_and(|hooks| hooks.len() == 1)
+                            && is_shipmate(program.trim_matches('\''))
+                    }),
                 }
                 .map_err(|fact| Unfit::of(&at, &fact, "repair the file, then try again"))?;
             }

@@ -29,7 +29,10 @@ pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>
         let keys = ["mcpServers", "shipmate"];
         match way {
             Way::Install => json_text::set(text, &keys, &entry),
-            Way::Undo => json_text::unset(text, &keys, &entry),
+            Way::Undo => json_text::unset(text, &keys, |there| {
+                let command = there["command"].as_str().unwrap_or_default();
+                there["args"] == entry["args"] && super::is_shipmate(command)
+            }),
         }
         .map_err(|fact| Unfit::of(&at, &fact, "repair or remove it, then try again"))
     })?;

@@ -3,22 +3,23 @@
 
 use super::{Change, Scope, Site, Unfit, Way};
 
+const HEAD: &str = "[mcp_servers.shipmate]";
+const ARGS: &str = "args = [\"mcp\"]";
+
 pub(super) fn changes(scope: Scope, way: Way, site: &Site) -> Result<Vec<Change>, Unfit> {
     let folder = match (scope, std::env::var_os("CODEX_HOME")) {
         (Scope::Project, _) => site.workspace.join(".codex"),
         (Scope::User, Some(folder)) => folder.into(),
         (Scope::User, None) => site.home.join(".codex"),
     };
-    let block = format!(
-        "[mcp_servers.shipmate]\ncommand = {}\nargs = [\"mcp\"]\n",
-        toml::Value::String(site.command.clone())
-    );
+    let block =
+        format!("{HEAD}\ncommand = {}\n{ARGS}\n", toml::Value::String(site.command.clone()));
     let path = folder.join("config.toml");
     let at = path.clone();
     let server = site.change(path, |text| {
         let done = match way {
             Way::Install => add(text, &block),
-            Way::Undo => remove(text, &block),
+            Way::Undo => remove(text),
         };
         done.map_err(|fact| {
             let remedy = format!("change it by hand; what is meant:\n{block}");
@@ -48,18 +49,29 @@ fn add(text: &str, block: &str) -> Result<String, String> {
     Ok(whole)
 }
 
-fn remove(text: &str, block: &str) -> Result<String, String> {
-    let Some(at) = text.find(block) else {
+fn remove(text: &str) -> Result<String, String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let is_block = |at: &usize| match &lines[*at..] {
+        [head, command, args, ..] => {
+            let command = command.trim().strip_prefix("command = ").unwrap_or_default();
+            head.trim() == HEAD
+                && super::is_shipmate(command.trim_matches(['"', '\'']))
+                && args.trim() == ARGS
+        }
+        _ => false,
+    };
+    let Some(at) = (0..lines.len()).find(is_block) else {
         let table = read(text)?;
         return match table.get("mcp_servers").and_then(|servers| servers.get("shipmate")) {
             Some(_) => Err("mcp_servers.shipmate was changed since it was added".to_owned()),
             None => Ok(text.to_owned()),
         };
     };
-    let (before, after) = (&text[..at], &text[at + block.len()..]);
-    // The line that was put before it goes with it.
-    let before = before.strip_suffix('\n').filter(|_| !before.is_empty()).unwrap_or(before);
-    Ok(format!("{before}{after}"))
+    // The empty line that was put before it goes with it.
+    let begin = if at > 0 && lines[at - 1] == "\n" { at - 1 } else { at };
+    let rest = [&lines[..begin], &lines[at + 3..]].concat().concat();
+    read(&rest).map_err(|_| "mcp_servers.shipmate was changed since it was added".to_owned())?;
+    Ok(rest)
 }
 
 fn read(text: &str) -> Result<toml::Table, String> {
@@ -83,10 +95,10 @@ mod tests {
             let added = add(text, BLOCK).unwrap();
             assert!(added.starts_with(text), "{added}");
             assert_eq!(add(&added, BLOCK).unwrap(), added, "twice changes nothing");
-            let back = remove(&added, BLOCK).unwrap();
+            let back = remove(&added).unwrap();
             assert_eq!(back.trim_end(), text.trim_end());
             let edited = format!("# new\n{added}\n[later]\nc = 2\n");
-            let back = remove(&edited, BLOCK).unwrap();
+            let back = remove(&edited).unwrap();
             assert!(!back.contains("shipmate") && back.contains("[later]\nc = 2\n"), "{back}");
         }
     }
@@ -95,7 +107,7 @@ mod tests {
     fn what_somebody_else_wrote_is_neither_replaced_nor_removed() {
         let own = "[mcp_servers.shipmate]\ncommand = \"other\"\n";
         assert!(add(own, BLOCK).unwrap_err().contains("with other settings"));
-        assert!(remove(own, BLOCK).unwrap_err().contains("was changed"));
+        assert!(remove(own).unwrap_err().contains("was changed"));
         assert!(add("mcp_servers = { a = { command = \"x\" } }\n", BLOCK).is_err());
         assert!(add("no toml [", BLOCK).unwrap_err().contains("it is no TOML"));
     }

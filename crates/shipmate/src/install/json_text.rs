@@ -18,13 +18,17 @@ pub(crate) fn set(text: &str, keys: &[&str], value: &Value) -> Result<String, St
     }
 }
 
-/// Removes a member that has this value, and the objects around it that are left empty.
-pub(crate) fn unset(text: &str, keys: &[&str], value: &Value) -> Result<String, String> {
+/// Removes a member that is as it was added, and the objects around it that are left empty.
+pub(crate) fn unset(
+    text: &str,
+    keys: &[&str],
+    is_ours: impl Fn(&Value) -> bool,
+) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
     }
     match look(text, keys)? {
-        Some(there) if parse(&text[there.clone()])? == *value => cut(text, keys),
+        Some(there) if is_ours(&parse(&text[there.clone()])?) => cut(text, keys),
         Some(_) => Err(format!("{} was changed since it was added", keys.join("."))),
         None => Ok(text.to_owned()),
     }
@@ -56,15 +60,20 @@ pub(crate) fn push(text: &str, keys: &[&str], element: &Value) -> Result<String,
     Ok(splice(&text, at..at, &piece))
 }
 
-/// Removes this element from the list, and the list and the objects around it if nothing is left.
-pub(crate) fn pull(text: &str, keys: &[&str], element: &Value) -> Result<String, String> {
+/// Removes one such element from the list, and the list and the objects around it if nothing is
+/// left.
+pub(crate) fn pull(
+    text: &str,
+    keys: &[&str],
+    is_ours: impl Fn(&Value) -> bool,
+) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
     }
     let Some(list) = look(text, keys)? else { return Ok(text.to_owned()) };
     let items = items(text, &list)?;
     for (n, item) in items.iter().enumerate() {
-        if parse(&text[item.clone()])? != *element {
+        if !is_ours(&parse(&text[item.clone()])?) {
             continue;
         }
         if items.len() == 1 {
@@ -238,8 +247,9 @@ mod tests {
             assert_eq!(value["mcpServers"]["shipmate"], server, "{added}");
             let list = value["hooks"]["Stop"].as_array_mut().unwrap();
             assert_eq!(list.pop(), Some(hook.clone()), "{added}");
-            let removed = pull(&added, &["hooks", "Stop"], &hook).unwrap();
-            let removed = unset(&removed, &["mcpServers", "shipmate"], &server).unwrap();
+            let removed = pull(&added, &["hooks", "Stop"], |one| *one == hook).unwrap();
+            let removed =
+                unset(&removed, &["mcpServers", "shipmate"], |one| *one == server).unwrap();
             if !text.contains("{}") && !text.contains("[]") && !text.is_empty() {
                 assert_eq!(removed, text);
             }
@@ -254,7 +264,7 @@ mod tests {
         let added = push("{\n  \"a\": 1\n}\n", &["hooks", "Stop"], &hook).unwrap();
         let edited = added.replace("\"a\": 1", "\"a\": 2,\n  \"mine\": [ 1,2 ]");
         let edited = push(&edited, &["hooks", "Stop"], &json!("mine too")).unwrap();
-        let back = pull(&edited, &["hooks", "Stop"], &hook).unwrap();
+        let back = pull(&edited, &["hooks", "Stop"], |one| *one == hook).unwrap();
         assert!(back.starts_with("{\n  \"a\": 2,\n  \"mine\": [ 1,2 ],\n"), "{back}");
         assert_eq!(parse(&back).unwrap()["hooks"], json!({ "Stop": ["mine too"] }));
     }
@@ -268,6 +278,6 @@ mod tests {
         assert!(push("{\"a\": {\"b\": {}}}", &["a", "b"], &value).is_err());
         let other = set("{\"a\": {\"b\": 2}}", &["a", "b"], &value).unwrap_err();
         assert_eq!(other, "a.b is there already, with other settings");
-        assert!(unset("{\"a\": {\"b\": 2}}", &["a", "b"], &value).is_err());
+        assert!(unset("{\"a\": {\"b\": 2}}", &["a", "b"], |one| *one == value).is_err());
     }
 }

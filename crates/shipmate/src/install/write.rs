@@ -59,7 +59,9 @@ pub(crate) fn backup_of(backups: &Path, path: &Path) -> PathBuf {
 
 fn private_folder(path: &Path) -> std::io::Result<()> {
     fs::create_dir_all(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    // A coordinator has perhaps never run here, which would have hidden all state from git.
+    fs::write(path.join(".gitignore"), "*\n")
 }
 
 fn put(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
