@@ -14,8 +14,12 @@ mod clients;
 mod handshake;
 #[path = "mcp/http.rs"]
 mod http;
+#[path = "mcp/install.rs"]
+mod install;
 #[path = "mcp/pipe.rs"]
 mod pipe;
+#[path = "mcp/programs.rs"]
+mod programs;
 #[path = "mcp/seats.rs"]
 mod seats;
 #[path = "mcp/stage.rs"]

@@ -40,7 +40,7 @@ fn a_task_is_claimed_once_and_a_result_is_text_and_data() {
     stage.team(&["ana", "bo"]);
     stage.shipmate(&["task", "create", "Write the parser"]);
     let mut ana = stage.session_of("ana").ready();
-    let mut bo = stage.session_of("bo").ready();
+    let mut bo = stage.session_of("bo").ready_as("probe");
     let claim = json!({ "taskId": "1", "status": "in_progress" });
     ana.call("TaskUpdate", claim.clone());
     let refused = bo.refusal("TaskUpdate", claim);
@@ -68,6 +68,28 @@ fn mail_comes_with_the_next_result_once_and_in_an_envelope_it_cannot_leave() {
     assert_eq!(heard.matches("</teammate-message>").count(), 1, "{heard}");
     let again = ana.call("TaskList", json!({}));
     assert!(!again.contains("teammate-message"), "{again}");
+}
+
+#[test]
+fn a_client_that_shows_data_instead_of_text_is_given_text_alone() {
+    let stage = Stage::new();
+    stage.team(&["ana", "bo"]);
+    for (client, is_given) in [("claude-code", false), ("codex-mcp-client", false), ("probe", true)]
+    {
+        let mut ana = stage.session_of("ana").ready_as(client);
+        let mut bo = stage.session_of("bo").ready();
+        bo.call("SendMessage", json!({ "to": "ana", "message": "look", "summary": "s" }));
+        let result = ana.result("tools/call", json!({ "name": "TaskList", "arguments": {} }));
+        assert!(text_of(&result).contains("look"), "{client}: {result}");
+        assert_eq!(result.get("structuredContent").is_some(), is_given, "{client}: {result}");
+        let tools = ana.result("tools/list", json!({}))["tools"].clone();
+        let promised = |tool: &Value| tool.get("outputSchema").is_some();
+        assert_eq!(tools.as_array().unwrap().iter().any(promised), is_given, "{client}");
+        if is_given {
+            let mail = result["structuredContent"]["mail"][0].as_str().unwrap();
+            assert!(mail.contains("<teammate-message from=\"bo\""), "{mail}");
+        }
+    }
 }
 
 #[test]

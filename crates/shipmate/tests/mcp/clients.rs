@@ -1,11 +1,11 @@
 //! Programs of others against this server: the protocol's conformance suite and its inspector.
 
-use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Output;
 
 use serde_json::Value;
+use shipmate_testkit::programs::Program;
 
 use crate::http::Serving;
 use crate::stage::{SHIPMATE, Stage};
@@ -33,10 +33,6 @@ const FIXTURES: [&str; 19] = [
     "prompts-get-embedded-resource",
     "prompts-get-with-image",
 ];
-
-fn program(variable: &str) -> OsString {
-    std::env::var_os(variable).unwrap_or_else(|| panic!("{variable} names the program"))
-}
 
 /// Stands before the server and adds the token: the suite cannot send one.
 fn with_token(serving: &Serving) -> u16 {
@@ -78,7 +74,7 @@ fn relay(mut client: TcpStream, here: u16, server: u16, token: &str) {
 }
 
 #[test]
-#[ignore = "needs the conformance suite: SHIPMATE_TEST_NODE and SHIPMATE_TEST_CONFORMANCE name them"]
+#[ignore = "needs the MCP conformance suite: cargo xtask test clients"]
 fn the_conformance_suite_misses_only_what_it_names_itself() {
     let stage = Stage::new();
     stage.team(&[]);
@@ -88,9 +84,8 @@ fn the_conformance_suite_misses_only_what_it_names_itself() {
     let list: String = FIXTURES.iter().map(|name| format!("  - {name}\n")).collect();
     std::fs::write(&baseline, format!("server:\n{list}")).unwrap();
     let output = stage
-        .command(program("SHIPMATE_TEST_NODE").to_str().unwrap())
+        .command(Program::Conformance.path().to_str().unwrap())
         .current_dir(stage.root())
-        .arg(program("SHIPMATE_TEST_CONFORMANCE"))
         .args(["server", "--url", &url, "--expected-failures"])
         .arg(&baseline)
         .output()
@@ -117,8 +112,7 @@ fn the_conformance_suite_misses_only_what_it_names_itself() {
 
 fn inspect(stage: &Stage, args: &[&str]) -> Output {
     stage
-        .command(program("SHIPMATE_TEST_NODE").to_str().unwrap())
-        .arg(program("SHIPMATE_TEST_INSPECTOR"))
+        .command(Program::Inspector.path().to_str().unwrap())
         .arg("--cli")
         .args(args)
         .output()
@@ -132,7 +126,7 @@ fn data(output: &Output) -> Value {
 }
 
 #[test]
-#[ignore = "needs the MCP inspector: SHIPMATE_TEST_NODE and SHIPMATE_TEST_INSPECTOR name them"]
+#[ignore = "needs the MCP inspector: cargo xtask test clients"]
 fn the_inspector_lists_and_calls_tools_on_a_pipe_and_over_http() {
     let stage = Stage::new();
     stage.team(&["ana"]);

@@ -56,6 +56,18 @@ fn a_session_that_creates_a_team_leads_it_and_gets_other_tools() {
 }
 
 #[test]
+fn a_client_that_lists_tools_once_sees_from_the_beginning_what_a_lead_has() {
+    let stage = Stage::new();
+    let mut session = stage.session();
+    session.initialize("2025-06-18", "codex-mcp-client");
+    assert!(session.tools().contains(&"TaskCreate".to_owned()));
+    let early = session.refusal("TaskCreate", json!({ "subject": "x", "description": "d" }));
+    assert!(early.contains("the tools are TeamCreate"), "{early}");
+    session.call("TeamCreate", json!({ "team_name": "alpha" }));
+    session.call("TaskCreate", json!({ "subject": "x", "description": "d" }));
+}
+
+#[test]
 fn a_session_is_enrolled_at_its_first_call_under_its_programs_name() {
     let stage = Stage::new();
     stage.team(&[]);
