@@ -80,11 +80,6 @@ pub(crate) struct Unknown {
     pub(crate) known: Vec<String>,
 }
 
-/// Whether an agent of this name can be talked to while it works.
-pub(crate) fn hears(agent: &str) -> bool {
-    !matches!(agent, "" | "command" | "inline")
-}
-
 /// The profile of that name.
 pub(crate) fn find(name: &str, settings: &Agents) -> Result<Profile, Unknown> {
     let all = profiles(settings);
