@@ -33,7 +33,8 @@ scenarios! {
         submit 1 by ana
         shutdown ana by runtime
         answer-shutdown clean by ana
-        stopped ana
+        stopped ana                    => teammate.stopped, message.expired
+        expect effects: nothing
         send \"one more thing\" to ana => message.sent
         expect effects: start alpha/ana
     ",
