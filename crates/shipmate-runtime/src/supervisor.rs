@@ -37,6 +37,8 @@ use shipmate_protocol::{Answer, Ask, Notice, Place};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+pub use codex::hub::run as host;
+pub(crate) use codex::hub::{let_go, owns as hub_owns};
 use desk::Desk;
 use driver::{Driver, Finished, Injected, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
@@ -44,8 +46,6 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
-pub use codex::hub::run as host;
-pub(crate) use codex::hub::{let_go, owns as hub_owns};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
 /// Progress is told at most this often.

@@ -345,6 +345,7 @@ impl Config {
     pub(crate) fn setup(&self) -> Setup {
         let ms = |seconds: u64| Some(seconds * 1000);
         Setup {
+            one_shot: self.mode(|name| std::env::var(name).ok()).mode == mode::TeamMode::Task,
             trees: Some(self.team.trees.word().to_owned()),
             gate: self.gate.commands.clone(),
             gate_timeout_ms: ms(self.gate.timeout_seconds),

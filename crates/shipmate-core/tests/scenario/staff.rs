@@ -48,6 +48,14 @@ scenarios! {
         send hello to ana \
             => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana
     ",
+    in_task_mode_everybody_does_one_task_and_ends: "
+        team alpha task-mode
+        add ana when-needed hears
+        send hello to ana
+        expect effects: nothing
+        create x
+        expect effects: start alpha/ana one-shot
+    ",
     a_sessions_mail_waits_for_it: "
         team alpha
         add cy session

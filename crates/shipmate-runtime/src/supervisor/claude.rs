@@ -263,9 +263,9 @@ impl Driver for ClaudeAgent {
             return Finished::Failed { reason: broken_off };
         };
         self.account(&process.pipe).await;
-        let (over, named, outgrown) = process.pipe.turns(|turns| {
-            (turns.is_over(), turns.session.clone(), turns.is_too_long())
-        });
+        let (over, named, outgrown) = process
+            .pipe
+            .turns(|turns| (turns.is_over(), turns.session.clone(), turns.is_too_long()));
         self.session = named.or(self.session.take());
         if !over {
             let reason = self.obituary(process).await;

@@ -209,18 +209,16 @@ impl Pipe {
         let id = line["request_id"].as_str().unwrap_or_default().to_owned();
         let request = &line["request"];
         match request["subtype"].as_str().unwrap_or_default() {
-            "mcp_message" => {
-                match mcp::read(&request["message"], || self.0.around.desk.tools()) {
-                    mcp::Wants::Answer(answer) => self.answer(&id, json!({ "mcp_response": answer })),
-                    mcp::Wants::Call { id: call, tool, arguments } => {
-                        let desk = self.0.around.desk.clone();
-                        self.find_out(id, async move {
-                            let outcome = desk.call(&tool, arguments).await;
-                            json!({ "mcp_response": mcp::called(call, &outcome) })
-                        });
-                    }
+            "mcp_message" => match mcp::read(&request["message"], || self.0.around.desk.tools()) {
+                mcp::Wants::Answer(answer) => self.answer(&id, json!({ "mcp_response": answer })),
+                mcp::Wants::Call { id: call, tool, arguments } => {
+                    let desk = self.0.around.desk.clone();
+                    self.find_out(id, async move {
+                        let outcome = desk.call(&tool, arguments).await;
+                        json!({ "mcp_response": mcp::called(call, &outcome) })
+                    });
                 }
-            }
+            },
             "can_use_tool" => {
                 let (desk, input) = (self.0.around.desk.clone(), request["input"].clone());
                 let tool = request["tool_name"].as_str().unwrap_or_default().to_owned();
