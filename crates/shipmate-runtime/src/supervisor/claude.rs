@@ -8,7 +8,6 @@
 //! background work are taken from it: a model finds exactly one SendMessage, and what goes on
 //! behind a turn that has ended could not be handed in. A user's own MCP servers stay.
 
-mod mcp;
 mod pipe;
 mod turn;
 mod words;
