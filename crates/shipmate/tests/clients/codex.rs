@@ -309,7 +309,8 @@ fn a_task_that_is_taken_away_ends_its_turn_and_the_program_stays() {
     server.release("ana");
     stage.finished(1);
     assert_eq!(program(&stage).pid, shared);
-    assert!(count(&told(&stage, "ana", 1), "turn/interrupt") == 1);
+    let told_ana = told(&stage, "ana", 1);
+    assert_eq!((count(&told_ana, "thread/start"), count(&told_ana, "thread/resume")), (1, 1));
     server.release("bo");
     stage.finished(2);
     stage.all_once(&tasks);
