@@ -39,11 +39,21 @@ pub(super) struct Prompt {
 /// How a turn ended.
 #[derive(Debug, Clone)]
 pub(super) enum End {
-    Done { result: String, usage: Usage },
-    Failed { reason: String, usage: Usage },
-    NotStarted { reason: String },
+    Done {
+        result: String,
+        usage: Usage,
+    },
+    Failed {
+        reason: String,
+        usage: Usage,
+    },
+    NotStarted {
+        reason: String,
+    },
     /// The program's output ended: how, its process tells.
-    Gone { handshake: bool },
+    Gone {
+        handshake: bool,
+    },
 }
 
 /// What the driver sees of a conversation that goes on beside it.
@@ -171,8 +181,9 @@ impl Conversation {
             RpcFailure::Closed => End::Gone { handshake: true },
             failure => not_started(format!("{} refused the greeting: {failure}", self.agent())),
         })?;
-        let abilities = session::abilities(&hello)
-            .map_err(|reason| not_started(format!("{} cannot be driven: {reason}", self.agent())))?;
+        let abilities = session::abilities(&hello).map_err(|reason| {
+            not_started(format!("{} cannot be driven: {reason}", self.agent()))
+        })?;
         let tree = self.tree.display().to_string();
         let door = self.door.display().to_string();
         let opening = session::opening(&self.desk, &tree, &door, &abilities);
@@ -190,10 +201,11 @@ impl Conversation {
     }
 
     async fn open_new(&mut self, abilities: &Abilities, opening: Value) -> Result<Value, End> {
-        let opened = self.settle("session/new", opening).await.map_err(|failure| match failure {
-            RpcFailure::Closed => End::Gone { handshake: true },
-            failure => not_started(abilities.refusal(self.agent(), &failure)),
-        })?;
+        let opened =
+            self.settle("session/new", opening).await.map_err(|failure| match failure {
+                RpcFailure::Closed => End::Gone { handshake: true },
+                failure => not_started(abilities.refusal(self.agent(), &failure)),
+            })?;
         let Some(session) = opened["sessionId"].as_str() else {
             let reason = format!("{} opened a session without a name", self.agent());
             return Err(not_started(reason));

@@ -86,7 +86,7 @@ async fn serve(stream: UnixStream, desk: Desk, transcript: Transcript) {
         let (desk, replies) = (desk.clone(), replies.clone());
         tokio::task::spawn_local(async move {
             if let Some(reply) = pipe_mcp::answer(&desk, message).await {
-                        // It went without waiting for its answer.
+                // It went without waiting for its answer.
                 drop(replies.send(reply));
             }
         });

@@ -138,11 +138,12 @@ pub(super) fn mode_to_set(ours: &str, modes: &Value) -> Option<String> {
 /// The setting of the agent's that chooses this model, if it offers it.
 pub(super) fn model_to_set(model: &str, session: &Value) -> Option<(String, Value)> {
     let settings = session["configOptions"].as_array().into_iter().flatten();
-    let by_setting = settings.filter(|setting| setting["category"] == "model").find_map(|setting| {
-        let mut values = flat(&setting["options"]);
-        let params = json!({ "configId": setting["id"], "value": model });
-        values.any(|value| value["value"] == model).then_some(params)
-    });
+    let by_setting =
+        settings.filter(|setting| setting["category"] == "model").find_map(|setting| {
+            let mut values = flat(&setting["options"]);
+            let params = json!({ "configId": setting["id"], "value": model });
+            values.any(|value| value["value"] == model).then_some(params)
+        });
     let method = "session/set_config_option".to_owned();
     by_setting.map(|params| (method, params)).or_else(|| {
         let mut models = session["models"]["availableModels"].as_array()?.iter();
