@@ -70,15 +70,15 @@ fn a_missing_login_is_told_with_the_ways_to_log_in() {
 #[test]
 fn a_mode_is_set_that_fits_ours_and_asks_us() {
     for line in "
-        normal:    default, default acceptEdits plan auto bypassPermissions     -> -
-        normal:    bypassPermissions, default plan bypassPermissions            -> default
-        normal:    agent, read-only workspace-write agent agent-full-access     -> workspace-write
-        normal:    build, build plan                                            -> -
-        plan:      default, default plan yolo                                   -> plan
-        read_only: agent, read-only workspace-write agent                       -> read-only
-        delegate:  build, build plan                                            -> plan
-        plan:      plan, default plan                                           -> -
-        plan:      build, build                                                 -> -
+        write: default, default acceptEdits plan auto bypassPermissions     -> -
+        write: bypassPermissions, default plan bypassPermissions            -> default
+        write: agent, read-only workspace-write agent agent-full-access     -> workspace-write
+        write: build, build plan                                            -> -
+        read:  agent, read-only workspace-write agent                       -> read-only
+        read:  read-only, read-only workspace-write agent                   -> -
+        read:  yolo, default autoEdit yolo plan                             -> default
+        read:  default, default autoEdit yolo plan                          -> -
+        read:  build, build plan                                            -> -
     "
     .lines()
     .map(str::trim)
@@ -91,10 +91,11 @@ fn a_mode_is_set_that_fits_ours_and_asks_us() {
         let modes = json!({
             "currentModeId": now.trim(), "availableModes": offered.collect::<Vec<_>>(),
         });
+        let leave = if ours == "read" { Leave::Read } else { Leave::Write };
         let expected = Some(set.trim().to_owned()).filter(|set| set != "-");
-        assert_eq!(mode_to_set(ours, &modes), expected, "{line}");
+        assert_eq!(mode_to_set(leave, &modes), expected, "{line}");
     }
-    assert_eq!(mode_to_set("plan", &Value::Null), None);
+    assert_eq!(mode_to_set(Leave::Read, &Value::Null), None);
 }
 
 #[test]
