@@ -118,9 +118,10 @@ impl Tests<'_> {
 
     fn with_clients(&self, filters: &[String]) -> Result<(), String> {
         if !has_subcommand("nextest") {
-            return Err("cargo-nextest is needed to select these tests: install it with `cargo \
-                        install cargo-nextest --locked`"
-                .to_owned());
+            let mut binary = self.cargo(&["test", "--workspace", "--test", CLIENTS]);
+            run_command(binary.args(["--", "--ignored"]).args(filters))?;
+            let mut modules = self.cargo(&["test", "--workspace", "--lib", "--bins", "--tests"]);
+            return run_command(modules.args(["--", "--ignored", &format!("{CLIENTS}::")]));
         }
         let mut command = self.cargo(&["nextest", "run", "--workspace", "--run-ignored", "only"]);
         command.args(["--profile", profile(std::env::var_os("CI"))]);

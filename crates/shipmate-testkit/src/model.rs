@@ -6,14 +6,17 @@
 //! the request, so a program that is killed and resumed goes on where its history ends.
 //!
 //! ```text
-//! # A line that begins with # is a comment.
+//! # A line that begins with # is a comment; after `as` and `on` one may also end the line.
 //! as ana                        # rules for conversations that contain "You are ana"
 //! on "task 1"                   # when the user's text contains this as whole words
-//!   say I will write the file.  # text directly above a call goes out with it
+//!   # text directly above a call goes out with it
+//!   say I will write the file.
 //!   shell mkdir -p src && echo one > src/one.txt
 //!   tool SendMessage {"to":"bo","message":"one is there"}
-//!   & tool TaskUpdate {"taskId":"1","status":"completed"}    # in the same turn as the line above
-//!   say Done.                   # text without a call ends the turn
+//!   # in the same turn as the line above
+//!   & tool TaskUpdate {"taskId":"1","status":"completed"}
+//!   # text without a call ends the turn
+//!   say Done.
 //! as *                          # rules for everybody, tried after one's own
 //! on *                          # any text
 //!   say I have nothing to do.

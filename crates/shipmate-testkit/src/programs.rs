@@ -189,6 +189,12 @@ impl Surroundings {
                 "share": "disabled",
             }),
         );
+        // It would fetch the library for plugins unless its folder looks as if it had.
+        make(&home.join(".config/opencode/node_modules"));
+        write(
+            &home.join(".config/opencode/package-lock.json"),
+            &json!({"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}),
+        );
         let mut environment = basis(home, server);
         environment.extend(own([
             ("OPENCODE_DISABLE_AUTOUPDATE", "1"),

@@ -91,8 +91,8 @@ fn ask(child: &mut Child, id: u64, method: &str, params: &Value) -> Value {
             assert!(line.get("error").is_none(), "{method}: {line}");
             return line["result"].clone();
         }
-        let options = line["params"]["options"].as_array().expect("there are options").iter();
-        let allowed = options.filter(|option| option["kind"] == "allow_once").next();
+        let mut options = line["params"]["options"].as_array().expect("there are options").iter();
+        let allowed = options.find(|option| option["kind"] == "allow_once");
         let option = &allowed.expect("it can be allowed")["optionId"];
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         child.send(&json!({"jsonrpc": "2.0", "id": line["id"], "result": outcome}));

@@ -15,6 +15,7 @@ mod doctor;
 mod exit;
 mod failure;
 mod inbox;
+mod install;
 mod log;
 mod mcp;
 mod merge;
@@ -107,6 +108,7 @@ enum Command {
     Shutdown(shutdown::ShutdownArgs),
     Mcp(mcp::McpArgs),
     Serve(serve::ServeArgs),
+    Install(install::InstallArgs),
     Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     #[command(subcommand)]
@@ -149,6 +151,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             return coordinator::run_here(globals);
         }
         Command::Coordinator(command) => coordinator::run(&command, session()?)?,
+        Command::Install(args) => install::run(&args, globals)?,
         Command::Serve(args) => serve::run(&args, globals)?,
         Command::Mcp(args) => mcp::run(&args, globals)?,
         Command::Config(args) => config::run(&args, globals)?,
@@ -165,6 +168,9 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Resume(args) => resume::run(&args, session()?)?,
         Command::Merge(args) => merge::run(&args, session()?)?,
         Command::Send(args) => send::run(&args, session()?)?,
+        Command::Inbox(inbox::InboxArgs { hook: Some(event), .. }) => {
+            inbox::hook::run(&event, globals)?;
+        }
         Command::Inbox(args) => inbox::run(&args, session()?)?,
         Command::Message(command) => message::run(&command, session()?)?,
         Command::Plan(command) => plan::run(command, session()?)?,

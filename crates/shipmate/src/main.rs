@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod coordinator;
+mod install;
 mod mcp;
 mod plan_file;
 mod supervisor;

@@ -8,11 +8,19 @@ mod temp;
 
 #[path = "mcp/calls.rs"]
 mod calls;
+#[path = "mcp/clients.rs"]
+mod clients;
 #[path = "mcp/handshake.rs"]
 mod handshake;
 #[path = "mcp/http.rs"]
 mod http;
+#[path = "mcp/install.rs"]
+mod install;
 #[path = "mcp/pipe.rs"]
 mod pipe;
+#[path = "mcp/programs.rs"]
+mod programs;
+#[path = "mcp/seats.rs"]
+mod seats;
 #[path = "mcp/stage.rs"]
 mod stage;

@@ -74,6 +74,7 @@ pub(crate) struct ClaudeAgent {
     session: Option<String>,
     /// The turn was broken off from here.
     cancelled: bool,
+    handshake_within: Duration,
 }
 
 #[derive(Debug)]
@@ -93,7 +94,15 @@ enum NoStart {
 impl ClaudeAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> ClaudeAgent {
         let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
-        ClaudeAgent { desk, starter, transcript, running: None, session, cancelled: false }
+        ClaudeAgent {
+            desk,
+            starter,
+            transcript,
+            running: None,
+            session,
+            cancelled: false,
+            handshake_within: HANDSHAKE_WITHIN,
+        }
     }
 
     /// The program in this tree, started if need be, with its conversation where there is one.
@@ -135,7 +144,7 @@ impl ClaudeAgent {
         let answer = pipe.control(hello);
         // Kept before anything is waited for: a supervisor that is told to end ends it too.
         self.running = Some(Process { tree: processes, pipe, cwd: tree.to_owned() });
-        let reason = match tokio::time::timeout(HANDSHAKE_WITHIN, answer).await {
+        let reason = match tokio::time::timeout(self.handshake_within, answer).await {
             Ok(Ok(Ok(_))) => return Ok(()),
             Ok(Ok(Err(error))) => {
                 format!("claude refuses to be driven ({error}): update it, it may be too old")
@@ -143,7 +152,7 @@ impl ClaudeAgent {
             Ok(Err(_)) => return Err(self.did_not_begin().await),
             Err(_) => format!(
                 "claude did not answer within {} seconds: run `claude -p hello` by hand to see why",
-                HANDSHAKE_WITHIN.as_secs()
+                self.handshake_within.as_secs()
             ),
         };
         self.stop(Duration::ZERO).await;
@@ -330,3 +339,7 @@ fn uuid() -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
+
+#[cfg(test)]
+#[path = "claude/fake_tests.rs"]
+mod tests;

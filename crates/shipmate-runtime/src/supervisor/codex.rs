@@ -14,10 +14,9 @@
 mod answer;
 mod hear;
 pub(crate) mod hub;
+mod talk;
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,12 +33,11 @@ use super::driver::{Driver, Finished, Injected, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Incoming, Peer, RpcFailure};
 use super::transcript::Transcript;
-use hear::{Heard, Tokens, TurnEnd, hear};
+use hear::Tokens;
+use talk::{State, Talk};
 
 /// How long it may take until codex is there and has the thread.
 const BEGIN_WITHIN: Duration = Duration::from_secs(60);
-/// How long a message may wait to be taken before it is kept for the next turn.
-const STEER_WITHIN: Duration = Duration::from_secs(10);
 /// How often a hub may be met that is just ending.
 const HUBS_MAX: u32 = 5;
 
@@ -52,43 +50,6 @@ pub(crate) struct CodexAgent {
     talk: Option<Rc<Talk>>,
 }
 
-/// The connection to the program, and what goes on in the thread.
-#[derive(Debug)]
-struct Talk {
-    desk: Desk,
-    transcript: Transcript,
-    peer: Peer,
-    thread: RefCell<String>,
-    state: watch::Sender<State>,
-    gone: watch::Sender<bool>,
-    turn: RefCell<Turn>,
-    warned: RefCell<BTreeSet<String>>,
-    garbled: Cell<bool>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
-    Idle,
-    /// With its number, once that is known.
-    Running(Option<String>),
-    Over(Finished),
-}
-
-/// What is kept of a turn until it ends.
-#[derive(Debug, Default)]
-struct Turn {
-    /// The turn before: its end may be told late.
-    before: Option<String>,
-    last_words: String,
-    used: Tokens,
-    /// All tokens of the thread when they were last told: they may be told twice.
-    total: u64,
-    /// Files of edits that may have to be approved.
-    edits: BTreeMap<String, Vec<PathBuf>>,
-    begin_anew: bool,
-    ended: Option<String>,
-}
-
 impl CodexAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> CodexAgent {
         let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
@@ -98,18 +59,8 @@ impl CodexAgent {
     /// Connects, and has a thread.
     async fn begin(&mut self, cwd: &Path) -> Result<Rc<Talk>, String> {
         let (peer, incoming) = self.join().await?;
-        let talk = Rc::new(Talk {
-            desk: self.desk.clone(),
-            transcript: self.transcript.clone(),
-            peer,
-            thread: RefCell::default(),
-            state: watch::Sender::new(State::Idle),
-            gone: watch::Sender::new(false),
-            turn: RefCell::default(),
-            warned: RefCell::default(),
-            garbled: Cell::new(false),
-        });
-        tokio::task::spawn_local(Rc::clone(&talk).listen(incoming));
+        let talk = Talk::new(&self.desk, &self.transcript, peer, incoming);
+        self.talk = Some(Rc::clone(&talk));
         talk.logged_in().await?;
         let thread = self.thread(&talk.peer, cwd).await?;
         self.starter.folder().keep_session(&thread);
@@ -196,6 +147,10 @@ impl CodexAgent {
         tools.collect()
     }
 
+    fn grace(&self) -> Duration {
+        Duration::from_millis(self.desk.order().stop_grace_ms)
+    }
+
     /// Ends what commands of this life are left when no program looks after them.
     async fn sweep(&self) {
         shipmate_process::sweep(self.starter.marker(), Duration::ZERO).await;
@@ -210,181 +165,6 @@ fn rights(mode: &str) -> (&'static str, &'static str) {
     }
 }
 
-impl Talk {
-    /// Hears the program until it ends.
-    async fn listen(self: Rc<Self>, mut incoming: mpsc::UnboundedReceiver<Incoming>) {
-        while let Some(heard) = incoming.recv().await {
-            match heard {
-                Incoming::Notification { method, params } => self.take(hear(&method, &params)),
-                Incoming::Request { id, method, params } => {
-                    tokio::task::spawn_local(answer::answer(Rc::clone(&self), id, method, params));
-                }
-                Incoming::Garbage(_) if self.garbled.replace(true) => {}
-                Incoming::Garbage(line) => {
-                    let line: String = line.chars().take(200).collect();
-                    self.transcript.say(&format!("codex said what is no message: {line}"));
-                }
-            }
-        }
-        self.gone.send_replace(true);
-        let reason = self.turn.borrow_mut().ended.take();
-        let reason = reason.unwrap_or_else(|| "the process that runs codex ended".to_owned());
-        self.state.send_if_modified(|state| {
-            let runs = matches!(state, State::Running(_));
-            if runs {
-                *state = State::Over(Finished::Died { reason });
-            }
-            runs
-        });
-    }
-
-    fn take(self: &Rc<Self>, heard: Heard) {
-        let mut turn = self.turn.borrow_mut();
-        match heard {
-            Heard::Nothing => {}
-            Heard::Words(words) => self.transcript.say(&words),
-            Heard::Warning(words) => {
-                if self.warned.borrow_mut().insert(words.clone()) {
-                    self.transcript.say(&format!("warning: {words}"));
-                }
-            }
-            Heard::Said(words) => {
-                self.transcript.say(&words);
-                turn.last_words = words;
-            }
-            Heard::Edit { item, paths, words } => {
-                self.transcript.say(&words);
-                turn.edits.insert(item, paths);
-            }
-            Heard::Used { call, total } => {
-                if total != std::mem::replace(&mut turn.total, total) {
-                    add(&mut turn.used, call);
-                }
-            }
-            Heard::TurnStarted(id) => {
-                self.state.send_if_modified(|state| {
-                    let first = *state == State::Running(None) && turn.before.as_ref() != Some(&id);
-                    if first {
-                        *state = State::Running(Some(id));
-                    }
-                    first
-                });
-            }
-            Heard::TurnEnded(id, end) => {
-                drop(turn);
-                self.turn_ended(id, &end);
-            }
-            Heard::Ended(reason) => turn.ended = Some(reason),
-        }
-    }
-
-    fn turn_ended(self: &Rc<Self>, id: String, end: &TurnEnd) {
-        let mut turn = self.turn.borrow_mut();
-        let current = match &*self.state.borrow() {
-            State::Running(Some(running)) => *running == id,
-            State::Running(None) => turn.before.as_ref() != Some(&id),
-            State::Idle | State::Over(_) => false,
-        };
-        if !current {
-            return;
-        }
-        turn.before = Some(id);
-        turn.begin_anew = matches!(end, TurnEnd::Failed(failure) if failure.begin_anew);
-        let finished = hear::finished(end, &turn.last_words);
-        if let Finished::Failed { reason } = &finished {
-            self.transcript.say(reason);
-        }
-        let used = std::mem::take(&mut turn.used);
-        if used != Tokens::default() {
-            let Tokens { fresh, cached, out } = used;
-            self.transcript.say(&format!("({fresh} tokens in, {cached} from the cache, {out} out)"));
-            let (tokens_in, tokens_cached, tokens_out) = (fresh, cached, out);
-            let usage = Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 };
-            let desk = self.desk.clone();
-            tokio::task::spawn_local(async move { desk.used(usage).await });
-        }
-        self.state.send_replace(State::Over(finished));
-    }
-
-    /// Whether there is an account where one is needed.
-    async fn logged_in(&self) -> Result<(), String> {
-        match self.peer.request("account/read", json!({})).await {
-            Ok(account) if account["account"].is_null() && account["requiresOpenaiAuth"] == true => {
-                Err("codex is not logged in: run `codex login`, or set the key that its \
-                     configuration names"
-                    .to_owned())
-            }
-            // One that cannot be asked says so with its first turn.
-            Ok(_) | Err(RpcFailure::Refused { .. }) => Ok(()),
-            Err(closed) => Err(closed.to_string()),
-        }
-    }
-
-    async fn start_turn(&self, cwd: &Path, text: &str) -> Result<(), String> {
-        {
-            let mut turn = self.turn.borrow_mut();
-            let (before, total) = (turn.before.take(), turn.total);
-            *turn = Turn { before, total, ..Turn::default() };
-        }
-        self.state.send_replace(State::Running(None));
-        let input = json!([{ "type": "text", "text": text }]);
-        let thread = self.thread.borrow().clone();
-        let params = json!({ "threadId": thread, "cwd": cwd, "input": input });
-        match self.peer.request("turn/start", params).await {
-            Ok(started) => {
-                let id = started["turn"]["id"].as_str().unwrap_or_default().to_owned();
-                self.take_number(id);
-                Ok(())
-            }
-            Err(RpcFailure::Refused { message, .. }) => {
-                self.state.send_replace(State::Idle);
-                Err(format!("codex refused the turn: {message}"))
-            }
-            // The end of the connection is the end of the turn.
-            Err(RpcFailure::Closed) => Ok(()),
-        }
-    }
-
-    fn take_number(&self, id: String) {
-        self.state.send_if_modified(|state| {
-            let unknown = *state == State::Running(None);
-            if unknown {
-                *state = State::Running(Some(id));
-            }
-            unknown
-        });
-    }
-
-    fn running(&self) -> Option<String> {
-        match &*self.state.borrow() {
-            State::Running(id) => id.clone(),
-            State::Idle | State::Over(_) => None,
-        }
-    }
-
-    /// Gives the running turn more to read. Says whether it took it.
-    async fn steer(&self, text: &str) -> bool {
-        let Some(turn) = self.running() else { return false };
-        let input = json!([{ "type": "text", "text": text }]);
-        let thread = self.thread.borrow().clone();
-        let params = json!({ "threadId": thread, "expectedTurnId": turn, "input": input });
-        let steered = self.peer.request("turn/steer", params);
-        matches!(tokio::time::timeout(STEER_WITHIN, steered).await, Ok(Ok(_)))
-    }
-
-    async fn turn_is_over(&self) {
-        let mut state = self.state.subscribe();
-        // The sender is here: it cannot end first.
-        drop(state.wait_for(|state| !matches!(state, State::Running(_))).await);
-    }
-}
-
-fn add(sum: &mut Tokens, more: Tokens) {
-    sum.fresh += more.fresh;
-    sum.cached += more.cached;
-    sum.out += more.out;
-}
-
 impl Driver for CodexAgent {
     async fn give(&mut self, work: &Work) -> Result<(), String> {
         let begun = async {
@@ -396,10 +176,12 @@ impl Driver for CodexAgent {
             talk.start_turn(&work.tree, &brief::turn(work)).await
         };
         let limit = BEGIN_WITHIN.as_secs();
-        match tokio::time::timeout(BEGIN_WITHIN, begun).await {
-            Ok(begun) => begun,
-            Err(_) => Err(format!("codex was not ready within {limit} s")),
+        let begun = tokio::time::timeout(BEGIN_WITHIN, begun).await;
+        let begun = begun.unwrap_or_else(|_| Err(format!("codex was not ready within {limit} s")));
+        if begun.is_err() {
+            self.stop(self.grace()).await;
         }
+        begun
     }
 
     async fn over(&mut self) {
@@ -411,6 +193,11 @@ impl Driver for CodexAgent {
     async fn conclude(&mut self) -> Finished {
         let stopped = Finished::Failed { reason: "it was stopped".to_owned() };
         let Some(talk) = self.talk.clone() else { return stopped };
+        let Tokens { fresh: tokens_in, cached: tokens_cached, out: tokens_out } = talk.used();
+        if tokens_in + tokens_cached + tokens_out > 0 {
+            let usage = Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 };
+            self.desk.used(usage).await;
+        }
         let finished = match talk.state.send_replace(State::Idle) {
             State::Over(finished) => finished,
             State::Idle | State::Running(_) => stopped,
@@ -418,7 +205,7 @@ impl Driver for CodexAgent {
         if talk.turn.borrow().begin_anew {
             self.session = None;
             self.starter.folder().keep_session("");
-            self.stop(Duration::from_millis(self.desk.order().stop_grace_ms)).await;
+            self.stop(self.grace()).await;
         } else if matches!(finished, Finished::Died { .. }) {
             self.talk = None;
             self.sweep().await;

@@ -109,8 +109,10 @@ fn rules_for<'s>(script: &'s Script, conversation: &Conversation) -> (String, Ve
     });
     // Who is told first who it is, is that one: later texts may be about others.
     let name = told.min().map(|(_, name)| name.clone());
-    let is_own = |rule: &&Rule| matches!(&rule.actor, Actor::Told { name: whose, .. } if Some(whose) == name.as_ref());
-    let own = script.rules.iter().filter(is_own);
+    let own = script.rules.iter().filter(|rule| match &rule.actor {
+        Actor::Told { name: whose, .. } => Some(whose) == name.as_ref(),
+        Actor::Everybody => false,
+    });
     let everybodys = script.rules.iter().filter(|rule| rule.actor == Actor::Everybody);
     let rules = own.chain(everybodys).collect();
     (name.unwrap_or_else(|| "*".to_owned()), rules)
@@ -133,7 +135,7 @@ pub(crate) fn find_words(text: &str, sought: &str) -> Option<usize> {
     text.match_indices(sought).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back().is_some_and(is_word);
         let after = text[at + sought.len()..].chars().next().is_some_and(is_word);
-        !(first && before) && !(last && after)
+        !(first && before || last && after)
     })
 }
 

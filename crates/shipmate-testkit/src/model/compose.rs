@@ -158,19 +158,21 @@ impl Tool {
 
     /// A call of a tool that the description of the host leaves out, found when it runs.
     fn look_up(&self, name: &str, arguments: &Value) -> Call {
+        let missing = json!(format!("The script calls {name}, {NOT_OFFERED}: "));
         let (name, end) = (json!(name), json!(format!("_{name}")));
         let code = format!(
             "const tool = ALL_TOOLS.find(({{ name }}) => name === {name} || name.endsWith({end}));\n\
-             const result = tool ? await tools[tool.name]({arguments}) : (\"The script calls \" + {name} + \", {NOT_OFFERED}: \" \
-             + ALL_TOOLS.map(({{ name }}) => name).join(\", \"));\n{SHOW}"
+             const result = tool ? await tools[tool.name]({arguments})\n  \
+             : {missing} + ALL_TOOLS.map(({{ name }}) => name).join(\", \");\n{SHOW}"
         );
         javascript(&self.name, &code)
     }
 }
 
 /// Shows what a tool answered inside JavaScript as a program without it would.
-const SHOW: &str =
-    "text(result?.output ?? result?.content?.map((part) => part.text).join(\"\\n\") ?? result);";
+const SHOW: &str = "text(result?.output
+  ?? result?.content?.map((part) => part.text).join(\"\\n\")
+  ?? result);";
 
 fn javascript(host: &str, code: &str) -> Call {
     Call { name: host.to_owned(), namespace: None, input: Input::Text(code.to_owned()) }

@@ -278,12 +278,12 @@ fn sent(
     let chunks = stream::unfold(chunks.into_iter(), move |mut chunks| {
         let shared = Arc::clone(&shared);
         async move {
+            // Lets the bytes out one event at a time, as a model does, and before a break.
+            tokio::task::yield_now().await;
             let Some(chunk) = chunks.next() else {
                 shared.record.answered(number);
                 return cut.then(|| (Err(std::io::Error::other("cut by the script")), chunks));
             };
-            // Lets the bytes out one event at a time, as a model does.
-            tokio::task::yield_now().await;
             Some((Ok(chunk), chunks))
         }
     });

@@ -1,6 +1,7 @@
 //! A real program as a child of a test: JSON lines in and out, a folder of its own, an end.
 
 #![allow(dead_code, reason = "each test file uses what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ffi::OsString;
 use std::fs;

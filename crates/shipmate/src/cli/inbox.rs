@@ -4,6 +4,8 @@
 //! a bar before every line. Whatever a peer writes stays behind the bar, so that it cannot look
 //! like another message, a person's or the program's own words.
 
+pub(crate) mod hook;
+
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::{Answer, Ask};
 
@@ -34,6 +36,11 @@ pub(crate) struct InboxArgs {
     /// Read at most this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     max: usize,
+
+    /// For the hooks of an agent's program: the mail of its session's seat, as such a hook prints
+    /// it; nothing where there is none
+    #[arg(long, value_name = "EVENT", conflicts_with_all = ["peek", "follow"])]
+    pub(crate) hook: Option<String>,
 }
 
 pub(crate) fn run(args: &InboxArgs, mut session: Session) -> Result<(), Failure> {

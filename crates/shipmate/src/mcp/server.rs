@@ -19,6 +19,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use shipmate_protocol::tools::SeatKind;
 use shipmate_protocol::{Answer, Ask, tools};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -120,9 +121,16 @@ impl<S: Sessions> ServerHandler for Server<S> {
         }
         let session = self.sessions.of(&context)?;
         self.push(&session, &context.peer);
+        let habits = Habits::of(&context);
         let seat = session.prospect(Self::until()).await;
-        let seat = seat.map_err(|refused| ErrorData::internal_error(refused.to_string(), None))?;
-        Ok(ListToolsResult::with_all_items(tools::list(&seat).into_iter().map(offer).collect()))
+        let mut seat =
+            seat.map_err(|refused| ErrorData::internal_error(refused.to_string(), None))?;
+        if seat.kind == SeatKind::Visitor && habits.lists_once {
+            // What it will have as the lead; until then a call is refused by name.
+            seat.kind = SeatKind::Lead;
+        }
+        let offered = tools::list(&seat).into_iter().map(|tool| offer(tool, habits)).collect();
+        Ok(ListToolsResult::with_all_items(offered))
     }
 
     async fn call_tool(
@@ -139,17 +147,19 @@ impl<S: Sessions> ServerHandler for Server<S> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let calling = call::call(&session, &program, &request.name, arguments, Self::until());
         let called = with_progress(&context, calling).await;
+        let mut structured = called.outcome.structured;
+        if let (false, Some(fields)) = (called.mail.is_empty(), structured.as_object_mut()) {
+            // A client that shows its model the data instead of the text shows this too.
+            fields.insert("mail".to_owned(), called.mail.clone().into());
+        }
         let mut content = vec![ContentBlock::text(called.outcome.text)];
         content.extend(called.mail.into_iter().map(ContentBlock::text));
-        Ok(match called.outcome.is_error {
-            true => CallToolResult::error(content),
-            false => {
-                let mut result = CallToolResult::success(content);
-                result.structured_content = Some(called.outcome.structured);
-                result
-            }
+        if called.outcome.is_error {
+            return Ok(CallToolResult::error(content).into());
         }
-        .into())
+        let mut result = CallToolResult::success(content);
+        result.structured_content = Some(structured).filter(|_| !Habits::of(&context).prefers_data);
+        Ok(result.into())
     }
 
     async fn list_resources(
@@ -320,11 +330,28 @@ impl<S: Sessions> ServerHandler for Server<S> {
     }
 }
 
+/// What is known of a client that the protocol does not say.
+#[derive(Debug, Clone, Copy)]
+struct Habits {
+    /// Shows its model the data of a result and drops the text, which says more and brings mail.
+    prefers_data: bool,
+    /// Asks for the tools once and never again, whatever it is told (Codex 0.166).
+    lists_once: bool,
+}
+
+impl Habits {
+    fn of(context: &RequestContext<RoleServer>) -> Habits {
+        let program = context.client_info().map(|client| client.name).unwrap_or_default();
+        let codex = program.starts_with("codex");
+        Habits { prefers_data: codex || program.starts_with("claude"), lists_once: codex }
+    }
+}
+
 fn off(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("{method}: {}", prompts::OFF), None)
 }
 
-fn offer(tool: tools::Tool) -> rmcp::model::Tool {
+fn offer(tool: tools::Tool, habits: Habits) -> rmcp::model::Tool {
     let object = |schema: Value| match schema {
         Value::Object(object) => Arc::new(object),
         other => panic!("the schema of {} is no object: {other}", tool.name),
@@ -344,7 +371,8 @@ fn offer(tool: tools::Tool) -> rmcp::model::Tool {
             .with_title(tool.title)
             .with_annotations(annotations)
             .with_meta(MetaObject(meta));
-    offered.output_schema = tool.output_schema.clone().map(object);
+    let data = tool.output_schema.clone().filter(|_| !habits.prefers_data);
+    offered.output_schema = data.map(object);
     offered
 }
 

@@ -72,8 +72,16 @@ pub(crate) struct Seated {
     pub(crate) link: Link,
     pub(crate) team: String,
     pub(crate) name: String,
+    epoch: u32,
     stays: Option<AbortHandle>,
     _file: Option<SeatFile>,
+}
+
+/// One life of a teammate.
+struct Life {
+    team: String,
+    name: String,
+    epoch: u32,
 }
 
 /// From where a call is made.
@@ -255,16 +263,19 @@ impl Session {
             true => lost(&refused),
             false => refused,
         })?;
-        let who = actor.split('@').next().unwrap_or_default();
-        let Some((team, name)) = who.split_once('/') else {
+        let life = actor.split_once('@').and_then(|(who, epoch)| {
+            let (team, name) = who.split_once('/')?;
+            Some(Life { team: team.to_owned(), name: name.to_owned(), epoch: epoch.parse().ok()? })
+        });
+        let Some(life) = life else {
             return Err(refusal(
                 "BadToken",
                 &format!("the token of this session belongs to {actor}, which is no teammate"),
                 "give it the token of a teammate, or none",
             ));
         };
-        link.turn_to(team.to_owned(), until).await?;
-        self.seat(link, None, team, name, token, until).await
+        link.turn_to(life.team.clone(), until).await?;
+        self.seat(link, None, life, token, until).await
     }
 
     async fn enrol(
@@ -285,24 +296,24 @@ impl Session {
         let stay = client(&seat.team);
         stay.ask(Ask::Stay, until).await?;
         let link = client(&seat.team);
-        self.seat(link, Some(stay), &seat.team, &seat.name, &token, until).await
+        let life = Life { team: seat.team, name: seat.name, epoch: seat.epoch };
+        self.seat(link, Some(stay), life, &token, until).await
     }
 
     async fn seat(
         &self,
         link: Link,
         stay: Option<Link>,
-        team: &str,
-        name: &str,
+        life: Life,
         token: &str,
         until: Instant,
     ) -> Result<(Seated, Box<TeammateView>), Refused> {
-        let stays = stay.map(|stay| tokio::spawn(keep(stay, self.hub.news(team))).abort_handle());
+        let Life { team, name, epoch } = life;
+        let stays = stay.map(|stay| tokio::spawn(keep(stay, self.hub.news(&team))).abort_handle());
         let who = format!("{team}/{name}");
-        let note = SeatNote { team: team.to_owned(), who, token: token.to_owned() };
+        let note = SeatNote { team: team.clone(), who, token: token.to_owned() };
         let file = self.wish.client.and_then(|pid| SeatFile::write(&self.hub.place, pid, &note));
-        let there =
-            Seated { link, team: team.to_owned(), name: name.to_owned(), stays, _file: file };
+        let there = Seated { link, team, name, epoch, stays, _file: file };
         let view = there.look(until).await?;
         self.signs.send_modify(|signs| signs.seats += 1);
         Ok((there, view))
@@ -312,6 +323,16 @@ impl Session {
 impl Seated {
     async fn look(&self, until: Instant) -> Result<Box<TeammateView>, Refused> {
         match self.link.ask(Ask::TeammateShow { name: self.name.clone() }, until).await? {
+            // The connection of an ended life may still look, but nothing of it counts.
+            Answer::Teammate(view) if view.epoch != self.epoch => Err(refusal(
+                "StaleTeammate",
+                &format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch),
+                "",
+            )),
+            Answer::Teammate(view) if matches!(&*view.state, "stopped" | "disappeared") => {
+                let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
+                Err(refusal("NotRunning", &text, ""))
+            }
             Answer::Teammate(view) => Ok(view),
             _ => Err(refusal("Bug", "the coordinator did not answer with a teammate", "")),
         }

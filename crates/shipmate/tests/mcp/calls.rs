@@ -1,6 +1,7 @@
 //! Tool calls of teammates who came with their tokens.
 
 use serde_json::{Value, json};
+use shipmate_protocol::Ask;
 
 use crate::pipe::text_of;
 use crate::stage::{SHIPMATE, Stage};
@@ -39,7 +40,7 @@ fn a_task_is_claimed_once_and_a_result_is_text_and_data() {
     stage.team(&["ana", "bo"]);
     stage.shipmate(&["task", "create", "Write the parser"]);
     let mut ana = stage.session_of("ana").ready();
-    let mut bo = stage.session_of("bo").ready();
+    let mut bo = stage.session_of("bo").ready_as("probe");
     let claim = json!({ "taskId": "1", "status": "in_progress" });
     ana.call("TaskUpdate", claim.clone());
     let refused = bo.refusal("TaskUpdate", claim);
@@ -67,6 +68,28 @@ fn mail_comes_with_the_next_result_once_and_in_an_envelope_it_cannot_leave() {
     assert_eq!(heard.matches("</teammate-message>").count(), 1, "{heard}");
     let again = ana.call("TaskList", json!({}));
     assert!(!again.contains("teammate-message"), "{again}");
+}
+
+#[test]
+fn a_client_that_shows_data_instead_of_text_is_given_text_alone() {
+    let stage = Stage::new();
+    stage.team(&["ana", "bo"]);
+    for (client, is_given) in [("claude-code", false), ("codex-mcp-client", false), ("probe", true)]
+    {
+        let mut ana = stage.session_of("ana").ready_as(client);
+        let mut bo = stage.session_of("bo").ready();
+        bo.call("SendMessage", json!({ "to": "ana", "message": "look", "summary": "s" }));
+        let result = ana.result("tools/call", json!({ "name": "TaskList", "arguments": {} }));
+        assert!(text_of(&result).contains("look"), "{client}: {result}");
+        assert_eq!(result.get("structuredContent").is_some(), is_given, "{client}: {result}");
+        let tools = ana.result("tools/list", json!({}))["tools"].clone();
+        let promised = |tool: &Value| tool.get("outputSchema").is_some();
+        assert_eq!(tools.as_array().unwrap().iter().any(promised), is_given, "{client}");
+        if is_given {
+            let mail = result["structuredContent"]["mail"][0].as_str().unwrap();
+            assert!(mail.contains("<teammate-message from=\"bo\""), "{mail}");
+        }
+    }
 }
 
 #[test]
@@ -108,7 +131,14 @@ fn a_token_of_an_earlier_life_is_a_clear_error() {
     stage.team(&["ana"]);
     let mut old = stage.session_of("ana").ready();
     old.call("TaskList", json!({}));
-    stage.shipmate(&["shutdown", "ana", "--deadline", "0s"]);
+    let ask =
+        Ask::Shutdown { name: Some("ana".to_owned()), reason: String::new(), deadline_ms: 60_000 };
+    stage.person().ask(ask).unwrap();
+    let request = old.call("Inbox", json!({}));
+    let id =
+        request.split("request_id: \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let agree = json!({ "type": "shutdown_response", "request_id": id, "approve": true });
+    old.call("SendMessage", json!({ "to": "lead", "message": agree }));
     stage.shipmate(&["teammate", "start", "ana"]);
     let refused = old.refusal("TaskList", json!({}));
     assert!(refused.contains("this session's token no longer counts"), "{refused}");

@@ -31,30 +31,18 @@ impl Serving {
 
     /// A request with these headers; status, headers and body of the response.
     pub(crate) fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        let named = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
-        let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
-        if !named("host") {
-            head.push_str(&format!("Host: 127.0.0.1:{}\r\n", self.port));
-        }
-        head.push_str("Connection: close\r\nContent-Type: application/json\r\n");
-        head.push_str("Accept: application/json, text/event-stream\r\n");
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        // A server that refuses early may close before it has read everything.
-        drop(write!(stream, "{head}\r\n{body}"));
-        let mut text = Vec::new();
-        drop(stream.read_to_end(&mut text));
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-        (status, head.to_owned(), body.to_owned())
+        request(self.port, "POST", headers, body)
     }
 
-    pub(crate) fn session(&self, token: &str) -> Session<'_> {
-        let mut session = Session { serving: self, token: token.to_owned(), id: None, next: 0 };
+    /// Ends it as an operator does.
+    pub(crate) fn terminate(mut self) -> std::process::ExitStatus {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap()
+    }
+
+    pub(crate) fn session(&self, token: &str) -> Session {
+        let mut session = Session { port: self.port, token: token.to_owned(), id: None, next: 0 };
         let begin = json!({
             "protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": { "name": "probe", "version": "1" },
@@ -72,22 +60,32 @@ impl Drop for Serving {
     }
 }
 
-pub(crate) struct Session<'a> {
-    serving: &'a Serving,
+pub(crate) struct Session {
+    port: u16,
     token: String,
     id: Option<String>,
     next: u64,
 }
 
-impl Session<'_> {
-    fn send(&mut self, message: &Value) -> (u16, String, String) {
+impl Session {
+    fn send(&self, message: &Value) -> (u16, String, String) {
+        self.request("POST", &message.to_string())
+    }
+
+    /// Ends the session.
+    pub(crate) fn delete(self) {
+        let (status, head, _) = self.request("DELETE", "");
+        assert!(status < 300, "{head}");
+    }
+
+    fn request(&self, method: &str, body: &str) -> (u16, String, String) {
         let token = format!("Bearer {}", self.token);
         let mut headers = vec![("Authorization", token.as_str())];
         if let Some(id) = &self.id {
             headers.push(("Mcp-Session-Id", id));
             headers.push(("MCP-Protocol-Version", "2025-11-25"));
         }
-        self.serving.post(&headers, &message.to_string())
+        request(self.port, method, &headers, body)
     }
 
     #[track_caller]
@@ -113,6 +111,29 @@ impl Session<'_> {
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.result("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
+}
+
+fn request(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let named = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+    let mut head = format!("{method} /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+    if !named("host") {
+        head.push_str(&format!("Host: 127.0.0.1:{}\r\n", port));
+    }
+    head.push_str("Connection: close\r\nContent-Type: application/json\r\n");
+    head.push_str("Accept: application/json, text/event-stream\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    // A server that refuses early may close before it has read everything.
+    drop(write!(stream, "{head}\r\n{body}"));
+    let mut text = Vec::new();
+    drop(stream.read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    (status, head.to_owned(), body.to_owned())
 }
 
 /// The answer among the events of a stream, or the body that is one.
@@ -203,7 +224,7 @@ fn two_hundred_sessions_work_at_once_and_a_bound_refuses_clearly() {
     stage.team(&["ana"]);
     let serving = Serving::start(&stage);
     let token = stage.token("ana");
-    let mut sessions: Vec<Session<'_>> = (0..200).map(|_| serving.session(&token)).collect();
+    let mut sessions: Vec<Session> = (0..200).map(|_| serving.session(&token)).collect();
     std::thread::scope(|scope| {
         for many in sessions.chunks_mut(25) {
             scope.spawn(|| {

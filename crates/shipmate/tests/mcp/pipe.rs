@@ -36,14 +36,15 @@ impl Pipe {
         Pipe { child, input, lines, next: 0, notices: Vec::new() }
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// With the handshake done, in the newest version that has one.
     #[track_caller]
-    pub(crate) fn ready(mut self) -> Pipe {
-        let answer = self.initialize("2025-11-25", "claude-code");
+    pub(crate) fn ready(self) -> Pipe {
+        self.ready_as("claude-code")
+    }
+
+    #[track_caller]
+    pub(crate) fn ready_as(mut self, client: &str) -> Pipe {
+        let answer = self.initialize("2025-11-25", client);
         assert!(answer["result"].is_object(), "{answer}");
         self
     }

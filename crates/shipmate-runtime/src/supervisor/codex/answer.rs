@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::desk::May;
-use super::Talk;
+use super::talk::Talk;
 use crate::permission;
 
 const UNKNOWN: i64 = -32601;
@@ -53,7 +53,9 @@ fn decision(method: &str, params: &Value, yes: bool) -> Value {
         ("item/permissions/requestApproval", true) => {
             json!({ "permissions": params["permissions"], "scope": "turn" })
         }
-        ("item/permissions/requestApproval", false) => json!({ "permissions": {}, "scope": "turn" }),
+        ("item/permissions/requestApproval", false) => {
+            json!({ "permissions": {}, "scope": "turn" })
+        }
         ("mcpServer/elicitation/request", true) => {
             json!({ "action": "accept", "content": {}, "_meta": null })
         }

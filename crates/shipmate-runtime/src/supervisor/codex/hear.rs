@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn a_message_to_somebody_is_shown_as_such() {
         let arguments = json!({ "to": "bo", "message": "the parser\nis done" });
-        let call = json!({ "type": "dynamicToolCall", "tool": "SendMessage", "arguments": arguments });
+        let call =
+            json!({ "type": "dynamicToolCall", "tool": "SendMessage", "arguments": arguments });
         let shown = "→ SendMessage to bo: the parser is done".to_owned();
         assert_eq!(item("item/started", call), Heard::Words(shown));
     }

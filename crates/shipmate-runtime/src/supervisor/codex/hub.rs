@@ -10,6 +10,7 @@
 //! life's folder: whoever wants to use its tree waits for it.
 
 mod door;
+mod greet;
 mod route;
 
 use std::cell::Cell;
@@ -23,26 +24,28 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use shipmate_process::Marker;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedWriteHalf, pipe};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-pub(crate) use door::{enter, let_go};
 use door::HubFolder;
+pub(crate) use door::{enter, let_go};
+use greet::{greet, next_line};
 use route::{Act, Client, Router};
 
 use super::super::order::{LifeFolder, Order};
 use super::super::program::Starter;
-use super::super::rpc::{LINE_BYTES_MAX, write_lines};
+use super::super::rpc::write_lines;
 
 /// How long the program may take to answer the first request.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
 /// How long a hub waits for its first client, whose starter may have died.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
-/// How long the program may take to let go of a client's threads before it is ended itself.
-const SETTLE_WITHIN: Duration = Duration::from_secs(10);
+/// The least that the program gets to let go of a client's threads before it is ended itself.
+const SETTLE_MIN: Duration = Duration::from_secs(1);
 /// How much may wait for a client that does not read before it is given up.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long the end of a program may follow the end of its output.
@@ -56,22 +59,6 @@ pub(crate) const READY: &str = "ready";
 pub(crate) const JOIN: &str = "hub/join";
 /// The last thing that clients hear: why the program is no longer there.
 pub(crate) const ENDED: &str = "hub/ended";
-
-/// What nobody reads. Deltas would be most of what a busy thread sends.
-const UNHEARD: [&str; 12] = [
-    "item/agentMessage/delta",
-    "item/plan/delta",
-    "item/commandExecution/outputDelta",
-    "item/fileChange/outputDelta",
-    "item/fileChange/patchUpdated",
-    "item/reasoning/summaryTextDelta",
-    "item/reasoning/summaryPartAdded",
-    "item/reasoning/textDelta",
-    "turn/diff/updated",
-    "account/rateLimits/updated",
-    "thread/readState/changed",
-    "remoteControl/status/changed",
-];
 
 /// Runs the hub of this folder until nobody needs it. The first line on standard output says
 /// whether it could begin; the text, why it could not.
@@ -120,15 +107,15 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     let mut reader = BufReader::new(running.stdout);
     let greeted = tokio::select! {
         greeted = greet(&mut reader, &mut running.stdin, HANDSHAKE_WITHIN) => greeted,
-        exit = running.tree.exited() => Err(starter.obituary(exit)),
+        _ = running.tree.exited() => Err(String::new()),
     };
     let welcome = match greeted {
         Ok(welcome) => welcome,
         Err(reason) => {
             // Its end explains more than that it did not answer.
             let exited = tokio::time::timeout(AFTERWARDS, running.tree.exited()).await;
-            let reason = exited.map_or(reason, |exit| starter.obituary(exit));
             running.tree.stop(grace).await;
+            let reason = exited.map_or(reason, |exit| starter.obituary(exit));
             return Err(format!("it did not begin: {reason}"));
         }
     };
@@ -140,86 +127,33 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
         }
     };
     say(READY);
-    let mut hub = Hub::new(welcome, running.stdin, reader);
-    let reason = tokio::select! {
-        reason = hub.serve(&listener) => match reason {
-            Some(reason) => reason,
-            // Its output has ended; how it did itself is known in a moment.
-            None => match tokio::time::timeout(AFTERWARDS, running.tree.exited()).await {
-                Ok(exit) => starter.obituary(exit),
-                Err(_) => "codex ended its output".to_owned(),
-            },
-        },
-        exit = running.tree.exited() => starter.obituary(exit),
+    let mut hub = Hub::new(welcome, running.stdin, reader, (grace / 2).max(SETTLE_MIN));
+    let served = tokio::select! {
+        reason = hub.serve(&listener) => reason,
+        _ = running.tree.exited() => None,
     };
-    // Nobody may come who would find no program; who is here hears why it went.
+    // Nobody may come who would find no program.
     folder.close(listener);
-    hub.tell_end(&reason);
     hub.program.take();
-    let ended = tokio::time::timeout(grace / 2, running.tree.exited());
-    drop(ended.await);
-    running.tree.stop(grace).await;
-    Ok(hub.flush().await)
-}
-
-/// The first exchange: who we are, and that the experimental parts are wanted. The program's
-/// answer, which every client gets.
-async fn greet(
-    reader: &mut BufReader<impl AsyncRead + Unpin>,
-    writer: &mut (impl AsyncWrite + Unpin),
-    within: Duration,
-) -> Result<Value, String> {
-    let version = env!("CARGO_PKG_VERSION");
-    let params = json!({
-        "clientInfo": { "name": "shipmate", "title": "shipmate", "version": version },
-        "capabilities": { "experimentalApi": true, "optOutNotificationMethods": UNHEARD },
-    });
-    let first = json!({ "id": 0, "method": "initialize", "params": params });
-    let exchange = async {
-        write(writer, &first).await?;
-        while let Some(line) = next_line(reader).await {
-            let Ok(answer) = serde_json::from_str::<Value>(&line) else { continue };
-            if answer["id"] != 0 || answer.get("method").is_some() {
-                continue;
-            }
-            if let Some(error) = answer.get("error") {
-                let said = error["message"].as_str().unwrap_or("no reason given");
-                return Err(format!("it refused the handshake: {said}; update it"));
-            }
-            write(writer, &json!({ "method": "initialized" })).await?;
-            return Ok(answer["result"].clone());
+    match served {
+        Some(reason) => {
+            hub.tell_end(&reason);
+            // One that does not do as it is told has had its time.
+            let grace = if hub.stuck { Duration::ZERO } else { grace / 4 };
+            drop(tokio::time::timeout(grace, running.tree.exited()).await);
+            running.tree.stop(grace).await;
         }
-        Err("it ended its output".to_owned())
-    };
-    let limit = within.as_secs();
-    let late = || format!("no answer to the handshake within {limit} s; `codex app-server` hangs");
-    tokio::time::timeout(within, exchange).await.unwrap_or_else(|_| Err(late()))
-}
-
-async fn write(
-    writer: &mut (impl AsyncWrite + Unpin),
-    message: &Value,
-) -> Result<(), String> {
-    let line = format!("{message}\n");
-    let written = writer.write_all(line.as_bytes()).await;
-    written.map_err(|e| format!("it does not read: {e}"))
-}
-
-/// The next line that is not blank; none at the end.
-async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> Option<String> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let mut limited = (&mut *reader).take(LINE_BYTES_MAX);
-        match limited.read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return None,
-            Ok(_) => {}
-        }
-        let text = String::from_utf8_lossy(&line);
-        if !text.trim().is_empty() {
-            return Some(text.trim().to_owned());
+        None => {
+            // Its output has ended; how it did itself is known in a moment. What it said last
+            // is known when all of it is gone.
+            let exited = tokio::time::timeout(AFTERWARDS, running.tree.exited()).await;
+            running.tree.stop(Duration::ZERO).await;
+            let silent = || "codex ended its output".to_owned();
+            let reason = exited.map_or_else(|_| silent(), |exit| starter.obituary(exit));
+            hub.tell_end(&reason);
         }
     }
+    Ok(hub.flush().await)
 }
 
 enum Event {
@@ -233,6 +167,9 @@ enum Event {
 
 struct Hub {
     welcome: Value,
+    patience: Duration,
+    /// The program did not let go of a client in time.
+    stuck: bool,
     router: Router,
     program: Option<mpsc::UnboundedSender<String>>,
     clients: BTreeMap<Client, Seat>,
@@ -252,13 +189,27 @@ struct Seat {
 }
 
 impl Hub {
-    fn new(welcome: Value, stdin: pipe::Sender, stdout: BufReader<pipe::Receiver>) -> Hub {
+    fn new(
+        welcome: Value,
+        stdin: pipe::Sender,
+        stdout: BufReader<pipe::Receiver>,
+        patience: Duration,
+    ) -> Hub {
         let (program, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(stdin, lines));
         let (tell, events) = mpsc::channel(AHEAD_MAX);
         tokio::task::spawn_local(read_program(stdout, tell.clone()));
-        let (router, clients, counter) = (Router::default(), BTreeMap::new(), 0);
-        Hub { welcome, router, program: Some(program), clients, counter, tell, events }
+        Hub {
+            welcome,
+            patience,
+            stuck: false,
+            router: Router::default(),
+            program: Some(program),
+            clients: BTreeMap::new(),
+            counter: 0,
+            tell,
+            events,
+        }
     }
 
     /// Passes lines until there is a reason not to go on; none where the program is the reason.
@@ -266,7 +217,7 @@ impl Hub {
         let Ok(mut terminate) = signal(SignalKind::terminate()) else {
             return Some("signals cannot be heard".to_owned());
         };
-        let first = tokio::time::sleep_until(tokio::time::Instant::now() + FIRST_WITHIN);
+        let first = tokio::time::sleep_until(Instant::now() + FIRST_WITHIN);
         let mut first = std::pin::pin!(first);
         loop {
             tokio::select! {
@@ -313,7 +264,7 @@ impl Hub {
         match event {
             Event::Program(line) => {
                 let acts = match serde_json::from_str::<Value>(&line) {
-                    Ok(message) if message.is_object() => self.router.from_program(message),
+                    Ok(message) if message.is_object() => self.router.program_says(message),
                     // Whoever listens keeps what it was.
                     _ => return self.tell_all(&line),
                 };
@@ -323,16 +274,17 @@ impl Hub {
             Event::Client(client, line) => {
                 let message: Value = serde_json::from_str(&line).unwrap_or_default();
                 if self.clients.get(&client).is_some_and(|seat| seat.joined) {
-                    let acts = self.router.from_client(client, message);
+                    let acts = self.router.client_says(client, message);
                     return self.carry_out(acts);
                 }
                 self.let_in(client, &message)
             }
             Event::Left(client) => self.leave(client),
-            Event::OutOfPatience(client) => self.clients.contains_key(&client).then(|| {
-                let limit = SETTLE_WITHIN.as_secs();
-                format!("codex did not end a turn within {limit} s of being asked to")
-            }),
+            Event::OutOfPatience(client) => {
+                self.stuck = self.clients.contains_key(&client);
+                let reason = "codex did not end a turn that it was told to end";
+                self.stuck.then(|| reason.to_owned())
+            }
         }
     }
 
@@ -354,9 +306,9 @@ impl Hub {
         if !self.clients.get(&client)?.joined {
             return self.dismiss(client);
         }
-        let tell = self.tell.clone();
+        let (tell, until) = (self.tell.clone(), Instant::now() + self.patience);
         tokio::task::spawn_local(async move {
-            tokio::time::sleep_until(tokio::time::Instant::now() + SETTLE_WITHIN).await;
+            tokio::time::sleep_until(until).await;
             drop(tell.send(Event::OutOfPatience(client)).await);
         });
         let acts = self.router.left(client);
@@ -377,9 +329,10 @@ impl Hub {
         for act in acts {
             let ended = match act {
                 Act::ToProgram(message) => {
-                    let program = self.program.as_ref();
-                    // Gone, its end is on its way.
-                    program.map(|program| drop(program.send(message.to_string())));
+                    if let Some(program) = &self.program {
+                        // Gone, its end is on its way.
+                        drop(program.send(message.to_string()));
+                    }
                     None
                 }
                 Act::ToClient(client, message) => self.send(client, message.to_string()),

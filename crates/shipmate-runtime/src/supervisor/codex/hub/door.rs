@@ -121,8 +121,12 @@ impl HubFolder {
         let digest = order.marker.split(':').next().unwrap_or_default();
         let label = format!("{}.codex", order.team);
         let marker = |kind| Marker::new(digest, kind, &label).map_err(|e| e.to_string());
+        let mut env = order.env.clone();
+        // What it complains about is quoted.
+        env.entry("NO_COLOR".to_owned()).or_insert_with(|| "1".to_owned());
         // Nothing of the life that happens to start it is in the hub's order.
         let own = Order {
+            env,
             name: "codex".to_owned(),
             token: String::new(),
             session: String::new(),
@@ -207,4 +211,38 @@ pub(crate) async fn let_go(life: &LifeFolder) {
         flock(&file, FlockOperation::LockShared).map_err(|e| e.to_string())
     });
     drop(tokio::time::timeout(LET_GO_WITHIN, free).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(team: &str, program: &str, key: &str) -> Order {
+        serde_json::from_value(serde_json::json!({
+            "workspace": "/w", "team": team, "name": "ana", "epoch": 1, "token": "t",
+            "one_shot": false, "agent": "codex", "protocol": "codex", "argv": [program],
+            "env": { "KEY": key }, "command": "", "scope": [], "tree": null, "session": "",
+            "marker": "d:agent:l:n", "own_marker": "d:supervisor:l:n",
+            "output_bytes_max": 1, "stop_grace_ms": 1, "program": "/p",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn lives_share_a_hub_where_team_program_and_environment_are_the_same() {
+        let of = |order: &Order, life: &str| {
+            HubFolder::of(order, &LifeFolder(Path::new("/s/teams/root/lives").join(life))).0
+        };
+        let first = of(&order("alpha", "codex", "1"), "alpha.ana@1");
+        assert!(first.starts_with("/s/teams/root/hubs"), "{}", first.display());
+        let other_life = Order { name: "bo".to_owned(), ..order("alpha", "codex", "1") };
+        assert_eq!(of(&other_life, "alpha.bo@7"), first);
+        for other in [
+            order("beta", "codex", "1"),
+            order("alpha", "other-codex", "1"),
+            order("alpha", "codex", "2"),
+        ] {
+            assert_ne!(of(&other, "alpha.ana@1"), first);
+        }
+    }
 }

@@ -90,26 +90,24 @@ impl Router {
         self.clients.get(&client) == Some(&Presence::Here)
     }
 
-    pub(crate) fn from_client(&mut self, client: Client, message: Value) -> Vec<Act> {
+    pub(crate) fn client_says(&mut self, client: Client, message: Value) -> Vec<Act> {
         let mut acts = Vec::new();
-        self.take_from_client(client, message, &mut acts);
+        self.sort(client, message, &mut acts);
         acts
     }
 
-    fn take_from_client(&mut self, client: Client, message: Value, acts: &mut Vec<Act>) {
+    fn sort(&mut self, client: Client, message: Value, acts: &mut Vec<Act>) {
         if !self.is_here(client) {
             return;
         }
         match (message["method"].as_str(), message.get("id")) {
             (Some(_), Some(_)) => self.pass_on(client, message, acts),
-            (None, Some(id)) => {
-                // An answer to what was put to somebody else is nobody's.
-                if self.put.get(&id.to_string()) == Some(&client) {
-                    self.put.remove(&id.to_string());
-                    acts.push(Act::ToProgram(message));
-                }
+            (None, Some(id)) if self.put.get(&id.to_string()) == Some(&client) => {
+                self.put.remove(&id.to_string());
+                acts.push(Act::ToProgram(message));
             }
-            // The only notification a client owes the program was sent for all of them.
+            // An answer to what was put to somebody else is nobody's; and the only notification
+            // that a client owes the program was sent for all of them.
             _ => {}
         }
     }
@@ -157,7 +155,7 @@ impl Router {
         acts.push(Act::ToProgram(json!({ "id": id, "method": method, "params": params })));
     }
 
-    pub(crate) fn from_program(&mut self, message: Value) -> Vec<Act> {
+    pub(crate) fn program_says(&mut self, message: Value) -> Vec<Act> {
         let mut acts = Vec::new();
         match (message["method"].as_str(), message.get("id").filter(|id| !id.is_null())) {
             (Some(_), Some(_)) => self.put_to_owner(message, &mut acts),
@@ -332,7 +330,7 @@ impl Router {
         self.held = others;
         let waits: Vec<(String, Client, Value)> = waits;
         for (_, client, message) in waits {
-            self.take_from_client(client, message, acts);
+            self.sort(client, message, acts);
         }
         self.settle_client(known.owner, acts);
     }

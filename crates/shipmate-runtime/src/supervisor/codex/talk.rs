@@ -1,0 +1,258 @@
+//! A conversation with codex: the connection, the thread, and the turn that runs in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+
+use super::super::desk::Desk;
+use super::super::driver::Finished;
+use super::super::rpc::{Incoming, Peer, RpcFailure};
+use super::super::transcript::Transcript;
+use super::answer;
+use super::hear::{self, Heard, Tokens, TurnEnd, hear};
+
+/// How long a message may wait to be taken before it is kept for the next turn.
+const STEER_WITHIN: Duration = Duration::from_secs(10);
+
+/// The connection to the program, and what goes on in the thread.
+#[derive(Debug)]
+pub(super) struct Talk {
+    pub(super) desk: Desk,
+    pub(super) transcript: Transcript,
+    pub(super) peer: Peer,
+    pub(super) thread: RefCell<String>,
+    pub(super) state: watch::Sender<State>,
+    pub(super) gone: watch::Sender<bool>,
+    pub(super) turn: RefCell<Turn>,
+    pub(super) warned: RefCell<BTreeSet<String>>,
+    pub(super) garbled: Cell<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    Idle,
+    /// With its number, once that is known.
+    Running(Option<String>),
+    Over(Finished),
+}
+
+/// What is kept of a turn until it ends.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// The turn before: its end may be told late.
+    pub(super) before: Option<String>,
+    pub(super) last_words: String,
+    pub(super) used: Tokens,
+    /// All tokens of the thread when they were last told: they may be told twice.
+    pub(super) total: u64,
+    /// Files of edits that may have to be approved.
+    pub(super) edits: BTreeMap<String, Vec<PathBuf>>,
+    pub(super) begin_anew: bool,
+    pub(super) ended: Option<String>,
+}
+
+impl Talk {
+    /// Listens from now on.
+    pub(super) fn new(
+        desk: &Desk,
+        transcript: &Transcript,
+        peer: Peer,
+        incoming: mpsc::UnboundedReceiver<Incoming>,
+    ) -> Rc<Talk> {
+        let talk = Rc::new(Talk {
+            desk: desk.clone(),
+            transcript: transcript.clone(),
+            peer,
+            thread: RefCell::default(),
+            state: watch::Sender::new(State::Idle),
+            gone: watch::Sender::new(false),
+            turn: RefCell::default(),
+            warned: RefCell::default(),
+            garbled: Cell::new(false),
+        });
+        tokio::task::spawn_local(Rc::clone(&talk).listen(incoming));
+        talk
+    }
+
+    /// Hears the program until it ends.
+    async fn listen(self: Rc<Self>, mut incoming: mpsc::UnboundedReceiver<Incoming>) {
+        while let Some(heard) = incoming.recv().await {
+            match heard {
+                Incoming::Notification { method, params } => self.take(hear(&method, &params)),
+                Incoming::Request { id, method, params } => {
+                    tokio::task::spawn_local(answer::answer(Rc::clone(&self), id, method, params));
+                }
+                Incoming::Garbage(_) if self.garbled.replace(true) => {}
+                Incoming::Garbage(line) => {
+                    let line: String = line.chars().take(200).collect();
+                    self.transcript.say(&format!("codex said what is no message: {line}"));
+                }
+            }
+        }
+        self.gone.send_replace(true);
+        let reason = self.turn.borrow_mut().ended.take();
+        let reason = reason.unwrap_or_else(|| "the process that runs codex ended".to_owned());
+        self.state.send_if_modified(|state| {
+            let runs = matches!(state, State::Running(_));
+            if runs {
+                *state = State::Over(Finished::Died { reason });
+            }
+            runs
+        });
+    }
+
+    fn take(self: &Rc<Self>, heard: Heard) {
+        let mut turn = self.turn.borrow_mut();
+        match heard {
+            Heard::Nothing => {}
+            Heard::Words(words) => self.transcript.say(&words),
+            Heard::Warning(words) => {
+                if self.warned.borrow_mut().insert(words.clone()) {
+                    self.transcript.say(&format!("warning: {words}"));
+                }
+            }
+            Heard::Said(words) => {
+                self.transcript.say(&words);
+                turn.last_words = words;
+            }
+            Heard::Edit { item, paths, words } => {
+                self.transcript.say(&words);
+                turn.edits.insert(item, paths);
+            }
+            Heard::Used { call, total } => {
+                if total != std::mem::replace(&mut turn.total, total) {
+                    add(&mut turn.used, call);
+                }
+            }
+            Heard::TurnStarted(id) => {
+                self.state.send_if_modified(|state| {
+                    let first = *state == State::Running(None) && turn.before.as_ref() != Some(&id);
+                    if first {
+                        *state = State::Running(Some(id));
+                    }
+                    first
+                });
+            }
+            Heard::TurnEnded(id, end) => {
+                drop(turn);
+                self.turn_ended(id, &end);
+            }
+            Heard::Ended(reason) => turn.ended = Some(reason),
+        }
+    }
+
+    fn turn_ended(self: &Rc<Self>, id: String, end: &TurnEnd) {
+        let mut turn = self.turn.borrow_mut();
+        let current = match &*self.state.borrow() {
+            State::Running(Some(running)) => *running == id,
+            State::Running(None) => turn.before.as_ref() != Some(&id),
+            State::Idle | State::Over(_) => false,
+        };
+        if !current {
+            return;
+        }
+        turn.before = Some(id);
+        turn.begin_anew = matches!(end, TurnEnd::Failed(failure) if failure.begin_anew);
+        let finished = hear::finished(end, &turn.last_words);
+        if let Finished::Failed { reason } = &finished {
+            self.transcript.say(reason);
+        }
+        let used = turn.used;
+        if used != Tokens::default() {
+            let Tokens { fresh, cached, out } = used;
+            self.transcript
+                .say(&format!("({fresh} tokens in, {cached} from the cache, {out} out)"));
+        }
+        self.state.send_replace(State::Over(finished));
+    }
+
+    /// Whether there is an account where one is needed.
+    pub(super) async fn logged_in(&self) -> Result<(), String> {
+        match self.peer.request("account/read", json!({})).await {
+            Ok(account)
+                if account["account"].is_null() && account["requiresOpenaiAuth"] == true =>
+            {
+                Err("codex is not logged in: run `codex login`, or set the key that its \
+                     configuration names"
+                    .to_owned())
+            }
+            // One that cannot be asked says so with its first turn.
+            Ok(_) | Err(RpcFailure::Refused { .. }) => Ok(()),
+            Err(closed) => Err(closed.to_string()),
+        }
+    }
+
+    pub(super) async fn start_turn(&self, cwd: &Path, text: &str) -> Result<(), String> {
+        {
+            let mut turn = self.turn.borrow_mut();
+            let (before, total) = (turn.before.take(), turn.total);
+            *turn = Turn { before, total, ..Turn::default() };
+        }
+        self.state.send_replace(State::Running(None));
+        let input = json!([{ "type": "text", "text": text }]);
+        let thread = self.thread.borrow().clone();
+        let params = json!({ "threadId": thread, "cwd": cwd, "input": input });
+        match self.peer.request("turn/start", params).await {
+            Ok(started) => {
+                let id = started["turn"]["id"].as_str().unwrap_or_default().to_owned();
+                self.take_number(id);
+                Ok(())
+            }
+            Err(RpcFailure::Refused { message, .. }) => {
+                self.state.send_replace(State::Idle);
+                Err(format!("codex refused the turn: {message}"))
+            }
+            // The end of the connection is the end of the turn.
+            Err(RpcFailure::Closed) => Ok(()),
+        }
+    }
+
+    fn take_number(&self, id: String) {
+        self.state.send_if_modified(|state| {
+            let unknown = *state == State::Running(None);
+            if unknown {
+                *state = State::Running(Some(id));
+            }
+            unknown
+        });
+    }
+
+    /// What was used and not told yet.
+    pub(super) fn used(&self) -> Tokens {
+        std::mem::take(&mut self.turn.borrow_mut().used)
+    }
+
+    pub(super) fn running(&self) -> Option<String> {
+        match &*self.state.borrow() {
+            State::Running(id) => id.clone(),
+            State::Idle | State::Over(_) => None,
+        }
+    }
+
+    /// Gives the running turn more to read. Says whether it took it.
+    pub(super) async fn steer(&self, text: &str) -> bool {
+        let Some(turn) = self.running() else { return false };
+        let input = json!([{ "type": "text", "text": text }]);
+        let thread = self.thread.borrow().clone();
+        let params = json!({ "threadId": thread, "expectedTurnId": turn, "input": input });
+        let steered = self.peer.request("turn/steer", params);
+        matches!(tokio::time::timeout(STEER_WITHIN, steered).await, Ok(Ok(_)))
+    }
+
+    pub(super) async fn turn_is_over(&self) {
+        let mut state = self.state.subscribe();
+        // The sender is here: it cannot end first.
+        drop(state.wait_for(|state| !matches!(state, State::Running(_))).await);
+    }
+}
+
+fn add(sum: &mut Tokens, more: Tokens) {
+    sum.fresh += more.fresh;
+    sum.cached += more.cached;
+    sum.out += more.out;
+}

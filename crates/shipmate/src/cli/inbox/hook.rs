@@ -1,0 +1,73 @@
+//! `shipmate inbox --hook`: the mail of a session's seat, as its client's hooks expect it.
+//!
+//! Called by the client at an event, in the middle of somebody's work: where there is no seat, no
+//! coordinator or no mail it says nothing and ends well. It starts no coordinator.
+
+use std::io::{IsTerminal, Read};
+
+use serde_json::{Value, json};
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::tools::envelope::envelope;
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure};
+
+use crate::cli::failure::Failure;
+use crate::cli::screen::Screen;
+use crate::cli::session::{self, Globals};
+use crate::mcp::seat_above;
+
+/// What comes with one event; the rest comes with the next.
+const MAIL_MAX: usize = 20;
+/// No client says more at an event.
+const INPUT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
+    if is_of_subagent() {
+        // Mail is for the session, which is asked at its own events.
+        return Ok(());
+    }
+    let place = session::place(globals.workspace.as_deref())?;
+    let given = std::env::var("SHIPMATE_TOKEN").ok().filter(|token| !token.trim().is_empty());
+    let (token, team, file) = match given {
+        Some(token) => (token.trim().to_owned(), globals.for_team.clone(), None),
+        None => match seat_above(&place) {
+            Some((note, file)) => (note.token, Some(note.team), Some(file)),
+            None => return Ok(()),
+        },
+    };
+    let mut client = Client::new(place, Launch::Never, TokenSource::Given(token));
+    client.team = team;
+    let messages = match client.ask(Ask::InboxRead { max: MAIL_MAX, wait: false }) {
+        Ok(Answer::Messages(messages)) if !messages.is_empty() => messages,
+        Err(ClientFailure::Refused(_)) => {
+            // The seat of a session that could not say goodbye.
+            drop(file.map(std::fs::remove_file));
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let text = messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n");
+    Screen::new(true).json(&said(event, &text))
+}
+
+/// In the shape that Claude Code and Codex share.
+fn said(event: &str, text: &str) -> Value {
+    match event {
+        "Stop" | "SubagentStop" => json!({ "decision": "block", "reason": text }),
+        event => json!({
+            "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
+        }),
+    }
+}
+
+/// The client tells about the event on standard input, and takes it ill when nobody reads it.
+fn is_of_subagent() -> bool {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return false;
+    }
+    let mut text = Vec::new();
+    // Whatever cannot be read says nothing.
+    drop(stdin.lock().take(INPUT_BYTES_MAX).read_to_end(&mut text));
+    let told: Value = serde_json::from_slice(&text).unwrap_or_default();
+    told.get("agent_id").is_some_and(|id| !id.is_null())
+}
