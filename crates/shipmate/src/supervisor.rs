@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,8 +39,10 @@ fn desk_mcp(socket: &Path) -> io::Result<()> {
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::Error::other("this is no path of a socket"));
     };
-    // A socket's path may not be long; by way of its folder it never is.
-    let folder = File::open(folder)?;
+    // A socket's path may not be long; by way of its folder it never is. Nothing is read there,
+    // so a fence around the agent does not matter.
+    let path_only = rustix::fs::OFlags::PATH.bits().cast_signed();
+    let folder = File::options().read(true).custom_flags(path_only).open(folder)?;
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
     let mut from = UnixStream::connect(short)?;
     let mut to = from.try_clone()?;

@@ -10,6 +10,8 @@
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 
+#[path = "team/acp.rs"]
+mod acp;
 #[path = "team/agents.rs"]
 mod agents;
 #[path = "team/deaths.rs"]

@@ -3,11 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use serde_json::json;
+use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TaskNew};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
+use crate::processes;
 use crate::stage::Stage;
 
 struct Client {
@@ -27,9 +28,10 @@ const CODEX_ACP: Client =
     Client { agent: "codex-acp", program: Program::CodexAcp, surroundings: Surroundings::codex };
 
 const OPENCODE: Client =
-    Client { agent: "opencode", program: Program::Opencode, surroundings: opencode };
+    Client { agent: "opencode", program: Program::Opencode, surroundings: Surroundings::opencode };
 
-const GEMINI: Client = Client { agent: "gemini", program: Program::Gemini, surroundings: gemini };
+const GEMINI: Client =
+    Client { agent: "gemini", program: Program::Gemini, surroundings: Surroundings::gemini };
 
 /// A team of one, whose program is found first in the coordinator's PATH.
 fn stage(client: &Client, server: &Server) -> Stage {
@@ -107,29 +109,112 @@ fn gemini_does_a_task_and_it_is_merged() {
     does_a_task(&GEMINI);
 }
 
-fn opencode(home: &Path, server: &Server) -> Environment {
-    let config = json!({
-        "$schema": "https://opencode.ai/config.json",
-        "model": "scripted/scripted",
-        "small_model": "scripted/scripted",
-        "autoupdate": false,
-        "share": "disabled",
-        "provider": { "scripted": {
-            "npm": "@ai-sdk/openai-compatible",
-            "options": { "baseURL": format!("{}/v1", server.url()), "apiKey": "fake" },
-            "models": { "scripted": { "name": "scripted", "limit": { "context": 200_000, "output": 8_000 } } },
-        } },
-    });
-    let mut environment = Surroundings::claude(home, server);
-    environment.push(("OPENCODE_CONFIG_CONTENT".into(), config.to_string().into()));
-    environment.push(("OPENCODE_DISABLE_MODELS_FETCH".into(), "1".into()));
-    environment.push(("OPENCODE_DISABLE_AUTOUPDATE".into(), "1".into()));
-    environment
+const IS_TOLD: &str = r#"
+    as ana
+    on "write one"
+      hold first
+      shell echo one > one.txt
+      hold second
+      tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+      say All done.
+    on "the port is 8080"
+      say I heard of the port.
+"#;
+
+/// A message that comes while the agent works is before its model without a word of the work being
+/// lost: in the same turn or in the next.
+fn hears_a_message(client: &Client) {
+    let server = Server::start(IS_TOLD);
+    let mut stage = stage(client, &server);
+    let subject = "write one".to_owned();
+    let tasks = stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
+    server.wait_for(|request| request.contains("write one") && request.contains("You are ana"));
+    let (to, body) = ("ana".to_owned(), "the port is 8080".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    server.release("first");
+    server.release("second");
+    server.wait_for(|request| request.contains("the port is 8080"));
+    stage.finished(1);
+    assert_eq!(stage.file("one.txt"), "one\n");
+    stage.all_once(&tasks);
 }
 
-fn gemini(home: &Path, server: &Server) -> Environment {
-    let mut environment = Surroundings::claude(home, server);
-    environment.push(("GEMINI_API_KEY".into(), "fake".into()));
-    environment.push(("GOOGLE_GEMINI_BASE_URL".into(), server.url().into()));
-    environment
+#[test]
+#[ignore = "needs claude-agent-acp: cargo xtask test clients"]
+fn claude_agent_acp_hears_a_message_while_it_works() {
+    hears_a_message(&CLAUDE_AGENT_ACP);
+}
+
+#[test]
+#[ignore = "needs codex-acp: cargo xtask test clients"]
+fn codex_acp_hears_a_message_while_it_works() {
+    hears_a_message(&CODEX_ACP);
+}
+
+#[test]
+#[ignore = "needs opencode: cargo xtask test clients"]
+fn opencode_hears_a_message_after_its_turn() {
+    hears_a_message(&OPENCODE);
+}
+
+#[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
+fn gemini_hears_a_message_after_its_turn() {
+    hears_a_message(&GEMINI);
+}
+
+const IS_KILLED: &str = r#"
+    as ana
+    on "write one"
+      shell echo one > one.txt
+      hold killed
+      tool TaskUpdate {"taskId":"1","status":"completed","result":"never said"}
+      say All done.
+    on "You were interrupted"
+      tool TaskUpdate {"taskId":"1","status":"completed","result":"after the kill"}
+      say All done.
+"#;
+
+/// Killed with its supervisor in mid-turn, it is resumed with its history by the next life.
+fn survives_a_kill(client: &Client) {
+    let server = Server::start(IS_KILLED);
+    let mut stage = stage(client, &server);
+    let subject = "write one".to_owned();
+    let tasks = stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
+    // The result of the shell's call is in the second request.
+    server.wait_for(|request| request.contains("echo one > one.txt"));
+    let agents = stage.processes("agent");
+    assert!(!agents.is_empty());
+    processes::kill(agents[0].pid);
+    server.release("killed");
+    let resumed = server.wait_for(|request| request.contains("You were interrupted"));
+    assert!(resumed.contains("echo one > one.txt"), "its history is gone");
+    stage.finished(1);
+    assert_eq!(stage.task(1).result.unwrap(), "after the kill", "{}", said(&stage));
+    assert!(agents.iter().all(|one| !processes::is_alive(one.pid)), "{agents:?}");
+    stage.all_once(&tasks);
+}
+
+#[test]
+#[ignore = "needs claude-agent-acp: cargo xtask test clients"]
+fn claude_agent_acp_goes_on_after_a_kill() {
+    survives_a_kill(&CLAUDE_AGENT_ACP);
+}
+
+#[test]
+#[ignore = "needs codex-acp: cargo xtask test clients"]
+fn codex_acp_goes_on_after_a_kill() {
+    survives_a_kill(&CODEX_ACP);
+}
+
+#[test]
+#[ignore = "needs opencode: cargo xtask test clients"]
+fn opencode_goes_on_after_a_kill() {
+    survives_a_kill(&OPENCODE);
+}
+
+#[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
+fn gemini_goes_on_after_a_kill() {
+    survives_a_kill(&GEMINI);
 }

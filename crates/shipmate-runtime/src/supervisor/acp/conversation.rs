@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use shipmate_protocol::ask::Usage;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::session::{self, Abilities};
+use super::session::{self, Abilities, Leave};
 use super::updates::Updates;
 use crate::permission;
 use crate::supervisor::desk::{Desk, May};
@@ -248,9 +248,9 @@ impl Conversation {
     /// Puts the session into the mode and on the model that were ordered.
     async fn settings(&mut self, opened: &Value) -> Result<(), End> {
         let session = self.open.session().expect("it was just opened");
-        let seat = self.desk.seat();
+        let leave = if self.desk.is_read_only() { Leave::Read } else { Leave::Write };
         let mut changes = Vec::new();
-        if let Some(mode) = session::mode_to_set(&seat.mode, &opened["modes"]) {
+        if let Some(mode) = session::mode_to_set(leave, &opened["modes"]) {
             changes.push(("session/set_mode".to_owned(), json!({ "modeId": mode })));
         }
         let model = self.desk.order().model.clone();

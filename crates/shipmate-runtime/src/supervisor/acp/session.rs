@@ -14,10 +14,12 @@ use crate::supervisor::rpc::RpcFailure;
 pub(super) const VERSION: u64 = 1;
 /// "Authentication required", as ACP numbers it.
 const NOT_LOGGED_IN: i64 = -32000;
-/// Modes in which nothing is written, the strictest first.
-const READING_MODES: [&str; 2] = ["read-only", "plan"];
+/// Modes for a teammate that may only read, the best first. Never `plan`: the agents' own plan
+/// modes withhold the team's tools (Gemini CLI) or expect a plan of their own kind, and what may
+/// not be written is kept by the fence and by our answers.
+const READING_MODES: [&str; 2] = ["read-only", "default"];
 /// Modes in which permission is asked of us, where the one at the start may be another.
-const ASKING_MODES: [&str; 2] = ["workspace-write", "default"];
+const WRITING_MODES: [&str; 2] = ["workspace-write", "default"];
 
 /// What an agent said of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -123,12 +125,19 @@ pub(super) fn opening(desk: &Desk, tree: &str, door: &str, abilities: &Abilities
     opening
 }
 
+/// What the teammate's mode gives leave to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leave {
+    Read,
+    Write,
+}
+
 /// The mode of the agent's to set, if the one it is in does not fit ours.
-pub(super) fn mode_to_set(ours: &str, modes: &Value) -> Option<String> {
+pub(super) fn mode_to_set(leave: Leave, modes: &Value) -> Option<String> {
     let offered = modes["availableModes"].as_array()?;
-    let fits: &[&str] = match ours {
-        "plan" | "read_only" | "delegate" => &READING_MODES,
-        _ => &ASKING_MODES,
+    let fits: &[&str] = match leave {
+        Leave::Read => &READING_MODES,
+        Leave::Write => &WRITING_MODES,
     };
     let offers = |id: &&&str| offered.iter().any(|mode| mode["id"] == ***id);
     let mode = fits.iter().find(offers)?;
