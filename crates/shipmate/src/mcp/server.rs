@@ -40,6 +40,12 @@ const RELIST_MAX: Duration = Duration::from_millis(500);
 /// Finds the session that a request belongs to.
 pub(crate) trait Sessions: Send + Sync + 'static {
     fn of(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData>;
+
+    /// A client of the newest protocol listens, which says that it is there: for as long as what
+    /// is given back.
+    fn heard(&self, _: &RequestContext<RoleServer>) -> Option<Box<dyn Send>> {
+        None
+    }
 }
 
 pub(crate) struct Server<S> {
@@ -252,6 +258,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let session = self.sessions.of(context.request_context())?;
+        let _there = self.sessions.heard(context.request_context());
         feed::listen(&session, &context).await;
         Ok(())
     }
