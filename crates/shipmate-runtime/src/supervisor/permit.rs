@@ -42,7 +42,7 @@ impl Desk {
                 May::Yes
             }
             Some(answer) => May::No(permission::refused(&request, whom, &answer)),
-            None => May::No(permission::unanswered(&request)),
+            None => May::No(permission::unanswered(&request, self.order().patience())),
         }
     }
 
