@@ -53,14 +53,21 @@ fn task(stage: &mut Stage, subject: &str, assignee: &str) -> u32 {
     stage.create(vec![TaskNew { subject, assignee, ..TaskNew::default() }])[0]
 }
 
-/// The program that all share; there is one, and its processes.
+/// The program that all share; there is one. What it forks looks like it for a moment, but is
+/// not the hub's child.
 #[track_caller]
 fn program(stage: &Stage) -> Marked {
-    let all = stage.processes("agent");
-    let all = all.into_iter().filter(|one| one.label == "alpha.codex");
-    let mut servers: Vec<Marked> = all.filter(|one| one.words.contains(" app-server")).collect();
-    assert_eq!(servers.len(), 1, "{servers:?}");
-    servers.remove(0)
+    let hub = hub(stage);
+    let all = stage.processes("agent").into_iter().filter(|one| one.label == "alpha.codex");
+    let mut children: Vec<Marked> = all.filter(|one| parent(one.pid) == Some(hub)).collect();
+    assert_eq!(children.len(), 1, "{children:?}");
+    assert!(children[0].words.ends_with(" app-server "), "{children:?}");
+    children.remove(0)
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
 #[track_caller]
