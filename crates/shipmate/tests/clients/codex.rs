@@ -258,6 +258,11 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_and_both_go_on() {
         let told = told(&stage, name, 1);
         assert_eq!((count(&told, "thread/start"), count(&told, "thread/resume")), (1, 1));
     }
+    // Four calls of the model each were answered, of 100 tokens in; two were cut off by the kill.
+    stage.catch_up();
+    let used = stage.events("usage.recorded").into_iter();
+    let used: u64 = used.map(|used| used["usage"]["tokens_in"].as_u64().unwrap()).sum();
+    assert_eq!(used, 2 * 400, "{}", stage.story());
     stage.all_once(&tasks);
 }
 
