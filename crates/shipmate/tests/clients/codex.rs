@@ -401,7 +401,8 @@ yes 'this is no message' | head -n 20000
 yes '{"method":"item/agentMessage/delta","params":{"threadId":"t","delta":"x"}}' | head -n 20000
 yes '{"method":"item/started","params":{"threadId":"other","item":{}}}' | head -n 20000
 echo '{"id":"q","method":"no/such","params":{"threadId":"t"}}'
-echo '{"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u'$id'","status":"completed"}}}'"#;
+printf '{"method":"turn/completed","params":{"threadId":"t",'
+echo '"turn":{"id":"u'$id'","status":"completed"}}}'"#;
 
 #[test]
 fn garbage_and_a_flood_are_passed_over_and_the_task_is_done() {
