@@ -76,7 +76,7 @@ impl Desk {
         if let Ok(Answer::Teammate(view)) = self.carry(Ask::TeammateShow { name }).await {
             self.set_mode(&view.mode);
         }
-        match self.seat().mode.as_str() {
+        match self.mode().as_str() {
             "plan" => Mode::Plan,
             "delegate" => Mode::Delegate,
             "read_only" => Mode::ReadOnly,
