@@ -286,10 +286,11 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
-            let reads = matches!(profile.mode, Mode::ReadOnly | Mode::Delegate);
-            let one_shot = match (mate.supervision, reads) {
-                (Supervision::OneShot, false) => Some(OneShot::Writing),
-                (Supervision::OneShot, true) => Some(OneShot::Reading),
+            let one_shot = match (mate.supervision, profile.mode) {
+                (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
+                (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
+                // A plan has to be decided in the middle: only a program that stays can wait.
+                (Supervision::OneShot, Mode::Plan) => None,
                 _ => None,
             };
             let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;

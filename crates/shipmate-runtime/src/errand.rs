@@ -34,16 +34,12 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     let crew = board.crew.borrow().clone()?;
     let mut job = job;
-    if let Ask::TeammateAdd(add) = &mut job.ask {
-        match programs::hears(&add.agent, &crew.settings.agents) {
-            Ok(hears) => add.hears = hears,
-            Err(unknown) => {
-                job.connection.took_request();
-                let remedy = "`shipmate agents` lists them";
-                job.reply(Err(refused("UnknownAgent", unknown.to_string(), remedy)));
-                return None;
-            }
-        }
+    if let Ask::TeammateAdd(add) = &mut job.ask
+        && let Err(refused) = staffed(&crew, &job.actor, add)
+    {
+        job.connection.took_request();
+        job.reply(Err(refused));
+        return None;
     }
     match &job.ask {
         Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
@@ -91,6 +87,47 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             None
         }
         _ => Some(job),
+    }
+}
+
+/// Finds the agent of a teammate that is to be started, and whether it can be talked to.
+fn staffed(crew: &Crew, actor: &Actor, add: &mut ask::TeammateAdd) -> Result<(), Refused> {
+    let agents = &crew.settings.agents;
+    let leads = |who: &TeammateRef| {
+        crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
+    };
+    let is_started = add.when_needed || matches!(actor, Actor::Teammate(who) if leads(who));
+    if is_started && add.agent.is_empty() && add.command.is_empty() {
+        let own = match actor {
+            Actor::Teammate(who) => crew.board.with_state(|state| {
+                let mate = state.teammates.get(&who.address)?;
+                programs::named_like(&mate.profile.agent, agents)
+            }),
+            _ => None,
+        };
+        match (programs::find(&agents.default, agents), own) {
+            (Ok(profile), _) => add.agent = profile.name,
+            (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
+            (Err(_), Some(own)) => add.agent = own,
+            (Err(_), None) => {
+                let text = format!("no agent is named for {}", add.name);
+                let remedy = "name one, such as agent \"claude\" (`shipmate agents` lists them), \
+                              or set agents.default in the configuration";
+                return Err(refused("NoAgent", text, remedy));
+            }
+        }
+    }
+    let hears = programs::hears(&add.agent, agents);
+    add.hears = hears.map_err(|unknown| {
+        refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
+    })?;
+    match programs::missing(&add.agent, agents) {
+        Some(text) if is_started => {
+            let remedy = "`shipmate agents` says how to install it; a coordinator that runs keeps \
+                          the PATH it began with: `shipmate coordinator stop`";
+            Err(refused("NotInstalled", text, remedy))
+        }
+        _ => Ok(()),
     }
 }
 

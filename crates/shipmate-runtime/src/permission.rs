@@ -4,7 +4,8 @@
 //! same whatever program is behind a teammate. The table is also printed in
 //! `docs/permissions.md`, and a test holds the two together. It decides what an agent is
 //! told, not what a process can do: a shell command is let through in normal mode and is
-//! held by the fence while it runs and by the check of the diff when its work is handed in.
+//! held by the check of the diff when its work is handed in; in the others the program runs
+//! behind a fence.
 //!
 //! What must hold: in normal mode ordinary work (reading, writing in scope, building, testing,
 //! fetching a page) waits for nobody. Whoever is asked has ten minutes by default; after that the answer

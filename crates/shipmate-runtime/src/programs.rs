@@ -129,6 +129,19 @@ pub(crate) fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
     Ok(find(agent, settings)?.protocol != Protocol::Command)
 }
 
+/// Why an agent's program cannot be started here, as far as its file tells.
+pub(crate) fn missing(agent: &str, settings: &Agents) -> Option<String> {
+    let profile = find(agent, settings).ok()?;
+    let found = profile.program(&Around::here());
+    found.is_none().then(|| format!("{agent} is not installed: no {} in PATH", profile.programs[0]))
+}
+
+/// The program that a session's own name for itself begins with: `claude-code` is claude.
+pub(crate) fn named_like(name: &str, settings: &Agents) -> Option<String> {
+    let all = profiles(settings).into_iter().map(|profile| profile.name);
+    all.filter(|known| name.starts_with(known.as_str())).max_by_key(String::len)
+}
+
 /// All there are, the known ones first.
 pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
     let mut own = settings.programs.clone();

@@ -31,6 +31,8 @@ pub struct Agents {
     pub hook_timeout: Duration,
     /// Most submissions verified together.
     pub batch_max: usize,
+    /// What stands behind a teammate that names no agent: a program or a command; may be empty.
+    pub default: String,
     /// Agent programs of the configuration, by name.
     pub programs: BTreeMap<String, ProgramSetting>,
 }

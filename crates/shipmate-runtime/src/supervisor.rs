@@ -101,7 +101,7 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
             return Supervisor::new(order, line, desk, inline::InlineAgent::default()).live().await;
         }
         "command" | "one_shot" => {
-            let agent = command::CommandAgent::new(&order, &folder, marker);
+            let agent = command::CommandAgent::new(&order, &folder, marker, desk.clone());
             return Supervisor::new(order, line, desk, agent).live().await;
         }
         _ => {}
@@ -292,8 +292,10 @@ impl<D: Driver> Supervisor<D> {
         let finished = self.agent.conclude().await;
         let handed = std::mem::take(&mut self.handed);
         match &finished {
-            // Nobody has seen them.
-            Finished::NotStarted { .. } => self.kept.extend(handed),
+            // Perhaps nobody has seen them: twice is better than never.
+            Finished::NotStarted { .. } | Finished::Died { .. } => {
+                self.kept.splice(0..0, handed);
+            }
             _ => self.read(&handed).await,
         }
         finished
@@ -458,16 +460,22 @@ impl<D: Driver> Supervisor<D> {
 
     async fn hear(&mut self, message: InboxMessage) {
         self.keep(message);
-        for message in std::mem::take(&mut self.kept) {
+        let mut waiting = std::mem::take(&mut self.kept).into_iter();
+        // What one must wait for, those behind it wait for too: order is kept.
+        for message in waiting.by_ref() {
             match self.agent.inject(&message).await {
                 Injected::Now => {
                     let (messages, turn) = (ids(std::slice::from_ref(&message)), self.turn);
                     drop(self.control.ask(Ask::MessageInject { messages, turn }).await);
                     self.handed.push(message);
                 }
-                Injected::Later => self.kept.push(message),
+                Injected::Later => {
+                    self.kept.push(message);
+                    break;
+                }
             }
         }
+        self.kept.extend(waiting);
     }
 
     /// A lead or person may have taken the task away.

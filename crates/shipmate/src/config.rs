@@ -18,6 +18,7 @@ use shipmate_protocol::ask::Setup;
 
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;
+pub(crate) use mode::Resolved;
 
 /// The commented default file, as `shipmate config --default` prints it.
 pub(crate) const DEFAULT_FILE: &str = include_str!("../default-config.toml");

@@ -54,6 +54,7 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
         hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
         batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),
+        default: config.agents.default.clone(),
         programs: config.agents.programs.iter().map(program).collect(),
     })
 }

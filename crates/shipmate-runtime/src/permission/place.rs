@@ -3,7 +3,7 @@
 //! A path is taken both ways that programs take it: with `..` removed in the text first, and
 //! as the kernel walks it, symbolic links followed. The two differ only for a path that climbs
 //! out of a link, and then the worse one counts. What a link points to may change after the
-//! answer; the fence holds that.
+//! answer; the check of the diff at hand-in holds that.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

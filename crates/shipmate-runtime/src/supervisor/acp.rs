@@ -126,13 +126,7 @@ impl Driver for AcpAgent {
             self.live = Some(self.start(work)?);
         }
         let text = brief::turn(work);
-        let whole = match &work.note {
-            Some(note) if work.task.is_some() => {
-                let told = brief::turn(&Work { note: None, ..work.clone() });
-                format!("{note}\n\n{told}").trim().to_owned()
-            }
-            _ => text.clone(),
-        };
+        let whole = brief::whole_turn(work);
         let (ended, turn) = watch::channel(None);
         let live = self.live.as_ref().expect("it was just started");
         // Gone in this moment: then the turn has ended as well.

@@ -61,6 +61,17 @@ pub(crate) fn turn(work: &Work) -> String {
     parts.join("\n\n")
 }
 
+/// The same for a conversation that begins with it, and so has not heard of the task.
+pub(crate) fn whole_turn(work: &Work) -> String {
+    match &work.note {
+        Some(note) if work.task.is_some() => {
+            let told = turn(&Work { note: None, ..work.clone() });
+            format!("{note}\n\n{told}").trim().to_owned()
+        }
+        _ => turn(work),
+    }
+}
+
 fn task_words(task: &TaskView, work: &Work) -> String {
     let mut text = format!("Task {}: {}", task.row.id, task.row.subject);
     let mut add = |name: &str, value: &str| {
@@ -125,7 +136,15 @@ pub(crate) fn interrupted(task: Option<u32>) -> String {
     }
 }
 
-/// A plan was decided.
+/// A plan was decided against.
+pub(crate) fn rejected(task: u32, feedback: &str) -> String {
+    format!(
+        "Your plan for task {task} is rejected: {feedback}\nRevise it, hand it in again with the \
+         ExitPlanMode tool and end your turn."
+    )
+}
+
+/// A plan was decided for.
 pub(crate) fn approved(task: u32) -> String {
     format!("Your plan is approved: you may write now. Carry it out for task {task}.")
 }

@@ -81,6 +81,8 @@ struct Process {
     tree: Tree,
     pipe: Pipe,
     cwd: PathBuf,
+    /// It has taken up an earlier conversation.
+    resumed: bool,
 }
 
 /// Why a program is not there to be talked to.
@@ -142,7 +144,8 @@ impl ClaudeAgent {
         let hello = json!({ "subtype": "initialize", "hooks": null, "sdkMcpServers": [SERVER] });
         let answer = pipe.control(hello);
         // Kept before anything is waited for: a supervisor that is told to end ends it too.
-        self.running = Some(Process { tree: processes, pipe, cwd: tree.to_owned() });
+        let resumed = self.session.is_some();
+        self.running = Some(Process { tree: processes, pipe, cwd: tree.to_owned(), resumed });
         let reason = match tokio::time::timeout(self.handshake_within, answer).await {
             Ok(Ok(Ok(_))) => return Ok(()),
             Ok(Ok(Err(error))) => {
@@ -238,10 +241,13 @@ impl ClaudeAgent {
 impl Driver for ClaudeAgent {
     async fn give(&mut self, work: &Work) -> Result<(), String> {
         self.cancelled = false;
+        let knew = self.running.as_ref().is_some_and(|process| !process.pipe.is_closed());
         let process = self.process(&work.tree).await?;
         let line = uuid();
         process.pipe.turns(|turns| turns.begin(line.clone()));
-        process.pipe.user(&line, &brief::turn(work));
+        let knows = knew || process.resumed;
+        let text = if knows { brief::turn(work) } else { brief::whole_turn(work) };
+        process.pipe.user(&line, &text);
         Ok(())
     }
 

@@ -63,6 +63,7 @@ impl CodexAgent {
         self.talk = Some(Rc::clone(&talk));
         talk.logged_in().await?;
         let thread = self.thread(&talk.peer, cwd).await?;
+        talk.resumed.set(self.session.as_ref() == Some(&thread));
         self.starter.folder().keep_session(&thread);
         talk.thread.replace(thread.clone());
         self.session = Some(thread);
@@ -113,7 +114,7 @@ impl CodexAgent {
     }
 
     fn setup(&self, cwd: &Path) -> Value {
-        let (sandbox, approvals) = rights(&self.desk.seat().mode);
+        let (sandbox, approvals) = rights(self.desk.is_read_only());
         let marked = format!("shell_environment_policy.set.{MARKER_VARIABLE}");
         let mut setup = json!({
             "cwd": cwd,
@@ -166,10 +167,10 @@ impl CodexAgent {
 }
 
 /// Codex's sandbox and approval policy for a mode of ours.
-fn rights(mode: &str) -> (&'static str, &'static str) {
-    match mode {
-        "plan" | "delegate" | "read_only" => ("read-only", "never"),
-        _ => ("danger-full-access", "untrusted"),
+fn rights(read_only: bool) -> (&'static str, &'static str) {
+    match read_only {
+        true => ("read-only", "never"),
+        false => ("danger-full-access", "untrusted"),
     }
 }
 
@@ -181,7 +182,11 @@ impl Driver for CodexAgent {
                 None => self.begin(&work.tree).await?,
             };
             self.talk = Some(Rc::clone(&talk));
-            talk.start_turn(&work.tree, &brief::turn(work)).await
+            let knows = talk.resumed.get();
+            // From now on it does.
+            talk.resumed.set(true);
+            let text = if knows { brief::turn(work) } else { brief::whole_turn(work) };
+            talk.start_turn(&work.tree, &text).await
         };
         let limit = BEGIN_WITHIN.as_secs();
         let begun = tokio::time::timeout(BEGIN_WITHIN, begun).await;
@@ -266,10 +271,8 @@ mod tests {
     use super::rights;
 
     #[test]
-    fn who_may_not_write_can_be_approved_nothing() {
-        for mode in ["plan", "delegate", "read_only"] {
-            assert_eq!(rights(mode), ("read-only", "never"), "{mode}");
-        }
-        assert_eq!(rights("normal"), ("danger-full-access", "untrusted"));
+    fn who_may_not_write_gets_codexs_own_fence() {
+        assert_eq!(rights(true), ("read-only", "never"));
+        assert_eq!(rights(false), ("danger-full-access", "untrusted"));
     }
 }

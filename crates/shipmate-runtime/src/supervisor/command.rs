@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use crate::hooks::evidence;
 
 use super::brief;
+use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, Progress, Work};
 use super::order::{LifeFolder, Order};
 
@@ -30,6 +31,7 @@ pub(crate) struct CommandAgent {
     order: Order,
     folder: LifeFolder,
     marker: Marker,
+    desk: Desk,
     running: Option<Tree>,
     session: Option<String>,
     tell: watch::Sender<Progress>,
@@ -38,8 +40,14 @@ pub(crate) struct CommandAgent {
 }
 
 impl CommandAgent {
-    pub(crate) fn new(order: &Order, folder: &LifeFolder, marker: Marker) -> CommandAgent {
+    pub(crate) fn new(
+        order: &Order,
+        folder: &LifeFolder,
+        marker: Marker,
+        desk: Desk,
+    ) -> CommandAgent {
         CommandAgent {
+            desk,
             order: order.clone(),
             folder: folder.clone(),
             marker,
@@ -80,8 +88,18 @@ impl CommandAgent {
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
+        // It was not told of the tools, and runs with nobody asked: it acts as nobody.
+        let hidden = if order.protocol == "one_shot" { "SHIPMATE_TOKEN" } else { "" };
+        let pairs = pairs.into_iter().filter(|(name, _)| *name != hidden);
         let own = order.env.iter().map(|(name, value)| (name.into(), value.into()));
-        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).chain(own).collect()
+        pairs.map(|(name, value)| (name.into(), value.into())).chain(own).collect()
+    }
+
+    fn last_message(&self) -> Option<String> {
+        let path = self.folder.output();
+        let more = path.with_added_extension("more");
+        let text = fs::read(more).or_else(|_| fs::read(path)).ok()?;
+        last_message(&String::from_utf8_lossy(&text))
     }
 
     fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
@@ -92,7 +110,7 @@ impl CommandAgent {
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
                 let mut result = said.filter(|text| !text.is_empty());
                 let result = result.get_or_insert_with(|| match self.order.protocol.as_str() {
-                    "one_shot" => last_message(last_words),
+                    "one_shot" => self.last_message().unwrap_or_else(|| "done".to_owned()),
                     _ => last_words.to_owned(),
                 });
                 Finished::Done { result: evidence::tail(result, RESULT_BYTES_MAX).to_owned() }
@@ -112,15 +130,19 @@ impl CommandAgent {
     }
 }
 
-/// The text in the last line of a program that prints JSON, by the names the known ones have
-/// for it.
-fn last_message(line: &str) -> String {
-    let Ok(value) = serde_json::from_str::<serde_json::Value>(line) else {
-        return line.to_owned();
+/// The last message in the output of a program that prints JSON, by the names the known ones
+/// have for it: a line for each event, or one object over many lines.
+fn last_message(output: &str) -> Option<String> {
+    const PLACES: [&str; 4] = ["/result", "/response", "/item/text", "/part/text"];
+    let text = |value: &serde_json::Value| {
+        PLACES.iter().find_map(|place| value.pointer(place)?.as_str().map(str::to_owned))
     };
-    let places = ["/result", "/response", "/item/text", "/part/text"];
-    let found = places.iter().find_map(|place| value.pointer(place)?.as_str());
-    found.unwrap_or("done").to_owned()
+    let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
+    let by_line = output.lines().rev().filter_map(read).find_map(|value| text(&value));
+    by_line.or_else(|| {
+        let begins = output.match_indices("\n{").map(|(at, _)| at + 1).chain([0]);
+        begins.filter_map(|at| read(output.get(at..)?.trim())).find_map(|value| text(&value))
+    })
 }
 
 fn said(how: String, last_words: &str) -> String {
@@ -137,6 +159,11 @@ impl Driver for CommandAgent {
             "one_shot" => brief::once(&self.order, work).into_bytes(),
             _ => [serde_json::to_vec(work).expect("work is JSON"), b"\n".to_vec()].concat(),
         };
+        let fence = self.desk.fence().map(|mut fence| {
+            // Its result and its session's name are written there.
+            fence.write.push(self.folder.0.clone());
+            fence
+        });
         let program = match self.order.argv.as_slice() {
             [] => Program::Shell(self.order.command.clone()),
             argv => Program::Argv(argv.iter().map(OsString::from).collect()),
@@ -149,6 +176,7 @@ impl Driver for CommandAgent {
                 bytes_max: self.order.output_bytes_max,
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
+            fence,
             ..Spec::new(program, work.tree.clone(), self.marker.clone())
         };
         let tree = Tree::spawn(spec).map_err(|e| e.to_string())?;

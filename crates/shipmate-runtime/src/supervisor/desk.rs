@@ -191,7 +191,7 @@ impl Desk {
     /// A plan was decided.
     pub(crate) fn plan_settled(&self, approved: bool) {
         self.0.said.borrow_mut().plan = None;
-        self.0.approved.set(self.0.approved.get() || approved);
+        self.0.approved.set(approved);
     }
 
     /// Takes an answer that a permission request waits for.

@@ -55,8 +55,11 @@ impl Starter {
     ) -> Result<Running, String> {
         let words = self.order.argv.iter().chain(more);
         let argv: Vec<OsString> = words.map(OsString::from).collect();
+        let own = self.order.env.iter().map(|(name, value)| (name.into(), value.into()));
+        // A coordinator that began behind the fence could not write its log.
+        let fenced = fence.is_some().then(|| ("SHIPMATE_FENCED".into(), "1".into()));
         let spec = Spec {
-            env: self.order.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            env: own.chain(fenced).collect(),
             env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
             stdin: Stdin::Piped,
             output: Output::Stream {

@@ -16,6 +16,12 @@ use super::{Ending, Supervisor};
 const TALKS_MAX: u32 = 50;
 
 impl<D: Driver> Supervisor<D> {
+    /// Counts a turn of talk; whether it was the last for now.
+    pub(super) fn talked_enough(&mut self) -> bool {
+        self.talks = (self.talks + 1).min(TALKS_MAX);
+        self.talks == TALKS_MAX
+    }
+
     /// Hears all mail there is, as far as the agent can, and answers a request to shut down.
     pub(super) async fn hear_out(&mut self) -> Result<(), Ending> {
         loop {
@@ -31,9 +37,8 @@ impl<D: Driver> Supervisor<D> {
             if self.talks == TALKS_MAX {
                 return Ok(());
             }
-            self.talks += 1;
             self.talk().await?;
-            if self.talks == TALKS_MAX {
+            if self.talked_enough() {
                 let body = format!(
                     "{} has had {TALKS_MAX} turns of talk without a task and hears no more of its \
                      teammates until you write to it or it gets one",

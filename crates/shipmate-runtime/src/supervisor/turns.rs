@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use shipmate_protocol::view::PlanView;
 use shipmate_protocol::{Answer, Ask};
 
 use super::desk::Verdict;
@@ -42,6 +43,9 @@ impl<D: Driver> Supervisor<D> {
                 }
                 Finished::Done { ref result } if self.agent.reports() => {
                     match self.after_turn(held, &mut nudged).await {
+                        After::Turn(_) if held.is_none() && self.talked_enough() => {
+                            return (finished, None);
+                        }
                         After::Turn(note) => note,
                         After::Over(finished) => {
                             return (
@@ -75,7 +79,7 @@ impl<D: Driver> Supervisor<D> {
         }
         let said = self.desk.said();
         if let (Some(plan), Some((task, _))) = (said.plan, held) {
-            return self.after_plan(plan, task).await;
+            return self.after_plan(plan, task, held).await;
         }
         if !self.kept.is_empty() {
             return After::Turn(None);
@@ -93,8 +97,9 @@ impl<D: Driver> Supervisor<D> {
             None => {}
         }
         if said.spoke {
-            match self.wait_for_mail().await {
+            match self.wait_for_mail(held).await {
                 Waited::Mail => return After::Turn(None),
+                Waited::TakenAway => return After::Over(Some(taken_away())),
                 Waited::Ends(ending) => return After::Ends(ending),
                 Waited::Shutdown => {
                     let reason = "asked to shut down while it waited for an answer".to_owned();
@@ -110,18 +115,20 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// Waits until a plan is decided. Approval starts the program again, with leave to write.
-    async fn after_plan(&mut self, plan: u64, task: u32) -> After {
+    async fn after_plan(&mut self, plan: u64, task: u32, held: Held) -> After {
         loop {
-            if let Some(state) = self.plan_state(plan).await {
-                self.desk.plan_settled(state == "approved");
-                if state == "approved" {
+            if let Some(decided) = self.decided(plan).await {
+                self.desk.plan_settled(decided.state == "approved");
+                if decided.state == "approved" {
                     self.agent.stop(self.grace()).await;
                     return After::Turn(Some(brief::approved(task)));
                 }
-                return After::Turn(None);
+                let feedback = decided.feedback.unwrap_or_default();
+                return After::Turn(Some(brief::rejected(task, &feedback)));
             }
-            match self.wait_for_mail().await {
+            match self.wait_for_mail(held).await {
                 Waited::Mail | Waited::Nothing => {}
+                Waited::TakenAway => return After::Over(Some(taken_away())),
                 Waited::Ends(ending) => return After::Ends(ending),
                 Waited::Shutdown => {
                     let reason = "asked to shut down while its plan was undecided".to_owned();
@@ -132,15 +139,15 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// What was decided about a plan, once it was.
-    async fn plan_state(&self, plan: u64) -> Option<String> {
+    async fn decided(&self, plan: u64) -> Option<PlanView> {
         let Ok(Answer::Plans(plans)) = self.control.ask(Ask::Plans { all: true }).await else {
             return None;
         };
         let found = plans.into_iter().find(|found| found.id == plan)?;
-        (found.state != "open").then_some(found.state)
+        (found.state != "open").then_some(found)
     }
 
-    async fn wait_for_mail(&mut self) -> Waited {
+    async fn wait_for_mail(&mut self, held: Held) -> Waited {
         if self.asked.is_some() {
             return Waited::Shutdown;
         }
@@ -149,6 +156,9 @@ impl<D: Driver> Supervisor<D> {
             message = tokio::time::timeout(ANSWER_WITHIN, self.mail.recv()) => message,
         };
         let Ok(Some(message)) = message else { return Waited::Nothing };
+        if message.kind == "notice" && !self.still_holds(held).await {
+            return Waited::TakenAway;
+        }
         self.keep(message);
         match self.asked {
             Some(_) => Waited::Shutdown,
@@ -166,8 +176,15 @@ enum After {
     Ends(Ending),
 }
 
+/// The claim is over, whoever ended it: what the board is told of it changes nothing.
+fn taken_away() -> Finished {
+    Finished::GivenBack { reason: "it was taken away".to_owned() }
+}
+
 enum Waited {
     Mail,
+    /// The task is no longer this teammate's.
+    TakenAway,
     Shutdown,
     Nothing,
     Ends(Ending),

@@ -2,7 +2,7 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::session::{self, Globals};
-use crate::config;
+use crate::config::{self, Config, Resolved};
 use crate::mcp::{Wish, stdio};
 
 /// Serve the team's tools to an MCP client, on standard input and output
@@ -26,7 +26,19 @@ pub(crate) struct McpArgs {}
 pub(crate) fn run(_: &McpArgs, globals: &Globals) -> Result<(), Failure> {
     let place = session::place(globals.workspace.as_deref())?;
     let launch = session::launch(&place)?;
-    let config = config::load(&place.config())?.config;
+    // A session goes on without settings, and then without a team.
+    let config = config::load(&place.config()).map_or_else(
+        |bad| {
+            eprintln!("{}", Resolved::unreadable(&bad).fallback_notice.unwrap_or_default());
+            Config { agent_teams: false, ..Config::default() }
+        },
+        |loaded| loaded.config,
+    );
+    // A teammate's program may find this server in the project's settings. Its tools come from
+    // its own supervisor; here it would be somebody else.
+    let inside = std::env::var_os("SHIPMATE_LIFE").is_some()
+        && std::env::var_os("SHIPMATE_TOKEN").is_none();
+    let config = Config { agent_teams: config.agent_teams && !inside, ..config };
     let caller = session::caller(globals, &place)?;
     let wish = Wish {
         team: globals.for_team.clone(),

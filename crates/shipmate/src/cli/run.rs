@@ -128,6 +128,9 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
     }
     let mut setup = setup(args, &plan, &config);
     setup.plans = own_paths(&args.plans, &session.place.workspace);
+    // What `shipmate install` has written is nobody's work.
+    setup.plans.extend([".mcp.json", ".claude/", ".codex/"].map(str::to_owned));
+    setup.plans.push(".claude/settings.local.json".to_owned());
     let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
     if let (Some("shared"), Some((task, place))) = (setup.trees.as_deref(), without) {
         return Err(Failure::Usage(format!(

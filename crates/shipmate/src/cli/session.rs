@@ -198,6 +198,10 @@ pub(crate) fn launch(place: &Place) -> Result<Launch, Failure> {
         "coordinator".into(),
         "run".into(),
     ];
+    // Behind an agent's fence it could write nothing; the agent's supervisor starts one.
+    if std::env::var_os("SHIPMATE_FENCED").is_some() {
+        return Ok(Launch::Never);
+    }
     Ok(Launch::Program { program, args })
 }
 

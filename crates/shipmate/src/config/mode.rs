@@ -83,7 +83,6 @@ pub(crate) fn resolve(
 
 impl Resolved {
     /// Settings that cannot be read ask for nothing and allow nothing.
-    #[allow(dead_code, reason = "for front ends that go on without settings, such as mcp")]
     pub(crate) fn unreadable(bad: &BadConfig) -> Resolved {
         let notice = format!("{}: {}; task mode", bad.place, bad.fact);
         Resolved { mode: TeamMode::Task, fallback_notice: Some(notice), auto_detected: None }
@@ -99,7 +98,6 @@ impl Config {
 
     /// Whether the team's tools are offered to sessions. Where they are not, they are not even
     /// registered: a model must not see what it may not call.
-    #[allow(dead_code, reason = "for the MCP server, when it registers its tools")]
     pub(crate) fn team_tools(&self, get: impl Fn(&str) -> Option<String>) -> bool {
         let value = get(&self.agent_teams_env);
         closed(Some(self.agent_teams), self.switch(value.as_deref())).is_none()

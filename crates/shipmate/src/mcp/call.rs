@@ -15,6 +15,8 @@ use crate::mcp::session::{Session, Standing};
 
 /// More than this comes with the next call.
 const MAIL_MAX: usize = 20;
+/// Beyond the call's own time, so that there is always enough to read in.
+const MAIL_WITHIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Called {
@@ -81,6 +83,8 @@ async fn uncommitted(link: &Link, until: Instant) -> Option<String> {
 
 /// Reads what has come for this seat. Where that fails it is still unread, and comes next time.
 async fn mail(link: &Link, until: Instant) -> Vec<String> {
+    // A read that is given up may still be carried out, and then nobody would see the mail.
+    let until = until + MAIL_WITHIN;
     match link.ask(Ask::InboxRead { max: MAIL_MAX, wait: false }, until).await {
         Ok(Answer::Messages(messages)) => messages.iter().map(envelope).collect(),
         _ => Vec::new(),

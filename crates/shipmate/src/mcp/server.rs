@@ -62,7 +62,7 @@ impl<S: Sessions> Server<S> {
     }
 
     fn is_on(&self) -> bool {
-        self.hub.config.agent_teams
+        self.hub.config.team_tools(|name| std::env::var(name).ok())
     }
 
     fn until() -> Instant {

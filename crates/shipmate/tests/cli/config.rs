@@ -26,6 +26,7 @@ fn the_settings_in_force_are_shown_with_their_source() {
         agents.default             ""                                    default
         agents.output-bytes        16777216                              default
         agents.stop-grace-seconds  0.5                                   project file
+        agents.patience-seconds    600                                   default
         team.trees                 "own"                                 default
         team.cap                   5                                     default
         team.stall-seconds         600                                   default

@@ -367,11 +367,15 @@ fn a_program_that_exits_in_the_handshake_is_said_to_and_in_its_own_words() {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let mut stage = Stage::new("");
-    team(&mut stage, &["ana"]);
-    task(&mut stage, "write a", "ana");
-    let ended = stage.event("teammate.disappeared");
-    let reason = ended["reason"].as_str().unwrap();
-    assert!(reason.contains("codex was not found"), "{reason}");
+    stage.team(Setup::default(), &[]);
+    let add = TeammateAdd {
+        name: "ana".to_owned(),
+        agent: "codex".to_owned(),
+        when_needed: true,
+        ..TeammateAdd::default()
+    };
+    let refused = stage.refusal(Ask::TeammateAdd(add));
+    assert_eq!(refused.message, "codex is not installed: no codex in PATH");
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) struct Talk {
     pub(super) turn: RefCell<Turn>,
     pub(super) warned: RefCell<BTreeSet<String>>,
     pub(super) garbled: Cell<bool>,
+    /// The conversation has heard of the work in hand.
+    pub(super) resumed: Cell<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +67,7 @@ impl Talk {
         incoming: mpsc::UnboundedReceiver<Incoming>,
     ) -> Rc<Talk> {
         let talk = Rc::new(Talk {
+            resumed: Cell::new(false),
             desk: desk.clone(),
             transcript: transcript.clone(),
             peer,

@@ -12,6 +12,9 @@ use crate::cli::teammate::start::{self, Shown};
 /// A life (ana@1, ana@2, …) is what a token stands for: whoever holds the token acts as that life.
 /// The token is kept in .shipmate/state/tokens, readable by you only, and `--as ana` finds it.
 ///
+/// With --agent shipmate drives that program (`shipmate agents` lists them) for as long as the teammate
+/// lives: it is started for its first task or message.
+///
 /// With --command shipmate runs it: whenever there is a task for it, the command is started with the
 /// task in its environment and on its standard input, and its exit code says whether it is done.
 /// Nobody holds its token but its supervisor; `shipmate attach` shows what it prints.
@@ -20,6 +23,7 @@ use crate::cli::teammate::start::{self, Shown};
 Examples:
   shipmate teammate add ana
   shipmate teammate add tess --role tester --scope tests --mode read_only
+  shipmate teammate add rex --agent codex --role reviewer --mode read_only
   shipmate teammate add lou --lead --no-start
   shipmate teammate add dev --command './agent.sh \"$SHIPMATE_SUBJECT\"'")]
 pub(crate) struct AddArgs {
@@ -34,7 +38,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
 
-    /// The program behind it
+    /// The program behind it, such as claude or codex
     #[arg(long, value_name = "AGENT", default_value = "")]
     agent: String,
 
@@ -68,6 +72,9 @@ pub(crate) struct AddArgs {
 
 pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     let name = args.name.clone();
+    // The runtime starts what it knows how to start, unless somebody wants to do it by hand.
+    let by_hand = args.no_start || args.print_token;
+    let started = args.command.is_some() || (!args.agent.is_empty() && !by_hand);
     let ask = Ask::TeammateAdd(TeammateAdd {
         name: args.name,
         lead: args.lead,
@@ -78,12 +85,13 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         mode: args.mode,
         tasks_max: args.tasks_max,
         command: args.command.clone().unwrap_or_default(),
-        when_needed: args.command.is_some(),
+        when_needed: started,
         hears: false,
     });
-    if args.command.is_some() {
+    if started {
+        let what = if args.command.is_some() { "a task" } else { "a task or a message" };
         return session
-            .change(ask, &format!("added {name}; it starts when there is a task for it"));
+            .change(ask, &format!("added {name}; it starts when there is {what} for it"));
     }
     if args.no_start {
         return session.change(ask, &format!("added {name}; it has no life yet"));
