@@ -194,6 +194,8 @@ fn a_message_wakes_claude_when_it_is_idle() {
     assert!(with.contains("All done."), "in the conversation it had");
     stage.event("message.acknowledged");
     assert_eq!(program(&stage).pid, before, "in the program that ran");
+    let (name, reason) = (Some("ana".to_owned()), "enough".to_owned());
+    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 30_000 });
     stage.all_once(&tasks);
 }
 
