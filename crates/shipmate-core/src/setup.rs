@@ -40,6 +40,9 @@ pub struct Setup {
     /// The whole team's time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Task mode: whoever the runtime starts does one task and ends.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
 }
 
 impl Default for Setup {
@@ -55,6 +58,7 @@ impl Default for Setup {
             answer_ms: ANSWER_DEFAULT_MS,
             shutdown_ms: SHUTDOWN_DEFAULT_MS,
             timeout_ms: None,
+            one_shot: false,
         }
     }
 }

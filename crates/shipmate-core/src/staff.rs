@@ -40,7 +40,8 @@ pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
 
 /// Those that can be talked to and have mail. The breaker lets nobody through for that.
 fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wanted> {
-    if team.breaker.phase != BreakerPhase::Closed {
+    // A one-shot agent is there for a task.
+    if team.breaker.phase != BreakerPhase::Closed || team.setup.one_shot {
         return Vec::new();
     }
     let called = state.members_of(name).filter(|(who, mate)| {
@@ -70,6 +71,7 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
         let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
         let Some(task) = another_for(state, &next, mate, &taken) else { continue };
         let supervision = match &team.breaker.phase {
+            _ if team.setup.one_shot => Supervision::OneShot,
             BreakerPhase::Closed => Supervision::Supervised,
             BreakerPhase::HalfOpen { probe: None, .. }
                 if !std::mem::replace(&mut probing, true) =>

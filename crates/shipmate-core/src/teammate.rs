@@ -302,6 +302,9 @@ pub(crate) fn end_life(
     let sent_away = sent_away.is_some_and(|asked| asked.by != Actor::Runtime);
     if !teammate.comes_back() || (sent_away && teammate.profile.start != StartRule::Session) {
         events.extend(message::bounce_all(state, &who.address, "it stopped"));
+    } else {
+        // What was meant for this life must not bring on the next.
+        events.extend(message::expire_control(state, &who.address, "it stopped"));
     }
     events
 }

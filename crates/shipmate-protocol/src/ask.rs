@@ -314,6 +314,9 @@ pub struct Setup {
     pub shutdown_ms: Option<u64>,
     #[serde(default)]
     pub timeout_ms: Option<u64>,
+    /// Task mode: whoever is started does one task and ends.
+    #[serde(default)]
+    pub one_shot: bool,
     /// Begin at the last commit although there are uncommitted changes.
     #[serde(default)]
     pub dirty: bool,

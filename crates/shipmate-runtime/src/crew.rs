@@ -306,7 +306,7 @@ impl Crew {
                 env: way.env,
                 own_folders: way.own_folders,
                 protected: setup.protected.iter().map(ToString::to_string).collect(),
-                patience_ms: crate::permission::PATIENCE.as_millis() as u64,
+                patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
                 lead: profile.seat == shipmate_core::event::Seat::Lead,

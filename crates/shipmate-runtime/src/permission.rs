@@ -7,7 +7,7 @@
 //! held by the fence while it runs and by the check of the diff when its work is handed in.
 //!
 //! What must hold: in normal mode ordinary work (reading, writing in scope, building, testing,
-//! fetching a page) waits for nobody. Whoever is asked has [`PATIENCE`]; after that the answer
+//! fetching a page) waits for nobody. Whoever is asked has ten minutes by default; after that the answer
 //! is no, the question is withdrawn and the work goes on.
 //!
 //! Deliberately absent: lists of harmless commands. A shell line cannot be judged by its words.
@@ -25,9 +25,6 @@ use shipmate_core::event::Mode;
 
 pub use classify::{TEAM_SERVER, acp, claude, codex};
 pub use place::{Bounds, place};
-
-/// How long a question may stay open before the agent is told no.
-pub const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// How many paths a sentence names before it only counts them.
 const NAMED_MAX: usize = 5;
@@ -198,11 +195,15 @@ pub fn words(verdict: &Verdict, request: &Request) -> String {
     }
 }
 
-/// What the model is told when nobody answered within [`PATIENCE`].
-pub fn unanswered(request: &Request) -> String {
-    let minutes = PATIENCE.as_secs() / 60;
+/// What the model is told when nobody answered for this long.
+pub fn unanswered(request: &Request, patience: Duration) -> String {
+    let seconds = patience.as_secs();
+    let time = match seconds % 60 {
+        0 => format!("{} minutes", seconds / 60),
+        _ => format!("{seconds} seconds"),
+    };
     format!(
-        "{} was not allowed: nobody answered for {minutes} minutes, and the question is \
+        "{} was not allowed: nobody answered for {time}, and the question is \
          withdrawn. Go on without it; if the task cannot be done without it, say so in a message \
          to the lead or fail the task with that reason.",
         what(request)

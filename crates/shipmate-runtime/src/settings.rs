@@ -24,6 +24,8 @@ pub struct Agents {
     pub output_bytes_max: u64,
     /// Between asking a process tree to end and ending it.
     pub stop_grace: Duration,
+    /// How long a permission may wait for its answer.
+    pub patience: Duration,
     /// Hook commands of the configuration, by event.
     pub hooks: BTreeMap<String, Vec<String>>,
     pub hook_timeout: Duration,

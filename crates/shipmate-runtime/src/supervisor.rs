@@ -22,6 +22,7 @@ mod permit;
 mod pipe_mcp;
 mod program;
 mod rpc;
+mod talk;
 mod transcript;
 mod tree;
 mod turns;
@@ -37,6 +38,8 @@ use shipmate_protocol::{Answer, Ask, Notice, Place};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+pub use codex::hub::run as host;
+pub(crate) use codex::hub::{let_go, owns as hub_owns};
 use desk::Desk;
 use driver::{Driver, Finished, Injected, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
@@ -44,8 +47,6 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
-pub use codex::hub::run as host;
-pub(crate) use codex::hub::{let_go, owns as hub_owns};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
 
 /// Progress is told at most this often.
@@ -145,6 +146,8 @@ struct Supervisor<D> {
     /// The shutdown request that is still to be answered.
     asked: Option<u64>,
     turn: u64,
+    /// Turns of talk since the last task, or the last word of a person.
+    talks: u32,
     tree: WorkTree,
 }
 
@@ -172,6 +175,7 @@ impl<D: Driver> Supervisor<D> {
             handed: Vec::new(),
             asked: None,
             turn: 0,
+            talks: 0,
         }
     }
 
@@ -208,9 +212,7 @@ impl<D: Driver> Supervisor<D> {
         if let Some(task) = self.claim(false).await? {
             return Ok(task);
         }
-        if !self.kept.is_empty() && self.agent.wakes_for_messages() {
-            self.talk().await?;
-        }
+        self.hear_out().await?;
         self.say_idle().await?;
         let mut fresh = Link::new(&self.line);
         std::mem::swap(&mut fresh, &mut self.work);
@@ -234,12 +236,9 @@ impl<D: Driver> Supervisor<D> {
                 Some(reason) = self.over.recv() => return Err(Ending::Over(reason)),
                 Some(message) = self.mail.recv() => {
                     self.keep(message);
-                    if let Some(shutdown) = self.asked.take() {
-                        self.answer(shutdown, ShutdownAnswer::Clean).await;
-                        return Err(Ending::Asked);
-                    }
-                    if self.agent.wakes_for_messages() && !refused {
-                        self.talk().await?;
+                    match refused {
+                        false => self.hear_out().await?,
+                        true => self.answer_now().await.map_or(Ok(()), Err)?,
                     }
                 }
             }
@@ -248,46 +247,6 @@ impl<D: Driver> Supervisor<D> {
 
     async fn claim(&mut self, wait: bool) -> Result<Option<(TaskView, u64)>, Ending> {
         claimed(self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await)
-    }
-
-    /// Tells the board why nothing is done. A hook may send it back to work, with words,
-    /// as often as the coordinator lets it.
-    async fn say_idle(&mut self) -> Result<(), Ending> {
-        loop {
-            match self.control.ask(Ask::TeammateIdle { reason: "no task".to_owned() }).await {
-                Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
-                Err(LinkEnd::Refused(refused)) if refused.code == "HookRejected" => {
-                    self.feed_back(refused.message).await?;
-                }
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    /// Gives an agent that can be talked to the words of a hook.
-    async fn feed_back(&mut self, text: String) -> Result<(), Ending> {
-        let from = "runtime".to_owned();
-        let kind = "notice".to_owned();
-        let (id, reply_to, sent_at) = (0, None, 0);
-        self.kept.push(InboxMessage { id, from, kind, body: text, reply_to, sent_at });
-        match self.agent.wakes_for_messages() {
-            true => self.talk().await,
-            false => Ok(()),
-        }
-    }
-
-    /// A turn without a task: the agent hears its messages.
-    async fn talk(&mut self) -> Result<(), Ending> {
-        let tree = self.tree.home().await.map_err(Ending::Broken)?;
-        let work = self.piece(None, None, tree, Vec::new());
-        self.desk.takes_up(&work);
-        match self.turns(work, None).await {
-            (_, Some(ending)) => Err(ending),
-            (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
-                Err(Ending::Broken(reason))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Puts a piece of work together, with the messages that wait.
@@ -374,6 +333,7 @@ impl<D: Driver> Supervisor<D> {
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
+        self.talks = 0;
         self.desk.takes_up(&work);
         let (finished, ended) = self.turns(work, Some((id, token))).await;
         if ended.is_some() {

@@ -415,6 +415,7 @@ fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
         answer_ms: setup.answer_ms.unwrap_or(default.answer_ms),
         shutdown_ms: setup.shutdown_ms.unwrap_or(default.shutdown_ms),
         timeout_ms: setup.timeout_ms,
+        one_shot: setup.one_shot,
     })
 }
 

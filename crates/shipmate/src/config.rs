@@ -65,6 +65,7 @@ pub(crate) struct AgentsConfig {
     pub(crate) default: String,
     pub(crate) output_bytes: u64,
     pub(crate) stop_grace_ms: u64,
+    pub(crate) patience_seconds: u64,
     /// `[agents.NAME]`: no settings of their own, so neither listed as such nor in variables.
     pub(crate) programs: BTreeMap<String, ProgramConfig>,
 }
@@ -144,6 +145,7 @@ impl Default for Config {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
                 stop_grace_ms: 5_000,
+                patience_seconds: 600,
                 programs: BTreeMap::new(),
             },
             team: TeamConfig {
@@ -320,6 +322,7 @@ impl Config {
             ("agents.default", text(&self.agents.default)),
             ("agents.output-bytes", number(self.agents.output_bytes)),
             ("agents.stop-grace-seconds", seconds(self.agents.stop_grace_ms)),
+            ("agents.patience-seconds", number(self.agents.patience_seconds)),
             ("team.trees", text(self.team.trees.word())),
             ("team.cap", number(self.team.cap)),
             ("team.stall-seconds", number(self.team.stall_seconds)),
@@ -345,6 +348,7 @@ impl Config {
     pub(crate) fn setup(&self) -> Setup {
         let ms = |seconds: u64| Some(seconds * 1000);
         Setup {
+            one_shot: self.mode(|name| std::env::var(name).ok()).mode == mode::TeamMode::Task,
             trees: Some(self.team.trees.word().to_owned()),
             gate: self.gate.commands.clone(),
             gate_timeout_ms: ms(self.gate.timeout_seconds),

@@ -50,6 +50,7 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         program: std::env::current_exe()?,
         output_bytes_max: config.agents.output_bytes,
         stop_grace: Duration::from_millis(config.agents.stop_grace_ms),
+        patience: Duration::from_secs(config.agents.patience_seconds),
         hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
         hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
         batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),

@@ -34,5 +34,7 @@ mod scope;
 mod shutdowns;
 #[path = "team/stage.rs"]
 mod stage;
+#[path = "team/talk.rs"]
+mod talk;
 #[path = "team/trees.rs"]
 mod trees;

@@ -140,6 +140,7 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
     let ms = |keyword: &str, or: u64| words.duration_ms(keyword).unwrap_or(or);
     Ok(Setup {
         home: words.text("host", ""),
+        one_shot: words.has("task-mode"),
         trees: words.get("trees").map(|text| Trees { mode: mode(text), base: base() }),
         gate: words.list("gates"),
         gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),

@@ -33,7 +33,8 @@ every! { ACTS, is_act, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker
+    ReportProbe
     ReserveUsage ReportUsage
 }
 
@@ -45,7 +46,8 @@ every! { EVENTS, is_event, Event:
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
-    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered ShutdownTimedOut BreakerOpened
+    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
+    ShutdownTimedOut BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
 }
 

@@ -47,7 +47,8 @@ fn summary(state: &State) -> String {
         lines.push(format!("  budget {:?} used {:?}", team.budget, team.usage));
         lines.push(format!("  breaker {:?} counts {:?}", team.breaker, team.counts));
         if *team.setup != Setup::default() {
-            lines.push(format!("  paused {:?} setup {:?}", team.paused, team.setup));
+            let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
+            lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }
     for (who, mate) in &state.teammates {
@@ -391,11 +392,12 @@ const STORIES: &[&str] = &[
 "#,
     // Sessions that come by themselves, agents that can be talked to, questions taken back.
     r#"
-    team alpha
+    team alpha task-mode
     add lia session seat lead agent claude-code
     start lia
     add ana when-needed hears agent claude
     send "look at the board" to ana by lia
+    create lexer
     staff
     ask "may I run make?" kind permission by ana
     withdraw by ana reason "nobody answered for 600 s"

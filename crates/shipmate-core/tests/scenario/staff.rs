@@ -33,7 +33,8 @@ scenarios! {
         submit 1 by ana
         shutdown ana by runtime
         answer-shutdown clean by ana
-        stopped ana
+        stopped ana                    => teammate.stopped, message.expired
+        expect effects: nothing
         send \"one more thing\" to ana => message.sent
         expect effects: start alpha/ana
     ",
@@ -46,6 +47,14 @@ scenarios! {
         stopped ana
         send hello to ana \
             => refused: alpha/ana has stopped and reads no more mail; members: alpha/ana
+    ",
+    in_task_mode_everybody_does_one_task_and_ends: "
+        team alpha task-mode
+        add ana when-needed hears
+        send hello to ana
+        expect effects: nothing
+        create x
+        expect effects: start alpha/ana one-shot
     ",
     a_sessions_mail_waits_for_it: "
         team alpha

@@ -65,6 +65,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
     Agents {
+        patience: Duration::from_secs(1),
         program: "shipmate".into(),
         output_bytes_max: 0,
         stop_grace: LONG,

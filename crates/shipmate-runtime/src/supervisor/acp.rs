@@ -74,12 +74,8 @@ impl AcpAgent {
         }
         let door = self.door.as_ref().expect("it was just opened").path.clone();
         let running = self.starter.start(&work.tree, &[], self.desk.fence())?;
-        let (peer, incoming) = Peer::start(
-            running.stdout,
-            running.stdin,
-            Dialect::Standard,
-            self.transcript.clone(),
-        );
+        let (peer, incoming) =
+            Peer::start(running.stdout, running.stdin, Dialect::Standard, self.transcript.clone());
         let open = Open::new(peer);
         let (prompts, to_hold) = mpsc::unbounded_channel();
         let conversation = Conversation {

@@ -8,7 +8,6 @@
 //! background work are taken from it: a model finds exactly one SendMessage, and what goes on
 //! behind a turn that has ended could not be handed in. A user's own MCP servers stay.
 
-mod mcp;
 mod pipe;
 mod turn;
 mod words;
@@ -263,9 +262,9 @@ impl Driver for ClaudeAgent {
             return Finished::Failed { reason: broken_off };
         };
         self.account(&process.pipe).await;
-        let (over, named, outgrown) = process.pipe.turns(|turns| {
-            (turns.is_over(), turns.session.clone(), turns.is_too_long())
-        });
+        let (over, named, outgrown) = process
+            .pipe
+            .turns(|turns| (turns.is_over(), turns.session.clone(), turns.is_too_long()));
         self.session = named.or(self.session.take());
         if !over {
             let reason = self.obituary(process).await;

@@ -147,6 +147,14 @@ impl CodexAgent {
         tools.collect()
     }
 
+    async fn tell_usage(&self, talk: &Talk) {
+        let Tokens { fresh: tokens_in, cached: tokens_cached, out: tokens_out } = talk.used();
+        if tokens_in + tokens_cached + tokens_out > 0 {
+            let usage = Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 };
+            self.desk.used(usage).await;
+        }
+    }
+
     fn grace(&self) -> Duration {
         Duration::from_millis(self.desk.order().stop_grace_ms)
     }
@@ -193,11 +201,7 @@ impl Driver for CodexAgent {
     async fn conclude(&mut self) -> Finished {
         let stopped = Finished::Failed { reason: "it was stopped".to_owned() };
         let Some(talk) = self.talk.clone() else { return stopped };
-        let Tokens { fresh: tokens_in, cached: tokens_cached, out: tokens_out } = talk.used();
-        if tokens_in + tokens_cached + tokens_out > 0 {
-            let usage = Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 };
-            self.desk.used(usage).await;
-        }
+        self.tell_usage(&talk).await;
         let finished = match talk.state.send_replace(State::Idle) {
             State::Over(finished) => finished,
             State::Idle | State::Running(_) => stopped,
@@ -236,17 +240,13 @@ impl Driver for CodexAgent {
         true
     }
 
+    /// Leaves the thread, which ends its turn, and resumes it with the next piece of work: codex
+    /// 0.166 may never run another command in a thread that was interrupted while one began.
     async fn cancel(&mut self, grace: Duration) {
         let Some(talk) = self.talk.clone() else { return };
-        if let Some(turn) = talk.running() {
-            let thread = talk.thread.borrow().clone();
-            // It is answered only if the turn still runs; the turn's end is what counts.
-            drop(talk.peer.ask("turn/interrupt", json!({ "threadId": thread, "turnId": turn })));
-        }
-        match tokio::time::timeout(grace, talk.turn_is_over()).await {
-            Ok(()) => self.sweep().await,
-            Err(_) => self.stop(grace).await,
-        }
+        self.transcript.say("its turn is broken off");
+        self.stop(grace).await;
+        self.tell_usage(&talk).await;
     }
 
     /// The end of our side is the goodbye; the hub closes its own when nothing of the thread

@@ -149,11 +149,7 @@ impl Driver for CommandAgent {
                 bytes_max: self.order.output_bytes_max,
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
-            ..Spec::new(
-                program,
-                work.tree.clone(),
-                self.marker.clone(),
-            )
+            ..Spec::new(program, work.tree.clone(), self.marker.clone())
         };
         let tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
         let mut activity = tree.activity();

@@ -96,8 +96,16 @@ impl Desk {
     pub(crate) fn seat(&self) -> Seat {
         let order = &self.0.order;
         let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
-        let mode = self.0.mode.borrow().clone();
+        let mode = match self.mode().as_str() {
+            // It has been handed a task, so it must be able to say what came of it.
+            "read_only" => "normal".to_owned(),
+            mode => mode.to_owned(),
+        };
         Seat { team: order.team.clone(), name: order.name.clone(), kind, mode }
+    }
+
+    pub(super) fn mode(&self) -> String {
+        self.0.mode.borrow().clone()
     }
 
     /// What the agent is told once, at the start of its program.

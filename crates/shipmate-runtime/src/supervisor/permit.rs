@@ -42,7 +42,7 @@ impl Desk {
                 May::Yes
             }
             Some(answer) => May::No(permission::refused(&request, whom, &answer)),
-            None => May::No(permission::unanswered(&request)),
+            None => May::No(permission::unanswered(&request, self.order().patience())),
         }
     }
 
@@ -76,7 +76,7 @@ impl Desk {
         if let Ok(Answer::Teammate(view)) = self.carry(Ask::TeammateShow { name }).await {
             self.set_mode(&view.mode);
         }
-        match self.seat().mode.as_str() {
+        match self.mode().as_str() {
             "plan" => Mode::Plan,
             "delegate" => Mode::Delegate,
             "read_only" => Mode::ReadOnly,

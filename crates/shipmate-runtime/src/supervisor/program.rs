@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
 use tokio::net::unix::pipe;
@@ -81,15 +80,5 @@ impl Starter {
             Some(words) => format!("{name} ended ({exit}); it said last: {words}"),
             None => format!("{name} ended ({exit})"),
         }
-    }
-}
-
-impl Running {
-    /// Ends it, by the end of its input first: programs save their sessions then.
-    pub(crate) async fn stop(self, grace: Duration) {
-        drop(self.stdin);
-        drop(self.stdout);
-        drop(tokio::time::timeout(grace / 2, self.tree.exited()).await);
-        self.tree.stop(grace).await;
     }
 }

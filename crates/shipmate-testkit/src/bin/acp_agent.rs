@@ -10,6 +10,7 @@
 //! - `garbage`: says lines that are no messages, and asks for what nobody offers;
 //! - `floods`: tells 100,000 pieces of text before its turn ends;
 //! - `asks`: asks for permission before it runs a line;
+//! - `asks-outside`: the same for a file outside its tree, and goes on whatever it is told;
 //! - `dies-in-turn`: exits in the first turn of all, after the line was run;
 //! - `ignores-cancel`, `ignores-end`: goes on when its turn is cancelled, when its input ends.
 //!
@@ -170,8 +171,14 @@ impl Agent {
             print("{\"jsonrpc\":\"2.0\",\"method\":\"_next/year\"}");
             return self.faults_then(task);
         }
-        if self.is("asks") {
-            let call = json!({ "toolCallId": "c", "title": "make deploy", "kind": "execute" });
+        if self.is("asks") || self.is("asks-outside") {
+            let call = match self.is("asks-outside") {
+                true => json!({
+                    "toolCallId": "c", "title": "Edit hosts", "kind": "edit",
+                    "locations": [{ "path": "/etc/hosts" }],
+                }),
+                false => json!({ "toolCallId": "c", "title": "make deploy", "kind": "execute" }),
+            };
             // The order is one that would allow for good by position.
             let options = json!([
                 { "optionId": "a", "name": "Always", "kind": "allow_always" },
@@ -195,7 +202,8 @@ impl Agent {
         let outcome = message["result"]["outcome"].clone();
         let fits = match message["id"].as_str() {
             Some("f") => message["error"]["code"] == -32601,
-            Some("p") => outcome["optionId"] == "y",
+            // Refused, it does what it can without.
+            Some("p") => outcome["optionId"] == "y" || self.is("asks-outside"),
             _ => false,
         };
         let told = format!("told {} {}", outcome["outcome"], outcome["optionId"]);

@@ -92,7 +92,8 @@ words!(ACTS, act_word, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker ReportProbe
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker
+    ReportProbe
     ReserveUsage ReportUsage);
 
 words!(EVENTS, event_word, Event:
@@ -103,7 +104,8 @@ words!(EVENTS, event_word, Event:
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
-    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered ShutdownTimedOut BreakerOpened
+    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
+    ShutdownTimedOut BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded);
 
 #[derive(Debug, Clone, Default)]

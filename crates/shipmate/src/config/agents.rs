@@ -72,13 +72,14 @@ pub(super) struct AgentsLayer {
     pub(super) default: Option<Spanned<String>>,
     pub(super) output_bytes: Option<Spanned<u64>>,
     pub(super) stop_grace_seconds: Option<Spanned<f64>>,
+    pub(super) patience_seconds: Option<Spanned<u64>>,
     pub(super) programs: Vec<(Spanned<String>, ProgramLayer)>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(expecting = "a table with program, args, protocol or env; a setting of [agents] is \
-                     default, output-bytes or stop-grace-seconds")]
+                     default, output-bytes, stop-grace-seconds or patience-seconds")]
 pub(super) struct ProgramLayer {
     pub(super) program: Option<Spanned<String>>,
     pub(super) args: Option<Vec<String>>,
@@ -109,6 +110,7 @@ impl<'de> Visitor<'de> for AgentsVisitor {
                 "default" => layer.default = Some(map.next_value()?),
                 "output-bytes" => layer.output_bytes = Some(map.next_value()?),
                 "stop-grace-seconds" => layer.stop_grace_seconds = Some(map.next_value()?),
+                "patience-seconds" => layer.patience_seconds = Some(map.next_value()?),
                 _ => layer.programs.push((key, map.next_value()?)),
             }
         }

@@ -130,6 +130,9 @@ impl Taking<'_> {
         self.number("agents.output-bytes", layer.output_bytes, 4_096..=1 << 40, |config| {
             &mut config.agents.output_bytes
         })?;
+        self.number("agents.patience-seconds", layer.patience_seconds, 1..=86_400, |config| {
+            &mut config.agents.patience_seconds
+        })?;
         for (name, program) in layer.programs {
             self.program(&name, program)?;
         }

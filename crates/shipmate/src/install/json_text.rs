@@ -190,7 +190,7 @@ fn key_start(text: &str, value: usize) -> usize {
     // A quote behind an odd number of backslashes is part of the key.
     while let Some(at) = inside[..end].rfind('"') {
         let slashes = inside[..at].len() - inside[..at].trim_end_matches('\\').len();
-        if slashes % 2 == 0 {
+        if slashes.is_multiple_of(2) {
             return at;
         }
         end = at;

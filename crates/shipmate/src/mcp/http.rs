@@ -2,7 +2,8 @@
 //!
 //! A request without a good token is answered before anything else looks at it. A session belongs
 //! to the token it was begun with. Clients of the newest protocol have no sessions: there, the
-//! same token, wishes and program are the same session, until nothing is heard of it for a while.
+//! same token, wishes and program are the same session, until it stops listening or nothing is
+//! heard of it for a while.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -33,6 +34,8 @@ use crate::mcp::session::{Session, Wish};
 const SESSIONS_MAX: usize = 512;
 /// A session that nothing is heard of for so long has ended without saying so.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 60);
+/// A client that has listened and does so no longer may be back within this.
+const RETURN_MAX: Duration = Duration::from_secs(10);
 const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Ends the sessions when it is called.
@@ -168,8 +171,9 @@ struct Guest {
     own: OnceLock<Arc<Session>>,
 }
 
-impl Sessions for Guest {
-    fn of(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
+impl Guest {
+    /// Whose request it is, and whether it is one of a client that has no sessions.
+    fn key(context: &RequestContext<RoleServer>) -> Result<(Key, bool), ErrorData> {
         let parts = context.extensions.get::<Parts>();
         let Some((caller, wish)) = parts.and_then(|parts| {
             let extensions = &parts.extensions;
@@ -177,17 +181,31 @@ impl Sessions for Guest {
         }) else {
             return Err(ErrorData::internal_error("the request came in without a token", None));
         };
+        let program = context.client_info().map(|client| client.name).unwrap_or_default();
         let version = context.meta.protocol_version();
-        if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
-            let program = context.client_info().map(|client| client.name).unwrap_or_default();
-            return Ok(self.shared.session(caller, wish, program));
+        let is_alone = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok((Key { caller, wish, program }, is_alone))
+    }
+}
+
+impl Sessions for Guest {
+    fn of(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
+        let (key, is_alone) = Self::key(context)?;
+        if is_alone {
+            return Ok(self.shared.session(key));
         }
+        let Key { caller, wish, .. } = key;
         let own = self.own.get_or_init(|| Session::open(&self.shared.hub, caller.clone(), wish));
         if own.caller != caller {
             let text = "this session was begun with another token: begin one of your own";
             return Err(ErrorData::invalid_request(text, None));
         }
         Ok(Arc::clone(own))
+    }
+
+    fn heard(&self, context: &RequestContext<RoleServer>) -> Option<Box<dyn Send>> {
+        let (key, is_alone) = Self::key(context).ok()?;
+        is_alone.then(|| Listening::begin(&self.shared, key) as Box<dyn Send>)
     }
 }
 
@@ -199,25 +217,90 @@ impl Drop for Guest {
     }
 }
 
+/// What makes requests without a session belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    caller: Caller,
+    wish: Wish,
+    program: String,
+}
+
 /// The sessions of clients that have none.
 struct Shared {
     hub: Arc<Hub>,
-    sessions: Mutex<HashMap<(Caller, Wish, String), (Arc<Session>, Instant)>>,
+    sessions: Mutex<HashMap<Key, Heard>>,
+}
+
+struct Heard {
+    session: Arc<Session>,
+    last: Instant,
+    /// How many streams it listens on.
+    listening: usize,
 }
 
 impl Shared {
-    fn session(&self, caller: Caller, wish: Wish, program: String) -> Arc<Session> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+    fn session(&self, key: Key) -> Arc<Session> {
+        let mut sessions = self.sessions();
         let now = Instant::now();
-        let silent = sessions.extract_if(|_, (_, heard)| now - *heard > SILENCE_MAX);
-        for (_, (session, _)) in silent {
-            tokio::spawn(async move { session.leave().await });
+        let is_silent =
+            |_: &Key, heard: &mut Heard| heard.listening == 0 && now - heard.last > SILENCE_MAX;
+        for (_, heard) in sessions.extract_if(is_silent) {
+            tokio::spawn(async move { heard.session.leave().await });
         }
-        let key = (caller, wish, program);
-        let (session, heard) = sessions.entry(key).or_insert_with_key(|(caller, wish, _)| {
-            (Session::open(&self.hub, caller.clone(), wish.clone()), now)
+        let heard = sessions.entry(key).or_insert_with_key(|key| Heard {
+            session: Session::open(&self.hub, key.caller.clone(), key.wish.clone()),
+            last: now,
+            listening: 0,
         });
-        *heard = now;
-        Arc::clone(session)
+        heard.last = now;
+        Arc::clone(&heard.session)
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Heard>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a session that has neither listened nor asked since then.
+    async fn end(&self, key: &Key, since: Instant) {
+        let gone = {
+            let mut sessions = self.sessions();
+            let is_gone = |heard: &Heard| heard.listening == 0 && heard.last <= since;
+            match sessions.get(key).is_some_and(is_gone) {
+                true => sessions.remove(key),
+                false => None,
+            }
+        };
+        if let Some(heard) = gone {
+            heard.session.leave().await;
+        }
+    }
+}
+
+/// A stream on which a client without sessions listens.
+struct Listening {
+    shared: Arc<Shared>,
+    key: Key,
+}
+
+impl Listening {
+    fn begin(shared: &Arc<Shared>, key: Key) -> Box<Listening> {
+        if let Some(heard) = shared.sessions().get_mut(&key) {
+            heard.listening += 1;
+        }
+        Box::new(Listening { shared: Arc::clone(shared), key })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        if let Some(heard) = self.shared.sessions().get_mut(&self.key) {
+            heard.listening = heard.listening.saturating_sub(1);
+        }
+        let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep_until(now + RETURN_MAX).await;
+            shared.end(&key, now).await;
+        });
     }
 }

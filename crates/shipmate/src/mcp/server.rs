@@ -34,9 +34,18 @@ use crate::mcp::{prompts, resources};
 /// How often a call that takes long says so.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
+/// How long an answer waits for its client to ask for the tools that it has brought.
+const RELIST_MAX: Duration = Duration::from_millis(500);
+
 /// Finds the session that a request belongs to.
 pub(crate) trait Sessions: Send + Sync + 'static {
     fn of(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData>;
+
+    /// A client of the newest protocol listens, which says that it is there: for as long as what
+    /// is given back.
+    fn heard(&self, _: &RequestContext<RoleServer>) -> Option<Box<dyn Send>> {
+        None
+    }
 }
 
 pub(crate) struct Server<S> {
@@ -129,6 +138,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
             // What it will have as the lead; until then a call is refused by name.
             seat.kind = SeatKind::Lead;
         }
+        session.listed();
         let offered = tools::list(&seat).into_iter().map(|tool| offer(tool, habits)).collect();
         Ok(ListToolsResult::with_all_items(offered))
     }
@@ -145,8 +155,17 @@ impl<S: Sessions> ServerHandler for Server<S> {
         self.push(&session, &context.peer);
         let program = context.client_info().map(|client| client.name).unwrap_or_default();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let habits = Habits::of(&context);
+        let (signs, mut listings) = (session.signs(), session.listings());
+        let before = signs.borrow().tools;
         let calling = call::call(&session, &program, &request.name, arguments, Self::until());
         let called = with_progress(&context, calling).await;
+        let tools = signs.borrow().tools;
+        if tools != before && !habits.lists_once {
+            // A model that reads the answer before its client has asked for the new tools would
+            // not find them. Where the client does not ask, nothing is lost but this moment.
+            drop(tokio::time::timeout(RELIST_MAX, listings.changed()).await);
+        }
         let mut structured = called.outcome.structured;
         if let (false, Some(fields)) = (called.mail.is_empty(), structured.as_object_mut()) {
             // A client that shows its model the data instead of the text shows this too.
@@ -158,7 +177,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
             return Ok(CallToolResult::error(content).into());
         }
         let mut result = CallToolResult::success(content);
-        result.structured_content = Some(structured).filter(|_| !Habits::of(&context).prefers_data);
+        result.structured_content = Some(structured).filter(|_| !habits.prefers_data);
         Ok(result.into())
     }
 
@@ -239,6 +258,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let session = self.sessions.of(context.request_context())?;
+        let _there = self.sessions.heard(context.request_context());
         feed::listen(&session, &context).await;
         Ok(())
     }

@@ -51,6 +51,8 @@ pub(crate) struct Session {
     wish: Wish,
     seated: tokio::sync::Mutex<Option<Arc<Seated>>>,
     signs: watch::Sender<Signs>,
+    /// How often its tools were listed.
+    listed: watch::Sender<u64>,
     /// The seat as the last look found it.
     last: Mutex<Option<Seat>>,
 }
@@ -103,6 +105,7 @@ impl Session {
             wish,
             seated: tokio::sync::Mutex::default(),
             signs: watch::Sender::default(),
+            listed: watch::Sender::default(),
             last: Mutex::default(),
         });
         hub.opened(id, &session);
@@ -185,6 +188,16 @@ impl Session {
 
     pub(crate) fn signs(&self) -> watch::Receiver<Signs> {
         self.signs.subscribe()
+    }
+
+    /// Its tools were listed.
+    pub(crate) fn listed(&self) {
+        self.listed.send_modify(|times| *times += 1);
+    }
+
+    /// Tells when its tools are listed the next time.
+    pub(crate) fn listings(&self) -> watch::Receiver<u64> {
+        self.listed.subscribe()
     }
 
     /// From here on the client wants to hear what happens in the team.

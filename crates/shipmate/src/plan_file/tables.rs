@@ -376,8 +376,10 @@ fn check_teammates(draft: &mut Draft) {
                 true => "the plan names none".to_owned(),
                 false => format!("the plan names {}", listed(plan.agents.keys())),
             };
-            let programs = KNOWN_AGENTS.join(", ");
-            let remedy = format!("add [agents.{agent}] or use one of {programs}; {known}");
+            let [one, other, ..] = KNOWN_AGENTS;
+            let remedy = format!(
+                "add [agents.{agent}], or use an agent program such as {one} or {other}; {known}"
+            );
             draft.problems.add(&mate.place, fact, remedy);
         }
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::ask::{Setup, Supervision, TaskNew, TeammateAdd};
 use shipmate_testkit::model::{Request, Server};
 use shipmate_testkit::programs::{Program, Surroundings, strays};
 
@@ -24,18 +24,22 @@ fn install(stage: &Stage, script: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn join(stage: &mut Stage) {
+fn join(stage: &mut Stage, change: impl FnOnce(TeammateAdd) -> TeammateAdd) {
     let gate = vec!["test -e README".to_owned()];
     stage.team(Setup { gate, ..Setup::default() }, &[]);
     stage.add("ana", |mut add| {
         add.command = String::new();
         add.agent = "claude".to_owned();
-        add
+        change(add)
     });
 }
 
 /// A team of one Claude Code on this model.
 fn stage(server: &Server) -> Stage {
+    stage_with(server, |add| add)
+}
+
+fn stage_with(server: &Server, change: impl FnOnce(TeammateAdd) -> TeammateAdd) -> Stage {
     let mut stage = Stage::new("");
     let mut script = String::new();
     for (name, value) in Surroundings::claude(&stage.root().join("home"), server) {
@@ -45,7 +49,7 @@ fn stage(server: &Server) -> Stage {
     script.push_str(&format!("exec '{}' \"$@\"\n", Program::Claude.path().display()));
     install(&stage, &script);
     stage.door("go");
-    join(&mut stage);
+    join(&mut stage, change);
     stage
 }
 
@@ -100,7 +104,6 @@ const DOES_IT: &str = r#"
 "#;
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn claude_does_a_task_and_it_is_merged() {
     let server = Server::start(DOES_IT);
     let mut stage = stage(&server);
@@ -124,7 +127,6 @@ fn claude_does_a_task_and_it_is_merged() {
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn a_message_reaches_claude_in_the_turn_that_runs() {
     let server = Server::start("as nobody\non *\n  say x\n");
     let mut stage = stage(&server);
@@ -147,7 +149,6 @@ fn a_message_reaches_claude_in_the_turn_that_runs() {
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn work_is_not_over_before_a_message_that_came_too_late_for_the_turn_was_heard() {
     let server = Server::start(
         r#"
@@ -176,11 +177,15 @@ fn work_is_not_over_before_a_message_that_came_too_late_for_the_turn_was_heard()
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn a_message_wakes_claude_when_it_is_idle() {
     let script = format!("{DOES_IT}\n    on \"good morning\"\n      say Good morning to you.\n");
     let server = Server::start(&script);
-    let mut stage = stage(&server);
+    let mut stage = stage_with(&server, |mut add| {
+        add.when_needed = false;
+        add
+    });
+    let (name, supervision) = ("ana".to_owned(), Supervision::Supervised);
+    stage.ask(Ask::TeammateStart { name, supervision });
     let tasks = task(&mut stage, "write one");
     stage.finished(1);
     let before = program(&stage).pid;
@@ -208,7 +213,6 @@ fn cut_short(server: &Server, stage: &mut Stage) -> (Vec<u32>, Vec<Marked>) {
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn a_claude_that_is_killed_in_mid_turn_goes_on_with_its_conversation() {
     let server = Server::start("as nobody\non *\n  say x\n");
     let mut stage = stage(&server);
@@ -227,7 +231,6 @@ fn a_claude_that_is_killed_in_mid_turn_goes_on_with_its_conversation() {
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn a_supervisor_that_is_killed_in_mid_turn_leaves_its_conversation_to_the_next() {
     let server = Server::start("as nobody\non *\n  say x\n");
     let mut stage = stage(&server);
@@ -248,7 +251,6 @@ fn a_supervisor_that_is_killed_in_mid_turn_leaves_its_conversation_to_the_next()
 }
 
 #[test]
-#[ignore = "needs Claude Code: cargo xtask test"]
 fn a_task_that_is_taken_away_breaks_the_turn_off_and_the_program_stays() {
     let server = Server::start("as nobody\non *\n  say x\n");
     let mut stage = stage(&server);
@@ -265,10 +267,40 @@ fn a_task_that_is_taken_away_breaks_the_turn_off_and_the_program_stays() {
 }
 
 #[test]
+fn what_claude_may_not_write_by_itself_is_refused_or_granted_by_who_is_asked() {
+    let server = Server::start(
+        r#"
+        as ana
+        on "write one"
+          write other.txt mine
+          write other.txt granted
+          tool TaskUpdate {"taskId":"1","status":"completed"}
+          say Done.
+        "#,
+    );
+    let mut stage = stage_with(&server, |mut add| {
+        add.scope = vec!["src/**".to_owned()];
+        add
+    });
+    task(&mut stage, "write one");
+    for answer in ["that file is bo's", "allow"] {
+        let asked = stage.hear(|event| event.get("question.asked").is_some());
+        let (question, answer) = (asked["n"].as_u64().unwrap(), answer.to_owned());
+        stage.ask(Ask::Answer { question, answer });
+    }
+    let told = server.wait_for(|request| request.contains("that file is bo's"));
+    assert!(told.contains("tool_result"), "the model reads why");
+    let written = stage.event("task.submitted");
+    let commit = written["commit"].as_str().unwrap();
+    assert_eq!(stage.git(&["show", &format!("{commit}:other.txt")]), "granted\n");
+    assert!(words(&stage, 1).contains("that file is bo's"));
+}
+
+#[test]
 fn a_program_that_ends_in_the_handshake_is_quoted() {
     let mut stage = Stage::new("");
     install(&stage, "echo 'this claude is broken' >&2; exit 3\n");
-    join(&mut stage);
+    join(&mut stage, |add| add);
     task(&mut stage, "write one");
     let gone = stage.event("teammate.disappeared");
     let words = supervisor_words(&stage, 1);

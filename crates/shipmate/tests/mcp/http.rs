@@ -113,7 +113,8 @@ impl Session {
     }
 }
 
-fn request(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+/// Sends a request; the response is there to be read.
+fn begin(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     let named = |name: &str| headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
@@ -128,6 +129,11 @@ fn request(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> (u1
     }
     // A server that refuses early may close before it has read everything.
     drop(write!(stream, "{head}\r\n{body}"));
+    stream
+}
+
+fn request(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+    let mut stream = begin(port, method, headers, body);
     let mut text = Vec::new();
     drop(stream.read_to_end(&mut text));
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -216,6 +222,54 @@ fn a_client_without_sessions_acts_as_its_token() {
     assert!(!head.to_lowercase().contains("mcp-session-id"), "{head}");
     let made = stage.shipmate(&["task", "show", "1"]);
     assert!(made.contains("Stateless") && made.contains("ana"), "{made}");
+}
+
+#[test]
+fn a_client_without_sessions_is_gone_when_it_listens_no_longer() {
+    let stage = Stage::new();
+    stage.team(&[]);
+    let serving = Serving::start(&stage);
+    let token = format!("Bearer {}", serving.token);
+    let send = |method: &str, params: Value| {
+        let mut params = params;
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "probe", "version": "1" },
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let headers = [
+            ("Authorization", token.as_str()),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", method),
+            ("Mcp-Name", "TaskList"),
+        ];
+        let headers = if method == "tools/call" { &headers[..] } else { &headers[..3] };
+        begin(serving.port, "POST", headers, &body.to_string())
+    };
+    let mut stream = send(
+        "subscriptions/listen",
+        json!({ "notifications": {
+        "toolsListChanged": true, "resourceSubscriptions": ["shipmate://board"] } }),
+    );
+    let mut first = [0; 4096];
+    let count = stream.read(&mut first).unwrap();
+    assert!(first[..count].starts_with(b"HTTP/1.1 200"), "{:?}", &first[..count]);
+    let mut answer = String::new();
+    let call = json!({ "name": "TaskList", "arguments": {} });
+    send("tools/call", call).read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("No tasks"), "{answer}");
+    let listed = stage.shipmate(&["teammate", "list"]);
+    assert!(listed.contains("probe@1") && listed.contains("idle"), "{listed}");
+    stage.shipmate(&["task", "create", "Parse"]);
+    let mut told = String::new();
+    while !told.contains("notifications/resources/updated") {
+        let count = stream.read(&mut first).unwrap();
+        assert_ne!(count, 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&first[..count]));
+    }
+    drop(stream);
+    crate::seats::stopped(&stage, "probe");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn teammates(stage: &Stage) -> Vec<(String, String)> {
 }
 
 /// Waits for the record that says that this teammate has stopped.
-fn stopped(stage: &Stage, name: &str) {
+pub(crate) fn stopped(stage: &Stage, name: &str) {
     let who = format!("alpha/{name}@");
     let mut client = stage.person();
     let heard = client.follow(0, |record| {

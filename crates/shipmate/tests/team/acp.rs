@@ -6,8 +6,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use shipmate_protocol::Ask;
 use shipmate_protocol::ask::Setup;
+use shipmate_protocol::{Answer, Ask};
 
 use crate::processes;
 use crate::stage::{SHIPMATE, Stage};
@@ -40,6 +40,15 @@ fn with_agent(mut stage: Stage, faults: &str) -> Stage {
         add
     });
     stage
+}
+
+/// Takes a task off the board while somebody works on it, who cannot claim it again meanwhile.
+fn take_away(stage: &mut Stage, task: u32) {
+    let (name, reason) = ("a".to_owned(), "the task goes".to_owned());
+    stage.ask(Ask::TeammatePause { name: name.clone(), reason: reason.clone() });
+    stage.ask(Ask::TaskRelease { task: task.to_string(), token: None, reason });
+    stage.ask(Ask::TaskDelete { task: task.to_string() });
+    stage.ask(Ask::TeammateContinue { name });
 }
 
 fn said(stage: &Stage, epoch: u32) -> String {
@@ -164,12 +173,40 @@ fn permission_is_given_once_whatever_the_order_of_options() {
 }
 
 #[test]
+fn what_lies_outside_the_tree_is_asked_of_a_person_and_either_answer_reaches_the_agent() {
+    for (answer, told) in [("allow", "y"), ("not that one", "n")] {
+        let mut stage = stage("asks-outside");
+        let tasks = stage.tasks(&["put f1 x"]);
+        stage.event("question.asked");
+        let Answer::Questions(open) = stage.ask(Ask::Questions { all: false }) else { panic!() };
+        let question = open[0].id;
+        stage.ask(Ask::Answer { question, answer: answer.to_owned() });
+        stage.finished(1);
+        let said = said(&stage, 1);
+        assert!(said.contains(&format!("told \"selected\" \"{told}\"")), "{answer}: {said}");
+        stage.all_once(&tasks);
+    }
+}
+
+#[test]
+fn a_permission_that_nobody_answers_is_refused_in_time_and_the_question_withdrawn() {
+    let config = "[agents]\nstop-grace-seconds = 1\npatience-seconds = 1\n";
+    let mut stage = with_agent(Stage::new(config), "asks-outside");
+    let tasks = stage.tasks(&["put f1 x"]);
+    stage.event("question.withdrawn");
+    stage.finished(1);
+    let said = said(&stage, 1);
+    assert!(said.contains("told \"selected\" \"n\""), "{said}");
+    stage.all_once(&tasks);
+}
+
+#[test]
 fn a_task_that_is_taken_away_cancels_the_turn_and_the_program_goes_on() {
     let mut stage = stage("");
     stage.door("go");
     stage.tasks(&["here; pass go", "here; put f2 x"]);
     let first = stage.arrival();
-    stage.ask(Ask::TaskDelete { task: first.task.to_string() });
+    take_away(&mut stage, first.task);
     stage.arrival();
     stage.finished(1);
     let raw = std::fs::read_to_string(stage.life("a", 1).join("transcript.jsonl")).unwrap();
@@ -185,7 +222,7 @@ fn one_that_ignores_cancel_end_of_input_and_signals_dies_with_its_children() {
     stage.door("go");
     stage.tasks(&["daemon; here; pass go", "put f2 x"]);
     let (first, daemon) = stage.with_daemon();
-    stage.ask(Ask::TaskDelete { task: first.task.to_string() });
+    take_away(&mut stage, first.task);
     stage.finished(1);
     assert!(!processes::is_alive(daemon.pid));
     assert_eq!(stage.landed(), [2]);

@@ -135,6 +135,12 @@ impl Stage {
         client(&self.root(), &self.place(), TokenSource::Person)
     }
 
+    /// One that acts as a teammate.
+    #[allow(dead_code, reason = "not every test needs it")]
+    pub(crate) fn client_of(&self, token: String) -> Client {
+        client(&self.root(), &self.place(), TokenSource::Given(token))
+    }
+
     /// A team with these teammates, which the runtime starts when there is work.
     pub(crate) fn team(&mut self, setup: Setup, names: &[&str]) {
         let setup = Setup { trees: setup.trees.or(Some("own".to_owned())), ..setup };

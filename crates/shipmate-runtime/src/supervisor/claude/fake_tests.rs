@@ -20,8 +20,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 const WORDS: &str = r#"
 here=$(dirname "$0")
 hear() { read -r line && printf '%s\n' "$line" >> "$here/heard"; }
-say() { printf '%s\n' "$1"; }
-hello() { hear; say '{"type":"control_response","response":{"subtype":"success","request_id":"shipmate-1","response":{}}}'; }
+say() { printf '%s\n' "$*"; }
+hello() {
+    hear
+    say '{"type":"control_response","response":' \
+        '{"subtype":"success","request_id":"shipmate-1","response":{}}}'
+}
 end() { say '{"type":"result","subtype":"success","is_error":false,"result":"'"$1"'"}'; }
 stay() { exec tail -f /dev/null; }
 child() {
@@ -146,7 +150,10 @@ fn one_that_ends_in_the_handshake_is_quoted() {
 fn one_that_refuses_the_handshake_is_quoted() {
     run(async {
         let mut fake = Fake::new(
-            r#"hear; say '{"type":"control_response","response":{"subtype":"error","request_id":"shipmate-1","error":"no such subtype"}}'; stay"#,
+            r#"hear
+            say '{"type":"control_response","response":' \
+                '{"subtype":"error","request_id":"shipmate-1","error":"no such subtype"}}'
+            stay"#,
         );
         let reason = fake.give().await.unwrap_err();
         assert!(reason.contains("no such subtype") && reason.contains("update"), "{reason}");
@@ -181,9 +188,13 @@ fn its_questions_are_answered_on_the_pipe() {
     run(async {
         let mut fake = Fake::new(
             r#"hello; hear
-            say '{"type":"control_request","request_id":"q1","request":{"subtype":"mcp_message","server_name":"team","message":{"jsonrpc":"2.0","id":5,"method":"server/discover"}}}'
+            mcp() {
+                say '{"type":"control_request","request_id":"'"$1"'","request":' \
+                    '{"subtype":"mcp_message","server_name":"team","message":'"$2"'}}'
+            }
+            mcp q1 '{"jsonrpc":"2.0","id":5,"method":"server/discover"}'
             hear
-            say '{"type":"control_request","request_id":"q2","request":{"subtype":"mcp_message","server_name":"team","message":{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"Nothing"}}}}'
+            mcp q2 '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"Nothing"}}'
             hear
             end fine; stay"#,
         );
@@ -249,7 +260,8 @@ fn one_that_does_not_know_its_conversation_begins_a_new_one() {
     run(async {
         let mut fake = Fake::new(
             r#"case "$*" in *--resume*)
-                say '{"type":"result","is_error":true,"errors":["No conversation found with session ID: s-0"]}'
+                say '{"type":"result","is_error":true,' \
+                    '"errors":["No conversation found with session ID: s-0"]}'
                 exit 1;;
             esac
             hello; hear; end new; stay"#,

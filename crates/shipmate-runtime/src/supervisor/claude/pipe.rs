@@ -17,9 +17,10 @@ use tokio::task::AbortHandle;
 
 use super::super::desk::{Desk, May};
 use super::super::order::LifeFolder;
+use super::super::pipe_mcp;
 use super::super::transcript::Transcript;
 use super::turn::{Then, Turns};
-use super::{mcp, words};
+use super::words;
 use crate::permission;
 
 /// Longest line that is taken from the program.
@@ -210,16 +211,13 @@ impl Pipe {
         let request = &line["request"];
         match request["subtype"].as_str().unwrap_or_default() {
             "mcp_message" => {
-                match mcp::read(&request["message"], || self.0.around.desk.tools()) {
-                    mcp::Wants::Answer(answer) => self.answer(&id, json!({ "mcp_response": answer })),
-                    mcp::Wants::Call { id: call, tool, arguments } => {
-                        let desk = self.0.around.desk.clone();
-                        self.find_out(id, async move {
-                            let outcome = desk.call(&tool, arguments).await;
-                            json!({ "mcp_response": mcp::called(call, &outcome) })
-                        });
-                    }
-                }
+                let (desk, message) = (self.0.around.desk.clone(), request["message"].clone());
+                self.find_out(id, async move {
+                    // A notification wants no reply, the request that carries it does.
+                    let none = || json!({ "jsonrpc": "2.0", "id": null, "result": {} });
+                    let reply = pipe_mcp::answer(&desk, message).await.unwrap_or_else(none);
+                    json!({ "mcp_response": reply })
+                });
             }
             "can_use_tool" => {
                 let (desk, input) = (self.0.around.desk.clone(), request["input"].clone());

@@ -216,10 +216,9 @@ fn input(usage: &Value) -> u64 {
 
 fn failure(result: &Value) -> Finished {
     let errors = result["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let words = result["result"].as_str().map_or_else(
-        || errors.collect::<Vec<_>>().join("; "),
-        |words| words.trim().to_owned(),
-    );
+    let words = result["result"]
+        .as_str()
+        .map_or_else(|| errors.collect::<Vec<_>>().join("; "), |words| words.trim().to_owned());
     let how = result["terminal_reason"].as_str().or(result["subtype"].as_str());
     let how = how.unwrap_or("no reason given");
     let remedy = match result["api_error_status"].as_u64() {

@@ -24,6 +24,7 @@ pub(crate) enum Heard {
     TurnEnded(String, TurnEnd),
     /// What one call of the model took, and all calls of the thread so far.
     Used {
+        turn: String,
         call: Tokens,
         total: u64,
     },
@@ -82,7 +83,8 @@ pub(crate) fn hear(method: &str, params: &Value) -> Heard {
             let cached = number(&last["cachedInputTokens"]);
             let fresh = number(&last["inputTokens"]).saturating_sub(cached);
             let call = Tokens { fresh, cached, out: number(&last["outputTokens"]) };
-            Heard::Used { call, total: number(&total["totalTokens"]) }
+            let total = number(&total["totalTokens"]);
+            Heard::Used { turn: text(&params["turnId"]), call, total }
         }
         "error" if params["willRetry"] == true => {
             Heard::Words(format!("tries again: {}", said(&params["error"])))
@@ -270,7 +272,7 @@ mod tests {
         let params = json!({ "threadId": "t", "turnId": "u", "tokenUsage": usage });
         let call = Tokens { fresh: 60, cached: 40, out: 7 };
         let heard = hear("thread/tokenUsage/updated", &params);
-        assert_eq!(heard, Heard::Used { call, total: 107 });
+        assert_eq!(heard, Heard::Used { turn: "u".into(), call, total: 107 });
     }
 
     /// As codex 0.166.0 sent them.

@@ -124,8 +124,10 @@ impl Talk {
                 self.transcript.say(&words);
                 turn.edits.insert(item, paths);
             }
-            Heard::Used { call, total } => {
-                if total != std::mem::replace(&mut turn.total, total) {
+            Heard::Used { turn: of, call, total } => {
+                // A thread that is resumed tells once more what its last turn took.
+                let anew = total != std::mem::replace(&mut turn.total, total);
+                if anew && self.running() == Some(of) {
                     add(&mut turn.used, call);
                 }
             }

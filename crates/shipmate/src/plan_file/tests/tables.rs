@@ -136,7 +136,8 @@ agent = "x"
 [[teammates]]
 name = "ana"
 scope = ["../x"]
-lead = true
+leader = true
+mode = "fast"
 [[tasks]]
 id = "a"
 subject = "do"
@@ -144,16 +145,18 @@ subject = "do"
 plan.toml:2: a teammate has no name
   add name = "…"
 plan.toml:4: teammate ana has the unknown agent "x"
-  add [agents.x]; the plan names none
+  add [agents.x], or use an agent program such as claude or codex; the plan names none
 plan.toml:6: scope is text, and must be a list
   scope is a list: write scope = ["src"]
 plan.toml:8: teammate ana is there already: line 4
   give each teammate a name of its own
 plan.toml:10: scope: "../x" climbs with '..'
   name a file inside the repository
-plan.toml:11: a teammate has no key "lead"
-  its keys are name, role, scope, agent
-6 problems; nothing was started
+plan.toml:11: a teammate has no key "leader"
+  its keys are name, role, scope, agent, model, mode, lead
+plan.toml:12: "fast" is no mode
+  use one of normal, plan, delegate, read_only
+7 problems; nothing was started
 ====
 title = "x"
 [[teammates]]

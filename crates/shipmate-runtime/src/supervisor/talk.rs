@@ -1,0 +1,87 @@
+//! What a supervisor does without a task: says that it is idle, and lets an agent that can be
+//! talked to hear its mail.
+//!
+//! Two agents that answer each other would do so for ever, at somebody's expense: after
+//! [`TALKS_MAX`] turns without a task, mail of teammates waits until a person has a word or a
+//! task comes.
+
+use shipmate_protocol::Ask;
+use shipmate_protocol::view::InboxMessage;
+
+use super::driver::{Driver, Finished};
+use super::link::LinkEnd;
+use super::{Ending, Supervisor};
+
+/// Turns of talk in a row.
+const TALKS_MAX: u32 = 50;
+
+impl<D: Driver> Supervisor<D> {
+    /// Hears all mail there is, as far as the agent can, and answers a request to shut down.
+    pub(super) async fn hear_out(&mut self) -> Result<(), Ending> {
+        loop {
+            if let Some(ending) = self.answer_now().await {
+                return Err(ending);
+            }
+            if self.kept.is_empty() || !self.agent.wakes_for_messages() {
+                return Ok(());
+            }
+            if self.kept.iter().any(|message| message.from == "person") {
+                self.talks = 0;
+            }
+            if self.talks == TALKS_MAX {
+                return Ok(());
+            }
+            self.talks += 1;
+            self.talk().await?;
+            if self.talks == TALKS_MAX {
+                let body = format!(
+                    "{} has had {TALKS_MAX} turns of talk without a task and hears no more of its \
+                     teammates until you write to it or it gets one",
+                    self.order.name
+                );
+                let (to, kind, reply_to) = ("person".to_owned(), None, None);
+                drop(self.control.ask(Ask::Send { to, body, kind, reply_to }).await);
+            }
+        }
+    }
+
+    /// Tells the board why nothing is done. A hook may send it back to work, with words,
+    /// as often as the coordinator lets it.
+    pub(super) async fn say_idle(&mut self) -> Result<(), Ending> {
+        loop {
+            match self.control.ask(Ask::TeammateIdle { reason: "no task".to_owned() }).await {
+                Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
+                Err(LinkEnd::Refused(refused)) if refused.code == "HookRejected" => {
+                    self.feed_back(refused.message).await?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Gives an agent that can be talked to the words of a hook.
+    async fn feed_back(&mut self, text: String) -> Result<(), Ending> {
+        let from = "runtime".to_owned();
+        let kind = "notice".to_owned();
+        let (id, reply_to, sent_at) = (0, None, 0);
+        self.kept.push(InboxMessage { id, from, kind, body: text, reply_to, sent_at });
+        match self.agent.wakes_for_messages() {
+            true => self.talk().await,
+            false => Ok(()),
+        }
+    }
+
+    /// A turn without a task: the agent hears its messages.
+    async fn talk(&mut self) -> Result<(), Ending> {
+        let tree = self.tree.home().await.map_err(Ending::Broken)?;
+        let work = self.piece(None, None, tree, Vec::new());
+        self.desk.takes_up(&work);
+        match self.turns(work, None).await {
+            (_, Some(ending)) => Err(ending),
+            (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
+                Err(Ending::Broken(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Mail without a task: what an agent that can be talked to hears, and where it ends.
+
+use shipmate_protocol::ask::{Setup, Supervision};
+use shipmate_protocol::{Answer, Ask};
+
+use crate::stage::Stage;
+
+fn send(to: &str, body: String) -> Ask {
+    Ask::Send { to: to.to_owned(), body, kind: None, reply_to: None }
+}
+
+#[test]
+fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
+    let mut stage = Stage::new("");
+    stage.team(Setup::default(), &[]);
+    stage.add("a", |mut add| {
+        (add.command, add.agent) = (String::new(), "inline".to_owned());
+        add
+    });
+    stage.add("b", |mut add| {
+        (add.command, add.when_needed) = (String::new(), false);
+        add
+    });
+    stage.ask(Ask::TeammateStart { name: "a".to_owned(), supervision: Supervision::Supervised });
+    let started = Ask::TeammateStart { name: "b".to_owned(), supervision: Supervision::None };
+    let Answer::Started { token, .. } = stage.ask(started) else { panic!() };
+    let mut b = stage.client_of(token);
+    for turn in 0..50 {
+        b.ask(send("a", format!("and then? {turn}"))).unwrap();
+        stage.event("message.acknowledged");
+    }
+    b.ask(send("a", "one more".to_owned())).unwrap();
+    let told = stage.hear(|event| event["message.sent"]["to"][0] == "person");
+    let told = told["event"]["message.sent"]["body"].as_str().unwrap().to_owned();
+    assert!(told.starts_with("a has had 50 turns of talk without a task"), "{told}");
+    assert_eq!(stage.teammate("a").unread, 1);
+    stage.ask(send("a", "go on".to_owned()));
+    stage.event("message.acknowledged");
+    assert_eq!(stage.teammate("a").unread, 0);
+}
