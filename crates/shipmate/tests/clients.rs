@@ -19,6 +19,8 @@ mod processes;
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod stage;
 
+#[path = "clients/acp.rs"]
+mod acp;
 #[path = "clients/claude.rs"]
 mod claude;
 #[path = "clients/codex.rs"]

@@ -218,3 +218,30 @@ fn opencode_goes_on_after_a_kill() {
 fn gemini_goes_on_after_a_kill() {
     survives_a_kill(&GEMINI);
 }
+
+/// In kB, as far as processes do not share it.
+fn memory(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let pss = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    pss.and_then(|pss| pss.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default()
+}
+
+#[test]
+#[ignore = "prints the memory of a teammate by program; run it by name with --no-capture"]
+fn memory_of_a_teammate() {
+    for client in [CLAUDE_AGENT_ACP, CODEX_ACP, OPENCODE, GEMINI] {
+        let server = Server::start(IS_KILLED);
+        let mut stage = stage(&client, &server);
+        let subject = "write one".to_owned();
+        stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
+        server.wait_for(|request| request.contains("echo one > one.txt"));
+        let of = |kind: &str| {
+            let all = stage.processes(kind);
+            (all.len(), all.iter().map(|one| memory(one.pid)).sum::<u64>() / 1024)
+        };
+        let ((count, agent), (_, supervisor)) = (of("agent"), of("supervisor"));
+        println!("{}: {agent} MB in {count} processes, supervisor {supervisor} MB", client.agent);
+        server.release("killed");
+        stage.finished(1);
+    }
+}
