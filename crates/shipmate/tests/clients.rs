@@ -19,7 +19,11 @@ mod processes;
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod stage;
 
+#[path = "clients/acp.rs"]
+mod acp;
 #[path = "clients/claude.rs"]
 mod claude;
 #[path = "clients/codex.rs"]
 mod codex;
+#[path = "clients/mixed.rs"]
+mod mixed;
