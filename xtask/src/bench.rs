@@ -1,14 +1,16 @@
 //! `cargo xtask bench board`: how fast the board is, beside the file form and beside a bound.
 //! `cargo xtask bench team`: how near a team comes to the least time its work can take.
+//! `cargo xtask bench clients`: how soon a message is in front of a real program's model.
 //!
 //! Everything a ratio needs is measured in one run and in turns, because a machine that others use
 //! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A
 //! missed goal is shown and fails nothing; a task given out twice, something acknowledged and lost,
 //! or a workload that did not end is a fault, and fails the run.
 //!
-//! The workloads themselves are in the `load` and `makespan` binaries of the testkit, which print
-//! one line of JSON for each; here they are started, gathered and held against the goals.
+//! The workloads themselves are in the `load`, `makespan` and `clients` binaries of the testkit, which
+//! print one line of JSON for each; here they are started, gathered and held against the goals.
 
+mod clients;
 mod goals;
 mod results;
 mod team;
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 use crate::cargo::{cargo, output, run as run_command};
 use results::Results;
 
-/// Measure the board beside the form with one file per task, or a team beside its bound
+/// Measure the board beside files, a team beside its bound, agent programs beside each other
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// What to measure
@@ -40,13 +42,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
-    /// Where every figure goes [default: target/bench/board.json or team.json]
+    /// Where every figure goes [default: target/bench/board.json, team.json, …]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
     /// Measure the binaries that are there
     #[arg(long)]
     no_build: bool,
+
+    /// Measure the dev profile: only what is compared with programs that are not built here
+    #[arg(long)]
+    dev: bool,
 
     /// Print the table for docs/benchmarks.md
     #[arg(long)]
@@ -59,6 +65,8 @@ enum What {
     Board,
     /// A team at work on tasks of known length
     Team,
+    /// Real agent programs as teammates: messages, memory
+    Clients,
 }
 
 impl What {
@@ -67,6 +75,7 @@ impl What {
         match self {
             What::Board => ("load", "board.json"),
             What::Team => ("makespan", "team.json"),
+            What::Clients => ("clients", "clients.json"),
         }
     }
 }
@@ -75,12 +84,19 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let (program, report_name) = args.what.names();
     if !args.no_build {
         let binaries = ["-p", "shipmate", "-p", "shipmate-testkit", "--bins"];
-        run_command(cargo(["build", "--release", "--quiet"]).args(binaries))?;
+        let profile = if args.dev { "dev" } else { "release" };
+        run_command(cargo(["build", "--quiet", "--profile", profile]).args(binaries))?;
     }
     let target = target_folder()?;
+    let built = target.join(if args.dev { "debug" } else { "release" });
+    let programs = match args.what {
+        What::Clients => crate::clients::install(&[])?,
+        What::Board | What::Team => Vec::new(),
+    };
     let bench = Bench {
-        program: target.join("release").join(program),
-        shipmate: target.join("release/shipmate"),
+        program: built.join(program),
+        shipmate: built.join("shipmate"),
+        programs,
         folder: target.join("bench/tmp").join(std::process::id().to_string()),
     };
     std::fs::create_dir_all(&bench.folder)
@@ -94,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let faults = results.faults();
     let path = args.json.clone().unwrap_or_else(|| target.join("bench").join(report_name));
     let report = json!({
-        "quick": args.quick, "cores": cores(),
+        "quick": args.quick, "dev": args.dev, "cores": cores(),
         "load_average": { "before": load_before, "after": load_average() },
         "rows": rows, "faults": faults, "runs": results.runs(),
     });
@@ -120,6 +136,12 @@ fn table(args: &Args, results: &Results) -> (String, Vec<Value>) {
             let table = if args.markdown { team::markdown(&rows) } else { team::plain(&rows) };
             (table, rows.iter().map(team::Row::json).collect())
         }
+        What::Clients => {
+            let rows = clients::rows(results);
+            let table =
+                if args.markdown { clients::markdown(&rows) } else { clients::plain(&rows) };
+            (table, rows.iter().map(clients::Row::json).collect())
+        }
     }
 }
 
@@ -127,6 +149,8 @@ fn table(args: &Args, results: &Results) -> (String, Vec<Value>) {
 struct Bench {
     program: PathBuf,
     shipmate: PathBuf,
+    /// Variables that say where agent programs are.
+    programs: Vec<(&'static str, PathBuf)>,
     folder: PathBuf,
 }
 
@@ -176,6 +200,7 @@ impl Bench {
                 command.env_remove(name);
             }
         }
+        command.envs(self.programs.iter().map(|(variable, path)| (variable, path)));
         command.env("XDG_CONFIG_HOME", self.folder.join("no-config"));
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
         let ended = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
@@ -205,6 +230,7 @@ fn plan(args: &Args) -> Vec<Planned> {
     let mut plan = match args.what {
         What::Board => board(args),
         What::Team => team::plan(args),
+        What::Clients => clients::plan(args),
     };
     if let Some(only) = &args.only {
         plan.retain(|run| run.name.contains(only.as_str()));
@@ -326,6 +352,7 @@ mod tests {
             only: None,
             json: None,
             no_build: false,
+            dev: false,
             markdown: false,
         }
     }

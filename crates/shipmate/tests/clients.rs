@@ -25,3 +25,5 @@ mod acp;
 mod claude;
 #[path = "clients/codex.rs"]
 mod codex;
+#[path = "clients/mixed.rs"]
+mod mixed;

@@ -79,6 +79,8 @@ pub(super) fn glance(result: &Result<Value, String>) -> String {
         ("/first_answer_after_end_ms", "ms"),
         ("/rss_mib", "MiB"),
         ("/layered/ratio", "× its bound, layered"),
+        ("/lanes/claude/idle_ms/p50", "ms p50 into claude"),
+        ("/each_mib", "MiB each"),
     ];
     let found = known.iter().find_map(|(at, unit)| Some((run.pointer(at)?.as_f64()?, unit)));
     found.map_or_else(|| "done".to_owned(), |(figure, unit)| format!("{figure} {unit}"))
