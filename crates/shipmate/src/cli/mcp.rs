@@ -36,8 +36,8 @@ pub(crate) fn run(_: &McpArgs, globals: &Globals) -> Result<(), Failure> {
     );
     // A teammate's program may find this server in the project's settings. Its tools come from
     // its own supervisor; here it would be somebody else.
-    let inside = std::env::var_os("SHIPMATE_LIFE").is_some()
-        && std::env::var_os("SHIPMATE_TOKEN").is_none();
+    let inside =
+        std::env::var_os("SHIPMATE_LIFE").is_some() && std::env::var_os("SHIPMATE_TOKEN").is_none();
     let config = Config { agent_teams: config.agent_teams && !inside, ..config };
     let caller = session::caller(globals, &place)?;
     let wish = Wish {

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
 use shipmate_protocol::{Answer, Ask};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Program, Surroundings, strays};
