@@ -132,8 +132,13 @@ fn a_message_reaches_claude_in_the_turn_that_runs() {
     let mut stage = stage(&server);
     let door = wait_at_door(&stage.root());
     server.replace_script(&format!(
-        "as ana\non \"write one\"\n  shell {door}\n  tool TaskUpdate \
-         {{\"taskId\":\"1\",\"status\":\"completed\"}}\n  say Done.\n"
+        r#"
+        as ana
+        on "write one"
+          shell {door}
+          tool TaskUpdate {{"taskId":"1","status":"completed"}}
+          say Done.
+        "#
     ));
     let tasks = task(&mut stage, "write one");
     stage.arrival();
@@ -203,9 +208,16 @@ fn a_message_wakes_claude_when_it_is_idle() {
 fn cut_short(server: &Server, stage: &mut Stage) -> (Vec<u32>, Vec<Marked>) {
     let door = wait_at_door(&stage.root());
     server.replace_script(&format!(
-        "as ana\non \"write one\"\n  shell {door}\n  say Never said.\non \"were interrupted\"\n  shell echo \
-         two > two.txt\n  tool TaskUpdate {{\"taskId\":\"1\",\"status\":\"completed\"}}\n  say \
-         Done.\n"
+        r#"
+        as ana
+        on "write one"
+          shell {door}
+          say Never said.
+        on "were interrupted"
+          shell echo two > two.txt
+          tool TaskUpdate {{"taskId":"1","status":"completed"}}
+          say Done.
+        "#
     ));
     let tasks = task(stage, "write one");
     stage.arrival();

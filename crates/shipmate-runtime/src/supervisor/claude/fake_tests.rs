@@ -1,7 +1,8 @@
 //! Programs that call themselves claude and do not behave like it: real processes, a real pipe.
 //!
 //! Each fake is a shell script. `hello` answers the handshake, `hear` takes a line, `say` sends
-//! one, `end` ends a turn with a text, `child` leaves a process of its own session.
+//! one, `asks` and `mcp` send requests, `end` ends a turn with a text, `child` leaves a process of
+//! its own session.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,17 +21,19 @@ const LIMIT: Duration = Duration::from_secs(60);
 const WORDS: &str = r#"
 here=$(dirname "$0")
 hear() { read -r line && printf '%s\n' "$line" >> "$here/heard"; }
-say() { printf '%s\n' "$*"; }
-hello() {
-    hear
-    say '{"type":"control_response","response":' \
-        '{"subtype":"success","request_id":"shipmate-1","response":{}}}'
+say() { printf '%s\n' "$1"; }
+reply() {
+    say '{"type":"control_response","response":{"request_id":"shipmate-1",'"$1"'}}'
 }
+hello() { hear; reply '"subtype":"success","response":{}'; }
+asks() { say '{"type":"control_request","request_id":"'"$1"'","request":'"$2"'}'; }
+mcp() { asks "$1" '{"subtype":"mcp_message","server_name":"team","message":'"$2"'}'; }
 end() { say '{"type":"result","subtype":"success","is_error":false,"result":"'"$1"'"}'; }
 stay() { exec tail -f /dev/null; }
 child() {
     mkfifo "$here/up"
-    setsid sh -c 'trap "" TERM; echo $$ >> "$0/pids"; echo > "$0/up"; exec tail -f /dev/null' "$here" &
+    setsid sh -c 'trap "" TERM; echo $$ >> "$0/pids"; echo > "$0/up"; exec tail -f /dev/null' \
+        "$here" &
     read -r _ < "$here/up"
 }
 printf '%s\n' "$*" >> "$here/words"
@@ -149,12 +152,8 @@ fn one_that_ends_in_the_handshake_is_quoted() {
 #[test]
 fn one_that_refuses_the_handshake_is_quoted() {
     run(async {
-        let mut fake = Fake::new(
-            r#"hear
-            say '{"type":"control_response","response":' \
-                '{"subtype":"error","request_id":"shipmate-1","error":"no such subtype"}}'
-            stay"#,
-        );
+        let mut fake =
+            Fake::new(r#"hear; reply '"subtype":"error","error":"no such subtype"'; stay"#);
         let reason = fake.give().await.unwrap_err();
         assert!(reason.contains("no such subtype") && reason.contains("update"), "{reason}");
         assert!(!fake.is_alive());
@@ -168,9 +167,10 @@ fn garbage_and_floods_and_unknown_requests_disturb_nothing() {
             r#"hello; hear
             say 'no json'; say '[1]'; say '{"type":7}'; say '{"type":"result_of_nothing"}'
             printf '\377\376\n'; say '{"type":"control_response","response":{"request_id":"who"}}'
-            say '{"type":"control_request","request_id":"q1","request":{"subtype":"elicitation"}}'
+            asks q1 '{"subtype":"elicitation"}'
             hear
-            i=0; while [ $i -lt 3000 ]; do say '{"type":"stream_event","event":{}}'; i=$((i+1)); done
+            i=0
+            while [ $i -lt 3000 ]; do say '{"type":"stream_event","event":{}}'; i=$((i+1)); done
             end fine; stay"#,
         );
         fake.give().await.unwrap();
@@ -188,10 +188,6 @@ fn its_questions_are_answered_on_the_pipe() {
     run(async {
         let mut fake = Fake::new(
             r#"hello; hear
-            mcp() {
-                say '{"type":"control_request","request_id":"'"$1"'","request":' \
-                    '{"subtype":"mcp_message","server_name":"team","message":'"$2"'}}'
-            }
             mcp q1 '{"jsonrpc":"2.0","id":5,"method":"server/discover"}'
             hear
             mcp q2 '{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"Nothing"}}'
@@ -260,8 +256,7 @@ fn one_that_does_not_know_its_conversation_begins_a_new_one() {
     run(async {
         let mut fake = Fake::new(
             r#"case "$*" in *--resume*)
-                say '{"type":"result","is_error":true,' \
-                    '"errors":["No conversation found with session ID: s-0"]}'
+                say '{"type":"result","errors":["No conversation found with session ID: s-0"]}'
                 exit 1;;
             esac
             hello; hear; end new; stay"#,
