@@ -71,11 +71,12 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     let mut lanes: Vec<Lane> = [NATIVE].iter().chain(&agents).map(|name| lane(name)).collect();
     let server = Server::start(&script(&lanes, agents.len()));
     let mates: Vec<_> = agents.iter().map(|a| ((*a).to_owned(), (*a).to_owned())).collect();
-    let team = Team::begin(&shipmate, &place, &server, &mates)?;
     let native = Native::start(&beside, &server).map_err(|e| format!("script, claude: {e}"))?;
+    // Before anybody else runs the same program, because they would share its pages.
+    let native_mib = alone(&native, &server)?;
+    let team = Team::begin(&shipmate, &place, &server, &mates)?;
     let mut yard = Yard { server, team, native, random: Random::new(1) };
     let result = yard.all(&mut lanes, messages);
-    let native_mib = mib(&yard.native.processes()).0;
     drop(yard);
     drop(fs::remove_dir_all(&beside));
     result?;
@@ -93,6 +94,15 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     });
     println!("{report}");
     Ok(())
+}
+
+/// The memory of Claude Code's own teammate, at rest after one turn.
+fn alone(native: &Native, server: &Server) -> Result<f64, String> {
+    let text = "ping native-alone";
+    native.send(text).map_err(|e| format!("the inbox: {e}"))?;
+    server.wait_for(|request| request.contains(text));
+    pass(SETTLE);
+    Ok(mib(&native.processes()).0)
 }
 
 fn script(lanes: &[Lane], tasks: usize) -> String {
