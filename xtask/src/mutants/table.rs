@@ -390,8 +390,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "a-paused-team-starts-somebody",
         guarantee: "pause",
         file: "crates/shipmate-core/src/staff.rs",
-        find: "team.phase == TeamPhase::Active && team.paused.is_none() && team.counts.pending > 0",
-        replace: "team.phase == TeamPhase::Active && team.counts.pending > 0",
+        find: "team.phase == TeamPhase::Active && team.paused.is_none();",
+        replace: "team.phase == TeamPhase::Active;",
     },
     Mutant {
         name: "a-paused-team-claims",
