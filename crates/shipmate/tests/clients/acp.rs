@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TaskNew};
-use shipmate_testkit::model::Server;
+use shipmate_testkit::model::{Request, Server};
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
 use crate::processes;
@@ -48,7 +48,7 @@ fn stage(client: &Client, server: &Server) -> Stage {
     let path = bin.join(client.agent);
     std::fs::write(&path, script).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let trees = Setup { gate: vec!["test -e one.txt".to_owned()], ..Setup::default() };
+    let trees = Setup { gate: vec!["ls zero.txt || ls one.txt".to_owned()], ..Setup::default() };
     stage.team(trees, &[]);
     stage.add("ana", |mut add| {
         add.command = String::new();
@@ -118,7 +118,7 @@ const IS_TOLD: &str = r#"
       tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
       say All done.
     on "the port is 8080"
-      say I heard of the port.
+      tool TaskList {}
 "#;
 
 /// A message that comes while the agent works is before its model without a word of the work being
@@ -165,58 +165,85 @@ fn gemini_hears_a_message_after_its_turn() {
 
 const IS_KILLED: &str = r#"
     as ana
+    on "write zero"
+      shell echo zero > zero.txt
+      tool TaskUpdate {"taskId":"1","status":"completed","result":"zero is there"}
+      say Zero is done.
     on "write one"
       shell echo one > one.txt
       hold killed
-      tool TaskUpdate {"taskId":"1","status":"completed","result":"never said"}
+      tool TaskUpdate {"taskId":"2","status":"completed","result":"never said"}
       say All done.
     on "You were interrupted"
-      tool TaskUpdate {"taskId":"1","status":"completed","result":"after the kill"}
+      tool TaskUpdate {"taskId":"2","status":"completed","result":"after the kill"}
       say All done.
 "#;
 
-/// Killed with its supervisor in mid-turn, it is resumed with its history by the next life.
-fn survives_a_kill(client: &Client) {
+/// Two tasks, and the agent in the middle of the second.
+fn in_its_second_turn(stage: &mut Stage, server: &Server) -> Vec<u32> {
+    let new = |subject: &str| TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
+    let tasks = stage.create(vec![new("write zero"), new("write one")]);
+    server.wait_for(|request| request.contains("Zero is done."));
+    // The call of the shell comes back in the request after it.
+    server.wait_for(|request| request.contains("echo one > one.txt"));
+    tasks
+}
+
+/// Killed in mid-turn, it is started again and finishes; what its model was asked first then, and
+/// what came of the task.
+fn is_killed(client: &Client) -> (Request, String, String) {
     let server = Server::start(IS_KILLED);
     let mut stage = stage(client, &server);
-    let subject = "write one".to_owned();
-    let tasks = stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
-    // The result of the shell's call is in the second request.
-    server.wait_for(|request| request.contains("echo one > one.txt"));
+    let tasks = in_its_second_turn(&mut stage, &server);
     let agents = stage.processes("agent");
-    assert!(!agents.is_empty());
-    processes::kill(agents[0].pid);
+    let supervisor = format!("\nPPid:\t{}\n", stage.supervisor("ana"));
+    let is_program = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+        status.is_ok_and(|status| status.contains(&supervisor))
+    };
+    processes::kill(agents.iter().find(|one| is_program(one.pid)).expect("it runs").pid);
     server.release("killed");
     let resumed = server.wait_for(|request| request.contains("You were interrupted"));
-    assert!(resumed.contains("echo one > one.txt"), "its history is gone");
-    stage.finished(1);
-    assert_eq!(stage.task(1).result.unwrap(), "after the kill", "{}", said(&stage));
+    stage.finished(2);
     assert!(agents.iter().all(|one| !processes::is_alive(one.pid)), "{agents:?}");
+    let (result, said) = (stage.task(2).result.unwrap(), said(&stage));
     stage.all_once(&tasks);
+    (resumed, result, said)
+}
+
+fn goes_on_after_a_kill(client: &Client) {
+    let (resumed, result, said) = is_killed(client);
+    assert!(resumed.contains("Zero is done."), "its history is gone\n{said}");
+    assert_eq!(result, "after the kill", "{said}");
 }
 
 #[test]
 #[ignore = "needs claude-agent-acp: cargo xtask test clients"]
 fn claude_agent_acp_goes_on_after_a_kill() {
-    survives_a_kill(&CLAUDE_AGENT_ACP);
+    goes_on_after_a_kill(&CLAUDE_AGENT_ACP);
 }
 
 #[test]
 #[ignore = "needs codex-acp: cargo xtask test clients"]
 fn codex_acp_goes_on_after_a_kill() {
-    survives_a_kill(&CODEX_ACP);
+    goes_on_after_a_kill(&CODEX_ACP);
 }
 
 #[test]
 #[ignore = "needs opencode: cargo xtask test clients"]
 fn opencode_goes_on_after_a_kill() {
-    survives_a_kill(&OPENCODE);
+    goes_on_after_a_kill(&OPENCODE);
 }
 
+/// Gemini CLI 0.61 loses a session that is loaded in the minute in which it began: it writes an
+/// empty beginning into the same file first. Then it is told its task again.
 #[test]
 #[ignore = "needs gemini: cargo xtask test clients"]
-fn gemini_goes_on_after_a_kill() {
-    survives_a_kill(&GEMINI);
+fn gemini_goes_on_after_a_kill_or_begins_anew() {
+    let (resumed, _, said) = is_killed(&GEMINI);
+    let knows = resumed.contains("Zero is done.");
+    assert!(knows != said.contains("begins anew"), "{said}");
+    assert!(resumed.contains("write one"), "it does not know its task\n{said}");
 }
 
 /// In kB, as far as processes do not share it.
@@ -232,9 +259,7 @@ fn memory_of_a_teammate() {
     for client in [CLAUDE_AGENT_ACP, CODEX_ACP, OPENCODE, GEMINI] {
         let server = Server::start(IS_KILLED);
         let mut stage = stage(&client, &server);
-        let subject = "write one".to_owned();
-        stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
-        server.wait_for(|request| request.contains("echo one > one.txt"));
+        in_its_second_turn(&mut stage, &server);
         let of = |kind: &str| {
             let all = stage.processes(kind);
             (all.len(), all.iter().map(|one| memory(one.pid)).sum::<u64>() / 1024)
@@ -242,6 +267,6 @@ fn memory_of_a_teammate() {
         let ((count, agent), (_, supervisor)) = (of("agent"), of("supervisor"));
         println!("{}: {agent} MB in {count} processes, supervisor {supervisor} MB", client.agent);
         server.release("killed");
-        stage.finished(1);
+        stage.finished(2);
     }
 }

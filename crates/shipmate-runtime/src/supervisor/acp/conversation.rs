@@ -237,7 +237,7 @@ impl Conversation {
                         return Ok(Some(opened));
                     }
                     Err(RpcFailure::Closed) => return Err(End::Gone { handshake: true }),
-                    Err(failure) => failure.to_string(),
+                    Err(failure) => session::words(&failure),
                 }
             }
         };

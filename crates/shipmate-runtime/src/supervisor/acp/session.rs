@@ -207,7 +207,7 @@ pub(super) fn failed(agent: &str, failure: &RpcFailure) -> String {
 }
 
 /// The program's own words; some put the fact into the data.
-fn words(failure: &RpcFailure) -> String {
+pub(super) fn words(failure: &RpcFailure) -> String {
     let RpcFailure::Refused { code, message, data } = failure else { return failure.to_string() };
     let found = ["details", "message", "error", "errorMessage"];
     let data = match data {
