@@ -21,7 +21,7 @@ use super::link::{Line, LinkEnd, SharedLink};
 use super::order::Order;
 
 /// The tools are offered under this server's name.
-pub(crate) const SERVER: &str = "team";
+pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Desk(Rc<Inside>);

@@ -126,26 +126,14 @@ impl Peer {
         reader: impl AsyncRead + Unpin,
         tell: mpsc::UnboundedSender<Incoming>,
     ) {
-        let mut reader = BufReader::new(reader);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let mut limited = (&mut reader).take(LINE_BYTES_MAX);
-            match limited.read_until(b'\n', &mut line).await {
-                Ok(0) | Err(_) => break,
-                Ok(_) => {}
-            }
-            let text = String::from_utf8_lossy(&line);
-            let text = text.trim();
-            if text.is_empty() {
-                continue;
-            }
+        each_line(reader, |text| {
             self.0.transcript.heard(text);
             if let Some(incoming) = self.sort(text) {
                 // Nobody listens once the driver has let go of the program.
                 drop(tell.send(incoming));
             }
-        }
+        })
+        .await;
         self.0.out.borrow_mut().take();
         for (_, waits) in std::mem::take(&mut *self.0.waiting.borrow_mut()) {
             drop(waits.send(Err(RpcFailure::Closed)));
@@ -181,6 +169,24 @@ impl Peer {
                 None
             }
             _ => Some(Incoming::Garbage(text.to_owned())),
+        }
+    }
+}
+
+/// Hands on each line that is not empty, until the output ends.
+pub(super) async fn each_line(reader: impl AsyncRead + Unpin, mut hear: impl FnMut(&str)) {
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut limited = (&mut reader).take(LINE_BYTES_MAX);
+        match limited.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            hear(text.trim());
         }
     }
 }

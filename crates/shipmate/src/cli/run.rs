@@ -26,7 +26,7 @@ use crate::plan_file::{self, PlanFile};
 ///
 /// Makes a team, puts the plan's tasks on its board, and starts agents as there are tasks for them.
 /// Each works in a clone of its own; what they hand in is merged onto the branch shipmate/TEAM when
-/// the gate passes on it. Your branch and your files are touched only by `shipmate merge`.
+/// the gate passes on it. shipmate touches your branch and files only at `shipmate merge`.
 ///
 /// Ctrl-C asks whether to leave the team at work or to shut it down.
 #[derive(clap::Args, Debug)]
@@ -44,7 +44,8 @@ pub(crate) struct RunArgs {
     #[arg(required = true, value_name = "PLAN")]
     plans: Vec<PathBuf>,
 
-    /// The command line that does one task
+    /// An agent program (`claude`, `codex`, …: see `shipmate agents`), or a command line that does one
+    /// task
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
 

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -18,13 +17,11 @@ use tokio::task::AbortHandle;
 use super::super::desk::{Desk, May};
 use super::super::order::LifeFolder;
 use super::super::pipe_mcp;
+use super::super::rpc::{each_line, write_lines};
 use super::super::transcript::Transcript;
 use super::turn::{Then, Turns};
 use super::words;
 use crate::permission;
-
-/// Longest line that is taken from the program.
-const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What the lines of one program go through.
 #[derive(Debug)]
@@ -140,20 +137,7 @@ impl Pipe {
     }
 
     async fn read_lines(self, stdout: pipe::Receiver) {
-        let mut reader = BufReader::new(stdout);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let mut limited = (&mut reader).take(LINE_BYTES_MAX);
-            match limited.read_until(b'\n', &mut line).await {
-                Ok(0) | Err(_) => break,
-                Ok(_) => {}
-            }
-            let text = String::from_utf8_lossy(&line);
-            if !text.trim().is_empty() {
-                self.hear(text.trim());
-            }
-        }
+        each_line(stdout, |text| self.hear(text)).await;
         self.0.closed.set(true);
         self.close();
         self.0.waiting.borrow_mut().clear();
@@ -250,14 +234,5 @@ impl Pipe {
     fn answer(&self, id: &str, response: Value) {
         let response = json!({ "subtype": "success", "request_id": id, "response": response });
         self.send(&json!({ "type": "control_response", "response": response }));
-    }
-}
-
-async fn write_lines(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<String>) {
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
-        if stdin.write_all(line.as_bytes()).await.is_err() {
-            return;
-        }
     }
 }
