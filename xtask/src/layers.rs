@@ -39,7 +39,8 @@ const TESTKIT: &str = "shipmate-testkit";
 const CORE_DEPENDENCIES: [&str; 2] = ["serde", "thiserror"];
 
 /// Heavy dependencies, each kept in one place.
-const ONLY_IN: [(&str, &str); 2] = [("async-nats", "shipmate-log"), ("rusqlite", "shipmate-log")];
+const ONLY_IN: [(&str, &str); 3] =
+    [("async-nats", "shipmate-log"), ("rusqlite", "shipmate-log"), ("reqwest", "shipmate-agent")];
 
 /// Dependencies that a crate may not have, in whatever section.
 const NEVER_IN: [(&str, &str); 2] = [("tokio", "shipmate-core"), ("tokio", "shipmate-protocol")];

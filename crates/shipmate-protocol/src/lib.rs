@@ -8,6 +8,7 @@
 
 pub mod ask;
 pub mod client;
+pub mod native;
 pub mod place;
 pub mod tools;
 pub mod view;

@@ -1,0 +1,11 @@
+//! The native agent: a loop over any model's API, in one small process of its own.
+//!
+//! It speaks [`shipmate_protocol::native`] with its supervisor over standard input and output,
+//! and has no other way to its team: no token, no socket, no right that another agent has not.
+//! Limits of its role are not kept here: whether a tool may be used is asked each time, and the
+//! process and its shells stand behind fences that were put up by others.
+
+pub mod context;
+pub mod message;
+pub mod model;
+pub mod tools;
