@@ -36,6 +36,7 @@ pub enum ToAgent {
     /// What the teammate may do has changed: its tools and its standing instructions.
     Seat {
         standing: String,
+        identity: String,
         tools: Vec<Offered>,
         own_tools: Vec<String>,
     },
@@ -74,8 +75,8 @@ pub enum FromAgent {
     Say { text: String },
     /// A sign that it is at work: bytes that came from the model or a tool.
     Busy { bytes: u64 },
-    /// The turn is over.
-    Ended(Ended),
+    /// The turn is over; so many of the messages that were sent into it were heard.
+    Ended { how: Ended, heard: usize },
 }
 
 /// What one of the agent's own tools does, for the table of permissions.
@@ -96,8 +97,16 @@ pub enum Ended {
     Done {
         text: String,
     },
-    /// It cannot go on, for a reason that another attempt would meet too.
+    /// It cannot do this: the task may be another's.
     Failed {
+        reason: String,
+    },
+    /// The model cannot be reached, whatever the task: nobody with the same model could do it.
+    Unable {
+        reason: String,
+    },
+    /// Its budget is spent.
+    Stopped {
         reason: String,
     },
     Cancelled,
@@ -132,6 +141,8 @@ pub struct Begin {
     /// Carried by everything it starts.
     pub marker: String,
     pub limits: Limits,
+    /// Variables that shells never get.
+    pub secrets: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -157,8 +157,8 @@ pub struct TeammateView {
 }
 
 /// The agent programs that every installation knows by name.
-pub const KNOWN_AGENTS: [&str; 7] =
-    ["claude", "codex", "gemini", "opencode", "goose", "claude-agent-acp", "codex-acp"];
+pub const KNOWN_AGENTS: [&str; 8] =
+    ["native", "claude", "codex", "gemini", "opencode", "goose", "claude-agent-acp", "codex-acp"];
 
 /// An agent program, as this machine finds it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

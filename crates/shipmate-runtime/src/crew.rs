@@ -30,10 +30,11 @@ use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
-use crate::programs::{self, OneShot};
+use crate::models;
+use crate::programs::{self, Around, OneShot};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
-use crate::supervisor::order::{LifeFolder, Order, Pulse, TreeOrder, last_line};
+use crate::supervisor::order::{LifeFolder, NativeOrder, Order, Pulse, TreeOrder, last_line};
 
 /// Beyond the grace that a supervisor gives its agent.
 const END_MARGIN: Duration = Duration::from_secs(2);
@@ -294,7 +295,12 @@ impl Crew {
                 _ => None,
             };
             let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;
+            let native = match way.protocol.as_str() {
+                "native" => Some(self.native_order(&profile.model)?),
+                _ => None,
+            };
             Ok(Order {
+                native,
                 workspace: self.settings.place.workspace.clone(),
                 team: who.address.team.to_string(),
                 name: who.address.name.to_string(),
@@ -326,6 +332,23 @@ impl Crew {
                 stop_grace_ms: agents.stop_grace.as_millis() as u64,
                 program: agents.program.clone(),
             })
+        })
+    }
+
+    fn native_order(&self, model: &str) -> Result<NativeOrder, String> {
+        let native = &self.settings.agents.native;
+        let model = models::find(model, &native.models, &Around::here())
+            .map_err(|none| format!("{none}; {}", none.remedy))?;
+        let socket = self.settings.place.socket().map_err(|e| e.to_string())?;
+        let pools = socket.parent().ok_or("a socket has a folder")?.join("pools");
+        std::fs::create_dir_all(&pools).map_err(|e| format!("{}: {e}", pools.display()))?;
+        Ok(NativeOrder {
+            model,
+            limits: native.limits,
+            fence: native.fence,
+            fence_write: native.fence_write.clone(),
+            pools,
+            secrets: models::key_variables(&native.models),
         })
     }
 

@@ -109,10 +109,14 @@ fn staffed(crew: &Crew, actor: &Actor, add: &mut ask::TeammateAdd) -> Result<(),
             (Ok(profile), _) => add.agent = profile.name,
             (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
             (Err(_), Some(own)) => add.agent = own,
+            (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
+                programs::NATIVE.clone_into(&mut add.agent);
+            }
             (Err(_), None) => {
                 let text = format!("no agent is named for {}", add.name);
                 let remedy = "name one, such as agent \"claude\" (`shipmate agents` lists them), \
-                              or set agents.default in the configuration";
+                              set agents.default in the configuration, or set ANTHROPIC_API_KEY \
+                              or OPENAI_API_KEY for shipmate's own agent";
                 return Err(refused("NoAgent", text, remedy));
             }
         }
@@ -121,6 +125,9 @@ fn staffed(crew: &Crew, actor: &Actor, add: &mut ask::TeammateAdd) -> Result<(),
     add.hears = hears.map_err(|unknown| {
         refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
     })?;
+    if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
+        return Err(refused("NoModel", none.fact, &none.remedy));
+    }
     match programs::missing(&add.agent, agents) {
         Some(text) if is_started => {
             let remedy = "`shipmate agents` says how to install it; a coordinator that runs keeps \

@@ -15,6 +15,7 @@ mod errand;
 pub mod hooks;
 mod lock;
 mod merge;
+mod models;
 mod open;
 pub mod permission;
 mod programs;
@@ -27,5 +28,8 @@ mod views;
 pub mod workspace;
 
 pub use coordinator::{Ended, run};
-pub use settings::{Agents, Durability, Nats, ProgramSetting, Settings, Store};
+pub use settings::{
+    Agents, Durability, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting,
+    Settings, Store,
+};
 pub use shipmate_process::exec_tree;

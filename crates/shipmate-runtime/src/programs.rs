@@ -21,9 +21,13 @@ use rustix::fs::{Access, access};
 use shipmate_process::Launcher;
 use shipmate_protocol::view::AgentView;
 
+use crate::models::{self, NoModel};
 use crate::settings::{Agents, ProgramSetting, Settings};
 use known::{Base, KNOWN, Known};
 use probe::probe_all;
+
+/// The name of our own agent.
+pub(crate) const NATIVE: &str = "native";
 
 /// How a program is driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +36,12 @@ pub(crate) enum Protocol {
     Codex,
     Acp,
     Command,
+    /// Our own loop: this very program.
+    Native,
 }
 
 impl Protocol {
+    /// Those that a program of the configuration may have.
     pub(crate) const ALL: [Protocol; 4] =
         [Protocol::Claude, Protocol::Codex, Protocol::Acp, Protocol::Command];
 
@@ -44,6 +51,7 @@ impl Protocol {
             Protocol::Codex => "codex",
             Protocol::Acp => "acp",
             Protocol::Command => "command",
+            Protocol::Native => NATIVE,
         }
     }
 }
@@ -114,7 +122,9 @@ pub(crate) fn way(
     let (profile, around) = (find(agent, settings)?, Around::here());
     let once = one_shot.and_then(|way| profile.one_shot(&around, way));
     let (protocol, argv) = match once {
-        Some(argv) if profile.protocol != Protocol::Command => ("one_shot", argv),
+        Some(argv) if profile.known.is_some() && profile.protocol != Protocol::Command => {
+            ("one_shot", argv)
+        }
         _ => (profile.protocol.word(), profile.argv(&around)),
     };
     let own_folders = profile.own_folders(&around);
@@ -127,6 +137,25 @@ pub(crate) fn hears(agent: &str, settings: &Agents) -> Result<bool, Unknown> {
         return Ok(false);
     }
     Ok(find(agent, settings)?.protocol != Protocol::Command)
+}
+
+/// The agent of a teammate that names none where none is configured: our own, if it has a model.
+pub(crate) fn native_if_ready(model: &str, settings: &Agents) -> Option<String> {
+    let around = Around::here();
+    let order = models::find(model, &settings.native.models, &around).ok()?;
+    models::lacks(&order, &around).is_none().then(|| NATIVE.to_owned())
+}
+
+/// Why a native agent could not ask its model here, as far as can be told without asking it.
+pub(crate) fn no_model(agent: &str, model: &str, settings: &Agents) -> Option<NoModel> {
+    if agent != NATIVE {
+        return None;
+    }
+    let around = Around::here();
+    match models::find(model, &settings.native.models, &around) {
+        Ok(order) => models::lacks(&order, &around),
+        Err(none) => Some(none),
+    }
 }
 
 /// Why an agent's program cannot be started here, as far as its file tells.
@@ -160,7 +189,19 @@ pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
             None => profile,
         }
     });
-    let mut all: Vec<Profile> = known.collect();
+    let native = Profile {
+        name: NATIVE.to_owned(),
+        protocol: Protocol::Native,
+        programs: vec![settings.program.display().to_string()],
+        args: vec!["native-agent".to_owned()],
+        env: BTreeMap::new(),
+        known: None,
+    };
+    let mut all: Vec<Profile> = vec![native];
+    all.extend(known);
+    if let Some(setting) = own.remove(NATIVE) {
+        all[0].env = setting.env;
+    }
     all.extend(own.into_iter().map(|(name, setting)| {
         let profile = Profile {
             programs: vec![name.clone()],
@@ -179,7 +220,22 @@ pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
 pub(crate) async fn here(settings: &Settings) -> Vec<AgentView> {
     let launcher = Launcher::through(settings.agents.program.clone(), vec!["exec-tree".into()]);
     let digest = settings.place.digest();
-    probe_all(profiles(&settings.agents), &Around::here(), &launcher, &digest).await
+    let mut views =
+        probe_all(profiles(&settings.agents), &Around::here(), &launcher, &digest).await;
+    for native in views.iter_mut().filter(|view| view.protocol == NATIVE) {
+        let models = &settings.agents.native.models;
+        match no_model(NATIVE, "", &settings.agents) {
+            Some(none) => {
+                "not_logged_in".clone_into(&mut native.state);
+                (native.why, native.remedy) = (none.fact, none.remedy);
+            }
+            None => {
+                let model = models::find("", models, &Around::here()).map(|order| order.model);
+                native.why = format!("built in; thinks with {}", model.unwrap_or_default());
+            }
+        }
+    }
+    views
 }
 
 impl Profile {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use shipmate_protocol::Place;
+use shipmate_protocol::native::{Limits, Price};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -35,6 +37,51 @@ pub struct Agents {
     pub default: String,
     /// Agent programs of the configuration, by name.
     pub programs: BTreeMap<String, ProgramSetting>,
+    pub native: Native,
+}
+
+/// How native teammates think and work.
+#[derive(Debug, Clone, Default)]
+pub struct Native {
+    pub models: Models,
+    pub limits: Limits,
+    pub fence: FenceSetting,
+    /// Where they may write besides their trees: caches of builds, say.
+    pub fence_write: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Models {
+    /// `provider/model`; empty for the first provider that has a key.
+    pub default: String,
+    pub providers: BTreeMap<String, ProviderSetting>,
+}
+
+/// A provider of models as the configuration has it. What is left out is the known provider's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderSetting {
+    /// `anthropic`, `openai` or `recorded`.
+    pub protocol: String,
+    pub base_url: String,
+    pub key_variable: Option<String>,
+    /// Where none is named.
+    pub model: String,
+    pub context_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub thinking_tokens: Option<u64>,
+    pub price: Option<Price>,
+}
+
+/// The fence around native teammates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FenceSetting {
+    Off,
+    /// As much of one as the kernel has.
+    #[default]
+    Wanted,
+    /// Rather start nobody than without a whole one.
+    Required,
 }
 
 /// An agent program as the configuration has it. What is left out is the known program's.

@@ -17,6 +17,7 @@ mod desk;
 mod driver;
 mod inline;
 mod link;
+mod native;
 pub(crate) mod order;
 mod permit;
 mod pipe_mcp;
@@ -122,6 +123,10 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         }
         "acp" => {
             let agent = acp::AcpAgent::new(desk.clone(), starter, transcript);
+            Supervisor::new(order, line, desk, agent).live().await
+        }
+        "native" => {
+            let agent = native::NativeAgent::new(desk.clone(), starter, transcript);
             Supervisor::new(order, line, desk, agent).live().await
         }
         other => Ending::Broken(format!("there is no way to drive an agent by {other:?}")),
@@ -296,7 +301,12 @@ impl<D: Driver> Supervisor<D> {
             Finished::NotStarted { .. } | Finished::Died { .. } => {
                 self.kept.splice(0..0, handed);
             }
-            _ => self.read(&handed).await,
+            _ => {
+                let mut heard = handed;
+                let late = heard.split_off(heard.len().saturating_sub(self.agent.unheard()));
+                self.kept.splice(0..0, late);
+                self.read(&heard).await;
+            }
         }
         finished
     }

@@ -7,6 +7,7 @@
 mod agents;
 mod layer;
 mod mode;
+mod models;
 #[cfg(test)]
 mod tests;
 
@@ -19,12 +20,13 @@ use shipmate_protocol::ask::Setup;
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;
 pub(crate) use mode::Resolved;
+pub(crate) use models::ProviderConfig;
 
 /// The commented default file, as `shipmate config --default` prints it.
 pub(crate) const DEFAULT_FILE: &str = include_str!("../default-config.toml");
 
 /// What is in force, after all layers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     pub(crate) durability: Durability,
     pub(crate) log: LogKind,
@@ -38,6 +40,8 @@ pub(crate) struct Config {
     /// `auto`, `teammate` or `task`; anything else is told where the mode is decided.
     pub(crate) team_mode: String,
     pub(crate) agents: AgentsConfig,
+    pub(crate) models: ModelsConfig,
+    pub(crate) native: NativeConfig,
     pub(crate) team: TeamConfig,
     pub(crate) gate: GateConfig,
     pub(crate) hooks: HooksConfig,
@@ -69,6 +73,41 @@ pub(crate) struct AgentsConfig {
     pub(crate) patience_seconds: u64,
     /// `[agents.NAME]`: no settings of their own, so neither listed as such nor in variables.
     pub(crate) programs: BTreeMap<String, ProgramConfig>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ModelsConfig {
+    /// `provider/model`; empty for the first provider that has a key.
+    pub(crate) default: String,
+    /// `[models.NAME]`.
+    pub(crate) providers: BTreeMap<String, ProviderConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NativeConfig {
+    pub(crate) fence: FenceConfig,
+    pub(crate) fence_write: Vec<String>,
+    pub(crate) requests_max: u64,
+    pub(crate) shell_timeout_seconds: u64,
+    pub(crate) shown_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FenceConfig {
+    Off,
+    Wanted,
+    Required,
+}
+
+impl FenceConfig {
+    fn word(self) -> &'static str {
+        match self {
+            FenceConfig::Off => "off",
+            FenceConfig::Wanted => "wanted",
+            FenceConfig::Required => "required",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +187,14 @@ impl Default for Config {
                 stop_grace_ms: 5_000,
                 patience_seconds: 600,
                 programs: BTreeMap::new(),
+            },
+            models: ModelsConfig::default(),
+            native: NativeConfig {
+                fence: FenceConfig::Wanted,
+                fence_write: Vec::new(),
+                requests_max: 1_000,
+                shell_timeout_seconds: 120,
+                shown_bytes: 16 * 1024,
             },
             team: TeamConfig {
                 trees: TreesConfig::Own,
@@ -324,6 +371,12 @@ impl Config {
             ("agents.output-bytes", number(self.agents.output_bytes)),
             ("agents.stop-grace-seconds", seconds(self.agents.stop_grace_ms)),
             ("agents.patience-seconds", number(self.agents.patience_seconds)),
+            ("models.default", text(&self.models.default)),
+            ("native.fence", text(self.native.fence.word())),
+            ("native.fence-write", list(&self.native.fence_write)),
+            ("native.requests-max", number(self.native.requests_max)),
+            ("native.shell-timeout-seconds", number(self.native.shell_timeout_seconds)),
+            ("native.shown-bytes", number(self.native.shown_bytes)),
             ("team.trees", text(self.team.trees.word())),
             ("team.cap", number(self.team.cap)),
             ("team.stall-seconds", number(self.team.stall_seconds)),

@@ -6,13 +6,17 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use shipmate_protocol::Place;
-use shipmate_runtime::{Agents, Nats, ProgramSetting, Settings, Store};
+use shipmate_protocol::native::{Limits, Price};
+use shipmate_runtime::{
+    Agents, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings, Store,
+};
 
-use crate::config::{Config, Durability, LogKind, ProgramConfig};
+use crate::config::{Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig};
 
 /// A century: long enough to be never, short enough to add to a clock.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -56,7 +60,55 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),
         default: config.agents.default.clone(),
         programs: config.agents.programs.iter().map(program).collect(),
+        native: native(config),
     })
+}
+
+fn native(config: &Config) -> Native {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let whole = |path: &String| match path.strip_prefix("~/") {
+        Some(below) => home.join(below),
+        None => PathBuf::from(path),
+    };
+    let own = &config.native;
+    Native {
+        models: Models {
+            default: config.models.default.clone(),
+            providers: config.models.providers.iter().map(provider).collect(),
+        },
+        limits: Limits {
+            requests_max: u32::try_from(own.requests_max).unwrap_or(u32::MAX),
+            shell_timeout_ms: own.shell_timeout_seconds * 1000,
+            output_bytes_max: usize::try_from(own.shown_bytes).unwrap_or(usize::MAX),
+        },
+        fence: match own.fence {
+            FenceConfig::Off => FenceSetting::Off,
+            FenceConfig::Wanted => FenceSetting::Wanted,
+            FenceConfig::Required => FenceSetting::Required,
+        },
+        fence_write: own.fence_write.iter().map(whole).collect(),
+    }
+}
+
+fn provider((name, config): (&String, &ProviderConfig)) -> (String, ProviderSetting) {
+    let layer = &config.layer;
+    let micros = |dollars: f64| (dollars.max(0.0) * 1e6).round() as u64;
+    let setting = ProviderSetting {
+        protocol: layer.protocol.map_or("", |protocol| protocol.word()).to_owned(),
+        base_url: layer.base_url.clone().unwrap_or_default(),
+        key_variable: layer.key_variable.clone(),
+        model: layer.model.clone().unwrap_or_default(),
+        context_tokens: layer.context_tokens,
+        output_tokens: layer.output_tokens,
+        thinking_tokens: layer.thinking_tokens,
+        price: layer.price.map(|price| Price {
+            input: micros(price.input),
+            output: micros(price.output),
+            cache_read: micros(price.cache_read),
+            cache_write: micros(price.cache_write),
+        }),
+    };
+    (name.clone(), setting)
 }
 
 fn program((name, config): (&String, &ProgramConfig)) -> (String, ProgramSetting) {

@@ -23,6 +23,7 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             eprintln!("{failure}");
             Some(ExitCode::from(127))
         }
+        "native-agent" => Some(ended(shipmate_agent::run())),
         "supervise" => Some(ended(shipmate_runtime::supervisor::run(args.next()?.into()))),
         "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
         "desk-mcp" => {

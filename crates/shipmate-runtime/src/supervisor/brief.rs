@@ -32,6 +32,11 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
         .to_owned()
 }
 
+/// Who a teammate is, said again when its conversation was summarised.
+pub(crate) fn identity(order: &Order, mode: &str) -> String {
+    standing(order, mode)
+}
+
 fn mode_words(mode: &str) -> &'static str {
     match mode {
         "plan" => {

@@ -125,8 +125,13 @@ impl Desk {
 
     /// Tells what a turn has cost.
     pub(crate) async fn used(&self, usage: Usage) {
+        self.used_of(usage, None).await;
+    }
+
+    /// The same, of what was set aside for it.
+    pub(crate) async fn used_of(&self, usage: Usage, reservation: Option<u64>) {
         let task = self.0.held.get().map(|(task, _)| task.to_string());
-        let ask = Ask::UsageReport { usage, task, reservation: None };
+        let ask = Ask::UsageReport { usage, task, reservation };
         drop(self.0.link.ask(ask).await);
     }
 

@@ -84,6 +84,11 @@ pub(crate) trait Driver {
     /// Hands over a message while work goes on.
     async fn inject(&mut self, message: &InboxMessage) -> Injected;
 
+    /// How many of the messages that were handed over last came too late for the turn.
+    fn unheard(&mut self) -> usize {
+        0
+    }
+
     /// The agent's own name for its conversation, once it is known.
     fn session(&self) -> Option<String>;
 

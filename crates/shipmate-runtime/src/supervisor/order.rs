@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use shipmate_process::Marker;
+use shipmate_protocol::native::{Limits, ModelOrder};
+
+use crate::settings::FenceSetting;
 
 /// How often a lock is looked at whose holder has not written its number yet.
 const LOOKS_MAX: usize = 10_000;
@@ -51,6 +54,9 @@ pub(crate) struct Order {
     /// `normal`, `plan`, `delegate` or `read_only`.
     #[serde(default)]
     pub(crate) mode: String,
+    /// For a native agent.
+    #[serde(default)]
+    pub(crate) native: Option<NativeOrder>,
     pub(crate) command: String,
     pub(crate) scope: Vec<String>,
     pub(crate) tree: Option<TreeOrder>,
@@ -63,6 +69,19 @@ pub(crate) struct Order {
     pub(crate) output_bytes_max: u64,
     pub(crate) stop_grace_ms: u64,
     pub(crate) program: PathBuf,
+}
+
+/// How a native agent thinks and is held.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NativeOrder {
+    pub(crate) model: ModelOrder,
+    pub(crate) limits: Limits,
+    pub(crate) fence: FenceSetting,
+    pub(crate) fence_write: Vec<PathBuf>,
+    /// Where the agents of this user agree on pauses of a key.
+    pub(crate) pools: PathBuf,
+    /// Variables that its shells never get.
+    pub(crate) secrets: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

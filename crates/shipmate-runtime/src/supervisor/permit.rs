@@ -71,11 +71,16 @@ impl Desk {
         all.into_iter().find(|asked| asked.id == question)?.answer
     }
 
-    async fn mode_now(&self) -> Mode {
+    /// Looks up what mode it is in now.
+    pub(super) async fn look_at_mode(&self) {
         let name = self.order().name.clone();
         if let Ok(Answer::Teammate(view)) = self.carry(Ask::TeammateShow { name }).await {
             self.set_mode(&view.mode);
         }
+    }
+
+    async fn mode_now(&self) -> Mode {
+        self.look_at_mode().await;
         match self.mode().as_str() {
             "plan" => Mode::Plan,
             "delegate" => Mode::Delegate,

@@ -44,6 +44,11 @@ impl Transcript {
         self.0.tell.send_modify(|seen| seen.bytes += line.len() as u64);
     }
 
+    /// A sign that it is at work.
+    pub(crate) fn busy(&self, bytes: u64) {
+        self.0.tell.send_modify(|seen| seen.bytes += bytes);
+    }
+
     /// A line to the program.
     pub(crate) fn told(&self, line: &str) {
         self.keep("to", line);

@@ -80,12 +80,10 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             let value = serde_json::to_value(value).unwrap_or_default();
             ((*name).to_owned(), serde_json::json!({ "value": value, "source": source }))
         });
-        let programs = loaded.config.agents.programs.iter().map(|(name, program)| {
-            let (value, source) = (program.line(), program.source.word());
-            let field = serde_json::json!({ "value": value, "source": source });
-            (format!("agents.{name}"), field)
+        let tables = tables(loaded).into_iter().map(|(name, value, source)| {
+            (name, serde_json::json!({ "value": value, "source": source }))
         });
-        return screen.json(&fields.chain(programs).collect::<serde_json::Map<_, _>>());
+        return screen.json(&fields.chain(tables).collect::<serde_json::Map<_, _>>());
     }
     let mut table =
         Table::new(&[Column::Left("SETTING"), Column::Left("VALUE"), Column::Left("SOURCE")]);
@@ -101,14 +99,25 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             owned(source.word().to_owned(), paint),
         ]);
     }
-    for (name, program) in &loaded.config.agents.programs {
+    for (name, value, source) in tables(loaded) {
         table.row([
-            owned(format!("agents.{name}"), Paint::Plain),
-            owned(program.line(), Paint::Plain),
-            owned(program.source.word().to_owned(), Paint::Plain),
+            owned(name, Paint::Plain),
+            owned(value, Paint::Plain),
+            owned(source.to_owned(), Paint::Plain),
         ]);
     }
     screen.print(&table.render(screen))
+}
+
+/// What the user has given names: agent programs and providers of models.
+fn tables(loaded: &Loaded) -> Vec<(String, String, &'static str)> {
+    let programs = loaded.config.agents.programs.iter();
+    let programs =
+        programs.map(|(name, own)| (format!("agents.{name}"), own.line(), own.source.word()));
+    let providers = loaded.config.models.providers.iter();
+    let providers =
+        providers.map(|(name, own)| (format!("models.{name}"), own.line(), own.source.word()));
+    programs.chain(providers).collect()
 }
 
 /// The file is part of the project; the state beside it ignores itself.

@@ -8,7 +8,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::agents::{AgentsLayer, ProgramConfig, ProgramLayer};
-use super::{BadConfig, Config, Durability, HOOK_SETTINGS, Loaded, LogKind, Source, TreesConfig};
+use super::models::{ModelsLayer, ProviderConfig};
+use super::{
+    BadConfig, Config, Durability, FenceConfig, HOOK_SETTINGS, Loaded, LogKind, Source, TreesConfig,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -24,6 +27,10 @@ pub(super) struct Layer {
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
+    models: ModelsLayer,
+    #[serde(default)]
+    native: NativeLayer,
+    #[serde(default)]
     team: TeamLayer,
     #[serde(default)]
     gate: GateLayer,
@@ -31,6 +38,16 @@ pub(super) struct Layer {
     hooks: HooksLayer,
     #[serde(default)]
     nats: NatsLayer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct NativeLayer {
+    fence: Option<FenceConfig>,
+    fence_write: Option<Lines>,
+    requests_max: Option<Spanned<u64>>,
+    shell_timeout_seconds: Option<Spanned<u64>>,
+    shown_bytes: Option<Spanned<u64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -109,6 +126,8 @@ impl Layer {
             &mut config.shutdown_deadline_seconds
         })?;
         taking.agents(self.agents)?;
+        taking.models(self.models)?;
+        taking.native(self.native)?;
         taking.team(self.team)?;
         taking.gate(self.gate)?;
         taking.hooks(self.hooks)?;
@@ -175,6 +194,51 @@ impl Taking<'_> {
         let config = ProgramConfig { program, args, protocol, env, source: self.source };
         self.loaded.config.agents.programs.insert(name.clone(), config);
         Ok(())
+    }
+
+    fn models(&mut self, layer: ModelsLayer) -> Result<(), BadConfig> {
+        self.text("models.default", layer.default, any_line, |config| &mut config.models.default)?;
+        for (name, mut layer) in layer.providers {
+            let (at, name) = (name.span().start, name.into_inner());
+            agent_name(&name).map_err(|found| self.bad(at, found))?;
+            if let Some(variable) = &layer.key_variable {
+                let setting = format!("models.{name}.key-variable");
+                self::variable(&setting, variable).map_err(|found| self.bad(at, found))?;
+            }
+            let recorded = layer.protocol == Some(super::models::ProtocolConfig::Recorded);
+            match &mut layer.base_url {
+                // A file is from the one that names it.
+                Some(file) if recorded => {
+                    let folder = self.path.parent().unwrap_or(Path::new(""));
+                    *file = folder.join(&*file).display().to_string();
+                }
+                Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
+                    let fact = format!("models.{name}.base-url is {url:?}, which is no URL");
+                    return Err(self.bad(at, (fact, "write https://HOST/PATH".to_owned())));
+                }
+                _ => {}
+            }
+            let provider = ProviderConfig { layer, source: self.source };
+            self.loaded.config.models.providers.insert(name, provider);
+        }
+        Ok(())
+    }
+
+    fn native(&mut self, layer: NativeLayer) -> Result<(), BadConfig> {
+        self.take("native.fence", layer.fence, |config| &mut config.native.fence);
+        self.lines("native.fence-write", layer.fence_write, absolute, |config| {
+            &mut config.native.fence_write
+        })?;
+        self.number("native.requests-max", layer.requests_max, 1..=100_000, |config| {
+            &mut config.native.requests_max
+        })?;
+        let seconds = layer.shell_timeout_seconds;
+        self.number("native.shell-timeout-seconds", seconds, 1..=86_400, |config| {
+            &mut config.native.shell_timeout_seconds
+        })?;
+        self.number("native.shown-bytes", layer.shown_bytes, 1_024..=1 << 20, |config| {
+            &mut config.native.shown_bytes
+        })
     }
 
     fn team(&mut self, layer: TeamLayer) -> Result<(), BadConfig> {
@@ -346,6 +410,17 @@ fn agent_name(name: &str) -> Result<(), Mistake> {
         return Err((fact, "choose another name".to_owned()));
     }
     Ok(())
+}
+
+/// A folder or file of this machine; `~/` is the home folder.
+fn absolute(name: &str, path: &str) -> Result<(), Mistake> {
+    match path.starts_with('/') || path.starts_with("~/") {
+        true => any_line(name, path),
+        false => Err((
+            format!("{name} holds {path:?}, which begins neither with / nor with ~/"),
+            "write a whole path".to_owned(),
+        )),
+    }
 }
 
 /// The same that the board takes, said here with its line.

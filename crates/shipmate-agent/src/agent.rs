@@ -1,0 +1,343 @@
+//! The agent's process: the turn machine with a model, tools and a supervisor around it.
+//!
+//! One thread. What the supervisor says is heard at any time; what the machine wants done runs
+//! beside it, one step at a time. The process ends with its input, and everything it started
+//! with it.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Said, ToAgent};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+
+use crate::context::Context;
+use crate::conversation::Conversation;
+use crate::message::Block;
+use crate::model::{Failure, Model, Reply, Request, Watch, cost_usage};
+use crate::supervisor::Supervisor;
+use crate::tools::{Place, Toolbox};
+use crate::turn::{Event, Machine, Step};
+use crate::using::Using;
+
+/// Variables that are nobody's business but this process's.
+const SECRETS: [&str; 2] = ["SHIPMATE_TOKEN", "SHIPMATE_FENCE"];
+
+/// Runs the agent on standard input and output until its input ends.
+pub fn run() -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    tokio::task::LocalSet::new().block_on(&runtime, live())
+}
+
+type Doing = Pin<Box<dyn Future<Output = Event>>>;
+
+async fn live() -> Result<(), String> {
+    let (tell, said) = mpsc::unbounded_channel();
+    let writing = tokio::task::spawn_local(write(said));
+    let supervisor = Supervisor::new(tell);
+    let mut told = hear(supervisor.clone());
+    let Some(ToAgent::Begin(begin)) = told.recv().await else {
+        return Err("nobody said what to begin with".to_owned());
+    };
+    let mut agent = Agent::begin(*begin, supervisor)?;
+    agent.live(&mut told).await;
+    agent.toolbox.stop().await;
+    drop(agent);
+    writing.abort();
+    Ok(())
+}
+
+/// Everything one agent has.
+struct Agent {
+    machine: Machine,
+    conversation: Conversation,
+    supervisor: Supervisor,
+    toolbox: Rc<Toolbox>,
+    /// A model that cannot be had is told when there is work for it.
+    model: Result<Rc<Model>, Failure>,
+    seat: Rc<RefCell<Seat>>,
+    thinking_tokens: u64,
+    /// Messages that were put into the present turn.
+    heard: usize,
+}
+
+/// What depends on the teammate's mode.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seat {
+    pub(crate) standing: String,
+    /// The team's tools.
+    pub(crate) team: Vec<Offered>,
+    /// Its own.
+    pub(crate) own: Vec<Offered>,
+}
+
+impl Seat {
+    pub(crate) fn all(&self) -> Vec<Offered> {
+        self.own.iter().chain(&self.team).cloned().collect()
+    }
+
+    fn bytes(&self) -> usize {
+        let tool = |tool: &Offered| {
+            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
+        };
+        self.standing.len() + self.own.iter().chain(&self.team).map(tool).sum::<usize>()
+    }
+}
+
+impl Agent {
+    fn begin(begin: Begin, supervisor: Supervisor) -> Result<Agent, String> {
+        let order = begin.model.clone();
+        let model = Model::new(order.clone(), &begin.pools).map(Rc::new);
+        let secrets = SECRETS.iter().map(|name| (*name).to_owned());
+        let place = Place {
+            tree: begin.tree,
+            scratch: begin.scratch,
+            fence: begin.fence,
+            program: begin.program,
+            marker: begin.marker,
+            limits: begin.limits,
+            secrets: secrets.chain(begin.secrets).collect(),
+        };
+        let toolbox = Rc::new(Toolbox::new(place));
+        let own = toolbox.offered(&begin.own_tools);
+        let seat = Seat { standing: begin.standing, team: begin.tools, own };
+        let mut context =
+            Context::new(begin.identity, order.context_tokens, order.output_tokens_max);
+        context.set_head(seat.bytes());
+        let path = &begin.conversation;
+        let (conversation, resumed) = Conversation::open(path, &mut context)
+            .map_err(|e| format!("the conversation {}: {e}", path.display()))?;
+        supervisor.tell(FromAgent::Ready { resumed });
+        Ok(Agent {
+            machine: Machine::new(context, begin.limits.requests_max),
+            conversation,
+            supervisor,
+            toolbox,
+            model,
+            seat: Rc::new(RefCell::new(seat)),
+            thinking_tokens: order.thinking_tokens,
+            heard: 0,
+        })
+    }
+
+    async fn live(&mut self, told: &mut mpsc::UnboundedReceiver<ToAgent>) {
+        let mut doing: Option<Doing> = None;
+        loop {
+            let event = tokio::select! {
+                biased;
+                said = told.recv() => match said {
+                    None => return,
+                    Some(said) => self.heard(said).await,
+                },
+                event = async { doing.as_mut().expect("something is done").await },
+                    if doing.is_some() =>
+                {
+                    doing = None;
+                    Some(event)
+                }
+            };
+            let Some(event) = event else { continue };
+            if event == Event::Cancel {
+                doing = None;
+                self.toolbox.cancel().await;
+            }
+            // Ends of background runs go in where messages do.
+            for notice in self.toolbox.take_notices() {
+                self.machine.on(Event::Message(notice));
+            }
+            match self.step(event) {
+                Step::Nothing => {}
+                step => doing = self.perform(step),
+            }
+        }
+    }
+
+    async fn heard(&mut self, said: ToAgent) -> Option<Event> {
+        match said {
+            ToAgent::Turn { text, whole } => {
+                self.heard = 0;
+                Some(Event::Turn { text, whole })
+            }
+            ToAgent::Message { text } if self.machine.is_active() => {
+                self.heard += 1;
+                Some(Event::Message(text))
+            }
+            // Too late for the turn: it was not counted, and comes again.
+            ToAgent::Message { .. } => None,
+            ToAgent::Cancel => Some(Event::Cancel),
+            ToAgent::Seat { standing, identity, tools, own_tools } => {
+                let own = self.toolbox.offered(&own_tools);
+                let seat = Seat { standing, team: tools, own };
+                self.machine.context.set_head(seat.bytes());
+                self.machine.context.set_identity(identity);
+                *self.seat.borrow_mut() = seat;
+                None
+            }
+            // Answers have gone to whoever asked; a second beginning is nobody's.
+            ToAgent::Answer { .. } | ToAgent::Begin(_) => None,
+        }
+    }
+
+    /// Lets the machine go on and writes down what came of it.
+    fn step(&mut self, event: Event) -> Step {
+        let step = self.machine.on(event);
+        let kept = self.machine.take_kept();
+        match self.conversation.keep(&kept) {
+            Ok(()) => step,
+            Err(e) => {
+                self.machine.on(Event::Cancel);
+                let reason = format!("its conversation cannot be written: {e}");
+                Step::Ended(Ended::Unable { reason })
+            }
+        }
+    }
+
+    /// Starts what is to be done; an end is told at once.
+    fn perform(&mut self, step: Step) -> Option<Doing> {
+        match step {
+            Step::Nothing => None,
+            Step::Ended(ended) => {
+                if let Ended::Done { text } = &ended {
+                    self.supervisor.say(text);
+                }
+                self.supervisor.tell(FromAgent::Ended { how: ended, heard: self.heard });
+                None
+            }
+            Step::Use(calls) => {
+                let using = Using {
+                    supervisor: self.supervisor.clone(),
+                    toolbox: Rc::clone(&self.toolbox),
+                    seat: Rc::clone(&self.seat),
+                    model: self.model.clone().ok(),
+                };
+                Some(Box::pin(async move { Event::Results(using.all(calls).await) }))
+            }
+            Step::Ask | Step::Summarise => {
+                let summary = step == Step::Summarise;
+                let context = &self.machine.context;
+                if summary {
+                    self.supervisor.say("[the context is nearly full: summarising]");
+                }
+                let asking = Asking {
+                    supervisor: self.supervisor.clone(),
+                    seat: Rc::clone(&self.seat),
+                    messages: match summary {
+                        true => context.to_summarise(),
+                        false => context.messages().to_vec(),
+                    },
+                    output_tokens_max: context.output_tokens(),
+                    thinking_tokens: if summary { 0 } else { self.thinking_tokens },
+                    permille: context.permille(),
+                };
+                let model = self.model.clone();
+                Some(Box::pin(async move {
+                    match model {
+                        Ok(model) => asking.ask(&model).await,
+                        Err(failure) => Event::Failed(failure),
+                    }
+                }))
+            }
+        }
+    }
+}
+
+/// One request to the model.
+pub(crate) struct Asking {
+    pub(crate) supervisor: Supervisor,
+    pub(crate) seat: Rc<RefCell<Seat>>,
+    pub(crate) messages: Vec<crate::message::Message>,
+    pub(crate) output_tokens_max: u64,
+    pub(crate) thinking_tokens: u64,
+    pub(crate) permille: u32,
+}
+
+impl Asking {
+    pub(crate) async fn ask(mut self, model: &Model) -> Event {
+        let seat = self.seat.borrow().clone();
+        let tools = seat.all();
+        let request = Request {
+            tools: &tools,
+            system: &seat.standing,
+            messages: &self.messages,
+            output_tokens_max: self.output_tokens_max,
+            thinking_tokens: self.thinking_tokens,
+        };
+        let reservation = match self.supervisor.reserve(model.ceiling(&request)).await {
+            Ok(reservation) => reservation,
+            Err(reason) => return Event::Refused(reason),
+        };
+        let watch = &mut self.supervisor;
+        let asked = model.ask(&request, watch).await;
+        let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
+        let usage = cost_usage(&model.order.price, &tokens);
+        let context_permille = self.permille;
+        self.supervisor.tell(FromAgent::Used { usage, reservation, context_permille });
+        match asked {
+            Ok(reply) => {
+                self.words(&reply);
+                Event::Reply(reply)
+            }
+            Err(failure) => Event::Failed(failure),
+        }
+    }
+
+    /// What the model says beside its calls is told at once; its last words are the turn's end.
+    fn words(&self, reply: &Reply) {
+        if !reply.blocks.iter().any(|block| matches!(block, Block::Call(_))) {
+            return;
+        }
+        for block in &reply.blocks {
+            if let Block::Text(text) = block {
+                self.supervisor.say(text);
+            }
+        }
+    }
+}
+
+impl Watch for Supervisor {
+    fn busy(&mut self, bytes: u64) {
+        self.tell(FromAgent::Busy { bytes });
+    }
+
+    fn waits(&mut self, why: &str) {
+        self.say(&format!("[{why}]"));
+    }
+}
+
+/// Hears the supervisor. Answers go to whoever asked, the rest in order.
+fn hear(supervisor: Supervisor) -> mpsc::UnboundedReceiver<ToAgent> {
+    let (tell, told) = mpsc::unbounded_channel();
+    tokio::task::spawn_local(async move {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            match serde_json::from_str(&line) {
+                Ok(ToAgent::Answer { id, answer }) => supervisor.answered(id, answer),
+                Ok(said) => drop(tell.send(said)),
+                Err(e) => eprintln!("a line of the supervisor's is not understood: {e}"),
+            }
+        }
+    });
+    told
+}
+
+async fn write(mut said: mpsc::UnboundedReceiver<FromAgent>) -> io::Result<()> {
+    let mut out = tokio::io::stdout();
+    while let Some(said) = said.recv().await {
+        let mut line = serde_json::to_vec(&said).expect("what is said is JSON");
+        line.push(b'\n');
+        out.write_all(&line).await?;
+        out.flush().await?;
+    }
+    Ok(())
+}
+
+/// For [`Said`] that is no answer to what was asked.
+pub(crate) fn odd(said: &Said) -> String {
+    format!("the supervisor's answer is not understood: {said:?}")
+}

@@ -1,0 +1,278 @@
+//! The driver of the native agent: this very program as a small process of its own, over lines
+//! of JSON.
+//!
+//! It is driven as every other agent is: the team's tools go through the desk, leave is asked
+//! for each of its own, budgets are reserved before each request to its model. The process and,
+//! more narrowly, its shells stand behind fences; its conversation outlives it.
+
+mod fences;
+mod hear;
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use shipmate_process::Tree;
+use shipmate_protocol::native::{Begin, Ended, Offered, ToAgent};
+use shipmate_protocol::tools::envelope::envelope;
+use shipmate_protocol::view::InboxMessage;
+use tokio::sync::{mpsc, watch};
+
+use super::brief;
+use super::desk::Desk;
+use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::program::Starter;
+use super::rpc::write_lines;
+use super::transcript::Transcript;
+use hear::{Heard, hear};
+
+/// How long the last words of a process that has ended may take to come through.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Of the team's tools, those that seed 001 gives to the lead alone.
+const LEADS_ONLY: [&str; 2] = ["TaskGet", "TaskOutput"];
+const READING: [&str; 3] = ["read_file", "glob", "grep"];
+const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
+const LEADING: [&str; 2] = ["Skill", "Config"];
+
+#[derive(Debug)]
+pub(crate) struct NativeAgent {
+    desk: Desk,
+    starter: Starter,
+    transcript: Transcript,
+    live: Option<Live>,
+    /// The end of the turn, once it is there.
+    turn: Option<watch::Receiver<Option<Ended>>>,
+    /// Messages that were sent into the turn, and of those the ones it did not hear.
+    sent: usize,
+    unheard: usize,
+}
+
+/// A process that runs.
+#[derive(Debug)]
+struct Live {
+    tree: Tree,
+    cwd: PathBuf,
+    say: mpsc::UnboundedSender<String>,
+    heard: Rc<Heard>,
+    seat: Seat,
+}
+
+/// What it may do, as it was told last.
+#[derive(Debug, Clone, PartialEq)]
+struct Seat {
+    standing: String,
+    identity: String,
+    tools: Vec<Offered>,
+    own_tools: Vec<String>,
+}
+
+impl NativeAgent {
+    pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> NativeAgent {
+        NativeAgent { desk, starter, transcript, live: None, turn: None, sent: 0, unheard: 0 }
+    }
+
+    fn seat(&self) -> Seat {
+        let lead = self.desk.order().lead;
+        let plans = self.desk.mode() == "plan" && !self.desk.is_approved();
+        let offered = |name: &str| match name {
+            "Agent" => false,
+            "Plan" => lead,
+            "ExitPlanMode" => plans,
+            name => lead || !LEADS_ONLY.contains(&name),
+        };
+        let tools = self.desk.tools().into_iter().filter(|tool| offered(tool.name));
+        let tools = tools.map(|tool| Offered {
+            name: tool.name.to_owned(),
+            description: tool.description.to_owned(),
+            input_schema: tool.input_schema,
+        });
+        let mut own_tools = READING.to_vec();
+        if !self.desk.is_read_only() {
+            own_tools.extend(WORKING);
+        }
+        if lead {
+            own_tools.extend(LEADING);
+        }
+        Seat {
+            standing: self.desk.standing(),
+            identity: brief::identity(self.desk.order(), &self.desk.mode()),
+            tools: tools.collect(),
+            own_tools: own_tools.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// The teammate's own folder, whichever life: its conversation and what was too long for it.
+    fn folder(&self) -> Result<PathBuf, String> {
+        let order = self.desk.order();
+        let life = &self.starter.folder().0;
+        let team = life.parent().and_then(Path::parent).ok_or("a life's folder has no team")?;
+        let folder = team.join("native").join(format!("{}.{}", order.team, order.name));
+        std::fs::create_dir_all(folder.join("scratch").join("tmp"))
+            .map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(folder)
+    }
+
+    fn start(&mut self, tree: &Path) -> Result<Live, String> {
+        let order = self.desk.order().clone();
+        let native = order.native.clone().ok_or("its order names no model")?;
+        let folder = self.folder()?;
+        let scratch = folder.join("scratch");
+        let fences = fences::of(&order, &native, self.desk.is_read_only(), tree, &folder)?;
+        let seat = self.seat();
+        let begin = Begin {
+            team: order.team.clone(),
+            name: order.name.clone(),
+            standing: seat.standing.clone(),
+            identity: seat.identity.clone(),
+            model: native.model.clone(),
+            tree: tree.to_owned(),
+            conversation: folder.join("conversation.jsonl"),
+            scratch,
+            pools: native.pools.clone(),
+            tools: seat.tools.clone(),
+            own_tools: seat.own_tools.clone(),
+            fence: fences.shells,
+            program: order.program.clone(),
+            marker: order.marker.clone(),
+            limits: native.limits,
+            secrets: native.secrets.clone(),
+        };
+        let running = self.starter.start(tree, &[], fences.agent)?;
+        let (say, lines) = mpsc::unbounded_channel();
+        tokio::task::spawn_local(write_lines(running.stdin, lines));
+        let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone());
+        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat };
+        self.tell(&live, &ToAgent::Begin(Box::new(begin)));
+        Ok(live)
+    }
+
+    fn tell(&self, live: &Live, said: &ToAgent) {
+        let line = serde_json::to_string(said).expect("what is said is JSON");
+        self.transcript.told(&line);
+        // Gone: then the turn ends by that.
+        drop(live.say.send(line));
+    }
+
+    /// The process is gone, or as good as that: how, with what it said last.
+    async fn bury(&mut self) -> String {
+        let Some(live) = self.live.take() else { return "it was stopped".to_owned() };
+        drop(live.say);
+        drop(tokio::time::timeout(LAST_WORDS_WITHIN, live.tree.exited()).await);
+        let exit = live.tree.clean().await.exit;
+        self.starter.obituary(exit)
+    }
+}
+
+impl Driver for NativeAgent {
+    async fn give(&mut self, work: &Work) -> Result<(), String> {
+        let fits = |live: &Live| live.cwd == work.tree && !live.heard.is_over();
+        if self.live.as_ref().is_some_and(|live| !fits(live)) {
+            self.bury().await;
+        }
+        self.desk.look_at_mode().await;
+        if self.live.is_none() {
+            self.live = Some(self.start(&work.tree)?);
+        }
+        let seat = self.seat();
+        let live = self.live.as_mut().expect("it was just started");
+        let changed = live.seat != seat;
+        live.seat.clone_from(&seat);
+        let live = self.live.as_ref().expect("it was just started");
+        if changed {
+            let Seat { standing, identity, tools, own_tools } = seat;
+            self.tell(live, &ToAgent::Seat { standing, identity, tools, own_tools });
+        }
+        let (text, whole) = (brief::turn(work), brief::whole_turn(work));
+        let text = if live.heard.is_new() { whole.clone() } else { text };
+        let whole = if work.task.is_some() { whole } else { String::new() };
+        (self.sent, self.unheard) = (0, 0);
+        self.turn = Some(live.heard.begin_turn());
+        self.tell(live, &ToAgent::Turn { text, whole });
+        Ok(())
+    }
+
+    async fn over(&mut self) {
+        let (Some(turn), Some(live)) = (&mut self.turn, &self.live) else { return };
+        tokio::select! {
+            // An error is a process whose output ended without a word.
+            _ = turn.wait_for(Option::is_some) => return,
+            _ = live.tree.exited() => {}
+        }
+        drop(tokio::time::timeout(LAST_WORDS_WITHIN, turn.wait_for(Option::is_some)).await);
+    }
+
+    async fn conclude(&mut self) -> Finished {
+        if self.live.is_none() {
+            return Finished::Failed { reason: "it was stopped".to_owned() };
+        }
+        let told = self.turn.take().and_then(|turn| turn.borrow().clone());
+        let heard = self.live.as_ref().map_or(0, |live| live.heard.messages());
+        self.unheard = self.sent.saturating_sub(heard);
+        match told {
+            Some(Ended::Done { text }) => Finished::Done { result: text },
+            Some(Ended::Failed { reason }) => Finished::Failed { reason },
+            Some(Ended::Stopped { reason }) => Finished::GivenBack { reason },
+            Some(Ended::Cancelled) => Finished::Failed { reason: "it was cancelled".to_owned() },
+            Some(Ended::Unable { reason }) => {
+                self.transcript.say(&format!("[{reason}]"));
+                self.bury().await;
+                Finished::NotStarted { reason }
+            }
+            None => {
+                let reason = self.bury().await;
+                self.transcript.say(&format!("[{reason}]"));
+                Finished::Died { reason }
+            }
+        }
+    }
+
+    async fn inject(&mut self, message: &InboxMessage) -> Injected {
+        let Some(live) = &self.live else { return Injected::Later };
+        // A turn that has ended in this moment would not hear it.
+        if live.heard.is_over() || live.heard.has_ended() {
+            return Injected::Later;
+        }
+        self.transcript.say(&format!("← {}: {}", message.from, message.body));
+        self.tell(live, &ToAgent::Message { text: envelope(message) });
+        self.sent += 1;
+        Injected::Now
+    }
+
+    fn unheard(&mut self) -> usize {
+        std::mem::take(&mut self.unheard)
+    }
+
+    fn session(&self) -> Option<String> {
+        None
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.transcript.progress()
+    }
+
+    fn wakes_for_messages(&self) -> bool {
+        true
+    }
+
+    fn reports(&self) -> bool {
+        true
+    }
+
+    async fn cancel(&mut self, grace: Duration) {
+        if let Some(live) = &self.live {
+            self.tell(live, &ToAgent::Cancel);
+        }
+        if tokio::time::timeout(grace, self.over()).await.is_err() {
+            self.stop(grace).await;
+        }
+    }
+
+    async fn stop(&mut self, grace: Duration) {
+        let Some(live) = self.live.take() else { return };
+        // It ends with its input.
+        drop(live.say);
+        drop(tokio::time::timeout(grace / 2, live.tree.exited()).await);
+        live.tree.stop(grace).await;
+    }
+}
