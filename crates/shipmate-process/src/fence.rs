@@ -1,28 +1,38 @@
-//! The fence: a tree reads everywhere and writes only where it was told.
+//! The fence: a tree writes only where it was told, and does not read what is hidden from it.
 //!
 //! Landlock, applied by the launcher to itself before it becomes the program. It holds for
-//! everything the program starts and cannot be taken off again. What must hold: a fence that is
-//! required and cannot be had whole starts nothing.
+//! everything the program starts, cannot be taken off again, and a fence inside a fence adds to
+//! it. What must hold: a fence that is required and cannot be had whole starts nothing.
 //!
-//! It is about files only. A fenced process reads whatever its user may, uses the network, sends
-//! signals and goes on writing to what was open before; and it gains no rights by a set-user-id
-//! program such as `sudo`. Renaming a file needs the right to write in its folder: a single file
-//! in the list can be written, not replaced.
+//! Landlock knows no rule that denies. So where something is hidden, everything beside the way to
+//! it is opened for reading, as it stands at that moment: what is created later right in a folder
+//! on that way is not readable either. What is hidden below a place that may be written is not
+//! hidden. Names, sizes and modes of hidden files can still be seen.
 //!
-//! Deliberately absent: rights on device ioctls and on unix sockets. Terminals, graphics cards
-//! and the coordinator's socket stay as they are.
+//! A fenced process uses the network, goes on using what was open before, and gains no rights by
+//! a set-user-id program such as `sudo`. Where the kernel has it (Linux 6.12), it signals nothing
+//! outside and reaches no abstract socket there. Of root's powers it keeps those over files and
+//! users: the others lead around any fence. Renaming a file needs the right to write in its
+//! folder: a single file in the list can be written, not replaced.
+//!
+//! Deliberately absent: rights on device ioctls and on sockets that are files. Terminals,
+//! graphics cards and the coordinator's socket stay as they are; and so does whatever else
+//! listens on such a socket and does as it is told (a container engine, a service manager).
+
+mod freeze;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
+use std::{fmt, fs, thread};
 
 use landlock::{
-    ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
-    path_beneath_rules,
+    ABI, AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::thread::{CapabilitySet, no_new_privs, remove_capability_from_bounding_set};
 
 /// The fence on its way to the launcher; the program does not get it.
 pub(crate) const FENCE_VARIABLE: &str = "SHIPMATE_FENCE";
@@ -31,20 +41,42 @@ pub(crate) const FENCE_VARIABLE: &str = "SHIPMATE_FENCE";
 const DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"];
 
+/// What of root's powers stays inside: those that installing and testing want.
+const POWERS_KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// What the lines of the variable begin with.
+const WRITE: u8 = b'+';
+const HIDDEN: u8 = b'-';
+const FREEZE: u8 = b'=';
+
 /// The first that also covers emptying a file (Linux 6.2). Later ones add no way to write files.
 const WHOLE: ABI = ABI::V3;
 
-/// Where a tree may write.
+/// Where a tree may write, and what it may not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fence {
     /// Files, and folders with all below them. What does not exist when the tree starts is
     /// left out.
     pub write: Vec<PathBuf>,
+    /// Files, and folders with all below them, that are not read either, but for what `write`
+    /// lists. What does not exist when the tree starts is left out.
+    pub hidden: Vec<PathBuf>,
+    /// Modes, owners and times of what is outside stay as they are too, where the system lets a
+    /// process arrange that for itself.
+    pub freeze: bool,
     /// Rather start nothing than without a whole fence.
     pub required: bool,
 }
 
-/// How much of a fence this machine's kernel builds.
+/// How much of a fence around files this machine's kernel builds. In text `full`, `partial` or
+/// `none`, as records have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Landlock is not there or not switched on.
@@ -55,13 +87,23 @@ pub enum Level {
     Full,
 }
 
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Partial => "partial",
+            Self::Full => "full",
+        })
+    }
+}
+
 /// What a fence here would be. Asks the kernel once.
 pub fn achieved() -> Level {
     static ACHIEVED: OnceLock<Level> = OnceLock::new();
     // A thread that fences itself in and ends: nothing else finds out as much, and the rest of
     // this process stays free.
     *ACHIEVED.get_or_init(|| {
-        let tried = thread::spawn(|| restrict(&[])).join();
+        let tried = thread::spawn(|| Fence::default().restrict()).join();
         tried.ok().and_then(Result::ok).unwrap_or(Level::None)
     })
 }
@@ -74,7 +116,12 @@ impl Fence {
 
     /// Fences this thread in, and what it becomes by exec.
     pub(crate) fn close(&self) -> io::Result<()> {
-        let built = restrict(&self.write);
+        // Inside another fence nothing can be mounted, and that fence may have seen to it.
+        if self.freeze && !no_new_privs().unwrap_or(false) {
+            let _ = freeze::freeze(&self.write);
+        }
+        shed_powers();
+        let built = self.restrict();
         let lacks = match &built {
             Ok(level) => missing(*level).map(str::to_owned),
             Err(error) => Some(error.to_string()),
@@ -85,11 +132,45 @@ impl Fence {
         }
     }
 
+    fn restrict(&self) -> Result<Level, RulesetError> {
+        let write = AccessFs::from_write(WHOLE);
+        // Who may make a device may write to a disk beside its files.
+        let inside = !(AccessFs::MakeBlock | AccessFs::MakeChar);
+        let hidden: Vec<PathBuf> =
+            self.hidden.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+        let mut all = write;
+        let mut readable = Vec::new();
+        if !hidden.is_empty() {
+            all |= AccessFs::ReadFile;
+            beside(Path::new("/"), &hidden, &mut readable);
+        }
+        let status = Ruleset::default()
+            .handle_access(all)?
+            .scope(Scope::Signal | Scope::AbstractUnixSocket)?
+            .create()?
+            .add_rules(path_beneath_rules(DEVICES, all & inside))?
+            .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
+            .add_rules(path_beneath_rules(&self.write, all & inside))?
+            .restrict_self()?;
+        // Not `FullyEnforced`: that would also ask for the scopes, and this is about files.
+        Ok(match (status.ruleset, status.landlock) {
+            (RulesetStatus::NotEnforced, _) => Level::None,
+            (_, LandlockStatus::Available { effective_abi, .. }) if effective_abi >= WHOLE => {
+                Level::Full
+            }
+            _ => Level::Partial,
+        })
+    }
+
     /// One line per path after the first, with `%` and line ends escaped.
     pub(crate) fn to_variable(&self) -> OsString {
         let mut text = if self.required { "required" } else { "wanted" }.to_owned().into_bytes();
-        for path in &self.write {
-            text.push(b'\n');
+        if self.freeze {
+            text.extend([b'\n', FREEZE]);
+        }
+        let write = self.write.iter().map(|path| (WRITE, path));
+        for (mark, path) in write.chain(self.hidden.iter().map(|path| (HIDDEN, path))) {
+            text.extend([b'\n', mark]);
             for byte in path.as_os_str().as_bytes() {
                 match byte {
                     b'%' => text.extend(b"%%"),
@@ -103,19 +184,53 @@ impl Fence {
 
     pub(crate) fn from_variable(text: &OsStr) -> Self {
         let mut lines = text.as_bytes().split(|byte| *byte == b'\n');
-        let required = lines.next() != Some(b"wanted");
-        let write = lines.map(|line| {
-            let mut path = Vec::with_capacity(line.len());
-            let mut bytes = line.iter();
-            while let Some(byte) = bytes.next() {
-                match byte {
-                    b'%' if bytes.next() == Some(&b'n') => path.push(b'\n'),
-                    byte => path.push(*byte),
-                }
+        let mut fence = Self { required: lines.next() != Some(b"wanted"), ..Self::default() };
+        for line in lines {
+            match line.split_first() {
+                Some((&WRITE, path)) => fence.write.push(unescaped(path)),
+                Some((&HIDDEN, path)) => fence.hidden.push(unescaped(path)),
+                Some((&FREEZE, b"")) => fence.freeze = true,
+                _ => fence.required = true,
             }
-            PathBuf::from(OsString::from_vec(path))
-        });
-        Self { write: write.collect(), required }
+        }
+        fence
+    }
+}
+
+fn unescaped(text: &[u8]) -> PathBuf {
+    let mut path = Vec::with_capacity(text.len());
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' if bytes.next() == Some(&b'n') => path.push(b'\n'),
+            byte => path.push(*byte),
+        }
+    }
+    PathBuf::from(OsString::from_vec(path))
+}
+
+/// Nothing to shed where the user is not root, and nothing to be done where it may not.
+fn shed_powers() {
+    let shed = CapabilitySet::all() - POWERS_KEPT;
+    for power in shed.iter() {
+        let _ = remove_capability_from_bounding_set(power);
+    }
+}
+
+/// All that stands beside the way from `folder` to what is hidden. Links are left out: what they
+/// lead to is found where it is.
+fn beside(folder: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
+    if hidden.iter().any(|path| path == folder) {
+        return;
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink())) {
+        let path = entry.path();
+        if hidden.iter().any(|hidden| hidden.starts_with(&path)) {
+            beside(&path, hidden, found);
+        } else {
+            found.push(path);
+        }
     }
 }
 
@@ -127,21 +242,6 @@ fn missing(level: Level) -> Option<&'static str> {
     }
 }
 
-fn restrict(write: &[PathBuf]) -> Result<Level, RulesetError> {
-    let access = AccessFs::from_write(WHOLE);
-    let status = Ruleset::default()
-        .handle_access(access)?
-        .create()?
-        .add_rules(path_beneath_rules(DEVICES, access))?
-        .add_rules(path_beneath_rules(write, access))?
-        .restrict_self()?;
-    Ok(match status.ruleset {
-        RulesetStatus::FullyEnforced => Level::Full,
-        RulesetStatus::PartiallyEnforced => Level::Partial,
-        RulesetStatus::NotEnforced => Level::None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,9 +249,11 @@ mod tests {
     #[test]
     fn a_fence_arrives_as_it_was_sent() {
         let odd = OsString::from_vec(b"/a\nb/%n%/\xff".to_vec());
-        for write in [vec![], vec![PathBuf::from("/x")], vec![PathBuf::from(odd), "/y".into()]] {
-            for required in [true, false] {
-                let fence = Fence { write: write.clone(), required };
+        let lists = [vec![], vec![PathBuf::from("/x")], vec![PathBuf::from(odd), "/y".into()]];
+        for write in &lists {
+            for (hidden, required) in lists.iter().zip([true, false, true]) {
+                let (write, hidden) = (write.clone(), hidden.clone());
+                let fence = Fence { write, hidden, required, freeze: !required };
                 assert_eq!(Fence::from_variable(&fence.to_variable()), fence);
             }
         }
@@ -159,8 +261,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_a_required_fence_around_nothing_else() {
-        let fence = Fence::from_variable(OsStr::new(""));
-        assert_eq!(fence, Fence { write: vec![], required: true });
+        for text in ["", "wanted\n/", "wanted\n"] {
+            let fence = Fence::from_variable(OsStr::new(text));
+            assert_eq!(fence, Fence { required: true, ..Fence::default() }, "{text:?}");
+        }
     }
 
     #[test]

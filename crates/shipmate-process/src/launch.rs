@@ -59,6 +59,12 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
     let Some((program, args)) = argv.split_first() else {
         return io::Error::new(io::ErrorKind::InvalidInput, "no program was named");
     };
+    // Before the death signal: building a fence may change credentials, which forgets it.
+    if let Some(fence) = env::var_os(FENCE_VARIABLE)
+        && let Err(error) = Fence::from_variable(&fence).close()
+    {
+        return io::Error::new(error.kind(), format!("no fence could be built: {error}"));
+    }
     if let Err(errno) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
         return errno.into();
     }
@@ -67,11 +73,6 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
     let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     if expected.is_some_and(|expected| expected != parent) {
         return io::Error::new(io::ErrorKind::NotFound, "the process that asked for it has ended");
-    }
-    if let Some(fence) = env::var_os(FENCE_VARIABLE)
-        && let Err(error) = Fence::from_variable(&fence).close()
-    {
-        return io::Error::new(error.kind(), format!("no fence could be built: {error}"));
     }
     let mut command = Command::new(program);
     command.args(args).env_remove(PARENT_VARIABLE).env_remove(FENCE_VARIABLE).exec()

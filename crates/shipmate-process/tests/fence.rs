@@ -34,7 +34,8 @@ impl Yard {
     }
 
     fn fence(&self) -> Fence {
-        Fence { write: vec![self.0.join("in"), self.0.join("not there")], required: true }
+        let write = vec![self.0.join("in"), self.0.join("not there")];
+        Fence { write, required: true, ..Fence::default() }
     }
 
     /// One line of shell behind the fence; every word of it a line of the launcher's arguments.
@@ -116,7 +117,7 @@ async fn a_fence_cannot_be_widened_from_within() {
     // The launcher once more, told to allow everything.
     let line = format!(
         "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\necho x > ../out/new')\" \
-         SHIPMATE_FENCE=\"$(printf 'wanted\\n/')\" {} --exact launcher::entry --nocapture",
+         SHIPMATE_FENCE=\"$(printf 'wanted\\n+/')\" {} --exact launcher::entry --nocapture",
         std::env::current_exe().unwrap().display()
     );
     let ran = yard.ran(&line).await;
@@ -158,7 +159,7 @@ async fn a_fence_is_not_inherited_by_way_of_the_environment() {
 #[tokio::test]
 async fn a_single_file_may_be_written_and_not_replaced() {
     let yard = Yard::new();
-    let fence = Fence { write: vec![yard.0.join("out/old")], required: true };
+    let fence = Fence { write: vec![yard.0.join("out/old")], ..yard.fence() };
     let with = |line: &str| Spec { fence: Some(fence.clone()), ..yard.spec(line) };
     let ran = run(with("echo new > ../out/old"), PATIENCE).await.unwrap();
     assert_eq!(ran.exit, Exit::Code(0), "{}", ran.stderr.text());

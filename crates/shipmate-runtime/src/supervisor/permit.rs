@@ -98,7 +98,7 @@ impl Desk {
 
     /// What the program is started behind: while nothing may be written, nothing can be.
     pub(crate) fn fence(&self) -> Option<Fence> {
-        self.is_read_only().then(|| Fence { write: self.free(), required: false })
+        self.is_read_only().then(|| Fence { write: self.free(), ..Fence::default() })
     }
 
     fn bounds(&self) -> Bounds {
