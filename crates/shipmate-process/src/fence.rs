@@ -54,6 +54,7 @@ const POWERS_KEPT: CapabilitySet = CapabilitySet::CHOWN
 /// What the lines of the variable begin with.
 const WRITE: u8 = b'+';
 const HIDDEN: u8 = b'-';
+const READ: u8 = b'~';
 const FREEZE: u8 = b'=';
 
 /// The first that also covers emptying a file (Linux 6.2). Later ones add no way to write files.
@@ -68,6 +69,8 @@ pub struct Fence {
     /// Files, and folders with all below them, that are not read either, but for what `write`
     /// lists. What does not exist when the tree starts is left out.
     pub hidden: Vec<PathBuf>,
+    /// Of what is hidden, what may be read after all.
+    pub read: Vec<PathBuf>,
     /// Modes, owners and times of what is outside stay as they are too, where the system lets a
     /// process arrange that for itself.
     pub freeze: bool,
@@ -144,12 +147,15 @@ impl Fence {
             all |= AccessFs::ReadFile;
             beside(Path::new("/"), &hidden, &mut readable);
         }
+        // Without anything hidden nothing is said about reading.
+        let again = if hidden.is_empty() { &[][..] } else { &self.read };
         let status = Ruleset::default()
             .handle_access(all)?
             .scope(Scope::Signal | Scope::AbstractUnixSocket)?
             .create()?
             .add_rules(path_beneath_rules(DEVICES, all & inside))?
-            .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
+            .add_rules(path_beneath_rules(readable, all & AccessFs::ReadFile))?
+            .add_rules(path_beneath_rules(again, all & AccessFs::ReadFile))?
             .add_rules(path_beneath_rules(&self.write, all & inside))?
             .restrict_self()?;
         // Not `FullyEnforced`: that would also ask for the scopes, and this is about files.
@@ -169,7 +175,9 @@ impl Fence {
             text.extend([b'\n', FREEZE]);
         }
         let write = self.write.iter().map(|path| (WRITE, path));
-        for (mark, path) in write.chain(self.hidden.iter().map(|path| (HIDDEN, path))) {
+        let hidden = self.hidden.iter().map(|path| (HIDDEN, path));
+        let read = self.read.iter().map(|path| (READ, path));
+        for (mark, path) in write.chain(hidden).chain(read) {
             text.extend([b'\n', mark]);
             for byte in path.as_os_str().as_bytes() {
                 match byte {
@@ -189,6 +197,7 @@ impl Fence {
             match line.split_first() {
                 Some((&WRITE, path)) => fence.write.push(unescaped(path)),
                 Some((&HIDDEN, path)) => fence.hidden.push(unescaped(path)),
+                Some((&READ, path)) => fence.read.push(unescaped(path)),
                 Some((&FREEZE, b"")) => fence.freeze = true,
                 _ => fence.required = true,
             }
@@ -253,7 +262,8 @@ mod tests {
         for write in &lists {
             for (hidden, required) in lists.iter().zip([true, false, true]) {
                 let (write, hidden) = (write.clone(), hidden.clone());
-                let fence = Fence { write, hidden, required, freeze: !required };
+                let read = hidden.clone();
+                let fence = Fence { write, hidden, read, required, freeze: !required };
                 assert_eq!(Fence::from_variable(&fence.to_variable()), fence);
             }
         }

@@ -151,6 +151,9 @@ pub struct FenceOrder {
     pub off: bool,
     pub write: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
+    /// Of what is hidden, what may be read after all.
+    #[serde(default)]
+    pub read: Vec<PathBuf>,
     pub required: bool,
 }
 

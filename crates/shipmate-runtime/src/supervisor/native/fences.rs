@@ -65,14 +65,14 @@ pub(super) fn of(
         }
     }
     let hidden = vec![Place { workspace: order.workspace.clone() }.state()];
+    // While nothing may be written its tree can still be read.
+    let read = vec![tree.to_owned()];
     let mut around = write.clone();
-    around.extend([folder.to_owned(), native.pools.clone(), tree.to_owned()]);
-    if read_only {
-        // It must be read, and nothing that could write runs.
-        around.pop();
-    }
-    let agent = Fence { write: around, required };
-    Ok(Fences { agent: Some(agent), shells: FenceOrder { off: false, write, hidden, required } })
+    around.extend([folder.to_owned(), native.pools.clone()]);
+    let shells = FenceOrder { off: false, write, hidden, read, required };
+    let (hidden, read) = (shells.hidden.clone(), shells.read.clone());
+    let agent = Fence { write: around, hidden, read, freeze: true, required };
+    Ok(Fences { agent: Some(agent), shells })
 }
 
 fn caches() -> Vec<PathBuf> {
