@@ -56,8 +56,9 @@ fn apply_event(state: &mut State, record: &Record) {
             teammate::apply_disappeared(state, record.n, who, reason, *loss);
         }
         Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
-        Event::TeammateSession { who, session } => {
-            state.teammate_mut(&who.address).session = session.clone();
+        Event::TeammateSession { who, session, fence } => {
+            let teammate = state.teammate_mut(&who.address);
+            (teammate.session, teammate.fence) = (session.clone(), fence.clone());
         }
         Event::TeammateStopped { who, outcome } => {
             let life = Life::Stopped { outcome: outcome.clone() };

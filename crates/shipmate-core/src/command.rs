@@ -82,9 +82,10 @@ pub enum Act {
         who: TeammateRef,
         step: u32,
     },
-    /// The supervisor tells under which name its agent can be resumed.
+    /// The supervisor tells under which name its agent can be resumed, and how it is fenced.
     ReportSession {
         session: String,
+        fence: String,
     },
     /// The runtime saw the process end.
     ReportStopped {

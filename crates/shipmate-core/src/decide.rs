@@ -97,7 +97,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             health::decide_disappeared(state, by, who, reason, *loss)
         }
         Act::ReportStalled { who, step } => health::decide_stalled(state, by, who, *step),
-        Act::ReportSession { session } => teammate::decide_session(state, by, session),
+        Act::ReportSession { session, fence } => {
+            teammate::decide_session(state, by, session, fence)
+        }
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
         act => decide_task(state, command, act),
     }

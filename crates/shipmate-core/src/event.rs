@@ -101,7 +101,13 @@ pub enum Event {
     TeammateStalled { who: TeammateRef, step: u32 },
     /// The agent's own name for its conversation, for whoever resumes it.
     #[serde(rename = "teammate.session")]
-    TeammateSession { who: TeammateRef, session: String },
+    TeammateSession {
+        who: TeammateRef,
+        session: String,
+        /// How much of a fence its agent stands behind; nothing where none was asked for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        fence: String,
+    },
     #[serde(rename = "teammate.stopped")]
     TeammateStopped { who: TeammateRef, outcome: Outcome },
     #[serde(rename = "teammate.removed")]

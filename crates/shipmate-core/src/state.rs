@@ -158,6 +158,8 @@ pub struct Teammate {
     pub shutdown: Option<ShutdownId>,
     /// Outlives epochs: how the agent's conversation can be resumed.
     pub session: String,
+    /// How much of a fence its agent stood behind when it was last told.
+    pub fence: String,
     /// How often in a row it was seen to make no progress.
     pub stalls: u32,
     /// Claims of this life.

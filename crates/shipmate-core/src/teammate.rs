@@ -91,6 +91,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         approved_plan: None,
         shutdown: None,
         session: String::new(),
+        fence: String::new(),
         stalls: 0,
         claims: 0,
         barren: 0,
@@ -386,11 +387,15 @@ pub(crate) fn decide_session(
     state: &State,
     by: &Actor,
     session: &str,
+    fence: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let (who, teammate) = state.require_teammate(by, "name its agent's session")?;
-    check_texts(&[("the session", session, SUBJECT_BYTES_MAX)])?;
-    if teammate.session == session {
+    let texts =
+        [("the session", session, SUBJECT_BYTES_MAX), ("the fence", fence, SUBJECT_BYTES_MAX)];
+    check_texts(&texts)?;
+    if teammate.session == session && teammate.fence == fence {
         return Ok(Vec::new());
     }
-    Ok(vec![Event::TeammateSession { who: who.clone(), session: session.to_owned() }])
+    let (session, fence) = (session.to_owned(), fence.to_owned());
+    Ok(vec![Event::TeammateSession { who: who.clone(), session, fence }])
 }

@@ -88,9 +88,11 @@ pub enum Ask {
     Alive {
         asked: u64,
     },
-    /// How the agent's own conversation can be resumed.
+    /// How the agent's own conversation can be resumed, and how much of a fence it stands behind.
     Session {
         session: String,
+        #[serde(default)]
+        fence: String,
     },
     /// Where a teammate's output lies; notices tell when there is more.
     Attach {

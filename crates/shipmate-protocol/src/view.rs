@@ -147,6 +147,9 @@ pub struct TeammateView {
     /// The agent's own name for its conversation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
+    /// `full`, `partial` or `none` where a fence was asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fence: String,
     /// The last line it printed, and how long ago it showed a sign of progress.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_words: String,

@@ -153,6 +153,8 @@ struct Supervisor<D> {
     turn: u64,
     /// Turns of talk since the last task, or the last word of a person.
     talks: u32,
+    /// How much of a fence the agent stands behind, as it was told.
+    fence: String,
     tree: WorkTree,
 }
 
@@ -181,6 +183,7 @@ impl<D: Driver> Supervisor<D> {
             asked: None,
             turn: 0,
             talks: 0,
+            fence: String::new(),
         }
     }
 
@@ -441,9 +444,12 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn tell_session(&mut self) {
-        if let Some(session) = self.agent.session().filter(|now| *now != self.order.session) {
+        let Some(session) = self.agent.session() else { return };
+        let fence = self.agent.fence();
+        if session != self.order.session || fence != self.fence {
             self.order.session.clone_from(&session);
-            drop(self.control.ask(Ask::Session { session }).await);
+            self.fence.clone_from(&fence);
+            drop(self.control.ask(Ask::Session { session, fence }).await);
         }
     }
 

@@ -127,7 +127,9 @@ impl Scene<'_> {
                 Act::PauseTeam { team: self.team.clone(), reason: reason.clone() }
             }
             Ask::TeamContinue => Act::ContinueTeam { team: self.team.clone() },
-            Ask::Session { session } => Act::ReportSession { session: session.clone() },
+            Ask::Session { session, fence } => {
+                Act::ReportSession { session: session.clone(), fence: fence.clone() }
+            }
             Ask::TeammateAdd(add) => self.add_teammate(add)?,
             Ask::Enrol(enrol) => self.enrol(enrol)?,
             Ask::TeammateStart { name, supervision } => self.start_teammate(name, *supervision)?,

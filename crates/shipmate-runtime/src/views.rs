@@ -182,6 +182,7 @@ pub(crate) fn teammate(address: &Address, mate: &Teammate, signs: &Signs) -> Tea
         }
         .to_owned(),
         session: mate.session.clone(),
+        fence: mate.fence.clone(),
         last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
         silent_ms: sign.map(|sign| sign.at.elapsed().as_millis() as u64),
         pid: sign.and_then(|sign| sign.pid),

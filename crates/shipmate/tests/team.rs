@@ -24,6 +24,8 @@ mod gates;
 mod health;
 #[path = "team/hooks.rs"]
 mod hooks;
+#[path = "team/native.rs"]
+mod native;
 #[path = "team/processes.rs"]
 mod processes;
 #[path = "team/resuming.rs"]

@@ -348,7 +348,10 @@ fn talk_act(world: &World, words: &Words) -> Read {
         "take" => {
             person(Act::TakeInbox { max: words.number("max").map_or(100, |max| max as usize) })
         }
-        "session" => person(Act::ReportSession { session: words.plain(0).to_owned() }),
+        "session" => person(Act::ReportSession {
+            session: words.plain(0).to_owned(),
+            fence: words.get("fence").unwrap_or_default().to_owned(),
+        }),
         "inject" => {
             let turn = words.number("turn").unwrap_or(1);
             person(Act::InjectMessages { messages: messages(), turn })

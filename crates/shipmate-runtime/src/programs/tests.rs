@@ -74,6 +74,7 @@ fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
         hook_timeout: LONG,
         batch_max: 1,
         programs: programs.iter().map(|(name, p)| ((*name).to_owned(), p.clone())).collect(),
+        native: crate::settings::Native::default(),
     }
 }
 

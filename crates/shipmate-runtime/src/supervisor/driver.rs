@@ -92,6 +92,11 @@ pub(crate) trait Driver {
     /// The agent's own name for its conversation, once it is known.
     fn session(&self) -> Option<String>;
 
+    /// How much of a fence it stands behind; nothing where none was asked for.
+    fn fence(&self) -> String {
+        String::new()
+    }
+
     /// What was seen of the agent so far; changes wake whoever waits on it.
     fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;
 

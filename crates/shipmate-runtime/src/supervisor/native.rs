@@ -56,6 +56,7 @@ struct Live {
     say: mpsc::UnboundedSender<String>,
     heard: Rc<Heard>,
     seat: Seat,
+    fenced: bool,
 }
 
 /// What it may do, as it was told last.
@@ -138,11 +139,12 @@ impl NativeAgent {
             limits: native.limits,
             secrets: native.secrets.clone(),
         };
+        let fenced = fences.agent.is_some();
         let running = self.starter.start(tree, &[], fences.agent)?;
         let (say, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(running.stdin, lines));
         let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone());
-        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat };
+        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, fenced };
         self.tell(&live, &ToAgent::Begin(Box::new(begin)));
         Ok(live)
     }
@@ -244,7 +246,13 @@ impl Driver for NativeAgent {
     }
 
     fn session(&self) -> Option<String> {
-        None
+        let order = self.desk.order();
+        self.live.as_ref().map(|_| format!("{}.{}", order.team, order.name))
+    }
+
+    fn fence(&self) -> String {
+        let fenced = self.live.as_ref().is_some_and(|live| live.fenced);
+        fenced.then(|| shipmate_process::achieved().to_string()).unwrap_or_default()
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

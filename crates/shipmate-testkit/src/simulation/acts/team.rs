@@ -171,7 +171,10 @@ pub(super) fn report_stalled(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn report_session(c: &mut Chooser<'_>) -> Option<Act> {
-    Some(Act::ReportSession { session: format!("s-{}", c.random.below(3)) })
+    Some(Act::ReportSession {
+        session: format!("s-{}", c.random.below(3)),
+        fence: if c.random.below(2) == 0 { String::new() } else { "full".to_owned() },
+    })
 }
 
 pub(super) fn report_stopped(c: &mut Chooser<'_>) -> Option<Act> {

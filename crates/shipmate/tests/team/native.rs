@@ -1,0 +1,298 @@
+//! The native agent as a teammate: real processes, the scripted model over both protocols.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use shipmate_protocol::ask::{Budget, Setup, TaskNew};
+use shipmate_protocol::{Answer, Ask};
+use shipmate_testkit::model::Server;
+
+use crate::processes;
+use crate::stage::{Stage, TEAM};
+
+/// A team with these native teammates, whose model is the server.
+pub(crate) fn stage(server: &Server, protocol: &str, more: &str, names: &[&str]) -> Stage {
+    let config = format!(
+        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
+         protocol = \"{protocol}\"\nbase-url = \"{}\"\nkey-variable = \"\"\n{more}\n",
+        server.url()
+    );
+    let mut stage = Stage::new(&config);
+    stage.team(Setup::default(), &[]);
+    for name in names {
+        native(&mut stage, name, "normal");
+    }
+    stage
+}
+
+pub(crate) fn native(stage: &mut Stage, name: &str, mode: &str) {
+    stage.add(name, |mut add| {
+        (add.command, add.agent) = (String::new(), "native".to_owned());
+        add.mode = Some(mode.to_owned());
+        add
+    });
+}
+
+fn said(stage: &Stage, name: &str, epoch: u32) -> String {
+    std::fs::read_to_string(stage.life(name, epoch).join("output.log")).unwrap_or_default()
+}
+
+/// The process of the only native agent there is.
+fn agent(stage: &Stage) -> u32 {
+    let mut agents = stage.processes("agent").into_iter();
+    agents.find(|one| one.words.contains("native-agent")).expect("it runs").pid
+}
+
+/// Waits until a model was asked that has used a tool.
+fn after_a_tool(server: &Server) {
+    server.wait_for(|request| request.body.to_string().contains("echo one"));
+}
+
+fn used(stage: &Stage) -> u64 {
+    let usage = stage.events("usage.recorded");
+    usage.iter().map(|one| one["usage"]["tokens_in"].as_u64().unwrap_or_default()).sum()
+}
+
+#[test]
+fn a_native_teammate_does_its_tasks_over_either_protocol() {
+    for protocol in ["anthropic", "openai"] {
+        let server = Server::start(
+            r#"
+as a
+on "Task 1:"
+  say I write it.
+  tool write_file {"path":"src/one.txt","content":"one\n"}
+  & tool bash {"command":"echo two > two.txt && cat two.txt"}
+  tool edit_file {"path":"src/one.txt","old_string":"one","new_string":"1"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"both are there"}
+  say Done.
+on "Task 2:"
+  tool read_file {"path":"src/one.txt"}
+  & tool grep {"pattern":"tw."}
+  tool TaskUpdate {"taskId":"2","status":"completed","result":"{{last 40}}"}
+  say Done.
+"#,
+        );
+        let mut stage = stage(&server, protocol, "", &["a"]);
+        let tasks = stage.tasks(&["write", "read"]);
+        stage.finished(2);
+        assert_eq!(stage.task(1).result.unwrap(), "both are there");
+        let found = stage.task(2).result.unwrap();
+        assert!(found.contains("two.txt") && found.contains("two"), "{found}");
+        assert_eq!(stage.file("src/one.txt"), "1\n");
+        assert_eq!(stage.file("two.txt"), "two\n");
+        let said = said(&stage, "a", 1);
+        for line in ["I write it.", "→ bash echo two", "→ write_file src/one.txt", "Done."] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+        stage.catch_up();
+        assert_eq!(used(&stage), 100 * server.requests().len() as u64, "{}", stage.story());
+        stage.all_once(&tasks);
+    }
+}
+
+#[test]
+fn a_message_reaches_a_native_teammate_between_its_tools_and_cancels_nothing() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo one > one.txt"}
+  hold middle
+  tool bash {"command":"echo two > two.txt"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "look at this"
+  tool SendMessage {"to":"person","message":"I have seen it"}
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    after_a_tool(&server);
+    let (to, body) = ("a".to_owned(), "look at this".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.event("message.injected");
+    server.release("middle");
+    stage.finished(1);
+    assert!(stage.inbox().iter().any(|body| body == "I have seen it"));
+    assert_eq!(stage.file("two.txt"), "two\n");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_killed_agent_takes_its_conversation_up_again() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo one >> one.txt"}
+  hold middle
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "You were interrupted"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"after the interruption"}
+  say Done.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    after_a_tool(&server);
+    processes::kill(agent(&stage));
+    stage.finished(1);
+    server.release("middle");
+    assert_eq!(stage.task(1).result.unwrap(), "after the interruption");
+    assert_eq!(stage.file("one.txt"), "one\n", "nothing was done twice");
+    let last = server.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("echo one >> one.txt"), "the history is there: {last}");
+    assert!(said(&stage, "a", 1).contains("taken up again"));
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_killed_supervisor_costs_a_native_teammate_nothing_it_knew() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo one > one.txt"}
+  hold middle
+  say never
+"#,
+    );
+    let mut stage = stage(&server, "openai", "", &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    after_a_tool(&server);
+    let pid = agent(&stage);
+    processes::kill(stage.supervisor("a"));
+    stage.event("teammate.disappeared");
+    server.replace_script("as a\non \"Task 1:\"\n  tool TaskUpdate {\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"ok\"}\n  say Done.\n");
+    stage.finished(1);
+    assert!(!PathBuf::from(format!("/proc/{pid}")).exists(), "its agent has ended with it");
+    assert!(said(&stage, "a", 2).contains("taken up again"));
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn who_must_plan_first_cannot_write_until_the_plan_is_approved() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo x > early.txt"}
+  tool write_file {"path":"early.txt","content":"x"}
+  tool ExitPlanMode {"plan":"I will write late.txt"}
+  say I wait.
+on "Your plan is approved"
+  tool write_file {"path":"late.txt","content":"late\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &[]);
+    native(&mut stage, "a", "plan");
+    let tasks = stage.tasks(&["write"]);
+    stage.event("plan.submitted");
+    let Answer::Plans(plans) = stage.ask(Ask::Plans { all: false }) else { panic!() };
+    let early = stage.tree("a").join("early.txt");
+    assert!(!early.exists());
+    let first = server.requests()[0].body.to_string();
+    assert!(first.contains("read_file") && !first.contains("write_file"), "{first}");
+    stage.ask(Ask::PlanApprove { plan: plans[0].id });
+    stage.finished(1);
+    assert_eq!(stage.file("late.txt"), "late\n");
+    assert!(!stage.has_file("early.txt"));
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn a_budget_stops_a_native_teammate_before_it_is_passed() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  usage 1000 100
+  tool bash {"command":"true"}
+  usage 1000 100
+  tool bash {"command":"true"}
+  usage 1000 100
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    let more = "output-tokens = 1000\n";
+    let mut stage = stage(&server, "anthropic", more, &["a"]);
+    let budget = Budget { tokens_max: Some(6_000), cost_micros_max: None };
+    stage.ask(Ask::TeammateBudget { name: "a".to_owned(), budget });
+    stage.tasks(&["write"]);
+    let released = stage.event("task.released");
+    let reason = released["reason"].as_str().unwrap();
+    assert!(reason.contains("budget"), "{reason}");
+    stage.catch_up();
+    let spent: u64 = stage
+        .events("usage.recorded")
+        .iter()
+        .map(|one| {
+            let of = |key: &str| one["usage"][key].as_u64().unwrap_or_default();
+            of("tokens_in") + of("tokens_out")
+        })
+        .sum();
+    assert!(spent <= 6_000 && spent >= 1_100, "{spent}");
+    assert!(server.requests().len() < 4, "it did not come to the end");
+}
+
+#[test]
+fn a_model_that_cannot_be_reached_is_told_in_words_that_help() {
+    let server = Server::start("on *\n  error always 401 no such key\n  say x\n");
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    stage.tasks(&["write"]);
+    let gone = stage.event("teammate.disappeared");
+    let reason = gone["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.contains("test") && reason.contains("401"), "{gone}");
+}
+
+#[test]
+fn a_native_teammate_has_the_tools_of_its_seat_and_no_others() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  say Hello.
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    let task = TaskNew {
+        subject: "write".to_owned(),
+        files: vec!["one.txt".to_owned()],
+        ..TaskNew::default()
+    };
+    stage.create(vec![task]);
+    stage.finished(1);
+    let first = &server.requests()[0].body;
+    let tools = first["tools"].as_array().unwrap();
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "AskUserQuestion",
+            "ListAgents",
+            "SendMessage",
+            "TaskCreate",
+            "TaskList",
+            "TaskUpdate",
+            "bash",
+            "bash_output",
+            "edit_file",
+            "glob",
+            "grep",
+            "read_file",
+            "write_file"
+        ]
+    );
+    let bytes = |value: &Value| value.to_string().len();
+    let size = (bytes(&first["system"]) + bytes(&first["tools"]) + bytes(&first["messages"])) / 4;
+    assert!(size < 3_000, "the first request has about {size} tokens");
+    assert!(first["system"].to_string().contains(&format!("in the team {TEAM}")));
+}
