@@ -4,11 +4,35 @@
 //! text alone; a reply is whole or it is a failure; one refusal for too many requests pauses
 //! every agent of this user that uses the same key, not only the one that met it.
 
+mod anthropic;
+mod calls;
+mod chat;
+mod incoming;
+mod pool;
+mod price;
+mod quirks;
+mod recorded;
+mod remote;
+#[cfg(test)]
+mod rendered;
+mod retry;
+mod sse;
+mod verdict;
+
+use std::path::Path;
 use std::time::Duration;
 
+use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{ModelOrder, Offered};
 
 use crate::message::{Block, Message};
+
+use incoming::{Protocol, Spoiled};
+use recorded::Recording;
+use remote::Remote;
+
+pub use price::{cost_micros, estimate_tokens};
+pub use retry::Patience;
 
 /// What is sent. The order of its parts is the order in which providers cache them.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,4 +113,59 @@ pub trait Watch {
 #[derive(Debug)]
 pub struct Model {
     pub order: ModelOrder,
+    reached: Reached,
+}
+
+/// How the model is reached.
+#[derive(Debug)]
+enum Reached {
+    Remote(Box<Remote>),
+    Recorded(Recording),
+}
+
+impl Model {
+    /// Takes the key from the environment; `pools` is where all agents of this user agree on
+    /// pauses of a key. Nothing is sent.
+    pub fn new(order: ModelOrder, pools: &Path) -> Result<Model, Failure> {
+        let remote = |protocol| Remote::new(protocol, &order, pools).map(Box::new);
+        let reached = match order.protocol.as_str() {
+            "anthropic" => Reached::Remote(remote(Protocol::Anthropic)?),
+            "openai" => Reached::Remote(remote(Protocol::Chat)?),
+            "recorded" => Reached::Recorded(Recording::open(Path::new(&order.base_url))?),
+            other => {
+                let text = format!(
+                    "{} has an unknown protocol: `{other}`. There are anthropic, openai and recorded",
+                    order.provider
+                );
+                return Err(Failure::Final { text });
+            }
+        };
+        Ok(Model { order, reached })
+    }
+
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Model {
+        if let Reached::Remote(remote) = &mut self.reached {
+            remote.patience = patience;
+        }
+        self
+    }
+
+    /// One reply. Whatever may pass by itself is asked again in here, with a line to `watch` that
+    /// says why nothing happens; a failure is what is left then. Dropping it breaks the request off.
+    pub async fn ask(
+        &self,
+        request: &Request<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Reply, Failure> {
+        match &self.reached {
+            Reached::Remote(remote) => remote.ask(request, watch).await,
+            Reached::Recorded(recording) => Ok(recording.ask(request, watch).await),
+        }
+    }
+
+    /// What the request may cost at most, as far as its input can be estimated.
+    pub fn ceiling(&self, request: &Request<'_>) -> Usage {
+        price::ceiling(&self.order.price, request)
+    }
 }
