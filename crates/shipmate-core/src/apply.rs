@@ -126,9 +126,10 @@ fn apply_talk_event(state: &mut State, record: &Record) {
         Event::MessageAcknowledged { to, messages }
         | Event::MessageExpired { to, messages, .. }
         | Event::MessageBounced { to, messages, .. } => message::apply_done(state, to, messages),
-        Event::PlanSubmitted { who, task, body } => {
+        Event::PlanSubmitted { who, task, body, work } => {
             let (who, body, decision) = (who.clone(), body.clone(), Decision::Open);
-            let plan = Plan { who, task: *task, body, submitted_at: at, decision };
+            let work = work.clone();
+            let plan = Plan { who, task: *task, body, work, submitted_at: at, decision };
             plan::apply_submitted(state, n, plan);
         }
         Event::PlanApproved { plan } => {
@@ -162,9 +163,9 @@ fn apply_talk_event(state: &mut State, record: &Record) {
 
 /// A notice or bounce comes from the runtime, whoever's command brought it about.
 fn sender(by: crate::name::Actor, kind: &crate::event::MessageKind) -> crate::name::Actor {
-    use crate::event::MessageKind::{Bounce, Notice};
+    use crate::event::MessageKind::{Bounce, Notice, WorkDone};
     match kind {
-        Notice | Bounce => crate::name::Actor::Runtime,
+        Notice | WorkDone | Bounce => crate::name::Actor::Runtime,
         _ => by,
     }
 }

@@ -9,6 +9,7 @@ use crate::event::{
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
+use crate::plan::work::Draft;
 use crate::setup::{GateRun, Loss, Setup};
 
 /// A command with who gives it and which request it came in.
@@ -206,6 +207,8 @@ pub enum Act {
     SubmitPlan {
         task: Option<TaskId>,
         body: String,
+        /// What a lead plans for its team.
+        work: Option<Box<Draft>>,
     },
     DecidePlan {
         plan: PlanId,

@@ -25,7 +25,8 @@ pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
     {
         return Ok(Decided::Before { first: handled.first, last: handled.last });
     }
-    let events = decide_act(state, command)?;
+    let mut events = decide_act(state, command)?;
+    events.extend(plan::done::told(state, &events));
     Ok(Decided::Events(reach_somebody(state, events)))
 }
 
@@ -163,7 +164,9 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::ExpireMessages { to, messages, reason } => {
             message::decide_expire(state, by, to, messages, reason)
         }
-        Act::SubmitPlan { task, body } => plan::decide_submit(state, by, *task, body),
+        Act::SubmitPlan { task, body, work } => {
+            plan::decide_submit(state, by, *task, body, work.as_deref())
+        }
         Act::DecidePlan { plan, verdict } => plan::decide_verdict(state, by, *plan, verdict),
         Act::Ask { kind, text, options } => plan::decide_ask(state, by, *kind, text, options),
         Act::Answer { question, answer } => plan::decide_answer(state, by, *question, answer),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::plan::work::PlannedWork;
 use crate::setup::{GateRun, Loss, Setup, StartRule};
 
 /// One line of the log.
@@ -207,6 +208,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         body: String,
+        /// Of a lead: the teammates and tasks that its approval brings about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work: Option<Box<PlannedWork>>,
     },
     #[serde(rename = "plan.approved")]
     PlanApproved { plan: PlanId },
@@ -512,6 +516,8 @@ pub enum MessageKind {
     Answer,
     /// The runtime tells a lead or holder what happened.
     Notice,
+    /// The runtime tells a lead that the work it planned is done, and asks for a report.
+    WorkDone,
     /// A message that could not be read by its recipient, back at its sender.
     Bounce,
     /// A typed handoff; its schema is the playbook's business.

@@ -75,6 +75,14 @@ pub const ANSWER_DEFAULT_MS: u64 = 60 * 1000;
 pub const SHUTDOWN_DEFAULT_MS: u64 = 30 * 1000;
 /// How long a gate may run.
 pub const GATE_DEFAULT_MS: u64 = 30 * 60 * 1000;
+/// Most tasks of a plan that a lead hands in: their order is weighed as a whole.
+pub const PLANNED_TASKS_MAX: usize = 200;
+/// Most teammates of such a plan.
+pub const PLANNED_TEAMMATES_MAX: usize = 16;
+/// Most files of all its tasks together: each is compared with each.
+pub const PLANNED_FILES_MAX: usize = 1_000;
+/// Problems of such a plan that are told at once.
+pub const PROBLEMS_TOLD_MAX: usize = 20;
 /// Lives in a row that may prove unable to work before the runtime starts no further one
 /// by itself.
 pub const BARREN_MAX: u32 = 3;

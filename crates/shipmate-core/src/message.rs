@@ -159,9 +159,13 @@ fn lead_for(state: &State, team: &Name, about: Option<&Address>) -> Recipient {
 /// A word from the runtime to a member. A full inbox does not get it: the fact is
 /// in the log, and a notice must never make a command fail.
 pub(crate) fn notice(state: &State, who: &Address, text: String) -> Option<Event> {
+    mail(state, who, MessageKind::Notice, text)
+}
+
+/// The same of another kind.
+pub(crate) fn mail(state: &State, who: &Address, kind: MessageKind, text: String) -> Option<Event> {
     let can_receive = state.teammates[who].can_receive();
-    let recipient = Recipient::Member(who.clone());
-    can_receive.then(|| to_one(state, recipient, MessageKind::Notice, text, None)).flatten()
+    can_receive.then(|| to_one(state, Recipient::Member(who.clone()), kind, text, None)).flatten()
 }
 
 /// The same, bound to one life.

@@ -1,16 +1,24 @@
 //! Plans and questions: what a teammate asks before it goes on, and the answers.
 //!
-//! An answer is control: it reaches the life that asked or nobody.
+//! An answer is control: it reaches the life that asked or nobody. The plan that a lead makes for
+//! its team is the exception: it is data, and outlives the life that handed it in.
+
+pub(crate) mod check;
+pub(crate) mod done;
+mod precedence;
+pub(crate) mod work;
 
 use crate::command::Verdict;
 use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId};
 use crate::files::FileSet;
 use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::{Actor, Address};
+use crate::name::{Actor, Address, Name};
 use crate::refusal::Refusal;
 use crate::state::{Decision, Plan, Question, State};
-use crate::task::create::check_texts;
+use crate::task::create::{self, check_texts};
+use crate::teammate;
+use work::{Draft, PlannedWork};
 
 /// Work of a teammate in plan mode counts only after its plan was approved.
 pub(crate) fn require_approved(state: &State, who: &Address) -> Result<(), Refusal> {
@@ -21,13 +29,28 @@ pub(crate) fn require_approved(state: &State, who: &Address) -> Result<(), Refus
     Ok(())
 }
 
+/// A lead in plan mode changes the board by its plan, and by nothing else before that.
+pub(crate) fn require_planned(state: &State, by: &Actor) -> Result<(), Refusal> {
+    let Actor::Teammate(who) = by else { return Ok(()) };
+    let mate = state.require_current(who)?;
+    if mate.is_lead() && mate.profile.mode == Mode::Plan && mate.approved_plan.is_none() {
+        return Err(Refusal::PlanFirst { who: who.address.clone() });
+    }
+    Ok(())
+}
+
 pub(crate) fn decide_submit(
     state: &State,
     by: &Actor,
     task: Option<TaskId>,
     body: &str,
+    work: Option<&Draft>,
 ) -> Result<Vec<Event>, Refusal> {
-    let (who, _) = state.require_teammate(by, "submit a plan")?;
+    let (who, mate) = state.require_teammate(by, "submit a plan")?;
+    if work.is_some() && !mate.is_lead() {
+        let what = "plan tasks and teammates: only the lead may; hand in the plan's text alone";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
+    }
     if body.trim().is_empty() {
         return Err(Refusal::Empty { what: "the plan" });
     }
@@ -37,11 +60,20 @@ pub(crate) fn decide_submit(
     }
     let open = state.plans.values().filter(|plan| plan.decision == Decision::Open).count();
     require_room("the queue of plans", open)?;
+    let work = work.map(|draft| check::check(state, &who.address.team, draft)).transpose();
+    let work = work.map_err(|problems| Refusal::BadPlan { problems })?.map(Box::new);
     let id = state.position + 1;
-    let text = format!("{who} asks for approval of plan {id}:\n{body}");
-    let mut events = vec![Event::PlanSubmitted { who: who.clone(), task, body: body.to_owned() }];
-    let kind = MessageKind::PlanApprovalRequest;
-    events.extend(message::tell_lead_as(state, &who.address, kind, text));
+    let mut text = format!("{who} asks for approval of plan {id}:\n{body}");
+    if let Some(work) = &work {
+        let (tasks, mates) = (work.tasks.len(), work.teammates.len());
+        text.push_str(&format!(
+            "\n\ntasks: {tasks}, teammates: {mates}; `shipmate plan list` shows them"
+        ));
+    }
+    let (who, body) = (who.clone(), body.to_owned());
+    let told = message::tell_lead_as(state, &who.address, MessageKind::PlanApprovalRequest, text);
+    let mut events = vec![Event::PlanSubmitted { who, task, body, work }];
+    events.extend(told);
     message::reply_to(&mut events, id);
     Ok(events)
 }
@@ -54,35 +86,86 @@ pub(crate) fn decide_verdict(
 ) -> Result<Vec<Event>, Refusal> {
     let plan = state.plans.get(&id).ok_or(Refusal::UnknownPlan { plan: id })?;
     state.require_manager(by, &plan.who.address.team, "decide plans")?;
-    if matches!(by, Actor::Teammate(me) if *me == plan.who) {
+    if matches!(by, Actor::Teammate(me) if me.address == plan.who.address) {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "approve its own plan" });
     }
-    if plan.decision == Decision::Withdrawn {
-        state.require_current(&plan.who)?;
+    match (&plan.decision, &plan.work) {
+        (Decision::Withdrawn, Some(_)) => return Err(Refusal::PlanReplaced { plan: id }),
+        (Decision::Open | Decision::Withdrawn, None) => drop(state.require_current(&plan.who)?),
+        _ => {}
     }
     if plan.decision != Decision::Open {
         return Err(Refusal::PlanDecided { plan: id });
     }
-    state.require_current(&plan.who)?;
-    let (event, text) = match verdict {
-        Verdict::Approve => (Event::PlanApproved { plan: id }, format!("plan {id} is approved")),
+    let kind = MessageKind::PlanApprovalResponse;
+    let mut events = match verdict {
+        Verdict::Approve => {
+            let mut events = vec![Event::PlanApproved { plan: id }];
+            if let Some(work) = &plan.work {
+                events.extend(begin(state, by, &plan.who.address, work)?);
+            }
+            // To the life that asked: who is not there any more needs no word to begin with.
+            events.extend(message::control(state, &plan.who, kind, approval(id, plan)));
+            events
+        }
         Verdict::Reject { feedback } => {
             check_texts(&[("the feedback", feedback, TEXT_BYTES_MAX / 2)])?;
             if feedback.trim().is_empty() {
                 return Err(Refusal::Empty { what: "the feedback" });
             }
-            let feedback = feedback.clone();
             let text = format!("plan {id} is rejected: {feedback}");
-            (Event::PlanRejected { plan: id, feedback }, text)
+            let told = match plan.work {
+                None => message::control(state, &plan.who, kind, text),
+                Some(_) => message::mail(state, &plan.who.address, kind, text),
+            };
+            let rejected = Event::PlanRejected { plan: id, feedback: feedback.clone() };
+            [rejected].into_iter().chain(told).collect()
         }
     };
-    let mut events = vec![event];
-    events.extend(message::control(state, &plan.who, MessageKind::PlanApprovalResponse, text));
     message::reply_to(&mut events, id);
     Ok(events)
 }
 
+fn approval(id: PlanId, plan: &Plan) -> String {
+    match plan.work {
+        None => format!("plan {id} is approved"),
+        Some(_) => format!(
+            "plan {id} is approved: its teammates and tasks are there, and you are in delegate mode"
+        ),
+    }
+}
+
+/// The teammates and tasks of an approved plan, all in one step: a crash leaves all or nothing.
+fn begin(
+    state: &State,
+    by: &Actor,
+    lead: &Address,
+    work: &PlannedWork,
+) -> Result<Vec<Event>, Refusal> {
+    let team = &lead.team;
+    state.require_active_team(team)?;
+    let mut events = Vec::new();
+    if state.member(lead).is_some_and(|mate| mate.profile.mode == Mode::Plan) {
+        events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Delegate });
+    }
+    for mate in &work.teammates {
+        let who = Address { team: team.clone(), name: mate.name.clone() };
+        events.extend(teammate::decide_add(state, by, &who, &mate.profile)?);
+    }
+    let joining: Vec<&Name> = work.teammates.iter().map(|mate| &mate.name).collect();
+    events.extend(create::created(state, team, &work.new_tasks(), &joining)?);
+    Ok(events)
+}
+
 pub(crate) fn apply_submitted(state: &mut State, id: PlanId, plan: Plan) {
+    // A lead has one plan: the last.
+    let replaces = |other: &Plan| {
+        let own = other.who.address == plan.who.address;
+        own && plan.work.is_some() && other.work.is_some() && other.decision == Decision::Open
+    };
+    for other in state.plans.values_mut().filter(|other| replaces(other)) {
+        other.decision = Decision::Withdrawn;
+    }
     state.plans.insert(id, plan);
     let closed = |plan: &Plan| plan.decision != Decision::Open;
     forget_oldest(&mut state.plans, closed);
@@ -92,6 +175,10 @@ pub(crate) fn apply_verdict(state: &mut State, id: PlanId, decision: Decision) {
     let plan = state.plans.get_mut(&id).expect("a decided plan was submitted");
     let (who, approved) = (plan.who.address.clone(), matches!(decision, Decision::Approved { .. }));
     plan.decision = decision;
+    if approved && plan.work.is_some() {
+        let text = plan.body.clone();
+        state.team_mut(&who.team).plan = text;
+    }
     state.teammate_mut(&who).approved_plan = approved.then_some(id);
 }
 

@@ -6,6 +6,7 @@
 
 use crate::event::{Budget, Dependency, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
 use crate::files::BadPattern;
+use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -123,6 +124,12 @@ pub enum Refusal {
     PlanDecided { plan: PlanId },
     #[error("{who} must have its plan approved before it hands in work")]
     PlanNotApproved { who: Address },
+    #[error("{who} must have its plan approved before it makes tasks or starts teammates")]
+    PlanFirst { who: Address },
+    #[error("plan {plan} was replaced by a later one")]
+    PlanReplaced { plan: PlanId },
+    #[error("the plan does not hold:{}", lines(problems))]
+    BadPlan { problems: Vec<String> },
     #[error("there is no question {question}")]
     UnknownQuestion { question: QuestionId },
     #[error("question {question} was answered already")]
@@ -213,6 +220,12 @@ impl Refusal {
             Refusal::BreakerOpen { .. } => {
                 "one-shot teammates may start; a probe follows by itself"
             }
+            Refusal::PlanFirst { .. } => {
+                "hand in tasks and teammates with the plan: ExitPlanMode, or Plan with action \
+                 submit"
+            }
+            Refusal::PlanReplaced { .. } => "`shipmate plan list` names it",
+            Refusal::BadPlan { .. } => "mend all of it and hand the whole plan in again",
             Refusal::PlanNotApproved { .. } => "submit a plan and wait for the answer",
             Refusal::InboxFull { .. } => "wait until it has read some",
             _ => return None,
@@ -231,6 +244,16 @@ pub(crate) fn list<T: std::fmt::Display>(items: &[T]) -> String {
         text.push_str(&format!(" and {} more", items.len() - SHOWN));
     }
     text
+}
+
+/// One a line, the first of a long list.
+fn lines(problems: &[String]) -> String {
+    let told = problems.iter().take(PROBLEMS_TOLD_MAX).map(|problem| format!("\n- {problem}"));
+    let more = match problems.len().saturating_sub(PROBLEMS_TOLD_MAX) {
+        0 => None,
+        more => Some(format!("\n- and {more} more")),
+    };
+    told.chain(more).collect()
 }
 
 /// The circle itself, or the two ends of a long one.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TaskId;
 use crate::files::FileSet;
-use crate::limits::{ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS, TEXT_BYTES_MAX};
+use crate::limits::{
+    ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX,
+};
 use crate::name::Name;
 use crate::refusal::Refusal;
 use crate::task::create::{check_files, check_texts};
@@ -40,6 +42,14 @@ pub struct Setup {
     /// The whole team's time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The program or command of teammates that a lead's plan names none for, and their model.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// How many teammates there are at most where a lead's plan names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<u32>,
     /// Task mode: whoever the runtime starts does one task and ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
@@ -58,6 +68,9 @@ impl Default for Setup {
             answer_ms: ANSWER_DEFAULT_MS,
             shutdown_ms: SHUTDOWN_DEFAULT_MS,
             timeout_ms: None,
+            agent: String::new(),
+            model: String::new(),
+            cap: None,
             one_shot: false,
         }
     }
@@ -72,6 +85,10 @@ impl Setup {
         for line in &self.gate {
             check_texts(&[("a gate command", line, TEXT_BYTES_MAX)])?;
         }
+        check_texts(&[
+            ("the agent", &self.agent, TEXT_BYTES_MAX),
+            ("the model", &self.model, SUBJECT_BYTES_MAX),
+        ])?;
         check_files("the protected paths", &self.protected)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Budget, Dependency, MessageId, Outcome, PlanId, Profile, QuestionId, ReservationId, Seat,
+    Budget, Dependency, MessageId, Mode, Outcome, PlanId, Profile, QuestionId, ReservationId, Seat,
     ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage, Verification,
 };
 use crate::files::FileSet;
@@ -68,6 +68,9 @@ pub struct Team {
     pub usage: Usage,
     pub reserved: Usage,
     pub breaker: Breaker,
+    /// The text of the plan it works by, where its lead made one and it was approved.
+    #[serde(default)]
+    pub plan: String,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -87,6 +90,7 @@ impl Team {
             usage: Usage::default(),
             reserved: Usage::default(),
             breaker: Breaker::default(),
+            plan: String::new(),
             counts: Counts::default(),
         }
     }
@@ -330,6 +334,11 @@ impl Teammate {
 
     pub fn is_lead(&self) -> bool {
         self.profile.seat == Seat::Lead
+    }
+
+    /// A lead that plans or delegates: only what is assigned to it by name is its task.
+    pub(crate) fn leads_others(&self) -> bool {
+        self.is_lead() && matches!(self.profile.mode, Mode::Plan | Mode::Delegate)
     }
 }
 

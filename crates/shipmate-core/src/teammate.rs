@@ -7,6 +7,7 @@ use crate::health;
 use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
+use crate::plan;
 use crate::refusal::Refusal;
 use crate::setup::{Loss, StartRule};
 use crate::state::{Decision, Life, State, Status, Teammate};
@@ -31,6 +32,7 @@ pub(crate) fn decide_add(
 ) -> Result<Vec<Event>, Refusal> {
     let team = state.require_active_team(&who.team)?;
     state.require_manager(by, &who.team, "add teammates")?;
+    plan::require_planned(state, by)?;
     if state.member(who).is_some() {
         return Err(Refusal::TeammateExists { who: who.clone() });
     }
@@ -116,6 +118,7 @@ pub(crate) fn decide_start(
     let teammate = state.require_member(&cmd.who)?;
     let team = state.require_active_team(&cmd.who.team)?;
     state.require_manager(by, &cmd.who.team, "start teammates")?;
+    plan::require_planned(state, by)?;
     if teammate.is_running() {
         return Err(Refusal::StillRunning { who: cmd.who.clone(), epoch: teammate.epoch });
     }
@@ -344,7 +347,8 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
         crate::shutdown::close(state, id, "the teammate ended");
     }
     for plan in state.plans.values_mut() {
-        if plan.who == *who && plan.decision == Decision::Open {
+        // What a lead planned for its team needs nobody any more but whoever decides it.
+        if plan.who == *who && plan.decision == Decision::Open && plan.work.is_none() {
             plan.decision = Decision::Withdrawn;
         }
     }

@@ -204,6 +204,9 @@ pub enum Ask {
     PlanSubmit {
         task: Option<String>,
         body: String,
+        /// What a lead plans for its team.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work: Option<Box<PlannedWork>>,
     },
     Plans {
         all: bool,
@@ -316,6 +319,14 @@ pub struct Setup {
     pub shutdown_ms: Option<u64>,
     #[serde(default)]
     pub timeout_ms: Option<u64>,
+    /// The program or command of teammates that a lead's plan names none for, and their model.
+    #[serde(default)]
+    pub agent: String,
+    #[serde(default)]
+    pub model: String,
+    /// How many teammates there are at most where a lead's plan names none.
+    #[serde(default)]
+    pub cap: Option<u32>,
     /// Task mode: whoever is started does one task and ends.
     #[serde(default)]
     pub one_shot: bool,
@@ -448,6 +459,23 @@ pub struct TaskNew {
     pub retries_max: Option<u32>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+}
+
+/// The tasks and teammates of a lead's plan. They are made when it is approved.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PlannedWork {
+    /// Each with its key as the alias; `blocked_by` names keys.
+    #[serde(default)]
+    pub tasks: Vec<TaskNew>,
+    /// Empty: as many as the tasks can use, up to the team's limit.
+    #[serde(default)]
+    pub teammates: Vec<TeammateAdd>,
+    /// Why one teammate is enough.
+    #[serde(default)]
+    pub single: Option<String>,
+    /// What the coordinator finds wrong with the teammates' programs. Filled in by it.
+    #[serde(default)]
+    pub problems: Vec<String>,
 }
 
 /// What to change; absent means unchanged.

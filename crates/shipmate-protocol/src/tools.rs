@@ -118,17 +118,24 @@ pub fn list(seat: &Seat) -> Vec<Tool> {
         send_message::tool(),
         inbox::tool(),
         plan::tool(),
-        plan::exit_tool(),
+        plan::exit_tool(seat),
         question::ask_tool(),
         question::answer_tool(),
     ];
     all.into_iter().filter(|tool| has(seat, tool.name)).collect()
 }
 
+/// What a lead has no use for before its plan is approved.
+const MADE_BY_THE_PLAN: [&str; 7] =
+    ["TeamCreate", "TeamDelete", "Agent", "Task", "TaskCreate", "TaskStop", "TodoWrite"];
+
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {
     // Whoever only looks on neither makes nor takes nor finishes work.
     if seat.mode == "read_only" && matches!(tool, "TaskCreate" | "TaskUpdate" | "TodoWrite") {
+        return false;
+    }
+    if plan::is_planning(seat) && MADE_BY_THE_PLAN.contains(&tool) {
         return false;
     }
     match seat.kind {
@@ -212,5 +219,12 @@ fn not_offered(seat: &Seat, tool: &str) -> Outcome {
     let shown: String = tool.chars().take(64).collect();
     let names: Vec<&str> = list(seat).iter().map(|tool| tool.name).collect();
     let message = format!("there is no tool {shown} for {kind}{mode}");
-    refused("UnknownTool", message, &format!("the tools are {}", names.join(", "))).into()
+    let mut remedy = format!("the tools are {}", names.join(", "));
+    if plan::is_planning(seat) && MADE_BY_THE_PLAN.contains(&tool) {
+        remedy = format!(
+            "first hand in your plan with ExitPlanMode: its tasks and teammates are made when it is \
+             approved; {remedy}"
+        );
+    }
+    refused("UnknownTool", message, &remedy).into()
 }

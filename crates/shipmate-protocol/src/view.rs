@@ -280,6 +280,58 @@ pub struct PlanView {
     pub state: String,
     pub feedback: Option<String>,
     pub submitted_at: u64,
+    /// What a lead plans for its team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Box<WorkView>>,
+}
+
+/// The tasks and teammates that a plan's approval brings about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkView {
+    pub tasks: Vec<PlannedTaskView>,
+    pub teammates: Vec<PlannedTeammateView>,
+    /// Why one teammate is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<String>,
+    /// How many tasks can be worked on at the same time at most.
+    pub width: usize,
+    /// The tasks of the longest path, first one first, and how long it is.
+    pub critical_path: Vec<String>,
+    pub critical_path_ms: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTaskView {
+    /// How the plan names it; the task's alias once it is there.
+    pub key: String,
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTeammateView {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The program behind it; empty for a plain command.
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scope: Vec<String>,
+    pub mode: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

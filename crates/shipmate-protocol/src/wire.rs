@@ -70,6 +70,16 @@ pub struct Refused {
     pub remedy: Option<String>,
 }
 
+impl Refused {
+    /// The fact and the remedy beside it, for a list.
+    pub fn one_line(&self) -> String {
+        match &self.remedy {
+            Some(remedy) => format!("{}; {remedy}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;

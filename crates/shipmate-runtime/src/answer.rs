@@ -249,10 +249,8 @@ fn message(record: &Record) -> InboxMessage {
     let Event::MessageSent { kind, body, reply_to, .. } = &record.event else {
         unreachable!("an inbox holds positions of messages")
     };
-    let runtime = matches!(
-        kind,
-        shipmate_core::event::MessageKind::Notice | shipmate_core::event::MessageKind::Bounce
-    );
+    use shipmate_core::event::MessageKind::{Bounce, Notice, WorkDone};
+    let runtime = matches!(kind, Notice | WorkDone | Bounce);
     let from = if runtime { Actor::Runtime } else { record.by.clone() };
     InboxMessage {
         id: record.n,

@@ -3,6 +3,8 @@
 //! They run beside the board, so nobody waits for them who did not ask. What changes the
 //! team still goes through it.
 
+mod planned;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
@@ -41,6 +43,9 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         job.reply(Err(refused));
         return None;
     }
+    if let Ask::PlanSubmit { work: Some(work), .. } = &mut job.ask {
+        planned::staff(&crew, &job.actor, work);
+    }
     match &job.ask {
         Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
             sign(&crew, &job);
@@ -64,7 +69,9 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             beside(&crew, job, run);
             None
         }
-        Ask::TaskCreate { .. } if crew.has_hooks(HookEvent::TaskCreated) => {
+        Ask::TaskCreate { .. } | Ask::PlanApprove { .. }
+            if crew.has_hooks(HookEvent::TaskCreated) =>
+        {
             beside(&crew, job, after_hooks);
             None
         }
@@ -571,7 +578,20 @@ fn payloads(crew: &Crew, job: &Job, team: &Name, cwd: &Path) -> Vec<Payload> {
             });
             numbered.collect()
         }
-        Ask::PlanSubmit { task, body } => vec![Payload {
+        // Those of a lead's plan are made by its approval.
+        Ask::PlanApprove { plan } => crew.board.with_state(|state| {
+            let work = state.plans.get(plan).and_then(|plan| plan.work.as_deref());
+            let tasks = work.map(|work| work.tasks.as_slice()).unwrap_or_default();
+            let next = state.tasks().len() + 1;
+            let numbered = tasks.iter().enumerate().map(|(index, task)| Payload {
+                task_id: Some((next + index).to_string()),
+                task_subject: Some(task.spec.subject.clone()),
+                task_description: Some(task.spec.description.clone()),
+                ..of(HookEvent::TaskCreated)
+            });
+            numbered.collect()
+        }),
+        Ask::PlanSubmit { task, body, .. } => vec![Payload {
             task_id: task.clone(),
             plan: Some(body.clone()),
             ..of(HookEvent::PlanSubmitted)

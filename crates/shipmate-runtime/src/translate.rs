@@ -2,6 +2,7 @@
 //! resolved against the state as it is at that moment.
 
 mod seat;
+pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
@@ -212,9 +213,11 @@ impl Scene<'_> {
             Ask::MessageAcknowledge { messages } => {
                 Act::AcknowledgeMessages { messages: messages.clone() }
             }
-            Ask::PlanSubmit { task, body } => {
-                Act::SubmitPlan { task: self.optional_task(task.as_ref())?, body: body.clone() }
-            }
+            Ask::PlanSubmit { task, body, work } => Act::SubmitPlan {
+                task: self.optional_task(task.as_ref())?,
+                body: body.clone(),
+                work: work.as_ref().map(|work| Box::new(work::draft(work))),
+            },
             Ask::PlanApprove { plan } => Act::DecidePlan { plan: *plan, verdict: Verdict::Approve },
             Ask::PlanReject { plan, feedback } => {
                 let verdict = Verdict::Reject { feedback: feedback.clone() };
@@ -417,6 +420,9 @@ fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
         answer_ms: setup.answer_ms.unwrap_or(default.answer_ms),
         shutdown_ms: setup.shutdown_ms.unwrap_or(default.shutdown_ms),
         timeout_ms: setup.timeout_ms,
+        agent: setup.agent.clone(),
+        model: setup.model.clone(),
+        cap: setup.cap,
         one_shot: setup.one_shot,
     })
 }

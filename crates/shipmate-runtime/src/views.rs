@@ -8,9 +8,10 @@ use shipmate_core::state::{
     BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, TeamPhase,
     Teammate,
 };
-use shipmate_core::{Address, Name, Obstacle, obstacles};
+use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
 use shipmate_protocol::view::{
-    Counts, InboxMessage, PlanView, QuestionView, Status, TaskRow, TaskView, TeamView, TeammateView,
+    Counts, InboxMessage, PlanView, PlannedTaskView, PlannedTeammateView, QuestionView, Status,
+    TaskRow, TaskView, TeamView, TeammateView, WorkView,
 };
 
 pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
@@ -250,6 +251,7 @@ pub(crate) fn kind_word(kind: &MessageKind) -> String {
         MessageKind::Question => "question",
         MessageKind::Answer => "answer",
         MessageKind::Notice => "notice",
+        MessageKind::WorkDone => "work_done",
         MessageKind::Bounce => "bounce",
         MessageKind::Handoff(kind) => kind.as_str(),
     }
@@ -284,9 +286,42 @@ pub(crate) fn plans(state: &State, all: bool) -> Vec<PlanView> {
             state: word.to_owned(),
             feedback,
             submitted_at: plan.submitted_at,
+            work: plan.work.as_deref().map(|work| Box::new(planned(work))),
         }
     });
     view.collect()
+}
+
+fn planned(work: &PlannedWork) -> WorkView {
+    let (path, critical_path_ms) = work.critical_path();
+    let key = |at: &usize| work.tasks[*at].key.clone();
+    let tasks = work.tasks.iter().map(|task| PlannedTaskView {
+        key: task.key.clone(),
+        subject: task.spec.subject.clone(),
+        description: task.spec.description.clone(),
+        files: task.spec.files.iter().map(ToString::to_string).collect(),
+        blocked_by: task.after.iter().map(key).collect(),
+        role: task.spec.role.as_ref().map(ToString::to_string),
+        assignee: task.spec.assignee.as_ref().map(ToString::to_string),
+        duration_ms: task.spec.duration_ms,
+    });
+    let teammates = work.teammates.iter().map(|mate| PlannedTeammateView {
+        name: mate.name.to_string(),
+        role: mate.profile.role.as_ref().map(ToString::to_string),
+        agent: mate.profile.agent.clone(),
+        model: mate.profile.model.clone(),
+        command: mate.profile.command.clone(),
+        scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
+        mode: mode_word(mate.profile.mode).to_owned(),
+    });
+    WorkView {
+        tasks: tasks.collect(),
+        teammates: teammates.collect(),
+        single: work.single.clone(),
+        width: work.width(),
+        critical_path: path.iter().map(key).collect(),
+        critical_path_ms,
+    }
 }
 
 pub(crate) fn questions(state: &State, all: bool) -> Vec<QuestionView> {

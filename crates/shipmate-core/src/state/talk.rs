@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
 use crate::files::FileSet;
 use crate::name::{Actor, TeammateRef};
+use crate::plan::work::PlannedWork;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -33,6 +34,9 @@ pub struct Plan {
     pub who: TeammateRef,
     pub task: Option<TaskId>,
     pub body: String,
+    /// The teammates and tasks that its approval brings about.
+    #[serde(default)]
+    pub work: Option<Box<PlannedWork>>,
     pub submitted_at: u64,
     pub decision: Decision,
 }
@@ -47,7 +51,7 @@ pub enum Decision {
         by: Actor,
         feedback: String,
     },
-    /// The life that asked has ended.
+    /// The life that asked has ended, or has handed in another.
     Withdrawn,
 }
 

@@ -153,6 +153,10 @@ fn pools(who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
     let team = &who.address.team;
     let pool = |role: Option<_>, assignee: Option<_>| Pool { team: team.clone(), role, assignee };
     let own = || Some(who.address.name.clone());
+    if teammate.leads_others() {
+        let role = teammate.profile.role.clone().map(|role| pool(Some(role), own()));
+        return role.into_iter().chain([pool(None, own())]).collect();
+    }
     let mut pools = vec![pool(None, None), pool(None, own())];
     if let Some(role) = &teammate.profile.role {
         pools.extend([pool(Some(role.clone()), None), pool(Some(role.clone()), own())]);

@@ -10,6 +10,7 @@ use crate::limits::{
     TASKS_PER_COMMAND_MAX, TEXT_BYTES_MAX,
 };
 use crate::name::{Actor, Address, Name};
+use crate::plan;
 use crate::refusal::Refusal;
 use crate::state::{State, Status, Task};
 use crate::task::{count, graph};
@@ -26,6 +27,17 @@ pub(crate) fn decide_create(
 ) -> Result<Vec<Event>, Refusal> {
     state.require_active_team(team)?;
     state.require_present(by)?;
+    plan::require_planned(state, by)?;
+    created(state, team, tasks, &[])
+}
+
+/// The tasks of a team that others join in the same step.
+pub(crate) fn created(
+    state: &State,
+    team: &Name,
+    tasks: &[NewTask],
+    joining: &[&Name],
+) -> Result<Vec<Event>, Refusal> {
     if tasks.is_empty() {
         return Err(Refusal::Empty { what: "the list of tasks" });
     }
@@ -54,7 +66,7 @@ pub(crate) fn decide_create(
         }
         spec.blocked_by.sort();
         spec.blocked_by.dedup();
-        check_spec(state, team, &spec)?;
+        check_spec(state, team, &spec, joining)?;
         check_references(state, id, &spec, first + tasks.len() as TaskId, &groups)?;
         if let Some(alias) = &spec.alias {
             if let Some(task) = state.by_alias(alias) {
@@ -75,7 +87,12 @@ pub(crate) fn decide_create(
     Ok(created.collect())
 }
 
-fn check_spec(state: &State, team: &Name, spec: &TaskSpec) -> Result<(), Refusal> {
+fn check_spec(
+    state: &State,
+    team: &Name,
+    spec: &TaskSpec,
+    joining: &[&Name],
+) -> Result<(), Refusal> {
     if spec.subject.trim().is_empty() {
         return Err(Refusal::Empty { what: "the subject" });
     }
@@ -87,7 +104,7 @@ fn check_spec(state: &State, team: &Name, spec: &TaskSpec) -> Result<(), Refusal
     check_files("the list of files", &spec.files)?;
     check_dependencies(spec.blocked_by.len())?;
     check_metadata(&spec.metadata)?;
-    if let Some(assignee) = &spec.assignee {
+    if let Some(assignee) = spec.assignee.as_ref().filter(|name| !joining.contains(name)) {
         state.require_member(&Address { team: team.clone(), name: assignee.clone() })?;
     }
     Ok(())

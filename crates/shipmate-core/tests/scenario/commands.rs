@@ -11,6 +11,7 @@ use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
 use shipmate_core::{Actor, Name, Refusal, TaskId};
 
+use crate::drafts;
 use crate::observations;
 use crate::play::World;
 use crate::words::Words;
@@ -150,10 +151,13 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
         answer_ms: ms("answers", default.answer_ms),
         shutdown_ms: ms("stops", default.shutdown_ms),
         timeout_ms: words.duration_ms("timeout"),
+        agent: words.text("agent", ""),
+        model: words.text("model", ""),
+        cap: words.number("max").map(|cap| cap as u32),
     })
 }
 
-fn mode(text: &str) -> Mode {
+pub(crate) fn mode(text: &str) -> Mode {
     match text {
         "normal" => Mode::Normal,
         "plan" => Mode::Plan,
@@ -359,7 +363,8 @@ fn talk_act(world: &World, words: &Words) -> Read {
         "acknowledge" => person(Act::AcknowledgeMessages { messages: messages() }),
         "submit-plan" => {
             let task = words.get("about").map(|text| task(world, text));
-            person(Act::SubmitPlan { task, body: words.plain(0).to_owned() })
+            let (body, work) = (words.plain(0).to_owned(), drafts::draft(words));
+            person(Act::SubmitPlan { task, body, work })
         }
         "approve" | "reject" => {
             let plan = words.get("on").map(|label| world.label(label));

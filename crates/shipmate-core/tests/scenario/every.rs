@@ -9,8 +9,8 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    breaker, dependencies, files, messages, observer, plans, requests, scope, shutdown, staff,
-    stalls, tasks, teammates, teams, usage,
+    breaker, dependencies, files, goals, messages, observer, plans, requests, scope, shutdown,
+    staff, stalls, tasks, teammates, teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -59,6 +59,7 @@ every! { REFUSALS, is_refusal, Refusal:
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
     NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
     NotAllowed NotTheirs InboxFull NotInInbox NobodyElse UnknownPlan PlanDecided PlanNotApproved
+    PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
     BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
 }
@@ -127,6 +128,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         breaker::ALL,
         dependencies::ALL,
         files::ALL,
+        goals::ALL,
         messages::ALL,
         observer::ALL,
         plans::ALL,

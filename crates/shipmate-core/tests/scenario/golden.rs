@@ -21,6 +21,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v1.jsonl"), include_str!("../golden/v1.summary.txt")),
     (include_str!("../golden/v2.jsonl"), include_str!("../golden/v2.summary.txt")),
     (include_str!("../golden/v3.jsonl"), include_str!("../golden/v3.summary.txt")),
+    (include_str!("../golden/v4.jsonl"), include_str!("../golden/v4.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -46,8 +47,12 @@ fn summary(state: &State) -> String {
         lines.push(format!("  parent {:?} lead {:?}", team.parent, team.lead));
         lines.push(format!("  budget {:?} used {:?}", team.budget, team.usage));
         lines.push(format!("  breaker {:?} counts {:?}", team.breaker, team.counts));
+        if !team.plan.is_empty() {
+            lines.push(format!("  plan {:?}", team.plan));
+        }
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
+            let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }
@@ -83,6 +88,7 @@ fn summary(state: &State) -> String {
     lines.push(format!("person {:?}", state.person_inbox));
     for (id, plan) in &state.plans {
         lines.push(format!("plan {id} of {} {:?} {:?}", plan.who, plan.task, plan.decision));
+        lines.extend(plan.work.as_ref().map(|work| format!("  {work:?}")));
     }
     for (id, question) in &state.questions {
         lines.push(format!("question {id} of {} {:?}", question.who, question.answer));
@@ -402,5 +408,29 @@ const STORIES: &[&str] = &[
     ask "may I run make?" kind permission by ana
     withdraw by ana reason "nobody answered for 600 s"
     stopped lia
+"#,
+    // A lead that plans for its team, and hears of the end of its work.
+    r#"
+    team alpha agent native model small max 3 trees own base 1111111
+    add lia seat lead mode plan when-needed hears agent native
+    send "build a calculator" to lia
+    staff
+    submit-plan "one part" tasks "a files src/a" mates "ana" single "it is small" by lia
+    reject "two parts" by person
+    submit-plan "two parts, then the docs" tasks "add subject plus description both files src/add.sh \
+        role dev assignee ana priority 50 duration 90s | sub files src/sub.sh | docs files docs after add,sub" \
+        mates "ana role dev agent claude model opus scope src mode plan hears | bo command agent.sh" by lia
+    approve
+    read by lia
+    staff
+    next by ana
+    staff
+    submit-plan "as told" about 1 by ana
+    approve by lia
+    submit 1 by ana result "it adds"
+    next by bo
+    submit 2 by bo
+    next by bo
+    submit 3 by bo
 "#,
 ];

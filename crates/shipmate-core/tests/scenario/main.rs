@@ -20,9 +20,11 @@ macro_rules! scenarios {
 mod breaker;
 mod commands;
 mod dependencies;
+mod drafts;
 mod every;
 mod expect;
 mod files;
+mod goals;
 mod golden;
 mod messages;
 mod observations;

@@ -241,7 +241,7 @@ impl World {
 
     fn refused(&mut self, refusal: &Refusal) -> String {
         self.touched.refusals.insert(refusal.code());
-        format!("refused: {refusal}")
+        format!("refused: {refusal}").replace('\n', " ")
     }
 
     /// The log alone gives the same state, and so does a snapshot of it.

@@ -192,6 +192,13 @@ impl Arguments {
     ) -> Result<Option<Vec<(String, Arguments)>>, Bad> {
         let Some((field, value)) = self.value(names)? else { return Ok(None) };
         let expected = format!("a list of at most {max} objects");
+        // Some models write the list itself as text.
+        let value = match &value {
+            Value::String(text) if text.trim_start().starts_with('[') => {
+                serde_json::from_str(text).unwrap_or(value)
+            }
+            _ => value,
+        };
         let Value::Array(items) = value else { return Err(Bad::new(&field, &value, &expected)) };
         if items.len() > max {
             return Err(Bad::new(&field, &Value::Array(items), &expected));

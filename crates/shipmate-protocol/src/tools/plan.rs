@@ -1,13 +1,15 @@
 //! `Plan`, and `ExitPlanMode`, the name agents know for handing one in.
 
+mod work;
+
 use serde_json::{Value, json};
 
-use crate::ask::Ask;
+use crate::ask::{Ask, PlannedWork};
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused, unexpected};
 use crate::tools::task_read::one_line;
 use crate::tools::words;
-use crate::tools::{Board, Outcome, Seat, Tool, schema};
+use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema};
 use crate::view::PlanView;
 use crate::wire::{Answer, Refused};
 
@@ -54,22 +56,33 @@ pub(crate) fn tool() -> Tool {
     }
 }
 
-pub(crate) fn exit_tool() -> Tool {
+/// Until its plan is approved a lead makes tasks and teammates by it, and by nothing else.
+pub(crate) fn is_planning(seat: &Seat) -> bool {
+    seat.kind == SeatKind::Lead && seat.mode == "plan"
+}
+
+pub(crate) fn exit_tool(seat: &Seat) -> Tool {
+    let mut properties = json!({
+        "plan": { "type": "string", "description": "The whole plan" },
+        "task_id": { "type": "string", "description": "The task it is for" },
+        "allowedPrompts": { "type": "array", "items": { "type": "object" },
+            "description": "Accepted and not used: what you may run is decided elsewhere" },
+    });
+    let mut description = "Submits your plan to the lead, or to the person where nobody leads. Put the whole plan \
+         into `plan`. Wait for the verdict before you write anything: it comes as a message, and a \
+         rejected plan is revised and submitted again.";
+    if is_planning(seat) {
+        properties = work::properties();
+        properties["plan"] = json!({ "type": "string", "description": "Approach and risks" });
+        description = "Hands your plan to the person: the approach, and the tasks and teammates that \
+             its approval brings about. A plan that does not hold comes back with every problem: \
+             mend them all and call again. Once it is submitted, end your turn.";
+    }
     Tool {
         name: "ExitPlanMode",
         title: "Submit your plan",
-        description: "Submits your plan to the lead, or to the person where nobody leads. Put the \
-             whole plan into `plan`. Wait for the verdict before you write anything: it comes as a \
-             message, and a rejected plan is revised and submitted again.",
-        input_schema: schema(
-            json!({
-                "plan": { "type": "string", "description": "The whole plan" },
-                "task_id": { "type": "string", "description": "The task it is for" },
-                "allowedPrompts": { "type": "array", "items": { "type": "object" },
-                    "description": "Accepted and not used: what you may run is decided elsewhere" },
-            }),
-            &[],
-        ),
+        description,
+        input_schema: schema(properties, &[]),
         output_schema: None,
         read_only: false,
         destructive: false,
@@ -88,10 +101,10 @@ fn task(arguments: &mut Arguments) -> Result<Option<String>, Bad> {
 
 const BODY: &str = "the plan's text (not the path of a file)";
 
-pub(crate) async fn exit(board: &impl Board, _seat: &Seat, arguments: &mut Arguments) -> Reply {
+pub(crate) async fn exit(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
     arguments.skip(&["allowed_prompts"]);
     let body = body(arguments)?.ok_or_else(|| Bad::missing("plan", BODY))?;
-    submit(board, task(arguments)?, body).await
+    submit(board, seat, task(arguments)?, body, work::read(arguments)?).await
 }
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
@@ -102,6 +115,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     let feedback = feedback.filter(|text| !text.trim().is_empty());
     let approve = arguments.flag(&["approve", "approved"])?;
     let (task, body) = (task(arguments)?, body(arguments)?);
+    let work = work::read(arguments)?;
     let all = arguments.flag(&["all"])?.unwrap_or(false);
     let action = match (action.as_deref(), approve) {
         (Some(action), _) => action.to_owned(),
@@ -111,7 +125,10 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
         (None, None) => "list".to_owned(),
     };
     match action.as_str() {
-        "submit" => submit(board, task, body.ok_or_else(|| Bad::missing("plan", BODY))?).await,
+        "submit" => {
+            let body = body.ok_or_else(|| Bad::missing("plan", BODY))?;
+            submit(board, seat, task, body, work).await
+        }
         "list" => list(board, seat, all).await,
         "approve" | "reject" => {
             let verdict = verdict(action == "approve", feedback)?;
@@ -128,8 +145,24 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     }
 }
 
-pub(crate) async fn submit(board: &impl Board, task: Option<String>, body: String) -> Reply {
-    match board.ask(Ask::PlanSubmit { task, body }).await? {
+pub(crate) async fn submit(
+    board: &impl Board,
+    seat: &Seat,
+    task: Option<String>,
+    body: String,
+    work: Option<PlannedWork>,
+) -> Reply {
+    // Of a lead that plans, a plan without work is one that lacks it.
+    let work = work.or_else(|| is_planning(seat).then(PlannedWork::default)).map(Box::new);
+    let planned = work.is_some();
+    match board.ask(Ask::PlanSubmit { task, body, work }).await? {
+        Answer::Opened { id } if planned => {
+            let text = format!(
+                "Plan {id} is submitted. End your turn now: the person decides, and if the plan is \
+                 approved, teammates begin by themselves."
+            );
+            Ok(Outcome::done(text, json!({ "plan_id": id.to_string(), "state": "open" })))
+        }
         Answer::Opened { id } => {
             let text = format!(
                 "Plan {id} is submitted. Write nothing before it is approved; the verdict comes as \
@@ -166,6 +199,10 @@ async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {
         let task = plan.task.map(|task| format!(" for task #{task}")).unwrap_or_default();
         lines.push(format!("plan {} of {who}{task} [{}]", plan.id, plan.state));
         lines.extend(plan.body.lines().map(|line| format!("│ {}", one_line(line))));
+        lines.extend(plan.work.iter().flat_map(|work| &work.tasks).map(|task| {
+            let (key, files) = (&task.key, task.files.join(", "));
+            format!("│ task {}: {} ({})", one_line(key), one_line(&task.subject), one_line(&files))
+        }));
         lines.extend(plan.feedback.as_ref().map(|text| format!("feedback: {}", one_line(text))));
     }
     Ok(Outcome::done(lines.join("\n"), json!({ "plans": plans })))

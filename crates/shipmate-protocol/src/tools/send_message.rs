@@ -226,7 +226,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
             shut_down(board, name, reason, deadline_ms).await
         }
         Say::AnswerShutdown { request, answer } => answer_shutdown(board, request, answer).await,
-        Say::Plan { task, body } => plan::submit(board, task, body).await,
+        Say::Plan { task, body } => plan::submit(board, seat, task, body, None).await,
         Say::Decide { request, verdict } => {
             let plan = match request {
                 Some(id) => id,

@@ -50,10 +50,14 @@ fn each_seat_has_exactly_its_tools() {
     };
     let changes = ["TaskCreate", "TaskUpdate", "TodoWrite"];
     assert_eq!(names("visitor"), ["TeamCreate", "ListAgents", "TaskList"]);
-    for mode in ["normal", "plan", "delegate"] {
+    for mode in ["normal", "delegate"] {
         assert_eq!(names(&format!("lead in mode {mode}")), ALL);
         assert_eq!(names(&format!("ana in mode {mode}")), TEAMMATE);
     }
+    let planned =
+        ["TeamCreate", "TeamDelete", "Agent", "Task", "TaskCreate", "TaskStop", "TodoWrite"];
+    assert_eq!(names("lead in mode plan"), without(&ALL, &planned));
+    assert_eq!(names("ana in mode plan"), TEAMMATE);
     assert_eq!(names("lead in mode read_only"), without(&ALL, &changes));
     assert_eq!(names("ana in mode read_only"), without(&TEAMMATE, &changes));
 }
@@ -76,7 +80,9 @@ fn the_documentation_has_the_same_table() {
 
 #[test]
 fn a_tool_outside_the_seat_is_refused_without_a_request() {
-    for of in ["visitor", "lead in mode read_only", "ana", "ana in mode read_only"] {
+    for of in
+        ["visitor", "lead in mode read_only", "lead in mode plan", "ana", "ana in mode read_only"]
+    {
         let offered = names(of);
         for tool in ALL.into_iter().filter(|tool| !offered.contains(tool)) {
             let script = Script::default();
@@ -111,7 +117,9 @@ fn schemas_use_only_what_every_client_knows() {
         "anyOf",
         "additionalProperties",
     ];
-    for Tool { name, description, input_schema, output_schema, .. } in list(&seat("lead")) {
+    let planning = list(&seat("lead in mode plan"));
+    let tools = list(&seat("lead")).into_iter().chain(planning);
+    for Tool { name, description, input_schema, output_schema, .. } in tools {
         for schema in [Some(input_schema), output_schema].into_iter().flatten() {
             assert_eq!(schema["type"], "object", "{name}");
             let mut found = Vec::new();

@@ -91,7 +91,7 @@ pub(super) fn expire_messages(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn submit_plan(c: &mut Chooser<'_>) -> Option<Act> {
     let task = c.random.chance(300).then(|| c.task());
-    Some(Act::SubmitPlan { task, body: c.text("plan") })
+    Some(Act::SubmitPlan { task, body: c.text("plan"), work: None })
 }
 
 pub(super) fn decide_plan(c: &mut Chooser<'_>) -> Option<Act> {

@@ -33,7 +33,7 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             };
             runtime && known && all_wait(model, to, messages)
         }
-        Act::SubmitPlan { task, body } => {
+        Act::SubmitPlan { task, body, .. } => {
             let known = task.is_none_or(|id| model.task(id).is_some());
             current.is_some() && known && !body.trim().is_empty()
         }

@@ -26,7 +26,7 @@ pub(crate) struct SubmitArgs {
 
 pub(crate) fn run(args: &SubmitArgs, mut session: Session) -> Result<(), Failure> {
     let body = text_or_stdin(&args.text)?;
-    let answer = session.ask(Ask::PlanSubmit { task: args.task.clone(), body })?;
+    let answer = session.ask(Ask::PlanSubmit { task: args.task.clone(), body, work: None })?;
     let Answer::Opened { id } = &answer else { return Err(unexpected("a plan")) };
     session.tell(&answer, &format!("submitted plan {id}; the answer comes as a message"))
 }

@@ -212,6 +212,7 @@ pub(super) fn plan() -> PlanView {
         state: "rejected".into(),
         feedback: Some("keep the public interface".into()),
         submitted_at: THEN,
+        work: None,
     }
 }
 

@@ -1,0 +1,72 @@
+//! The teammates of a lead's plan: which program each is, before the board weighs the plan.
+//!
+//! What cannot be found is a problem of the plan like any other, told with the rest. Where a plan
+//! names nobody, as many developers are filled in as its tasks can use.
+
+use shipmate_core::Actor;
+use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
+
+use super::staffed;
+use crate::crew::Crew;
+use crate::programs;
+use crate::translate::work::draft;
+
+/// How many developers there are at most, unless the team says otherwise.
+const CAP_DEFAULT: u32 = 5;
+
+pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) {
+    work.problems.clear();
+    let Actor::Teammate(who) = actor else { return };
+    let (usual, members) = crew.board.with_state(|state| {
+        let setup = state.teams.get(&who.address.team).map(|team| team.setup.clone());
+        let others = state.members_of(&who.address.team).any(|(_, mate)| !mate.is_lead());
+        (setup.unwrap_or_default(), others)
+    });
+    for mate in &work.teammates {
+        if !mate.command.is_empty() {
+            let text = "names a command; name the program in `agent`, or leave it out";
+            work.problems.push(format!("teammate {} {text}", mate.name));
+        }
+    }
+    let is_filled_in = work.teammates.is_empty() && !members;
+    if is_filled_in {
+        let most = usual.cap.unwrap_or(CAP_DEFAULT).max(1) as usize;
+        let many = if is_single(work) { 1 } else { draft(work).width().clamp(1, most) };
+        let named = |n| TeammateAdd { name: format!("dev-{n}"), ..TeammateAdd::default() };
+        work.teammates.extend((1..=many).map(named));
+    }
+    // A model is one program's word: it says nothing to another that the plan chose.
+    let mut nobody = TeammateAdd::default();
+    let usual_agent = find(crew, actor, &usual.agent, &mut nobody).map(|()| nobody.agent);
+    let mut problems = Vec::new();
+    for mate in &mut work.teammates {
+        (mate.lead, mate.when_needed) = (false, true);
+        let is_usual = mate.agent.is_empty() || Ok(&mate.agent) == usual_agent.as_ref();
+        if mate.model.is_empty() && is_usual {
+            mate.model.clone_from(&usual.model);
+        }
+        if let Err(text) = find(crew, actor, &usual.agent, mate) {
+            problems.push(format!("teammate {}: {text}", mate.name));
+        }
+    }
+    // One reason for all that were filled in.
+    problems.truncate(if is_filled_in { 1 } else { problems.len() });
+    work.problems.append(&mut problems);
+}
+
+/// Finds the program of a teammate: its own, the team's usual one, or as for anybody.
+fn find(crew: &Crew, actor: &Actor, usual: &str, mate: &mut TeammateAdd) -> Result<(), String> {
+    mate.command.clear();
+    mate.when_needed = true;
+    if mate.agent.is_empty() && !usual.is_empty() {
+        match programs::find(usual, &crew.settings.agents) {
+            Ok(profile) => mate.agent = profile.name,
+            Err(_) => usual.clone_into(&mut mate.command),
+        }
+    }
+    staffed(crew, actor, mate).map_err(|refused| refused.one_line())
+}
+
+fn is_single(work: &PlannedWork) -> bool {
+    work.single.as_ref().is_some_and(|reason| !reason.trim().is_empty())
+}
