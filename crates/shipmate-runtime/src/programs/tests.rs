@@ -197,7 +197,8 @@ async fn all_are_probed_at_once_and_in_order() {
     let views = local.run_until(probe_all(profiles, &around, &Launcher::direct(), "digest")).await;
     assert_eq!(views.iter().map(|view| view.name.clone()).collect::<Vec<_>>(), names);
     let states: Vec<&str> = views.iter().map(|view| view.state.as_str()).collect();
-    assert_eq!(states[..3], ["ready", "not_logged_in", "not_installed"]);
+    // The first is our own, which is no program to be found.
+    assert_eq!(states[1..4], ["ready", "not_logged_in", "not_installed"]);
 }
 
 #[test]
@@ -206,8 +207,8 @@ fn an_unknown_name_is_told_the_known_ones() {
     let told = find("gemni", &settings(&[("mine", mine)])).unwrap_err().to_string();
     assert_eq!(
         told,
-        "there is no agent program \"gemni\"; known are claude, codex, gemini, opencode, goose, \
-         claude-agent-acp, codex-acp, mine. Name one of these, or add [agents.gemni] to the \
+        "there is no agent program \"gemni\"; known are native, claude, codex, gemini, opencode, \
+         goose, claude-agent-acp, codex-acp, mine. Name one of these, or add [agents.gemni] to the \
          configuration"
     );
 }
