@@ -153,7 +153,9 @@ impl Pool {
     fn write(&self, pause: Pause) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false).mode(0o600).open(&self.file)?;
-        file.write_all_at(format!("{:020} {:010}\n", pause.until_ms, pause.met).as_bytes(), 0)
+        let line = format!("{:020} {:010}\n", pause.until_ms, pause.met);
+        file.write_all_at(line.as_bytes(), 0)?;
+        file.set_len(line.len() as u64)
     }
 }
 

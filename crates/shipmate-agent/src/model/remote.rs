@@ -372,8 +372,11 @@ fn headers(protocol: Protocol, order: &ModelOrder, key: &Secret) -> Result<Heade
 }
 
 fn url(protocol: Protocol, order: &ModelOrder) -> Result<Url, Failure> {
-    let url = Url::parse(&protocol.url(order.base_url.trim()));
-    let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let base = order.base_url.trim();
+    let valid = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    // Both: with a path behind it, half a URL looks like a whole one.
+    let url =
+        Url::parse(base).ok().filter(valid).and_then(|_| Url::parse(&protocol.url(base)).ok());
     url.ok_or_else(|| Failure::Final {
         text: format!(
             "the base URL of {} is none: `{}`. It begins with http:// or https://",
