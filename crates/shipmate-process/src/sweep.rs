@@ -1,10 +1,10 @@
 //! Finds every process of a tree and ends it.
 //!
 //! Whose a process is: its own marker says, else its nearest ancestor's that has one. A process
-//! with a different marker, and what stands below it, is somebody else's and is never touched. An
-//! unmarked child of ours that is neither a tree's main process nor in our own process group is an
-//! orphan that came to us as subreaper; it belongs to the only tree we have alive, and while there
-//! are several it is left to the last of them.
+//! with a marker that ours does not cover, and what stands below it, is somebody else's and is
+//! never touched. An unmarked child of ours that is neither a tree's main process nor in our own
+//! process group is an orphan that came to us as subreaper; it belongs to the only tree we have
+//! alive, and while there are several it is left to the last of them.
 //!
 //! A process may fork between being seen and being killed, so rounds go on until one finds nobody.
 //! They are bounded in time: whatever the kernel does not let go is reported.
@@ -19,7 +19,7 @@ use rustix::process::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::census::{self, Seen};
-use crate::marker::Marker;
+use crate::marker::{Marker, covers};
 use crate::registry;
 use crate::watched::Watched;
 
@@ -95,7 +95,7 @@ impl Census<'_> {
             let own = *self
                 .marks
                 .entry(at)
-                .or_insert_with(|| census::mark(at).map(|mark| mark == scope.marker));
+                .or_insert_with(|| census::mark(at).map(|mark| covers(&scope.marker, &mark)));
             if let Some(ours) = own {
                 return ours;
             }
