@@ -42,7 +42,8 @@ pub struct Swept {
 /// Ends every process that carries this marker, and what stands below it: SIGTERM, and SIGKILL
 /// after the grace. For a tree whose own supervisor is gone.
 pub async fn sweep(marker: &Marker, grace: Duration) -> Swept {
-    end(&Scope { marker: marker.to_string(), main: None }, grace).await
+    let marker = marker.to_string();
+    end(&Scope { marker, main: None, distrusts_markers: false }, grace).await
 }
 
 /// The live processes of a workspace, without this one.
@@ -61,6 +62,15 @@ pub(crate) struct Scope {
     pub(crate) marker: String,
     /// The main process, not reaped: its number, and its group's, cannot pass to another.
     pub(crate) main: Option<Pid>,
+    pub(crate) distrusts_markers: bool,
+}
+
+impl Scope {
+    /// Whether a process is ours by its own marker; None where that says nothing.
+    fn says(&self, mark: &str) -> Option<bool> {
+        let ours = covers(&self.marker, mark);
+        (ours || !self.distrusts_markers).then_some(ours)
+    }
 }
 
 #[derive(Default)]
@@ -81,7 +91,7 @@ struct Census<'a> {
     my_group: Option<Pid>,
     takes_orphans: bool,
     all: HashMap<Pid, Seen>,
-    /// Whether the process is ours by its own marker; None where it has none.
+    /// As [`Scope::says`]; None also where it has no marker.
     marks: HashMap<Pid, Option<bool>>,
 }
 
@@ -95,7 +105,7 @@ impl Census<'_> {
             let own = *self
                 .marks
                 .entry(at)
-                .or_insert_with(|| census::mark(at).map(|mark| covers(&scope.marker, &mark)));
+                .or_insert_with(|| census::mark(at).and_then(|mark| scope.says(&mark)));
             if let Some(ours) = own {
                 return ours;
             }
