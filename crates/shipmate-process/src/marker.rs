@@ -1,8 +1,10 @@
 //! The name that every process of a tree carries in its environment.
 //!
 //! `<workspace digest>:<kind>:<label>:<random>`. The random part makes each tree's marker its own,
-//! so that a later tree with the same label is never mistaken for an earlier one. The form is read
-//! from processes that an older shipmate started, so it does not change.
+//! so that a later tree with the same label is never mistaken for an earlier one. A tree within a
+//! tree adds to the random part of the outer one: who ends the outer tree ends it too, and who
+//! ends the inner one spares its brothers. The form is read from processes that an older shipmate
+//! started, so it does not change.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,10 +34,18 @@ pub struct MarkerInvalid(String);
 impl Marker {
     /// A marker that no other tree has.
     pub fn new(digest: &str, kind: &str, label: &str) -> Result<Self, MarkerInvalid> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).expect("the system gives random bytes");
-        let nonce = format!("{:016x}", u64::from_ne_bytes(random));
-        Self::of(digest, kind, label, &nonce)
+        Self::of(digest, kind, label, &nonce())
+    }
+
+    /// A marker for a tree that is part of this one's.
+    pub fn below(&self) -> Result<Self, MarkerInvalid> {
+        let nonce = format!("{}/{}", self.nonce, nonce());
+        Self::of(&self.digest, &self.kind, &self.label, &nonce)
+    }
+
+    /// Whether a tree with the other marker is this one's, or part of it.
+    pub fn covers(&self, other: &Self) -> bool {
+        covers(&self.to_string(), &other.to_string())
     }
 
     fn of(digest: &str, kind: &str, label: &str, nonce: &str) -> Result<Self, MarkerInvalid> {
@@ -64,6 +74,17 @@ impl Marker {
     pub fn label(&self) -> &str {
         &self.label
     }
+}
+
+fn nonce() -> String {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).expect("the system gives random bytes");
+    format!("{:016x}", u64::from_ne_bytes(random))
+}
+
+/// The same of the texts that processes carry.
+pub(crate) fn covers(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl fmt::Display for Marker {
@@ -99,6 +120,17 @@ mod tests {
     fn two_markers_of_the_same_name_differ() {
         let of = || Marker::new("ab12", "agent", "ana@3").unwrap();
         assert_ne!(of(), of());
+    }
+
+    #[test]
+    fn a_marker_covers_those_below_it_and_no_others() {
+        let outer = Marker::new("ab12", "agent", "ana@3").unwrap();
+        let (inner, brother) = (outer.below().unwrap(), outer.below().unwrap());
+        assert!(outer.covers(&outer) && outer.covers(&inner) && outer.covers(&brother));
+        assert!(!inner.covers(&outer) && !inner.covers(&brother));
+        let like = format!("{outer}0").parse().unwrap();
+        assert!(!outer.covers(&like));
+        assert_eq!(inner.to_string().parse(), Ok(inner.clone()));
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Spec {
     pub launcher: Launcher,
     /// Built by the launcher; not to be had without one.
     pub fence: Option<Fence>,
+    /// Whoever comes out of the tree is of it, whatever marker it carries: one that is not ours
+    /// was forged to get away. Only for a process that starts nothing but trees.
+    pub distrusts_markers: bool,
 }
 
 impl Spec {
@@ -41,6 +44,7 @@ impl Spec {
             marker,
             launcher: Launcher::direct(),
             fence: None,
+            distrusts_markers: false,
         }
     }
 

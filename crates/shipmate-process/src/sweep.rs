@@ -1,10 +1,10 @@
 //! Finds every process of a tree and ends it.
 //!
 //! Whose a process is: its own marker says, else its nearest ancestor's that has one. A process
-//! with a different marker, and what stands below it, is somebody else's and is never touched. An
-//! unmarked child of ours that is neither a tree's main process nor in our own process group is an
-//! orphan that came to us as subreaper; it belongs to the only tree we have alive, and while there
-//! are several it is left to the last of them.
+//! with a marker that ours does not cover, and what stands below it, is somebody else's and is
+//! never touched. An unmarked child of ours that is neither a tree's main process nor in our own
+//! process group is an orphan that came to us as subreaper; it belongs to the only tree we have
+//! alive, and while there are several it is left to the last of them.
 //!
 //! A process may fork between being seen and being killed, so rounds go on until one finds nobody.
 //! They are bounded in time: whatever the kernel does not let go is reported.
@@ -19,7 +19,7 @@ use rustix::process::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::census::{self, Seen};
-use crate::marker::Marker;
+use crate::marker::{Marker, covers};
 use crate::registry;
 use crate::watched::Watched;
 
@@ -42,7 +42,8 @@ pub struct Swept {
 /// Ends every process that carries this marker, and what stands below it: SIGTERM, and SIGKILL
 /// after the grace. For a tree whose own supervisor is gone.
 pub async fn sweep(marker: &Marker, grace: Duration) -> Swept {
-    end(&Scope { marker: marker.to_string(), main: None }, grace).await
+    let marker = marker.to_string();
+    end(&Scope { marker, main: None, distrusts_markers: false }, grace).await
 }
 
 /// The live processes of a workspace, without this one.
@@ -61,6 +62,15 @@ pub(crate) struct Scope {
     pub(crate) marker: String,
     /// The main process, not reaped: its number, and its group's, cannot pass to another.
     pub(crate) main: Option<Pid>,
+    pub(crate) distrusts_markers: bool,
+}
+
+impl Scope {
+    /// Whether a process is ours by its own marker; None where that says nothing.
+    fn says(&self, mark: &str) -> Option<bool> {
+        let ours = covers(&self.marker, mark);
+        (ours || !self.distrusts_markers).then_some(ours)
+    }
 }
 
 #[derive(Default)]
@@ -81,7 +91,7 @@ struct Census<'a> {
     my_group: Option<Pid>,
     takes_orphans: bool,
     all: HashMap<Pid, Seen>,
-    /// Whether the process is ours by its own marker; None where it has none.
+    /// As [`Scope::says`]; None also where it has no marker.
     marks: HashMap<Pid, Option<bool>>,
 }
 
@@ -95,7 +105,7 @@ impl Census<'_> {
             let own = *self
                 .marks
                 .entry(at)
-                .or_insert_with(|| census::mark(at).map(|mark| mark == scope.marker));
+                .or_insert_with(|| census::mark(at).and_then(|mark| scope.says(&mark)));
             if let Some(ours) = own {
                 return ours;
             }

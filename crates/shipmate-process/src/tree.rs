@@ -115,7 +115,8 @@ impl Tree {
         // It holds copies of the child's ends, and a pipe ends only when the last is closed.
         drop(command);
 
-        let scope = Scope { marker: spec.marker.to_string(), main: Some(pid) };
+        let distrusts_markers = spec.distrusts_markers;
+        let scope = Scope { marker: spec.marker.to_string(), main: Some(pid), distrusts_markers };
         let watched = pidfd_open(pid, PidfdFlags::empty())
             .map_err(io::Error::from)
             .and_then(|fd| Watched::from_pidfd(pid, fd));

@@ -12,7 +12,7 @@ mod stage;
 use std::process::Command;
 
 use shell::sh;
-use shipmate_process::{Exit, Watched, become_subreaper};
+use shipmate_process::{Exit, Spec, Watched, become_subreaper};
 use stage::{PATIENCE, Talking, lives};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -66,6 +66,22 @@ async fn an_unmarked_orphan_waits_for_the_last_tree() {
     assert!(lives(&daemon), "it may be the other tree's");
     assert_eq!(older.tree.clean().await.left_behind, 1);
     assert!(!lives(&daemon));
+}
+
+#[tokio::test]
+async fn a_forged_marker_helps_nobody_where_markers_are_distrusted() {
+    let _alone = alone().await;
+    let line = "(SHIPMATE_LIFE=d:k:l:n setsid sh -c 'echo $$; exec sleep 1000' &); \
+                SHIPMATE_LIFE=d:k:l:n sleep 1000 & echo $!; wait";
+    let start = |line: &str| Talking::start(Spec { distrusts_markers: true, ..sh(line) });
+    let mut talking = start(line);
+    let forged = [talking.process().await, talking.process().await];
+    let other = start("exit 0");
+    assert_eq!(other.tree.clean().await.left_behind, 0, "they may be the other tree's");
+    assert!(forged.iter().all(lives));
+    assert_eq!(talking.tree.clean().await.left_behind, 2);
+    assert!(!forged.iter().any(lives));
+    assert_eq!(children(), "");
 }
 
 #[tokio::test]

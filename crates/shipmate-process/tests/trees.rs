@@ -203,6 +203,19 @@ async fn output_held_open_by_somebody_else_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
+async fn a_tree_within_a_tree_ends_alone_or_with_the_outer_one() {
+    let outer = Marker::new("digest", "check", "one@1").unwrap();
+    let start = |marker: Marker| Talking::start(Spec { marker, ..sh("echo $$; exec sleep 1000") });
+    let mut inner = start(outer.below().unwrap());
+    let mut brother = start(outer.below().unwrap());
+    let (first, second) = (inner.process().await, brother.process().await);
+    inner.tree.stop(PATIENCE).await;
+    assert!(!lives(&first) && lives(&second));
+    assert_eq!(sweep(&outer, PATIENCE).await.ended, 1);
+    assert!(!lives(&second));
+}
+
+#[tokio::test]
 async fn a_workspace_lists_its_live_processes() {
     let mine = Marker::new("some-workspace", "agent", "ana@1").unwrap();
     let tree = Tree::spawn(Spec { marker: mine.clone(), ..sh("exec sleep 1000") }).unwrap();

@@ -549,8 +549,9 @@ impl Crew {
     /// A life that is there carries this marker, or a program that lives share.
     pub(crate) fn owns(&self, marker: &Marker) -> bool {
         let team = self.settings.place.team(self.board.root.as_str());
+        let covered = |life: &Rc<Life>| life.markers.iter().any(|own| own.covers(marker));
         crate::supervisor::hub_owns(&team, marker)
-            || self.lives.borrow().values().any(|life| life.markers.contains(marker))
+            || self.lives.borrow().values().any(covered)
             || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
     }
 }

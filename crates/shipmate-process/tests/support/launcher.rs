@@ -18,12 +18,11 @@ fn entry() {
     }
 }
 
-/// With one thread, as a launcher has: a process of several may not have all that a fence wants.
 pub(crate) fn launcher() -> Launcher {
     let me = std::env::current_exe().unwrap();
     let line = format!(
         "IFS='\n'; export LAUNCHED_ARGV=\"$*\"; exec {} --exact launcher::entry --nocapture \
-         --test-threads=1 3>&1 >/dev/null",
+         3>&1 >/dev/null",
         me.display()
     );
     Launcher::through("sh".into(), ["-c".into(), line.into(), "sh".into()].to_vec())
