@@ -7,17 +7,20 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Said, ToAgent};
+use shipmate_protocol::ask::Usage;
+use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Price, Said, ToAgent};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
 use crate::context::Context;
 use crate::conversation::Conversation;
 use crate::message::Block;
-use crate::model::{Failure, Model, Reply, Request, Watch, cost_usage};
+use crate::model::{Failure, Model, Reply, Request, Tokens, Watch, cost_micros};
 use crate::supervisor::Supervisor;
 use crate::tools::{Place, Toolbox};
 use crate::turn::{Event, Machine, Step};
@@ -39,17 +42,17 @@ type Doing = Pin<Box<dyn Future<Output = Event>>>;
 
 async fn live() -> Result<(), String> {
     let (tell, said) = mpsc::unbounded_channel();
-    let writing = tokio::task::spawn_local(write(said));
+    let no_pipe = |e: io::Error| format!("it is to be started by its supervisor, with pipes: {e}");
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(pipe::Sender::from_owned_fd);
+    tokio::task::spawn_local(write(stdout.map_err(no_pipe)?, said));
     let supervisor = Supervisor::new(tell);
-    let mut told = hear(supervisor.clone());
+    let mut told = hear(supervisor.clone()).map_err(no_pipe)?;
     let Some(ToAgent::Begin(begin)) = told.recv().await else {
         return Err("nobody said what to begin with".to_owned());
     };
     let mut agent = Agent::begin(*begin, supervisor)?;
     agent.live(&mut told).await;
     agent.toolbox.stop().await;
-    drop(agent);
-    writing.abort();
     Ok(())
 }
 
@@ -275,7 +278,7 @@ impl Asking {
         let watch = &mut self.supervisor;
         let asked = model.ask(&request, watch).await;
         let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
-        let usage = cost_usage(&model.order.price, &tokens);
+        let usage = usage(&model.order.price, &tokens);
         let context_permille = self.permille;
         self.supervisor.tell(FromAgent::Used { usage, reservation, context_permille });
         match asked {
@@ -300,6 +303,15 @@ impl Asking {
     }
 }
 
+fn usage(price: &Price, tokens: &Tokens) -> Usage {
+    Usage {
+        tokens_in: tokens.input + tokens.cache_write,
+        tokens_out: tokens.output,
+        tokens_cached: tokens.cache_read,
+        cost_micros: cost_micros(price, tokens),
+    }
+}
+
 impl Watch for Supervisor {
     fn busy(&mut self, bytes: u64) {
         self.tell(FromAgent::Busy { bytes });
@@ -311,10 +323,11 @@ impl Watch for Supervisor {
 }
 
 /// Hears the supervisor. Answers go to whoever asked, the rest in order.
-fn hear(supervisor: Supervisor) -> mpsc::UnboundedReceiver<ToAgent> {
+fn hear(supervisor: Supervisor) -> io::Result<mpsc::UnboundedReceiver<ToAgent>> {
     let (tell, told) = mpsc::unbounded_channel();
+    let stdin = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?;
     tokio::task::spawn_local(async move {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let mut lines = BufReader::new(stdin).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             match serde_json::from_str(&line) {
                 Ok(ToAgent::Answer { id, answer }) => supervisor.answered(id, answer),
@@ -323,16 +336,17 @@ fn hear(supervisor: Supervisor) -> mpsc::UnboundedReceiver<ToAgent> {
             }
         }
     });
-    told
+    Ok(told)
 }
 
-async fn write(mut said: mpsc::UnboundedReceiver<FromAgent>) -> io::Result<()> {
-    let mut out = tokio::io::stdout();
+async fn write(
+    mut out: pipe::Sender,
+    mut said: mpsc::UnboundedReceiver<FromAgent>,
+) -> io::Result<()> {
     while let Some(said) = said.recv().await {
         let mut line = serde_json::to_vec(&said).expect("what is said is JSON");
         line.push(b'\n');
         out.write_all(&line).await?;
-        out.flush().await?;
     }
     Ok(())
 }

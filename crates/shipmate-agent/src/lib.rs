@@ -5,13 +5,15 @@
 //! Limits of its role are not kept here: whether a tool may be used is asked each time, and the
 //! process and its shells stand behind fences that were put up by others.
 
+mod agent;
 pub mod context;
 pub mod conversation;
 pub mod message;
 pub mod model;
+mod subagent;
+mod supervisor;
 pub mod tools;
 pub mod turn;
+mod using;
 
-pub fn run() -> Result<(), String> {
-    Err(String::new())
-}
+pub use agent::run;

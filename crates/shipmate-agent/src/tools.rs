@@ -194,6 +194,25 @@ impl Toolbox {
         self.shells.end(true).await;
     }
 
+    /// What another tool said, as much as may be shown; the whole is in a file then.
+    pub fn capped(&self, text: String) -> String {
+        let bytes_max = self.limits.borrow().output_bytes_max;
+        if text.len() <= bytes_max {
+            return text;
+        }
+        let mut name = [0; 6];
+        let path = getrandom::fill(&mut name).ok().map(|()| {
+            let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+            self.place.scratch.join("outputs").join(format!("{name}.txt"))
+        });
+        let kept = path.filter(|path| std::fs::write(path, &text).is_ok());
+        let remedy = match kept {
+            Some(path) => format!("the whole is in {}", path.display()),
+            None => "ask for less".to_owned(),
+        };
+        output::cut(text, bytes_max, &remedy)
+    }
+
     fn order(&self, tool: &str, arguments: &Value) -> Result<Order, String> {
         let of = |known: &[&str]| Arguments::of(tool, arguments, known);
         let folder = |given: Option<&str>| self.grounds.meant(given.unwrap_or("."));

@@ -73,7 +73,7 @@ impl Using {
             return self.subagent(kind, tool, arguments).await;
         }
         let (text, is_error) = self.supervisor.call(tool, arguments.clone()).await;
-        (self.toolbox.capped(tool, text), is_error)
+        (self.toolbox.capped(text), is_error)
     }
 
     async fn own(&self, tool: &str, arguments: &Value) -> (String, bool) {
@@ -103,7 +103,7 @@ impl Using {
             return (words, true);
         }
         match Box::pin(subagent::run(self, model, kind, arguments)).await {
-            Ok(text) => (self.toolbox.capped(tool, text), false),
+            Ok(text) => (self.toolbox.capped(text), false),
             Err(words) => (words, true),
         }
     }

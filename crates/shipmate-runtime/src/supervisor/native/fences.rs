@@ -53,7 +53,7 @@ pub(super) fn of(
                     run with own trees, or set agents.fence to \"wanted\""
             .to_owned());
     }
-    let mut write = vec![folder.join("scratch")];
+    let mut write = vec![folder.join("scratch").join("tmp")];
     if !read_only {
         write.push(tree.to_owned());
         write.extend(caches());
@@ -65,8 +65,8 @@ pub(super) fn of(
         }
     }
     let hidden = vec![Place { workspace: order.workspace.clone() }.state()];
-    // While nothing may be written its tree can still be read.
-    let read = vec![tree.to_owned()];
+    // Its tree while nothing may be written, and outputs that were too long to be shown.
+    let read = vec![tree.to_owned(), folder.join("scratch")];
     let mut around = write.clone();
     around.extend([folder.to_owned(), native.pools.clone()]);
     let shells = FenceOrder { off: false, write, hidden, read, required };
