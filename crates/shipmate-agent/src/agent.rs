@@ -165,6 +165,8 @@ impl Agent {
         match said {
             ToAgent::Turn { text, whole } => {
                 self.heard = 0;
+                let is_first = self.machine.context.messages().is_empty();
+                let text = if is_first && !whole.is_empty() { whole.clone() } else { text };
                 Some(Event::Turn { text, whole })
             }
             ToAgent::Message { text } if self.machine.is_active() => {

@@ -62,7 +62,6 @@ impl Field {
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
             .git_global(false)
-            .require_git(false)
             .same_file_system(true)
             .sort_by_file_path(Path::cmp)
             .filter_entry(move |entry| {

@@ -186,7 +186,6 @@ impl Driver for NativeAgent {
             self.tell(live, &ToAgent::Seat { standing, identity, tools, own_tools });
         }
         let (text, whole) = (brief::turn(work), brief::whole_turn(work));
-        let text = if live.heard.is_new() { whole.clone() } else { text };
         let whole = if work.task.is_some() { whole } else { String::new() };
         (self.sent, self.unheard) = (0, 0);
         self.turn = Some(live.heard.begin_turn());

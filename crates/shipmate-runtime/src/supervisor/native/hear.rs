@@ -22,8 +22,6 @@ pub(super) struct Heard {
     ended: RefCell<watch::Sender<Option<Ended>>>,
     /// Its output has ended.
     over: Cell<bool>,
-    /// It began a conversation in its first words, or has not said yet.
-    new: Cell<bool>,
     /// How many messages it heard in the turn that has ended.
     messages: Cell<usize>,
 }
@@ -31,11 +29,6 @@ pub(super) struct Heard {
 impl Heard {
     pub(super) fn is_over(&self) -> bool {
         self.over.get()
-    }
-
-    /// Whether it has not heard of the task before; asked once.
-    pub(super) fn is_new(&self) -> bool {
-        self.new.replace(false)
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -64,8 +57,6 @@ pub(super) fn hear(
     let heard = Rc::new(Heard {
         ended: RefCell::new(tell),
         over: Cell::new(false),
-        // Until it says that it has taken one up, the whole task is told: twice harms nobody.
-        new: Cell::new(true),
         messages: Cell::new(0),
     });
     let ear = Ear { desk: desk.clone(), transcript: transcript.clone(), say: say.downgrade() };
