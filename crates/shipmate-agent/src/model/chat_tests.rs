@@ -35,13 +35,19 @@ fn a_stream_with_everything_in_it_is_one_reply() {
         {"choices":[{"index":0,"delta":{"reasoning_content":"files."}}]}
         {"choices":[{"index":0,"delta":{"content":"I read bo"}}]}
         {"choices":[{"index":0,"delta":{"content":"th: é."}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_0","type":"function","function":{"name":"read_file","arguments":""}}]}}]}
+        {"choices":[{"index":0,"delta":{
+            "tool_calls":[{"index":0,
+            "id":"call_0","type":"function","function":{"name":"read_file","arguments":""}}]}}]}
         {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\""}}]}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_1","type":"function","function":{"name":"bash","arguments":""}}]}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"command\":\"ls\"}"}}]}}]}
+        {"choices":[{"index":0,"delta":{
+            "tool_calls":[{"index":1,
+            "id":"call_1","type":"function","function":{"name":"bash","arguments":""}}]}}]}
+        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,
+            "function":{"arguments":"{\"command\":\"ls\"}"}}]}}]}
         {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"a\"}"}}]}}]}
         {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
-        {"choices":[],"usage":{"prompt_tokens":1032,"completion_tokens":89,"prompt_tokens_details":{"cached_tokens":1000}}}
+        {"choices":[],"usage":{"prompt_tokens":1032,"completion_tokens":89,
+            "prompt_tokens_details":{"cached_tokens":1000}}}
         [DONE]
         "#,
     );

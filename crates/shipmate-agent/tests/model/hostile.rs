@@ -163,7 +163,8 @@ async fn a_server_that_does_not_stream_is_understood() {
 #[tokio::test]
 async fn a_call_with_broken_arguments_leaves_the_reply_whole() {
     let events = r#"
-        {"choices":[{"delta":{"content":"I try.","tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\": "}}]}}]}
+        {"choices":[{"delta":{"content":"I try.",
+            "tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\": "}}]}}]}
         {"choices":[{"delta":{},"finish_reason":"length"}]}
         [DONE]
     "#;

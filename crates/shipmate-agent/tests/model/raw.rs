@@ -47,10 +47,15 @@ impl Answer {
         Answer::new(status, "content-type: application/json\r\n", body)
     }
 
-    /// Events of a stream, each on a line of its own.
+    /// Events of a stream, each on a line of its own; a line that begins with a quote belongs to
+    /// the one above.
     pub(crate) fn events(events: &str) -> Answer {
-        let events = events.lines().map(str::trim).filter(|line| !line.is_empty());
-        let body: String = events.map(|event| format!("data: {event}\n\n")).collect();
+        let mut body = String::new();
+        for line in events.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let begins = if line.starts_with('"') { "" } else { "\n\ndata: " };
+            body += &format!("{begins}{line}");
+        }
+        body += "\n\n";
         Answer::new(200, "content-type: text/event-stream\r\n", &body)
     }
 
