@@ -119,6 +119,15 @@ fn arguments_may_be_missing_an_object_or_broken() {
 }
 
 #[test]
+fn calls_have_an_end() {
+    let piece = |index: u64| json!({"index": index, "function": {"name": "a"}});
+    assert_eq!(pieces(&(0..500).map(piece).collect::<Vec<_>>()).lines().count(), 500);
+    let many: Vec<Value> = (0..501).map(piece).collect();
+    let chunk = json!({"choices": [{"delta": {"tool_calls": many}}]});
+    assert_eq!(read(&chunk.to_string()), "TooLarge(\"one reply has more than 500 calls\")");
+}
+
+#[test]
 fn content_and_reasoning_have_several_forms() {
     let parts = json!([
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
@@ -127,6 +136,8 @@ fn content_and_reasoning_have_several_forms() {
     assert_eq!(deltas(&[json!({"content": parts})]), "thinks hm []\nsays a");
     assert_eq!(deltas(&[json!({"reasoning": "hm", "content": null})]), "thinks hm []");
     assert_eq!(deltas(&[json!({"content": "a", "tool_calls": null})]), "says a");
+    let both = json!({"choices": [{"delta": {"content": "a"}, "message": {"content": "a"}}]});
+    assert!(read(&format!("{both}\n[DONE]")).starts_with("says a\nEnded"));
 }
 
 #[test]

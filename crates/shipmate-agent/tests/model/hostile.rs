@@ -53,6 +53,19 @@ async fn a_stream_that_stays_open_after_its_end_is_whole() {
 }
 
 #[tokio::test]
+async fn a_connection_is_used_again() {
+    for (protocol, events) in BOTH {
+        let server = Raw::start(vec![Answer::events(events).in_pieces(100).kept()]).await;
+        let pools = Folder::new();
+        let model = model(protocol, &server.url, &pools);
+        for _ in 0..3 {
+            ask(&model, &[Message::user("go")], &mut Seen::default()).await.unwrap();
+        }
+        assert_eq!((server.asked().len(), server.connections()), (3, 1));
+    }
+}
+
+#[tokio::test]
 async fn what_is_cut_malformed_or_closed_is_asked_for_again() {
     for (protocol, events) in BOTH {
         let garbage =
