@@ -146,13 +146,12 @@ async fn nobody_at_the_base_url_is_told_after_three_attempts() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (reply, seen) = asked("anthropic", &format!("http://{address}")).await;
-    let expected = format!(
-        "acme cannot be reached at {address}: Connection refused (os error 111). Is there a \
-         network, is the proxy right, is the base URL right? (3 attempts)"
-    );
+    let told = format!("acme cannot be reached at {address}: Connection refused (os error 111)");
+    let remedy = "Is there a network, is the proxy right, is the base URL right?";
+    let expected = format!("{told} (3 attempts). {remedy}");
     assert_eq!(reply.unwrap_err(), Failure::Later { text: expected, after: None });
     assert_eq!(seen.waits.len(), 2);
-    assert!(seen.waits[1].ends_with("attempt 3 of 3"), "{:?}", seen.waits);
+    assert_eq!(seen.waits[1], format!("{told}: again in 0 ms, attempt 3 of 3"));
 }
 
 #[tokio::test]
@@ -164,7 +163,7 @@ async fn a_host_that_has_answered_once_is_waited_for_longer() {
     server.stop().await;
     let mut seen = Seen::default();
     let failure = ask(&model, &[Message::user("go")], &mut seen).await.unwrap_err();
-    assert!(failure.to_string().ends_with("(8 attempts)"), "{failure}");
+    assert!(failure.to_string().contains("(8 attempts)"), "{failure}");
 }
 
 #[tokio::test]
