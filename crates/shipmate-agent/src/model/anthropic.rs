@@ -172,6 +172,9 @@ enum Part {
 
 impl Reader {
     pub(super) fn event(&mut self, event: &Value) -> Result<(), Spoiled> {
+        if let Some(told) = event.get("error").and_then(|_| Told::in_json(event)) {
+            return Err(Spoiled::Told(told));
+        }
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => self.count(&event["message"]["usage"]),
             "content_block_start" => {
@@ -187,10 +190,6 @@ impl Reader {
                 self.stop = event["delta"]["stop_reason"].as_str().map(stop).or(self.stop);
             }
             "message_stop" => self.ended = true,
-            "error" => {
-                let told = Told::in_json(event).unwrap_or_default();
-                return Err(Spoiled::Told(told));
-            }
             _ => {}
         }
         Ok(())
@@ -198,9 +197,7 @@ impl Reader {
 
     /// An answer that was not streamed.
     pub(super) fn whole(&mut self, message: &Value) -> Result<(), Spoiled> {
-        if message["type"] == "error" {
-            return self.event(message);
-        }
+        self.event(message)?;
         let Some(blocks) = message["content"].as_array() else {
             return Err(malformed("the answer has no content"));
         };

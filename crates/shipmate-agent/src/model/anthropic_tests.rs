@@ -34,24 +34,32 @@ fn thinks(text: &str, signature: &str) -> Block {
 fn a_stream_with_everything_in_it_is_one_reply() {
     let read = read(
         r#"
-        {"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":7,"cache_read_input_tokens":1000,"output_tokens":1}}}
-        {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+        {"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":7,
+            "cache_read_input_tokens":1000,"output_tokens":1}}}
+        {"type":"content_block_start","index":0,
+            "content_block":{"type":"thinking","thinking":"","signature":""}}
         {"type":"ping"}
         {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Two fi"}}
         {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"les."}}
         {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQB"}}
         {"type":"content_block_stop","index":0}
-        {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"c2VhbA=="}}
+        {"type":"content_block_start","index":1,
+            "content_block":{"type":"redacted_thinking","data":"c2VhbA=="}}
         {"type":"content_block_stop","index":1}
         {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
         {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"I read bo"}}
         {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"th: é."}}
         {"type":"content_block_stop","index":2}
-        {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"read_file","input":{}}}
-        {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_2","name":"bash","input":{}}}
-        {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{\"comm"}}
-        {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"a\"}"}}
-        {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"and\":\"ls\"}"}}
+        {"type":"content_block_start","index":3,
+            "content_block":{"type":"tool_use","id":"toolu_1","name":"read_file","input":{}}}
+        {"type":"content_block_start","index":4,
+            "content_block":{"type":"tool_use","id":"toolu_2","name":"bash","input":{}}}
+        {"type":"content_block_delta","index":4,
+            "delta":{"type":"input_json_delta","partial_json":"{\"comm"}}
+        {"type":"content_block_delta","index":3,
+            "delta":{"type":"input_json_delta","partial_json":"{\"path\":\"a\"}"}}
+        {"type":"content_block_delta","index":4,
+            "delta":{"type":"input_json_delta","partial_json":"and\":\"ls\"}"}}
         {"type":"content_block_stop","index":3}
         {"type":"content_block_stop","index":4}
         {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":89}}

@@ -135,6 +135,9 @@ struct Part {
     extra: Option<Value>,
 }
 
+/// No model wants so much at once; a server that goes round in circles does.
+const CALLS_MAX: usize = 500;
+
 /// How the stream says that it is over.
 pub(super) const DONE: &str = "[DONE]";
 
@@ -150,10 +153,9 @@ impl Reader {
         }
         self.count(&event["usage"]);
         let choice = &event["choices"][0];
-        for name in ["delta", "message"] {
-            if let Some(said) = choice.get(name) {
-                self.add(said);
-            }
+        let said = ["delta", "message"].iter().map(|name| &choice[name]).find(|s| s.is_object());
+        if let Some(said) = said {
+            self.add(said)?;
         }
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
@@ -208,7 +210,7 @@ impl Reader {
         Reply { blocks, stop, tokens: self.tokens }
     }
 
-    fn add(&mut self, said: &Value) {
+    fn add(&mut self, said: &Value) -> Result<(), Spoiled> {
         self.add_content(&said["content"]);
         let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|n| said[n].as_str());
         self.thinking.push_str(reasoning.unwrap_or_default());
@@ -218,7 +220,12 @@ impl Reader {
         }
         for piece in said["tool_calls"].as_array().into_iter().flatten() {
             self.add_call(piece);
+            if self.calls.len() > CALLS_MAX {
+                let reason = format!("one reply has more than {CALLS_MAX} calls");
+                return Err(Spoiled::TooLarge(reason));
+            }
         }
+        Ok(())
     }
 
     /// A text, or a list of parts of which some are thinking.
@@ -292,7 +299,10 @@ fn begins(part: &Part, piece: &Value) -> bool {
         return false;
     }
     let brings = !matches!(piece["function"]["arguments"].as_str(), Some(""));
-    let is_whole = || serde_json::from_str::<Map<String, Value>>(&part.arguments).is_ok();
+    let is_whole = || {
+        let arguments = part.arguments.trim_end();
+        arguments.ends_with('}') && serde_json::from_str::<Map<String, Value>>(arguments).is_ok()
+    };
     tool != part.tool || brings && is_whole()
 }
 

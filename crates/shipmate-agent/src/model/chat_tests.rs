@@ -35,13 +35,19 @@ fn a_stream_with_everything_in_it_is_one_reply() {
         {"choices":[{"index":0,"delta":{"reasoning_content":"files."}}]}
         {"choices":[{"index":0,"delta":{"content":"I read bo"}}]}
         {"choices":[{"index":0,"delta":{"content":"th: é."}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_0","type":"function","function":{"name":"read_file","arguments":""}}]}}]}
+        {"choices":[{"index":0,"delta":{
+            "tool_calls":[{"index":0,
+            "id":"call_0","type":"function","function":{"name":"read_file","arguments":""}}]}}]}
         {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\""}}]}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_1","type":"function","function":{"name":"bash","arguments":""}}]}}]}
-        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"command\":\"ls\"}"}}]}}]}
+        {"choices":[{"index":0,"delta":{
+            "tool_calls":[{"index":1,
+            "id":"call_1","type":"function","function":{"name":"bash","arguments":""}}]}}]}
+        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,
+            "function":{"arguments":"{\"command\":\"ls\"}"}}]}}]}
         {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":\"a\"}"}}]}}]}
         {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
-        {"choices":[],"usage":{"prompt_tokens":1032,"completion_tokens":89,"prompt_tokens_details":{"cached_tokens":1000}}}
+        {"choices":[],"usage":{"prompt_tokens":1032,"completion_tokens":89,
+            "prompt_tokens_details":{"cached_tokens":1000}}}
         [DONE]
         "#,
     );
@@ -113,6 +119,15 @@ fn arguments_may_be_missing_an_object_or_broken() {
 }
 
 #[test]
+fn calls_have_an_end() {
+    let piece = |index: u64| json!({"index": index, "function": {"name": "a"}});
+    assert_eq!(pieces(&(0..500).map(piece).collect::<Vec<_>>()).lines().count(), 500);
+    let many: Vec<Value> = (0..501).map(piece).collect();
+    let chunk = json!({"choices": [{"delta": {"tool_calls": many}}]});
+    assert_eq!(read(&chunk.to_string()), "TooLarge(\"one reply has more than 500 calls\")");
+}
+
+#[test]
 fn content_and_reasoning_have_several_forms() {
     let parts = json!([
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
@@ -121,6 +136,8 @@ fn content_and_reasoning_have_several_forms() {
     assert_eq!(deltas(&[json!({"content": parts})]), "thinks hm []\nsays a");
     assert_eq!(deltas(&[json!({"reasoning": "hm", "content": null})]), "thinks hm []");
     assert_eq!(deltas(&[json!({"content": "a", "tool_calls": null})]), "says a");
+    let both = json!({"choices": [{"delta": {"content": "a"}, "message": {"content": "a"}}]});
+    assert!(read(&format!("{both}\n[DONE]")).starts_with("says a\nEnded"));
 }
 
 #[test]

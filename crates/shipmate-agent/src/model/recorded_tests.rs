@@ -4,8 +4,12 @@ use super::super::rendered::{REQUEST, says};
 use super::*;
 use crate::message::CallResult;
 
+/// One rule a line, but for what stands below it.
 const RECORDING: &str = r#"
-{"on": ["task 1"], "as": "You are ana", "replies": [{"text": "I begin.", "calls": [{"tool": "bash", "arguments": {"command": "ls"}}, {"tool": "TaskList"}]}, {"text": "It is done."}]}
+{"on": ["task 1"], "as": "You are ana", "replies": [
+    {"text": "I begin.", "calls": [
+        {"tool": "bash", "arguments": {"command": "ls"}}, {"tool": "TaskList"}]},
+    {"text": "It is done."}]}
 {"on": ["task 1"], "replies": [{"text": "Not mine."}]}
 {"on": ["hello", "again"], "replies": [{"text": "Hello again.", "wait_ms": 1}]}
 "#;
@@ -23,7 +27,7 @@ impl Watch for Unwatched {
 }
 
 async fn ask(system: &str, messages: &[Message]) -> Reply {
-    let recording = Recording::parse(RECORDING).unwrap();
+    let recording = Recording::parse(&RECORDING.replace("\n    ", "")).unwrap();
     recording.ask(&Request { system, messages, ..REQUEST }, &mut Unwatched).await
 }
 

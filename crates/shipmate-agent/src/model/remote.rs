@@ -60,11 +60,13 @@ struct Trouble {
     told: Option<Told>,
     /// There was no connection at all.
     unreached: bool,
+    /// What to look at, told once all attempts have failed.
+    remedy: &'static str,
 }
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Trouble {
-        Trouble { failure, told: None, unreached: false }
+        Trouble { failure, told: None, unreached: false, remedy: "" }
     }
 }
 
@@ -136,7 +138,7 @@ impl Remote {
             let wait = self.patience.wait(failed, after, random());
             waited += wait;
             if failed >= attempts_max || waited > self.patience.waits_max {
-                return Err(counted(trouble.failure, failed));
+                return Err(counted(trouble, failed));
             }
             watch.waits(&format!(
                 "{}: again in {}, attempt {} of {attempts_max}",
@@ -245,7 +247,7 @@ impl Remote {
         if let Failure::TooMany { after, .. } = &mut failure {
             *after = Some(self.pool.pause(*after, random()));
         }
-        Trouble { failure, told: Some(told), unreached: false }
+        Trouble { told: Some(told), ..failure.into() }
     }
 
     fn spoiled(&self, spoiled: Spoiled, broken: Option<String>) -> Trouble {
@@ -274,12 +276,10 @@ impl Remote {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
         let reason = shown(&reason(error), &self.key.0);
-        let text = format!(
-            "{provider} cannot be reached at {host}{port}: {reason}. Is there a network, is the \
-             proxy right, is the base URL right?"
-        );
+        let text = format!("{provider} cannot be reached at {host}{port}: {reason}");
         let unreached = error.is_connect();
-        Trouble { unreached, ..Failure::Later { text, after: None }.into() }
+        let remedy = ". Is there a network, is the proxy right, is the base URL right?";
+        Trouble { unreached, remedy, ..Failure::Later { text, after: None }.into() }
     }
 
     fn silent(&self) -> Failure {
@@ -320,12 +320,13 @@ fn reason(error: &reqwest::Error) -> String {
 }
 
 /// The last failure, with how often it was tried.
-fn counted(failure: Failure, attempts: u32) -> Failure {
+fn counted(trouble: Trouble, attempts: u32) -> Failure {
+    let remedy = trouble.remedy;
     let count = |text: String| match attempts {
-        1 => text,
-        n => format!("{text} ({n} attempts)"),
+        1 => format!("{text}{remedy}"),
+        n => format!("{text} ({n} attempts){remedy}"),
     };
-    match failure {
+    match trouble.failure {
         Failure::TooMany { text, after } => Failure::TooMany { text: count(text), after },
         Failure::Later { text, after } => Failure::Later { text: count(text), after },
         other => other,

@@ -7,10 +7,15 @@ use crate::message::{Arguments, Block, Message};
 pub(super) const REQUEST: Request<'static> =
     Request { tools: &[], system: "", messages: &[], output_tokens_max: 8_000, thinking_tokens: 0 };
 
-/// The reply to a stream of these events, whichever way its bytes are cut.
+/// The reply to a stream of these events, whichever way its bytes are cut. An event begins on a
+/// line of its own; a line that begins with a quote belongs to the one above.
 pub(super) fn streamed(protocol: Protocol, events: &str) -> String {
-    let events = events.lines().map(str::trim).filter(|line| !line.is_empty());
-    let stream: String = events.map(|event| format!("data: {event}\n\n")).collect();
+    let mut stream = String::new();
+    for line in events.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let begins = if line.starts_with('"') { "" } else { "\n\ndata: " };
+        stream += &format!("{begins}{line}");
+    }
+    stream += "\n\n";
     let whole = rendered(read(protocol, &stream, usize::MAX));
     for chunk_bytes in [1, 37] {
         assert_eq!(rendered(read(protocol, &stream, chunk_bytes)), whole, "in {chunk_bytes}s");

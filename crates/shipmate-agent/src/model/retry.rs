@@ -32,12 +32,15 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// What to wait after so many failures. The provider's word is a minimum; without one, any
-    /// part of the longest wait, so that those who failed together do not come back together.
+    /// What to wait after so many failures. The provider's word is a minimum; without one, or
+    /// when it has proved too small twice, any part of the longest wait, so that those who failed
+    /// together do not come back together.
     pub(super) fn wait(&self, failed: u32, after: Option<Duration>, random: u64) -> Duration {
+        let own = part(doubled(self.first_wait, failed, self.wait_max), random);
         match after {
-            Some(after) => after + part(after / 10, random),
-            None => part(doubled(self.first_wait, failed, self.wait_max), random),
+            Some(after) if failed <= 2 => after + part(after / 10, random),
+            Some(after) => own.max(after + part(after / 10, random)),
+            None => own,
         }
     }
 }
@@ -127,7 +130,8 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(patience.wait(1, Some(20 * S), 0), 20 * S);
         assert_eq!(patience.wait(1, Some(20 * S), 1 << 63), 21 * S);
-        assert_eq!(patience.wait(7, Some(Duration::ZERO), u64::MAX), Duration::ZERO);
+        assert_eq!(patience.wait(2, Some(Duration::ZERO), u64::MAX), Duration::ZERO);
+        assert_eq!(patience.wait(3, Some(Duration::ZERO), 1 << 63), 2 * S, "twice too small");
     }
 
     #[test]

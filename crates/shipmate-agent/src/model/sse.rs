@@ -34,19 +34,22 @@ pub(super) enum NoEvent {
 
 impl Events {
     /// All events that end in these bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, NoEvent> {
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, NoEvent> {
         let mut ended = Vec::new();
-        for &byte in bytes {
-            let second_half = byte == b'\n' && self.after_carriage_return;
-            self.after_carriage_return = byte == b'\r';
-            match byte {
-                _ if second_half => {}
-                b'\n' | b'\r' => ended.extend(self.end_line()?),
-                _ => self.line.push(byte),
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_carriage_return) && bytes[0] == b'\n' {
+                bytes = &bytes[1..];
+                continue;
             }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            self.line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
             if self.line.len() + self.data.as_ref().map_or(0, String::len) > EVENT_BYTES_MAX {
                 return Err(NoEvent::TooLarge);
             }
+            let Some(end) = end else { break };
+            self.after_carriage_return = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            ended.extend(self.end_line()?);
         }
         Ok(ended)
     }

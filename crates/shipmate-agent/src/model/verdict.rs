@@ -264,7 +264,7 @@ mod tests {
             ),
             (
                 400,
-                r#"[{"error":{"code":400,"message":"The input token count exceeds the maximum number of tokens allowed","status":"INVALID_ARGUMENT"}}]"#,
+                r#"[{"error":{"code":400,"message":"The count exceeds the maximum number of tokens"}}]"#,
                 "too long",
             ),
             (

@@ -53,6 +53,19 @@ async fn a_stream_that_stays_open_after_its_end_is_whole() {
 }
 
 #[tokio::test]
+async fn a_connection_is_used_again() {
+    for (protocol, events) in BOTH {
+        let server = Raw::start(vec![Answer::events(events).in_pieces(100).kept()]).await;
+        let pools = Folder::new();
+        let model = model(protocol, &server.url, &pools);
+        for _ in 0..3 {
+            ask(&model, &[Message::user("go")], &mut Seen::default()).await.unwrap();
+        }
+        assert_eq!((server.asked().len(), server.connections()), (3, 1));
+    }
+}
+
+#[tokio::test]
 async fn what_is_cut_malformed_or_closed_is_asked_for_again() {
     for (protocol, events) in BOTH {
         let garbage =
@@ -111,7 +124,7 @@ async fn an_error_in_the_midst_of_a_stream_is_told_apart_too() {
 #[tokio::test]
 async fn what_never_ends_is_given_up() {
     let event = format!("data: {}", "a".repeat(5 << 20));
-    let reply = "data: {\"type\":\"ping\"}\n\n".repeat(34 << 16);
+    let reply = format!("data: {{\"type\":\"{}\"}}\n\n", "a".repeat(1 << 20)).repeat(33);
     for (protocol, _) in BOTH {
         for (body, why) in [
             (&event, "acme sends too much: one event is larger than 4 MiB"),
@@ -163,7 +176,8 @@ async fn a_server_that_does_not_stream_is_understood() {
 #[tokio::test]
 async fn a_call_with_broken_arguments_leaves_the_reply_whole() {
     let events = r#"
-        {"choices":[{"delta":{"content":"I try.","tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\": "}}]}}]}
+        {"choices":[{"delta":{"content":"I try.",
+            "tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{\"command\": "}}]}}]}
         {"choices":[{"delta":{},"finish_reason":"length"}]}
         [DONE]
     "#;

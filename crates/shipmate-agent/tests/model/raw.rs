@@ -1,6 +1,8 @@
 //! A server that answers with the bytes it was given, in the pieces it was told, one answer per
-//! connection; what it was asked is kept.
+//! request; what it was asked is kept.
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,9 +14,16 @@ use tokio::task::JoinHandle;
 
 pub(crate) struct Raw {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    shared: Arc<Shared>,
     came: mpsc::UnboundedReceiver<()>,
     serving: JoinHandle<()>,
+}
+
+struct Shared {
+    asked: Mutex<Vec<Asked>>,
+    answers: Mutex<VecDeque<Answer>>,
+    connections: AtomicUsize,
+    tell: mpsc::UnboundedSender<()>,
 }
 
 /// One request as it came in.
@@ -34,6 +43,8 @@ pub(crate) struct Answer {
     hold: Option<Arc<Notify>>,
     /// The connection stays open afterwards.
     stays: bool,
+    /// And takes another request.
+    is_kept: bool,
 }
 
 impl Answer {
@@ -47,10 +58,15 @@ impl Answer {
         Answer::new(status, "content-type: application/json\r\n", body)
     }
 
-    /// Events of a stream, each on a line of its own.
+    /// Events of a stream, each on a line of its own; a line that begins with a quote belongs to
+    /// the one above.
     pub(crate) fn events(events: &str) -> Answer {
-        let events = events.lines().map(str::trim).filter(|line| !line.is_empty());
-        let body: String = events.map(|event| format!("data: {event}\n\n")).collect();
+        let mut body = String::new();
+        for line in events.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let begins = if line.starts_with('"') { "" } else { "\n\ndata: " };
+            body += &format!("{begins}{line}");
+        }
+        body += "\n\n";
         Answer::new(200, "content-type: text/event-stream\r\n", &body)
     }
 
@@ -60,6 +76,12 @@ impl Answer {
 
     pub(crate) fn in_pieces(self, piece_bytes: usize) -> Answer {
         Answer { piece_bytes, ..self }
+    }
+
+    /// The same, on a connection that takes another request.
+    pub(crate) fn kept(self) -> Answer {
+        let text = String::from_utf8(self.bytes).unwrap().replace("connection: close\r\n", "");
+        Answer { bytes: text.into_bytes(), is_kept: true, ..self }
     }
 
     /// Waits with the answer until it is let go.
@@ -92,25 +114,30 @@ impl Raw {
     pub(crate) async fn start(answers: Vec<Answer>) -> Raw {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
         let (tell, came) = mpsc::unbounded_channel();
-        let kept = Arc::clone(&asked);
+        let shared = Arc::new(Shared {
+            asked: Mutex::default(),
+            answers: Mutex::new(answers.into()),
+            connections: AtomicUsize::new(0),
+            tell,
+        });
+        let served = Arc::clone(&shared);
         let serving = tokio::spawn(async move {
-            let mut answers = answers.into_iter().peekable();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let answer = answers.next().unwrap();
-                if answers.peek().is_none() {
-                    answers = vec![answer.clone()].into_iter().peekable();
-                }
-                tokio::spawn(serve(stream, answer, Arc::clone(&kept), tell.clone()));
+                served.connections.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(serve(stream, Arc::clone(&served)));
             }
         });
-        Raw { url, asked, came, serving }
+        Raw { url, shared, came, serving }
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.shared.asked.lock().unwrap().clone()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
     }
 
     /// Nobody listens any more once this has returned.
@@ -133,29 +160,34 @@ impl Drop for Raw {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    answer: Answer,
-    kept: Arc<Mutex<Vec<Asked>>>,
-    tell: mpsc::UnboundedSender<()>,
-) {
-    let Some(asked) = read(&mut stream).await else { return };
-    kept.lock().unwrap().push(asked);
-    let _ = tell.send(());
-    if let Some(hold) = answer.hold {
-        hold.notified().await;
-    }
+async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     stream.set_nodelay(true).unwrap();
-    let piece_bytes = if answer.piece_bytes == 0 { usize::MAX } else { answer.piece_bytes };
-    for piece in answer.bytes.chunks(piece_bytes) {
-        // Whoever asked may have had enough.
-        if stream.write_all(piece).await.is_err() {
+    while let Some(asked) = read(&mut stream).await {
+        shared.asked.lock().unwrap().push(asked);
+        let answer = {
+            let mut answers = shared.answers.lock().unwrap();
+            let next =
+                if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+            next.expect("there is always an answer")
+        };
+        let _ = shared.tell.send(());
+        if let Some(hold) = answer.hold {
+            hold.notified().await;
+        }
+        let piece_bytes = if answer.piece_bytes == 0 { usize::MAX } else { answer.piece_bytes };
+        for piece in answer.bytes.chunks(piece_bytes) {
+            // Whoever asked may have had enough.
+            if stream.write_all(piece).await.is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        if answer.stays {
+            std::future::pending::<()>().await;
+        }
+        if !answer.is_kept {
             return;
         }
-        tokio::task::yield_now().await;
-    }
-    if answer.stays {
-        std::future::pending::<()>().await;
     }
 }
 

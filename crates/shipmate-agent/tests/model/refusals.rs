@@ -111,9 +111,8 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn the_word_of_the_provider_on_when_to_come_back_is_kept() {
     let busy = |header: &str| Answer::new(529, &format!("{header}\r\n"), "");
-    let past = "retry-after: Sun, 06 Nov 1994 08:49:37 GMT";
-    let answers = vec![busy("retry-after: 0"), busy("retry-after-ms: 3"), busy(past)];
-    let server = Raw::start([answers, vec![Answer::events(HELLO)]].concat()).await;
+    let past = busy("retry-after: Sun, 06 Nov 1994 08:49:37 GMT");
+    let server = Raw::start(vec![busy("retry-after-ms: 3"), past, Answer::events(HELLO)]).await;
     let pools = Folder::new();
     // Without that word, nobody would come back in time.
     let patience = Patience { first_wait: Duration::from_secs(900), ..Patience::default() };
@@ -123,9 +122,8 @@ async fn the_word_of_the_provider_on_when_to_come_back_is_kept() {
     let reply = ask(&model, &[Message::user("go")], &mut seen).await.unwrap();
     assert_eq!(text(&reply), "Hello.");
     let expected = [
-        "acme is overloaded (529): again in 0 ms, attempt 2 of 8",
-        "acme is overloaded (529): again in 3 ms, attempt 3 of 8",
-        "acme is overloaded (529): again in 0 ms, attempt 4 of 8",
+        "acme is overloaded (529): again in 3 ms, attempt 2 of 8",
+        "acme is overloaded (529): again in 0 ms, attempt 3 of 8",
     ];
     assert_eq!(seen.waits, expected);
 }
@@ -148,13 +146,12 @@ async fn nobody_at_the_base_url_is_told_after_three_attempts() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (reply, seen) = asked("anthropic", &format!("http://{address}")).await;
-    let expected = format!(
-        "acme cannot be reached at {address}: Connection refused (os error 111). Is there a \
-         network, is the proxy right, is the base URL right? (3 attempts)"
-    );
+    let told = format!("acme cannot be reached at {address}: Connection refused (os error 111)");
+    let remedy = "Is there a network, is the proxy right, is the base URL right?";
+    let expected = format!("{told} (3 attempts). {remedy}");
     assert_eq!(reply.unwrap_err(), Failure::Later { text: expected, after: None });
     assert_eq!(seen.waits.len(), 2);
-    assert!(seen.waits[1].ends_with("attempt 3 of 3"), "{:?}", seen.waits);
+    assert_eq!(seen.waits[1], format!("{told}: again in 0 ms, attempt 3 of 3"));
 }
 
 #[tokio::test]
@@ -166,7 +163,7 @@ async fn a_host_that_has_answered_once_is_waited_for_longer() {
     server.stop().await;
     let mut seen = Seen::default();
     let failure = ask(&model, &[Message::user("go")], &mut seen).await.unwrap_err();
-    assert!(failure.to_string().ends_with("(8 attempts)"), "{failure}");
+    assert!(failure.to_string().contains("(8 attempts)"), "{failure}");
 }
 
 #[tokio::test]

@@ -113,7 +113,10 @@ async fn chat_thinks_calls_tools_at_once_and_hears_of_both() {
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[0].path, "/v1/chat/completions");
     let ids: Vec<&str> = messages[1].calls().map(|call| call.id.as_str()).collect();
-    let function = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let function = |id: &str, name: &str, arguments: &str| {
+        let function = json!({"name": name, "arguments": arguments});
+        json!({"id": id, "type": "function", "function": function})
+    };
     let expected = json!([
         {"role": "system", "content": "You are ana."},
         {"role": "user", "content": "go"},
