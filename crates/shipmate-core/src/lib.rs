@@ -39,6 +39,7 @@ pub use health::ended;
 pub use message::untaken;
 pub use name::{Actor, Address, Alias, Name, Position, TeammateRef};
 pub use outstanding::{Effect, Observed, Outstanding, Watch, outstanding};
+pub use plan::is_work_approved;
 pub use plan::work::{Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeammate, PlannedWork};
 pub use refusal::Refusal;
 pub use staff::Wanted;

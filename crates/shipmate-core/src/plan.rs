@@ -129,10 +129,16 @@ pub(crate) fn decide_verdict(
 fn approval(id: PlanId, plan: &Plan) -> String {
     match plan.work {
         None => format!("plan {id} is approved"),
-        Some(_) => format!(
-            "plan {id} is approved: its teammates and tasks are there, and you are in delegate mode"
-        ),
+        Some(_) => format!("plan {id} is approved{CARRIED_OUT}"),
     }
+}
+
+const CARRIED_OUT: &str = ": its teammates and tasks are there, and you are in delegate mode";
+
+/// Whether the answer to a plan says that it is carried out by others now. Nobody but the core
+/// writes such answers, so their words can be relied on.
+pub fn is_work_approved(answer: &str) -> bool {
+    answer.starts_with("plan ") && answer.ends_with(CARRIED_OUT) && !answer.contains('\n')
 }
 
 /// The teammates and tasks of an approved plan, all in one step: a crash leaves all or nothing.

@@ -319,6 +319,8 @@ impl Crew {
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
+                gate: setup.gate.clone(),
+                plan: state.teams[&who.address.team].plan.clone(),
                 scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
                 tree: setup.trees.as_ref().map(|trees| TreeOrder {
                     path: self.tree_path(who, trees.mode),

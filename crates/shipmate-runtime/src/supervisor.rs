@@ -21,6 +21,7 @@ mod native;
 pub(crate) mod order;
 mod permit;
 mod pipe_mcp;
+mod planning;
 mod program;
 mod rpc;
 mod talk;
@@ -146,6 +147,8 @@ struct Supervisor<D> {
     over: mpsc::UnboundedReceiver<String>,
     /// Handed over with the next piece of work.
     kept: Vec<InboxMessage>,
+    /// The same, and no reason for one.
+    quiet: Vec<InboxMessage>,
     /// Handed over with the present one.
     handed: Vec<InboxMessage>,
     /// The shutdown request that is still to be answered.
@@ -179,6 +182,7 @@ impl<D: Driver> Supervisor<D> {
             mail,
             over,
             kept: Vec::new(),
+            quiet: Vec::new(),
             handed: Vec::new(),
             asked: None,
             turn: 0,
@@ -266,7 +270,8 @@ impl<D: Driver> Supervisor<D> {
         conflicts: Vec<String>,
     ) -> Work {
         self.turn += 1;
-        let messages = std::mem::take(&mut self.kept);
+        let mut messages = std::mem::take(&mut self.quiet);
+        messages.append(&mut self.kept);
         self.handed.clone_from(&messages);
         Work {
             team: self.order.team.clone(),
@@ -276,6 +281,9 @@ impl<D: Driver> Supervisor<D> {
             task,
             token,
             scope: self.order.scope.clone(),
+            role: self.order.role.clone(),
+            gate: self.order.gate.clone(),
+            plan: self.order.plan.clone(),
             tree,
             conflicts,
             messages,
@@ -299,6 +307,7 @@ impl<D: Driver> Supervisor<D> {
     async fn conclude(&mut self) -> Finished {
         let finished = self.agent.conclude().await;
         let handed = std::mem::take(&mut self.handed);
+        self.report(&finished, &handed).await;
         match &finished {
             // Perhaps nobody has seen them: twice is better than never.
             Finished::NotStarted { .. } | Finished::Died { .. } => {
@@ -326,6 +335,11 @@ impl<D: Driver> Supervisor<D> {
         match message.kind.as_str() {
             "shutdown_request" => self.asked = message.reply_to,
             _ if self.desk.takes(&message) => {}
+            // Its teammates begin by themselves: it need not be asked to know that.
+            "plan_approval_response" if shipmate_core::is_work_approved(&message.body) => {
+                self.desk.delegates();
+                self.quiet.push(message);
+            }
             _ => self.kept.push(message),
         }
     }

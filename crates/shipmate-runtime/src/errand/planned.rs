@@ -36,7 +36,7 @@ pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) {
         work.teammates.extend((1..=many).map(named));
     }
     // A model is one program's word: it says nothing to another that the plan chose.
-    let mut nobody = TeammateAdd::default();
+    let mut nobody = TeammateAdd { model: usual.model.clone(), ..TeammateAdd::default() };
     let usual_agent = find(crew, actor, &usual.agent, &mut nobody).map(|()| nobody.agent);
     let mut problems = Vec::new();
     for mate in &mut work.teammates {

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
 use super::order::Order;
+use super::planning::Planning;
 
 /// The tools are offered under this server's name.
 pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;
@@ -37,6 +38,8 @@ struct Inside {
     said: RefCell<Said>,
     /// Its plan was approved in this life.
     approved: Cell<bool>,
+    /// How far a lead has come with the plan for its team.
+    planning: Cell<Planning>,
     /// Permissions that were asked for and not answered yet.
     waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
 }
@@ -58,6 +61,8 @@ pub(crate) struct Said {
     pub(crate) spoke: bool,
     /// A plan that it handed in.
     pub(crate) plan: Option<u64>,
+    /// It wrote to the person.
+    pub(crate) reported: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +90,7 @@ impl Desk {
             piece: RefCell::default(),
             said: RefCell::default(),
             approved: Cell::new(false),
+            planning: Cell::default(),
             waiting: RefCell::default(),
         }))
     }
@@ -161,6 +167,10 @@ impl Desk {
 
     pub(super) fn add_granted(&self, paths: impl Iterator<Item = String>) {
         self.0.piece.borrow_mut().granted.extend(paths);
+    }
+
+    pub(super) fn planning(&self) -> &Cell<Planning> {
+        &self.0.planning
     }
 
     pub(super) fn is_approved(&self) -> bool {
@@ -249,10 +259,14 @@ impl Board for Desk {
                 remedy: Some("finish the one in hand; the next comes by itself".to_owned()),
             }),
             Ask::Send { .. } | Ask::Question { .. } => {
+                let to_person = matches!(&ask, Ask::Send { to, .. } if to == "person");
                 let sent = self.carry(ask).await;
-                self.0.said.borrow_mut().spoke |= sent.is_ok();
+                let said = &mut *self.0.said.borrow_mut();
+                said.spoke |= sent.is_ok();
+                said.reported |= to_person && sent.is_ok();
                 sent
             }
+            Ask::PlanSubmit { work: Some(_), .. } => self.hand_in_plan(ask).await,
             Ask::PlanSubmit { .. } => {
                 let submitted = self.carry(ask).await;
                 if let Ok(Answer::Opened { id }) = submitted {

@@ -21,6 +21,14 @@ pub(crate) struct Work {
     pub(crate) task: Option<TaskView>,
     pub(crate) token: Option<u64>,
     pub(crate) scope: Vec<String>,
+    #[serde(skip)]
+    pub(crate) role: String,
+    /// Commands that must succeed on the merged tree.
+    #[serde(skip)]
+    pub(crate) gate: Vec<String>,
+    /// The text of the plan that the team works by, if there is one.
+    #[serde(skip)]
+    pub(crate) plan: String,
     /// Where to work.
     pub(crate) tree: PathBuf,
     /// Why the last attempt came back, for whoever takes it up again.

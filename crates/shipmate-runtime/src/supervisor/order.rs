@@ -58,6 +58,12 @@ pub(crate) struct Order {
     #[serde(default)]
     pub(crate) native: Option<NativeOrder>,
     pub(crate) command: String,
+    /// Commands that must succeed on the merged tree.
+    #[serde(default)]
+    pub(crate) gate: Vec<String>,
+    /// The text of the plan that the team works by, where its lead made one.
+    #[serde(default)]
+    pub(crate) plan: String,
     pub(crate) scope: Vec<String>,
     pub(crate) tree: Option<TreeOrder>,
     /// Of an earlier life's agent.

@@ -31,9 +31,16 @@ impl<D: Driver> Supervisor<D> {
             if self.kept.is_empty() || !self.agent.wakes_for_messages() {
                 return Ok(());
             }
-            if self.kept.iter().any(|message| message.from == "person") {
+            let is_news = |message: &InboxMessage| match message.from.as_str() {
+                "person" => true,
+                // What the runtime has to tell a lead is no chatter, however long it goes on.
+                "runtime" => self.order.lead,
+                _ => false,
+            };
+            if self.kept.iter().any(is_news) {
                 self.talks = 0;
             }
+            self.kept.iter().for_each(|message| self.desk.hears_of_plan(message));
             if self.talks == TALKS_MAX {
                 return Ok(());
             }
@@ -47,6 +54,16 @@ impl<D: Driver> Supervisor<D> {
                 let (to, kind, reply_to) = ("person".to_owned(), None, None);
                 drop(self.control.ask(Ask::Send { to, body, kind, reply_to }).await);
             }
+        }
+    }
+
+    /// What a lead was asked to report and did not send itself is what it said last.
+    pub(super) async fn report(&self, finished: &Finished, handed: &[InboxMessage]) {
+        let asked = handed.iter().any(|message| message.kind == "work_done");
+        let Finished::Done { result } = finished else { return };
+        if asked && !self.desk.said().reported && !result.trim().is_empty() {
+            let (to, body) = ("person".to_owned(), result.clone());
+            drop(self.control.ask(Ask::Send { to, body, kind: None, reply_to: None }).await);
         }
     }
 

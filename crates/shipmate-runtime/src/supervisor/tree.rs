@@ -188,11 +188,25 @@ impl WorkTree {
         }
     }
 
-    /// Where an agent stands that has no task yet.
+    /// Where an agent stands that has no task now. Who never had one, a lead say, finds what the
+    /// team has; a tree that holds a task's work is left as it is.
     pub(crate) async fn home(&mut self) -> Result<PathBuf, String> {
         let Some(order) = self.order.clone() else { return Ok(self.workspace.clone()) };
-        self.open(&order).await?;
-        Ok(order.path)
+        let (open, team) = (self.open(&order).await?, self.team.clone());
+        off_the_thread(move || {
+            let (repository, tree) = &*open;
+            let _first = order.shared.then(|| first(tree.path())).transpose()?;
+            let is_nobodys = match order.shared {
+                true => tree.head().map_err(text)?.is_none(),
+                false => tenant(tree.path()).is_none(),
+            };
+            if is_nobodys {
+                let tip = tip(repository, &team, &order)?;
+                tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
+            }
+            Ok(tree.path().to_owned())
+        })
+        .await
     }
 
     async fn open(&mut self, order: &TreeOrder) -> Result<Arc<(Repository, Tree)>, String> {

@@ -42,7 +42,7 @@ impl<D: Driver> Supervisor<D> {
                     Some(brief::interrupted(held.map(|(task, _)| task)))
                 }
                 Finished::Done { ref result } if self.agent.reports() => {
-                    match self.after_turn(held, &mut nudged).await {
+                    match self.after_turn(held, &mut nudged, result).await {
                         After::Turn(_) if held.is_none() && self.talked_enough() => {
                             return (finished, None);
                         }
@@ -73,7 +73,7 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// What follows a turn that ended well.
-    async fn after_turn(&mut self, held: Held, nudged: &mut bool) -> After {
+    async fn after_turn(&mut self, held: Held, nudged: &mut bool, words: &str) -> After {
         while let Ok(message) = self.mail.try_recv() {
             self.keep(message);
         }
@@ -84,7 +84,16 @@ impl<D: Driver> Supervisor<D> {
         if !self.kept.is_empty() {
             return After::Turn(None);
         }
-        let Some((task, _)) = held else { return After::Over(None) };
+        let Some((task, _)) = held else {
+            return match self.desk.owes_plan() {
+                true if !std::mem::replace(nudged, true) => After::Turn(Some(brief::plan_nudge())),
+                true => {
+                    self.desk.has_no_plan(words).await;
+                    After::Over(None)
+                }
+                false => After::Over(None),
+            };
+        };
         match said.verdict {
             Some(Verdict::Done { result }) if result.trim().is_empty() => return After::Over(None),
             Some(Verdict::Done { result }) => return After::Over(Some(Finished::Done { result })),
