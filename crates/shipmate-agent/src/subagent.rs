@@ -27,11 +27,13 @@ pub(crate) enum Kind {
 
 /// The kind of subagent that a call asks for, if it asks for one.
 pub(crate) fn wanted(tool: &str, arguments: &Value) -> Option<Kind> {
-    if !matches!(tool, "Task" | "Agent") || arguments["name"].as_str().is_some_and(|n| !n.is_empty())
+    if !matches!(tool, "Task" | "Agent")
+        || arguments["name"].as_str().is_some_and(|n| !n.is_empty())
     {
         return None;
     }
-    let kind = ["subagent_type", "agent_type", "type"].iter().find_map(|key| arguments[key].as_str());
+    let kind =
+        ["subagent_type", "agent_type", "type"].iter().find_map(|key| arguments[key].as_str());
     match kind?.to_ascii_lowercase().as_str() {
         "explore" => Some(Kind::Explore),
         "plan" => Some(Kind::Plan),

@@ -81,10 +81,9 @@ impl Using {
             Ok(leave) => leave,
             Err(words) => return (words, true),
         };
-        self.supervisor.say(&format!("→ {tool} {}", short(&leave.detail)));
-        if let Err(words) =
-            self.supervisor.may(tool, leave.does, leave.paths, leave.detail).await
-        {
+        let about = if leave.detail.is_empty() { arguments["path"].as_str() } else { None };
+        self.supervisor.say(&format!("→ {tool} {}", short(about.unwrap_or(&leave.detail))));
+        if let Err(words) = self.supervisor.may(tool, leave.does, leave.paths, leave.detail).await {
             return (words, true);
         }
         let outcome = self.toolbox.run(tool, arguments).await;

@@ -295,7 +295,13 @@ fn spawn(place: &Place, command: &str, output: &Printed) -> Result<Tree, String>
             write.push(temporary.clone());
         }
         let hidden = place.fence.hidden.clone();
-        Fence { write, hidden, read: place.fence.read.clone(), freeze: true, required: place.fence.required }
+        Fence {
+            write,
+            hidden,
+            read: place.fence.read.clone(),
+            freeze: true,
+            required: place.fence.required,
+        }
     });
     let mut env: Vec<(OsString, OsString)> =
         [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("TERM", "dumb"), ("GIT_TERMINAL_PROMPT", "0")]

@@ -7,6 +7,7 @@
 
 mod fences;
 mod hear;
+mod offer;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -28,12 +29,6 @@ use hear::{Heard, hear};
 
 /// How long the last words of a process that has ended may take to come through.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(2);
-
-/// Of the team's tools, those that seed 001 gives to the lead alone.
-const LEADS_ONLY: [&str; 2] = ["TaskGet", "TaskOutput"];
-const READING: [&str; 3] = ["read_file", "glob", "grep"];
-const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
-const LEADING: [&str; 2] = ["Skill", "Config"];
 
 #[derive(Debug)]
 pub(crate) struct NativeAgent {
@@ -76,30 +71,11 @@ impl NativeAgent {
     fn seat(&self) -> Seat {
         let lead = self.desk.order().lead;
         let plans = self.desk.mode() == "plan" && !self.desk.is_approved();
-        let offered = |name: &str| match name {
-            "Agent" => false,
-            "Plan" => lead,
-            "ExitPlanMode" => plans,
-            name => lead || !LEADS_ONLY.contains(&name),
-        };
-        let tools = self.desk.tools().into_iter().filter(|tool| offered(tool.name));
-        let tools = tools.map(|tool| Offered {
-            name: tool.name.to_owned(),
-            description: tool.description.to_owned(),
-            input_schema: tool.input_schema,
-        });
-        let mut own_tools = READING.to_vec();
-        if !self.desk.is_read_only() {
-            own_tools.extend(WORKING);
-        }
-        if lead {
-            own_tools.extend(LEADING);
-        }
         Seat {
             standing: self.desk.standing(),
             identity: brief::identity(self.desk.order(), &self.desk.mode()),
-            tools: tools.collect(),
-            own_tools: own_tools.into_iter().map(str::to_owned).collect(),
+            tools: offer::team(self.desk.tools(), lead, plans),
+            own_tools: offer::own(lead, self.desk.is_read_only()),
         }
     }
 

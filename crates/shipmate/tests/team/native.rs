@@ -72,7 +72,12 @@ on "Task 2:"
 "#,
         );
         let mut stage = stage(&server, protocol, "", &["a"]);
-        let tasks = stage.tasks(&["write", "read"]);
+        let after = TaskNew {
+            subject: "read".to_owned(),
+            blocked_by: vec!["1".to_owned()],
+            ..TaskNew::default()
+        };
+        let tasks = [stage.tasks(&["write"]), stage.create(vec![after])].concat();
         stage.finished(2);
         assert_eq!(stage.task(1).result.unwrap(), "both are there");
         let found = stage.task(2).result.unwrap();
