@@ -295,6 +295,7 @@ impl<D: Driver> Supervisor<D> {
     /// and as read once it has ended: a life that is lost in between hands them over again.
     async fn give(&mut self, work: &Work) -> Result<(), String> {
         self.agent.give(work).await?;
+        self.tell_session().await;
         let turn = self.turn;
         let messages = ids(&self.handed);
         if !messages.is_empty() {

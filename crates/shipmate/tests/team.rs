@@ -26,6 +26,8 @@ mod health;
 mod hooks;
 #[path = "team/native.rs"]
 mod native;
+#[path = "team/native_long.rs"]
+mod native_long;
 #[path = "team/processes.rs"]
 mod processes;
 #[path = "team/resuming.rs"]
