@@ -140,7 +140,10 @@ pub(crate) fn decide_answer(
     } else {
         format!("{who} {word}: {pending}")
     };
-    events.extend(reply(state, &request.by, &who.address, text));
+    // That it went as the runtime asked for needs nobody's attention: the record says it.
+    if *answer != ShutdownAnswer::Clean || request.by != Actor::Runtime {
+        events.extend(reply(state, &request.by, &who.address, text));
+    }
     if let Some(outcome) = outcome.filter(|_| !teammate::ends_by_process(mate)) {
         events.extend(teammate::stop(state, who, mate, outcome));
     }

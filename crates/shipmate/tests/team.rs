@@ -20,6 +20,8 @@ mod deaths;
 mod fifos;
 #[path = "team/gates.rs"]
 mod gates;
+#[path = "team/graphql.rs"]
+mod graphql;
 #[path = "team/health.rs"]
 mod health;
 #[path = "team/hooks.rs"]

@@ -1,12 +1,12 @@
 //! The end of planned work: whoever leads hears of it once, and is asked for a report.
 //!
-//! Only of a team that works by its lead's plan. What ends is found in the events of one
+//! Only of a team that works by its lead's plan, or whose lead only delegates. What ends is found in the events of one
 //! command, so nothing has to be remembered: a task that is retried or added opens the work
 //! again, and its end is told again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{Event, MessageKind, Recipient, TaskId};
+use crate::event::{Event, MessageKind, Mode, Recipient, TaskId};
 use crate::message;
 use crate::name::{Address, Name};
 use crate::state::{State, Status, Task};
@@ -41,7 +41,8 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let lead = Address { team: name.clone(), name: team.lead.clone()? };
     let mate = &state.teammates[&lead];
     let open = team.counts.pending + team.counts.in_progress;
-    if team.plan.is_empty() || open > ended.len() || !mate.profile.hears || !mate.can_receive() {
+    let leads_all = !team.plan.is_empty() || mate.profile.mode == Mode::Delegate;
+    if !leads_all || open > ended.len() || !mate.profile.hears || !mate.can_receive() {
         return None;
     }
     let now = |event: &Event| match event {

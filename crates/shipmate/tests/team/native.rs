@@ -298,3 +298,68 @@ on "Task 1:"
     assert!(size < 3_000, "the first request has about {size} tokens");
     assert!(first["system"].to_string().contains(&format!("in the team {TEAM}")));
 }
+
+#[test]
+fn idling_acknowledgements_heartbeats_and_status_ask_no_model() {
+    let server = Server::start(
+        r#"
+as lead
+on "begin"
+  say I lead.
+as a
+on "Task 1:"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    // Signs of life are asked for, and stalls looked for, many times in this test.
+    let mut stage = stage(&server, "anthropic", "", &[]);
+    stage.add("lead", |mut add| {
+        (add.command, add.agent, add.lead) = (String::new(), "native".to_owned(), true);
+        add.mode = Some("delegate".to_owned());
+        add
+    });
+    native(&mut stage, "a", "normal");
+    stage.add("b", |mut add| {
+        add.role = Some("other".to_owned());
+        add
+    });
+    // Something is always left to do, so that nobody is asked to stop.
+    let of = |subject: &str, role: Option<&str>, after: &[&str]| TaskNew {
+        subject: subject.to_owned(),
+        role: role.map(str::to_owned),
+        blocked_by: after.iter().map(|id| (*id).to_owned()).collect(),
+        assignee: (role.is_none()).then(|| "a".to_owned()),
+        ..TaskNew::default()
+    };
+    stage.door("last");
+    let (to, body) = ("lead".to_owned(), "begin".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.create(vec![of("mine", None, &[]), of("here; pass last", Some("other"), &[])]);
+    stage.create(vec![of("never", None, &["2"])]);
+    stage.arrival();
+    stage.finished(1);
+    while !stage.events("teammate.idle").iter().any(|idle| idle["who"] == "alpha/a@1") {
+        stage.hear(|event| event.get("teammate.idle").is_some());
+    }
+    let asked = server.requests().len();
+    // An hour: somebody looks once a second, and every minute somebody else works, is paused,
+    // goes on and gets mail that it reads.
+    for minute in 0..60 {
+        for _ in 0..60 {
+            stage.ask(Ask::Status);
+        }
+        stage.ask(Ask::Teammates);
+        stage.ask(Ask::TeammatePause { name: "b".to_owned(), reason: format!("minute {minute}") });
+        stage.ask(Ask::TeammateContinue { name: "b".to_owned() });
+        let (to, body) = ("b".to_owned(), format!("minute {minute}"));
+        stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+        stage.ask(Ask::InboxRead { max: 10, wait: false });
+    }
+    let lead = stage.teammate("lead");
+    assert_eq!(lead.state, "idle", "{lead:?}");
+    assert_eq!(stage.teammate("a").state, "idle");
+    assert_eq!(server.requests().len(), asked, "an hour of idling asked a model");
+    stage.open("last", 1);
+    stage.hear(|event| event["task.claimed"]["task"] == 3);
+}
