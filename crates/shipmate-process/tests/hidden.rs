@@ -109,6 +109,18 @@ async fn all_beside_what_is_hidden_is_read_as_before() {
 }
 
 #[tokio::test]
+async fn no_disk_is_read_beside_its_files_and_no_device_made() {
+    let yard = Yard::new();
+    for disk in fs::read_dir("/sys/block").unwrap().flatten() {
+        let disk = disk.file_name().into_string().unwrap();
+        let ran = yard.ran(&format!("head -c 1 /dev/{disk}")).await;
+        assert!(!ran.exit.is_success(), "{disk}");
+    }
+    assert!(!yard.ran("mknod own b 1 0 || mknod own c 1 1").await.exit.is_success());
+    yard.passes("head -c 1 /dev/urandom > /dev/null && test -r /dev/tty").await;
+}
+
+#[tokio::test]
 async fn what_is_hidden_is_not_written_either() {
     let yard = Yard::new();
     for line in ["echo x > ../../token", "echo x > ../bo/new", "rm ../../token", "mkdir ../cy"] {

@@ -66,7 +66,7 @@ impl Field {
             .same_file_system(true)
             .sort_by_file_path(Path::cmp)
             .filter_entry(move |entry| {
-                entry.file_name() != ".git" && grounds.check_visible(entry.path()).is_ok()
+                entry.file_name() != ".git" && grounds.is_on_the_way(entry.path())
             })
             .build();
         walk.filter_map(Result::ok).map(move |entry| {
