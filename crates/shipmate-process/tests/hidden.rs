@@ -103,7 +103,8 @@ async fn all_beside_what_is_hidden_is_read_as_before() {
     let yard = Yard::new();
     let line = "cat $YARD/plain/file $YARD/beside /etc/passwd /proc/self/status >/dev/null && \
                 ls $YARD/state $YARD/state/trees/bo && echo new > $YARD/state/trees/ana/new && \
-                cat new && cat < /dev/null && printf 'a\\n' | cat /dev/stdin && head -c 1 /dev/zero";
+                cat new && cat < /dev/null && printf 'a\\n' | cat /dev/stdin && \
+                head -c 1 /dev/zero";
     let printed = yard.passes(line).await;
     assert!(printed.contains("secret\n") && printed.contains("new\n"), "{printed}");
 }
@@ -210,8 +211,8 @@ async fn who_is_inside_signals_its_own_children() {
 /// The launcher once more, inside: a shell of a fenced agent's, behind a fence of its own.
 fn nested(fence: &str, script: &str) -> String {
     format!(
-        "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' '{script}')\" SHIPMATE_FENCE=\"$(printf '{fence}')\" \
-         {} --exact launcher::entry --nocapture",
+        "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' '{script}')\" \
+         SHIPMATE_FENCE=\"$(printf '{fence}')\" {} --exact launcher::entry --nocapture",
         std::env::current_exe().unwrap().display()
     )
 }

@@ -153,7 +153,7 @@ fn cut_line(line: &str, bytes: usize) -> String {
         None => line.to_owned(),
         Some((at, _)) => {
             let over = grouped((bytes - at) as u64);
-            format!("{}[… {over} more bytes in this line: see them with bash, cut -c]", &line[..at])
+            format!("{}[… {over} more bytes in this line: see bash, cut -c]", &line[..at])
         }
     }
 }

@@ -151,7 +151,8 @@ fn mode_and_line_endings_stay_and_a_hard_link_keeps_the_old_content() {
         fs::hard_link(scene.own("run.sh"), scene.own("linked")).unwrap();
         let text = scene.good("read_file", json!({"path": "run.sh"})).await;
         assert!(text.starts_with("1\t#!/bin/sh\n2\texit 1\n[its lines end in CR LF"), "{text}");
-        let edit = json!({"path": "run.sh", "old_string": "sh\nexit 1", "new_string": "sh\nset -e\nexit 0"});
+        let (old, new) = ("sh\nexit 1", "sh\nset -e\nexit 0");
+        let edit = json!({"path": "run.sh", "old_string": old, "new_string": new});
         assert_eq!(scene.good("edit_file", edit).await, "edited run.sh at line 1");
         assert_eq!(scene.get("run.sh"), "#!/bin/sh\r\nset -e\r\nexit 0\r\n");
         assert_eq!(fs::metadata(scene.own("run.sh")).unwrap().permissions().mode() & 0o777, 0o750);
@@ -162,10 +163,12 @@ fn mode_and_line_endings_stay_and_a_hard_link_keeps_the_old_content() {
 }
 
 /// A file, what is to go, what is to come; then the file afterwards or what was said.
+type Row = (&'static [u8], &'static str, &'static str, Result<&'static [u8], &'static str>);
+
 #[test]
 fn an_edit_takes_exactly_one_place() {
     on_one_thread(async {
-        let table: [(&[u8], &str, &str, Result<&[u8], &str>); 14] = [
+        let table: [Row; 14] = [
             (b"a b c", "b", "x", Ok(b"a x c")),
             (b"a b c", "b", "", Ok(b"a  c")),
             (b"caf\xe9 b", "b", "x", Ok(b"caf\xe9 x")),
@@ -180,17 +183,15 @@ fn an_edit_takes_exactly_one_place() {
                 b"  let x = 1;\n  y();\n",
                 "let x = 1;\ny();",
                 "",
-                Err(
-                    "old_string is not in e; but for blanks at the ends of lines it is at line 1, which reads \"  let x = 1;\"",
-                ),
+                Err("old_string is not in e; but for blanks at the ends of lines it is at line \
+                     1, which reads \"  let x = 1;\""),
             ),
             (
                 b"if a {\n  b();\n}\n",
                 "if a {\n  c();\n}",
                 "",
-                Err(
-                    "old_string is not in e: it begins like line 1, but line 2 reads \"  b();\" where old_string has \"c();\"",
-                ),
+                Err("old_string is not in e: it begins like line 1, but line 2 reads \"  b();\" \
+                     where old_string has \"c();\""),
             ),
             (
                 b"one\ntwo\n",

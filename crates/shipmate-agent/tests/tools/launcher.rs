@@ -17,14 +17,15 @@ fn entry() {
     std::process::exit(127);
 }
 
-/// A program that knows `exec-tree`, and gives what it starts this home.
-pub(crate) fn program(folder: &Path, home: &Path) -> PathBuf {
+/// A program that knows `exec-tree`, and gives what it starts this home. `around` is a command
+/// that it is started through.
+pub(crate) fn program(folder: &Path, home: &Path, around: &str) -> PathBuf {
     let path = folder.join("program");
     let script = format!(
         "#!/bin/sh\nshift; n=0\n\
          for word; do n=$((n+1)); export \"LAUNCHED_$n=$word\"; done\n\
          export LAUNCHED=$n HOME={home} OUT={out} LC_ALL=C\n\
-         exec {me} --exact launcher::entry --nocapture 3>&1 >/dev/null\n",
+         exec {around} {me} --exact launcher::entry --nocapture 3>&1 >/dev/null\n",
         home = home.display(),
         out = home.parent().unwrap().display(),
         me = std::env::current_exe().unwrap().display(),

@@ -70,7 +70,7 @@ impl Scene {
                 hidden: vec![root.join("state")],
                 required: true,
             },
-            program: launcher::program(&root.join("programs"), &root.join("home")),
+            program: launcher::program(&root.join("programs"), &root.join("home"), ""),
             marker: Marker::new(&digest, "agent", "alpha.ana@1").unwrap().to_string(),
             limits: Limits::default(),
             secrets: vec!["CARGO_PKG_NAME".to_owned()],
@@ -78,6 +78,15 @@ impl Scene {
         };
         change(&mut place);
         Scene { root, digest, toolbox: Toolbox::new(place) }
+    }
+
+    /// As when the agent itself is behind a fence: its shells can mount nothing.
+    pub(crate) fn within_a_fence() -> Scene {
+        Scene::with(|place| {
+            let folder = place.program.parent().unwrap();
+            let home = folder.with_file_name("home");
+            launcher::program(folder, &home, "setpriv --no-new-privs");
+        })
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
