@@ -47,6 +47,10 @@ fn a_long_file_is_cut_and_can_be_read_on_to_its_end() {
         }
         assert_eq!(seen, lines);
         assert!(pages > 5, "{pages}");
+        scene.put("huge", "one line of very many\n".repeat(1_000_000));
+        let part = json!({"path": "huge", "offset": 999_999, "limit": 1});
+        let text = scene.good("read_file", part).await;
+        assert!(text.ends_with("[lines 999999 to 999999 of many: read on with offset 1000000]"));
         scene.put("wide", format!("{}\nafter\n", "x".repeat(100_000)));
         let text = scene.good("read_file", json!({"path": "wide"})).await;
         assert!(text.contains("[… 98,001 more bytes in this line"), "{}", &text[1990..]);
