@@ -24,6 +24,7 @@ mod freeze;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fmt, fs, thread};
@@ -227,15 +228,19 @@ fn shed_powers() {
 }
 
 /// All that stands beside the way from `folder` to what is hidden. Links are left out: what they
-/// lead to is found where it is.
+/// lead to is found where it is. So are disks: root reads any file there.
 fn beside(folder: &Path, hidden: &[PathBuf], found: &mut Vec<PathBuf>) {
     if hidden.iter().any(|path| path == folder) {
         return;
     }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink())) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if hidden.iter().any(|hidden| hidden.starts_with(&path)) {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_symlink() || kind.is_block_device() {
+            continue;
+        }
+        let on_the_way = hidden.iter().any(|hidden| hidden.starts_with(&path));
+        if on_the_way || (kind.is_dir() && path.starts_with("/dev")) {
             beside(&path, hidden, found);
         } else {
             found.push(path);

@@ -103,9 +103,22 @@ async fn all_beside_what_is_hidden_is_read_as_before() {
     let yard = Yard::new();
     let line = "cat $YARD/plain/file $YARD/beside /etc/passwd /proc/self/status >/dev/null && \
                 ls $YARD/state $YARD/state/trees/bo && echo new > $YARD/state/trees/ana/new && \
-                cat new && cat < /dev/null && printf 'a\\n' | cat /dev/stdin && head -c 1 /dev/zero";
+                cat new && cat < /dev/null && printf 'a\\n' | cat /dev/stdin && \
+                head -c 1 /dev/zero";
     let printed = yard.passes(line).await;
     assert!(printed.contains("secret\n") && printed.contains("new\n"), "{printed}");
+}
+
+#[tokio::test]
+async fn no_disk_is_read_beside_its_files_and_no_device_made() {
+    let yard = Yard::new();
+    for disk in fs::read_dir("/sys/block").unwrap().flatten() {
+        let disk = disk.file_name().into_string().unwrap();
+        let ran = yard.ran(&format!("head -c 1 /dev/{disk}")).await;
+        assert!(!ran.exit.is_success(), "{disk}");
+    }
+    assert!(!yard.ran("mknod own b 1 0 || mknod own c 1 1").await.exit.is_success());
+    yard.passes("head -c 1 /dev/urandom > /dev/null && test -r /dev/tty").await;
 }
 
 #[tokio::test]
@@ -198,8 +211,8 @@ async fn who_is_inside_signals_its_own_children() {
 /// The launcher once more, inside: a shell of a fenced agent's, behind a fence of its own.
 fn nested(fence: &str, script: &str) -> String {
     format!(
-        "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' '{script}')\" SHIPMATE_FENCE=\"$(printf '{fence}')\" \
-         {} --exact launcher::entry --nocapture",
+        "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' '{script}')\" \
+         SHIPMATE_FENCE=\"$(printf '{fence}')\" {} --exact launcher::entry --nocapture",
         std::env::current_exe().unwrap().display()
     )
 }

@@ -114,12 +114,21 @@ impl Grounds {
 
     /// Refuses what is hidden, by a real path.
     pub(super) fn check_visible(&self, real: &Path) -> Result<(), String> {
-        let below = |paths: &[PathBuf]| paths.iter().any(|path| real.starts_with(path));
-        if below(&self.hidden) && !below(&self.open) {
+        if self.is_hidden(real) {
             let path = self.shown(real);
             return Err(format!("{path} is not for teammates to read: work in your own tree"));
         }
         Ok(())
+    }
+
+    fn is_hidden(&self, real: &Path) -> bool {
+        let below = |paths: &[PathBuf]| paths.iter().any(|path| real.starts_with(path));
+        below(&self.hidden) && !below(&self.open)
+    }
+
+    /// Whether a search goes there: what is hidden is passed by, but for the way to what is not.
+    pub(super) fn is_on_the_way(&self, real: &Path) -> bool {
+        !self.is_hidden(real) || self.open.iter().any(|open| open.starts_with(real))
     }
 
     pub(super) fn open_to_read(&self, path: &Path) -> Result<Opened, String> {

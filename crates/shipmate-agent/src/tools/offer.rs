@@ -1,121 +1,135 @@
 //! What models are told of the tools. Every word is paid for in each request: what a refusal can
 //! say when it is needed is not said here.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use shipmate_protocol::native::Offered;
 
 use super::skill::{self, Skill};
 
 const SKILLS_BYTES_MAX: usize = 1_200;
 
-fn offered(name: &str, description: &str, properties: Value, required: &[&str]) -> Offered {
-    Offered {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        input_schema: json!({
-            "type": "object", "properties": properties, "required": required,
-        }),
-    }
+struct Tool {
+    name: &'static str,
+    description: &'static str,
+    /// Name, type and what the name does not say.
+    properties: &'static [(&'static str, &'static str, &'static str)],
+    required: &'static [&'static str],
 }
 
-fn text(words: &str) -> Value {
-    described("string", words)
-}
-
-fn number(words: &str) -> Value {
-    described("integer", words)
-}
-
-fn flag(words: &str) -> Value {
-    described("boolean", words)
-}
-
-fn described(kind: &str, words: &str) -> Value {
-    match words {
-        "" => json!({"type": kind}),
-        words => json!({"type": kind, "description": words}),
-    }
-}
+const TOOLS: [Tool; 9] = [
+    Tool {
+        name: "bash",
+        description: "Runs a command in your tree. What it leaves running is ended with it, \
+                      unless it is started in the background; then a notice comes at its end.",
+        properties: &[
+            ("command", "string", ""),
+            ("timeout_ms", "integer", ""),
+            ("background", "boolean", ""),
+        ],
+        required: &["command"],
+    },
+    Tool {
+        name: "bash_output",
+        description: "The output so far of a background run.",
+        properties: &[
+            ("id", "string", ""),
+            ("wait_ms", "integer", "wait for its end, at most 15000"),
+            ("stop", "boolean", "end it"),
+        ],
+        required: &["id"],
+    },
+    Tool {
+        name: "read_file",
+        description: "A file's lines, each after its number and a tab; or a folder's entries. \
+                      Paths are relative to your tree, or absolute.",
+        properties: &[
+            ("path", "string", ""),
+            ("offset", "integer", "first line"),
+            ("limit", "integer", "lines"),
+        ],
+        required: &["path"],
+    },
+    Tool {
+        name: "write_file",
+        description: "Creates or replaces a file. One that exists must have been read before.",
+        properties: &[("path", "string", ""), ("content", "string", "")],
+        required: &["path", "content"],
+    },
+    Tool {
+        name: "edit_file",
+        description: "Replaces old_string, which must be in the file exactly once, by new_string.",
+        properties: &[
+            ("path", "string", ""),
+            ("old_string", "string", "as in the file, without line numbers"),
+            ("new_string", "string", ""),
+            ("replace_all", "boolean", ""),
+        ],
+        required: &["path", "old_string", "new_string"],
+    },
+    Tool {
+        name: "glob",
+        description: "Files by name, without ignored ones.",
+        properties: &[("pattern", "string", "such as src/**/*.rs"), ("path", "string", "folder")],
+        required: &["pattern"],
+    },
+    Tool {
+        name: "grep",
+        description: "Lines that match a regular expression, without ignored files.",
+        properties: &[
+            ("pattern", "string", ""),
+            ("path", "string", "folder or file"),
+            ("glob", "string", "only files like this"),
+            ("context", "integer", "lines around"),
+            ("ignore_case", "boolean", ""),
+            ("files_only", "boolean", ""),
+        ],
+        required: &["pattern"],
+    },
+    Tool {
+        name: "Skill",
+        description: "Gives you the instructions of a skill:",
+        properties: &[("name", "string", "")],
+        required: &["name"],
+    },
+    Tool {
+        name: "Config",
+        description: "Shows or changes settings of this session: shell_timeout_ms, \
+                      output_bytes_max.",
+        properties: &[("key", "string", ""), ("value", "integer", "")],
+        required: &[],
+    },
+];
 
 /// None for a tool that is not there, and for skills where there are none.
 pub(super) fn tool(name: &str, skills: &[Skill]) -> Option<Offered> {
-    Some(match name {
-        "bash" => offered(
-            name,
-            "Runs a command in your tree. What it leaves running is ended with it, unless it is \
-             started in the background; then a notice comes at its end.",
-            json!({
-                "command": text(""), "timeout_ms": number(""), "background": flag(""),
-            }),
-            &["command"],
-        ),
-        "bash_output" => offered(
-            name,
-            "The output so far of a background run.",
-            json!({
-                "id": text(""), "wait_ms": number("wait for its end, at most 15000"),
-                "stop": flag("end it"),
-            }),
-            &["id"],
-        ),
-        "read_file" => offered(
-            name,
-            "A file's lines, each after its number and a tab; or a folder's entries. Paths are \
-             relative to your tree, or absolute.",
-            json!({
-                "path": text(""), "offset": number("first line"), "limit": number("lines"),
-            }),
-            &["path"],
-        ),
-        "write_file" => offered(
-            name,
-            "Creates or replaces a file. One that exists must have been read before.",
-            json!({"path": text(""), "content": text("")}),
-            &["path", "content"],
-        ),
-        "edit_file" => offered(
-            name,
-            "Replaces old_string, which must be in the file exactly once, by new_string.",
-            json!({
-                "path": text(""), "old_string": text("as in the file, without line numbers"),
-                "new_string": text(""), "replace_all": flag(""),
-            }),
-            &["path", "old_string", "new_string"],
-        ),
-        "glob" => offered(
-            name,
-            "Files by name, without ignored ones.",
-            json!({"pattern": text("such as src/**/*.rs"), "path": text("folder")}),
-            &["pattern"],
-        ),
-        "grep" => offered(
-            name,
-            "Lines that match a regular expression, without ignored files.",
-            json!({
-                "pattern": text(""), "path": text("folder or file"),
-                "glob": text("only files like this"), "context": number("lines around"),
-                "ignore_case": flag(""), "files_only": flag(""),
-            }),
-            &["pattern"],
-        ),
-        "Skill" if skills.is_empty() => return None,
-        "Skill" => {
-            let mut words = "Gives you the instructions of a skill:".to_owned();
-            for line in skills.iter().map(skill::line) {
-                if words.len() + line.len() > SKILLS_BYTES_MAX {
-                    words.push_str("\nmore in .shipmate/skills and .claude/skills");
-                    break;
-                }
-                words = format!("{words}\n{line}");
-            }
-            offered(name, &words, json!({"name": text("")}), &["name"])
+    let tool = TOOLS.iter().find(|tool| tool.name == name)?;
+    let mut description = tool.description.to_owned();
+    if name == "Skill" {
+        description = with_skills(description, skills)?;
+    }
+    let property = |(name, kind, words): &(&str, &str, &str)| {
+        let value = match *words {
+            "" => json!({"type": kind}),
+            words => json!({"type": kind, "description": words}),
+        };
+        ((*name).to_owned(), value)
+    };
+    let properties: Map<String, Value> = tool.properties.iter().map(property).collect();
+    let input_schema =
+        json!({"type": "object", "properties": properties, "required": tool.required});
+    Some(Offered { name: name.to_owned(), description, input_schema })
+}
+
+fn with_skills(mut words: String, skills: &[Skill]) -> Option<String> {
+    if skills.is_empty() {
+        return None;
+    }
+    for line in skills.iter().map(skill::line) {
+        if words.len() + line.len() > SKILLS_BYTES_MAX {
+            words.push_str("\nmore in .shipmate/skills and .claude/skills");
+            break;
         }
-        "Config" => offered(
-            name,
-            "Shows or changes settings of this session: shell_timeout_ms, output_bytes_max.",
-            json!({"key": text(""), "value": number("")}),
-            &[],
-        ),
-        _ => return None,
-    })
+        words = format!("{words}\n{line}");
+    }
+    Some(words)
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,7 @@ use super::output::{grouped, readable};
 const LINES_MAX: u64 = 2_000;
 const LINE_CHARS_MAX: usize = 2_000;
 const ENTRIES_MAX: usize = 500;
+const WITHIN: Duration = Duration::from_secs(10);
 const PEEKED_BYTES: usize = 8 * 1024;
 /// Larger ones can be read, and are not edited.
 pub(super) const EDITED_BYTES_MAX: u64 = 10 * 1024 * 1024;
@@ -61,16 +63,29 @@ pub(super) fn read(grounds: &Grounds, wanted: &Wanted) -> Result<Page, String> {
         ));
     }
     if opened.facts.len() > EDITED_BYTES_MAX {
-        return Ok(Page { text: page(&shown, &mut file, wanted)?, seen: None });
+        return Ok(Page { text: page(&shown, &mut file, wanted, Rest::Left)?, seen: None });
     }
     let mut content = Vec::new();
     file.take(EDITED_BYTES_MAX).read_to_end(&mut content).map_err(failed)?;
-    let text = page(&shown, &mut content.as_slice(), wanted)?;
+    let text = page(&shown, &mut content.as_slice(), wanted, Rest::Counted)?;
     Ok(Page { text, seen: Some((opened.real, print(&content))) })
 }
 
+/// What is done with the lines after those that are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Counted,
+    Left,
+}
+
 /// The lines that are wanted, and how to go on.
-fn page(shown: &str, file: &mut impl BufRead, wanted: &Wanted) -> Result<String, String> {
+fn page(
+    shown: &str,
+    file: &mut impl BufRead,
+    wanted: &Wanted,
+    rest: Rest,
+) -> Result<String, String> {
+    let until = Instant::now() + WITHIN;
     let first = wanted.offset.max(1);
     let most = wanted.limit.unwrap_or(LINES_MAX).clamp(1, LINES_MAX);
     let (mut text, mut number, mut shown_to) = (String::new(), 0, 0);
@@ -85,6 +100,16 @@ fn page(shown: &str, file: &mut impl BufRead, wanted: &Wanted) -> Result<String,
             break;
         }
         number += 1;
+        if Instant::now() > until {
+            let within = WITHIN.as_secs();
+            return Err(format!(
+                "{shown} is too large to be read up to line {number} in {within} s: use bash (sed \
+                 -n, tail)"
+            ));
+        }
+        if full && rest == Rest::Left {
+            break;
+        }
         if number < first || full {
             continue;
         }
@@ -109,11 +134,12 @@ fn page(shown: &str, file: &mut impl BufRead, wanted: &Wanted) -> Result<String,
         return Err(format!("{shown} has {number} lines: there is no line {first}"));
     }
     if shown_to < number {
-        let _ = write!(
-            text,
-            "[lines {first} to {shown_to} of {number}: read on with offset {}]",
-            shown_to + 1
-        );
+        let of = match rest {
+            Rest::Counted => format!("of {number}"),
+            Rest::Left => "of many".to_owned(),
+        };
+        let next = shown_to + 1;
+        let _ = write!(text, "[lines {first} to {shown_to} {of}: read on with offset {next}]");
     } else if first > 1 {
         let _ = write!(text, "[the end: {number} lines]");
     }
@@ -153,7 +179,7 @@ fn cut_line(line: &str, bytes: usize) -> String {
         None => line.to_owned(),
         Some((at, _)) => {
             let over = grouped((bytes - at) as u64);
-            format!("{}[… {over} more bytes in this line: see them with bash, cut -c]", &line[..at])
+            format!("{}[… {over} more bytes in this line: see bash, cut -c]", &line[..at])
         }
     }
 }

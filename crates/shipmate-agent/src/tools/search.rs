@@ -5,6 +5,7 @@
 //! the paths, and stop when they have enough, take too long, or nobody waits any more.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,8 @@ const MATCHES_MAX: usize = 1_000;
 const CONTEXT_MAX: u64 = 20;
 const LINE_CHARS_MAX: usize = 300;
 const WITHIN: Duration = Duration::from_secs(10);
+/// A line that is longer is in no file that people read.
+const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const NARROW: &str = "narrow the pattern or the path";
 
 /// Where a search looks, and for how long.
@@ -48,6 +51,31 @@ pub(super) struct Wanted {
     pub(super) files_only: bool,
 }
 
+/// When a search is to end, whatever it has found.
+#[derive(Debug, Clone)]
+struct Deadline {
+    at: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+impl Deadline {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || Instant::now() > self.at
+    }
+}
+
+/// A file that ends when the search does.
+struct Hurried<'a> {
+    file: File,
+    deadline: &'a Deadline,
+}
+
+impl Read for Hurried<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.deadline.is_over() { Ok(0) } else { self.file.read(into) }
+    }
+}
+
 /// Why a search ended before it had seen all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
@@ -56,22 +84,23 @@ enum Cut {
 }
 
 impl Field {
-    fn entries(&self) -> impl Iterator<Item = Result<DirEntry, Cut>> {
-        let (grounds, stop) = (self.grounds.clone(), Arc::clone(&self.stop));
-        let until = Instant::now() + WITHIN;
+    fn deadline(&self) -> Deadline {
+        Deadline { at: Instant::now() + WITHIN, stop: Arc::clone(&self.stop) }
+    }
+
+    fn entries(&self, deadline: &Deadline) -> impl Iterator<Item = Result<DirEntry, Cut>> {
+        let grounds = self.grounds.clone();
         let walk = WalkBuilder::new(&self.root)
             .hidden(false)
             .git_global(false)
             .same_file_system(true)
             .sort_by_file_path(Path::cmp)
             .filter_entry(move |entry| {
-                entry.file_name() != ".git" && grounds.check_visible(entry.path()).is_ok()
+                entry.file_name() != ".git" && grounds.is_on_the_way(entry.path())
             })
             .build();
-        walk.filter_map(Result::ok).map(move |entry| {
-            let late = stop.load(Ordering::Relaxed) || Instant::now() > until;
-            if late { Err(Cut::Late) } else { Ok(entry) }
-        })
+        let timely = |entry| if deadline.is_over() { Err(Cut::Late) } else { Ok(entry) };
+        walk.filter_map(Result::ok).map(timely)
     }
 
     /// The files whose paths below the root match.
@@ -115,7 +144,7 @@ impl Field {
 pub(super) fn glob(field: &Field, pattern: &str) -> Result<String, String> {
     let globs = field.globs(pattern)?;
     let (mut found, mut cut_by) = (Vec::new(), None);
-    for entry in field.entries() {
+    for entry in field.entries(&field.deadline()) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(cut) => {
@@ -149,12 +178,13 @@ pub(super) fn grep(field: &Field, wanted: &Wanted) -> Result<String, String> {
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(LINE_BYTES_MAX))
         .before_context(context)
         .after_context(context)
         .build();
     let mut hits = Hits { files_only: wanted.files_only, ..Hits::default() };
-    let mut cut_by = None;
-    for entry in field.entries() {
+    let (mut cut_by, deadline) = (None, field.deadline());
+    for entry in field.entries(&deadline) {
         match entry {
             Err(cut) => {
                 cut_by = Some(cut);
@@ -166,9 +196,13 @@ pub(super) fn grep(field: &Field, wanted: &Wanted) -> Result<String, String> {
                     .is_none_or(|globs| globs.matched(entry.path(), false).is_whitelist());
                 if named && entry.file_type().is_some_and(|kind| kind.is_file()) {
                     hits.name = field.grounds.shown(entry.path());
-                    search(&mut searcher, &matcher, entry.path(), &mut hits);
+                    search(&mut searcher, &matcher, entry.path(), &deadline, &mut hits);
                 }
             }
+        }
+        if deadline.is_over() {
+            cut_by = Some(Cut::Late);
+            break;
         }
         if hits.matches >= MATCHES_MAX || hits.text.len() > 4 * field.bytes_max {
             cut_by = Some(Cut::Enough);
@@ -180,12 +214,18 @@ pub(super) fn grep(field: &Field, wanted: &Wanted) -> Result<String, String> {
 }
 
 /// What cannot be read is passed over, as grep does with many files.
-fn search(searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path, hits: &mut Hits) {
+fn search(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    path: &Path,
+    deadline: &Deadline,
+    hits: &mut Hits,
+) {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let Ok(file) = file else { return };
     if file.metadata().is_ok_and(|facts| facts.is_file()) {
-        let _ = searcher.search_file(matcher, &file, &mut *hits);
+        let _ = searcher.search_reader(matcher, Hurried { file, deadline }, &mut *hits);
         hits.begun = false;
         hits.broken = false;
     }

@@ -400,13 +400,15 @@ fn outcome(run: &Run, done: &Done, place: &Place, limits: &Limits) -> ToolOutcom
     }
     if done.how == How::Exited && done.left_behind > 0 {
         parts.push(format!(
-            "[{} processes that it left running were ended: start what is to go on with background]",
+            "[it left processes running ({}), which were ended: start what is to go on with \
+             background]",
             done.left_behind
         ));
     }
     if is_error && !place.fence.off && HELD.iter().any(|words| shown.text.contains(words)) {
         parts.push(format!(
-            "[writes are possible only in your tree and in $TMPDIR. {}]",
+            "[writes are possible only in your tree and in $TMPDIR, and the trees of others are \
+             not to be read. {}]",
             grounds::ASK
         ));
     }
