@@ -339,8 +339,8 @@ on "Task 1:"
     stage.create(vec![of("never", None, &["2"])]);
     stage.arrival();
     stage.finished(1);
-    while !stage.events("teammate.idle").iter().any(|idle| idle["who"] == "alpha/a@1") {
-        stage.hear(|event| event.get("teammate.idle").is_some());
+    while stage.events("message.acknowledged").is_empty() {
+        stage.hear(|event| event.get("message.acknowledged").is_some());
     }
     let asked = server.requests().len();
     // An hour: somebody looks once a second, and every minute somebody else works, is paused,
