@@ -71,11 +71,16 @@ fn parse(pid: Pid, stat: &str) -> Option<Seen> {
 pub(crate) fn mark(pid: Pid) -> Option<String> {
     let mut environ = environ(pid)?;
     for _ in 0..EXEC_LOOKS_MAX {
-        if !environ.is_empty() || !is_in_exec(pid) {
+        if !environ.is_empty() {
+            break;
+        }
+        // What was empty before it was through with exec is looked at once more.
+        let is_through = !is_in_exec(pid);
+        environ = self::environ(pid)?;
+        if is_through {
             break;
         }
         thread::yield_now();
-        environ = self::environ(pid)?;
     }
     let value = environ
         .split(|b| *b == 0)
