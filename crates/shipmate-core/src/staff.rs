@@ -40,12 +40,13 @@ pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
 
 /// Those that can be talked to and have mail. The breaker lets nobody through for that.
 fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wanted> {
-    // A one-shot agent is there for a task.
-    if team.breaker.phase != BreakerPhase::Closed || team.setup.one_shot {
+    if team.breaker.phase != BreakerPhase::Closed {
         return Vec::new();
     }
     let called = state.members_of(name).filter(|(who, mate)| {
         mate.profile.hears
+            // A one-shot agent is there for a task; whoever plans them is not.
+            && (!team.setup.one_shot || mate.leads_others())
             && !mate.inbox.is_empty()
             && may_start(mate)
             && has_budget(state, who, mate)

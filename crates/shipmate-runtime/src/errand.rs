@@ -132,6 +132,11 @@ fn staffed(crew: &Crew, actor: &Actor, add: &mut ask::TeammateAdd) -> Result<(),
     add.hears = hears.map_err(|unknown| {
         refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
     })?;
+    if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
+        let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
+        let remedy = "name a program that can, such as \"native\" (`shipmate agents` lists them)";
+        return Err(refused("CannotLead", text, remedy));
+    }
     if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
         return Err(refused("NoModel", none.fact, &none.remedy));
     }

@@ -292,6 +292,14 @@ scenarios! {
         read by lia
         delete 1                       => task.deleted
     ",
+    a_lead_stays_where_teammates_do_one_task_each: "
+        team alpha task-mode
+        add lia seat lead mode plan when-needed hears
+        add ana when-needed hears
+        send \"build it\" to lia
+        send \"hello\" to ana
+        expect effects: start alpha/lia
+    ",
     a_team_without_a_leads_plan_hears_of_no_end: "
         team alpha
         add lia seat lead when-needed hears

@@ -4,6 +4,7 @@ mod approve;
 mod list;
 mod reject;
 mod submit;
+pub(crate) mod work;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;

@@ -1,7 +1,10 @@
 //! `shipmate run`.
 
 mod account;
+mod decide;
 mod ending;
+mod goal;
+mod led;
 mod progress;
 mod report;
 mod summary;
@@ -21,17 +24,22 @@ use crate::cli::session::Session;
 use crate::cli::time::parse_duration_ms;
 use crate::config::Config;
 use crate::plan_file::{self, PlanFile};
+use goal::Aim;
 
-/// Run a plan with a team of agents
+/// Run a goal or a plan with a team of agents
 ///
-/// Makes a team, puts the plan's tasks on its board, and starts agents as there are tasks for them.
-/// Each works in a clone of its own; what they hand in is merged onto the branch shipmate/TEAM when
-/// the gate passes on it. shipmate touches your branch and files only at `shipmate merge`.
+/// With a goal, a lead reads the repository and makes a plan of tasks and teammates, which you
+/// approve. With a plan file, its tasks are put on the board at once. Agents are started as there
+/// are tasks for them. Each works in a clone of its own; what they hand in is merged onto the branch
+/// shipmate/TEAM when the gate passes on it. shipmate touches your branch and files only at `shipmate
+/// merge`.
 ///
 /// Ctrl-C asks whether to leave the team at work or to shut it down.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(after_help = "\
 Examples:
+  shipmate run \"add a GraphQL endpoint beside the REST one\" --gate 'make test'
+  shipmate run --goal \"$(cat goal.md)\" --lead claude --agent codex --yes
   shipmate run plan.toml --agent ./agent.sh
   shipmate run 03-01.plan.jsonl 03-02.plan.jsonl --agent 'claude -p \"$SHIPMATE_SUBJECT\"'
   shipmate run plan.toml --detach && shipmate attach dev-1
@@ -40,9 +48,25 @@ The agent's command gets its task in the environment (SHIPMATE_TASK, SHIPMATE_SU
 SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/agents.md. Exit code 0
 means that the task is done. Exit codes of this command: 0 all done, 8 something is not done.")]
 pub(crate) struct RunArgs {
-    /// Plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
-    #[arg(required = true, value_name = "PLAN")]
-    plans: Vec<PathBuf>,
+    /// A goal in quotes; or plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
+    #[arg(required_unless_present = "goal", value_name = "GOAL|PLAN")]
+    what: Vec<PathBuf>,
+
+    /// The goal, whatever it looks like
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+
+    /// The program behind the lead, for a goal [default: as --agent, else as configured]
+    #[arg(long, value_name = "AGENT")]
+    lead: Option<String>,
+
+    /// Approve the lead's plan when it comes
+    #[arg(long)]
+    yes: bool,
+
+    /// The model of everybody for whom the plan names none
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
 
     /// An agent program (`claude`, `codex`, …: see `shipmate agents`), or a command line that does one
     /// task
@@ -84,6 +108,14 @@ pub(crate) struct Begun {
     pub(crate) team: String,
     pub(crate) plan: PlanFile,
     pub(crate) summaries: PathBuf,
+    /// It began with a goal: a lead makes the plan.
+    pub(crate) goal: Option<Goal>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Goal {
+    /// The plan is approved when it comes.
+    pub(crate) yes: bool,
 }
 
 pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure> {
@@ -106,9 +138,20 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
 
 /// Checks everything, then makes the team, its tasks and its teammates.
 pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Failure> {
-    let plan = plan_file::read_all(&args.plans).map_err(|e| Failure::Usage(e.to_string()))?;
+    match args.aim()? {
+        Aim::Goal(goal) => goal::begin(args, &goal, session),
+        Aim::Plans(_) if args.lead.is_some() || args.yes => Err(Failure::Usage(
+            "--lead and --yes are for a goal: a plan file is its own plan\n  leave them out"
+                .to_owned(),
+        )),
+        Aim::Plans(plans) => begin_plans(args, &plans, session),
+    }
+}
+
+fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Result<Begun, Failure> {
+    let plan = plan_file::read_all(plans).map_err(|e| Failure::Usage(e.to_string()))?;
     let config = session.config()?.config;
-    let team = args.team(&plan, session);
+    let team = args.team(&plan, &plans[0], session);
     let roster = roster(args, &plan, &config)?;
     for header in &plan.plans {
         for artifact in header.artifacts.iter() {
@@ -121,17 +164,9 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
             }
         }
     }
-    if !session.screen.json {
-        let mode = config.mode(|name| std::env::var(name).ok());
-        for note in plan.notes.iter().chain(&mode.fallback_notice) {
-            session.screen.line(&format!("note: {note}"))?;
-        }
-    }
+    notes(&plan, &config, session)?;
     let mut setup = setup(args, &plan, &config);
-    setup.plans = own_paths(&args.plans, &session.place.workspace);
-    // What `shipmate install` has written is nobody's work.
-    setup.plans.extend([".mcp.json", ".claude/", ".codex/"].map(str::to_owned));
-    setup.plans.push(".claude/settings.local.json".to_owned());
+    setup.plans = own_paths(plans, &session.place.workspace);
     let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
     if let (Some("shared"), Some((task, place))) = (setup.trees.as_deref(), without) {
         return Err(Failure::Usage(format!(
@@ -140,6 +175,35 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
             place.file, place.line, task.subject
         )));
     }
+    found(&team, &plan.title, setup, session)?;
+    if let Err(failure) = staff(&plan, roster, session) {
+        take_back(session);
+        return Err(failure);
+    }
+    let summaries = args.summaries.clone();
+    let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
+    Ok(Begun { team, plan, summaries, goal: None })
+}
+
+fn notes(plan: &PlanFile, config: &Config, session: &Session) -> Result<(), Failure> {
+    let mode = config.mode(|name| std::env::var(name).ok());
+    let notes = plan.notes.iter().chain(&mode.fallback_notice);
+    for note in notes.filter(|_| !session.screen.json) {
+        session.screen.line(&format!("note: {note}"))?;
+    }
+    Ok(())
+}
+
+/// Makes a team; from then on this session is about it.
+fn found(
+    team: &str,
+    description: &str,
+    mut setup: Setup,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    // What `shipmate install` has written is nobody's work.
+    setup.plans.extend([".mcp.json", ".claude/", ".codex/"].map(str::to_owned));
+    setup.plans.push(".claude/settings.local.json".to_owned());
     if setup.trees.is_some() && !session.screen.json {
         let survey = session.ask(Ask::Survey)?;
         if let Answer::Survey(found) = survey {
@@ -148,23 +212,17 @@ pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Fail
             }
         }
     }
-    refuse_existing(&team, session)?;
+    refuse_existing(team, session)?;
     session.client.team = None;
     session.ask(Ask::TeamCreate(TeamCreate {
-        name: team.clone(),
-        description: plan.title.clone(),
+        name: team.to_owned(),
+        description: description.to_owned(),
         gate: true,
         setup: Some(setup),
         ..TeamCreate::default()
     }))?;
-    session.client.team = Some(team.clone());
-    if let Err(failure) = staff(&plan, roster, session) {
-        take_back(session);
-        return Err(failure);
-    }
-    let summaries = args.summaries.clone();
-    let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
-    Ok(Begun { team, plan, summaries })
+    session.client.team = Some(team.to_owned());
+    Ok(())
 }
 
 /// The plans as git names them: an uncommitted plan is in nobody's way.
@@ -218,23 +276,13 @@ fn take_back(session: &mut Session) {
 impl RunArgs {
     /// One plan, done by one command, with everything else as usual.
     pub(crate) fn of(plan: PathBuf, agent: String) -> RunArgs {
-        RunArgs {
-            plans: vec![plan],
-            agent: Some(agent),
-            teammates: None,
-            gate: Vec::new(),
-            trees: None,
-            dirty: false,
-            timeout: None,
-            detach: false,
-            summaries: None,
-        }
+        RunArgs { what: vec![plan], agent: Some(agent), ..RunArgs::default() }
     }
 
-    fn team(&self, plan: &PlanFile, session: &Session) -> String {
+    fn team(&self, plan: &PlanFile, first: &Path, session: &Session) -> String {
         let given = session.client.team.clone();
         let named = || plan.team.clone();
-        let from_file = || plan_file::team_name(&self.plans[0]);
+        let from_file = || plan_file::team_name(first);
         given.or_else(named).unwrap_or_else(from_file)
     }
 }
@@ -272,6 +320,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
         let named = (1..=cap).map(|n| TeammateAdd {
             name: format!("dev-{n}"),
             agent: agent.clone(),
+            model: args.model.clone().unwrap_or_default(),
             command: command.clone(),
             when_needed: true,
             ..TeammateAdd::default()
@@ -289,7 +338,10 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
             lead: entry.lead,
             role: entry.role.clone(),
             scope: entry.scope.clone(),
-            model: entry.model.clone(),
+            model: match (entry.model.as_str(), &args.model) {
+                ("", Some(model)) => model.clone(),
+                (own, _) => own.to_owned(),
+            },
             mode: entry.mode.clone(),
             agent,
             command,

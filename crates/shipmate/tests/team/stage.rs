@@ -452,7 +452,7 @@ pub(crate) fn task_of(event: &Value) -> u32 {
 }
 
 /// A program that sees nothing of this machine's user.
-fn hermetic(root: &Path, program: &str) -> Command {
+pub(crate) fn hermetic(root: &Path, program: &str) -> Command {
     let mut command = Command::new(program);
     command.envs(environment(root)).env_remove("SHIPMATE_TOKEN").env_remove("SHIPMATE_TEAM");
     command

@@ -3,6 +3,7 @@
 use shipmate_protocol::view::PlanView;
 use shipmate_protocol::{Answer, Ask};
 
+use super::work;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
@@ -47,6 +48,9 @@ fn one(plan: &PlanView, screen: &Screen) -> String {
     text.push('\n');
     for line in plain_lines(&plan.body).lines() {
         text.push_str(&format!("│ {line}\n"));
+    }
+    for line in plan.work.iter().flat_map(|planned| work::lines(planned)) {
+        text.push_str(&format!("  {line}\n"));
     }
     if let Some(feedback) = &plan.feedback {
         text.push_str(&format!("  feedback: {}\n", plain_lines(feedback).replace('\n', "\n  ")));

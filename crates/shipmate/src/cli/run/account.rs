@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::led::Led;
 use super::progress::{Event, EventKind, Row, RunView};
 use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
 use super::tasks::{Status, TaskLine, Tasks};
@@ -28,6 +29,8 @@ pub(crate) struct Account {
     pub(crate) paused: Option<Pause>,
     /// Questions and plans that wait for an answer.
     pub(crate) waiting: BTreeMap<u64, String>,
+    /// Of a run that began with a goal.
+    pub(crate) led: Led,
 }
 
 /// Something that went otherwise than planned.
@@ -62,7 +65,7 @@ pub(crate) struct MateLine {
     lives: u32,
 }
 
-fn text<'a>(fields: &'a Value, key: &str) -> &'a str {
+pub(super) fn text<'a>(fields: &'a Value, key: &str) -> &'a str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -95,6 +98,7 @@ impl Account {
             "task" => self.task(event, fields, at_ms),
             "teammate" => self.teammate(event, fields, at_ms),
             "team" => self.team(event, fields, text(record, "by")),
+            "message" => self.led.message(event, fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
         };
         let (kind, text) = told?;
@@ -103,7 +107,7 @@ impl Account {
         Some(Event { at_ms, kind, text, tally })
     }
 
-    fn deviates(&mut self, task: Option<u32>, text: &str) {
+    pub(crate) fn deviates(&mut self, task: Option<u32>, text: &str) {
         self.deviations.push(Deviation { text: text.to_owned(), task });
     }
 
@@ -206,17 +210,23 @@ impl Account {
         let health = |text: String| Some((EventKind::Health, text));
         match event {
             "teammate.added" => {
+                self.led.added(&name, fields);
                 self.set_mate(&name, "waits", at);
                 None
             }
             "teammate.started" => {
                 let one_shot = text(fields, "supervision") == "one_shot";
-                self.set_mate(&name, "idle", at);
+                let plans = self.led.plans(&name);
+                self.set_mate(&name, if plans { "plans" } else { "idle" }, at);
                 let mate = self.mates.get_mut(&name)?;
                 mate.running = true;
                 mate.lives += 1;
                 let lives = mate.lives;
                 match (one_shot, lives) {
+                    (false, 1) if plans => {
+                        let told = format!("{name} reads the repository and makes a plan");
+                        Some((EventKind::Step, told))
+                    }
                     (true, _) => {
                         let text = format!("{name} runs as a one-shot agent");
                         Some((EventKind::Fallback, text))
@@ -294,12 +304,28 @@ impl Account {
                 Some((EventKind::Health, told))
             }
             "plan.submitted" => {
+                // A lead has one plan: the last.
+                if let Some(before) = self.led.submitted(n, fields) {
+                    self.waiting.remove(&before);
+                }
                 self.waiting.insert(n, format!("plan {n} (shipmate plan approve {n})"));
                 None
             }
             "question.answered" => self.waiting.remove(&number(fields, "question")).and(None),
             "plan.approved" | "plan.rejected" => {
-                self.waiting.remove(&number(fields, "plan")).and(None)
+                let plan = number(fields, "plan");
+                self.waiting.remove(&plan);
+                let approved = event == "plan.approved";
+                let lead = self.led.decided(plan, approved)?;
+                self.set_mate(&lead, if approved { "leads" } else { "plans" }, self.now_ms);
+                let why = first_line(text(fields, "feedback"));
+                Some((
+                    EventKind::Step,
+                    match approved {
+                        true => format!("plan {plan} is approved"),
+                        false => format!("plan {plan} is rejected: {why}; {lead} revises it"),
+                    },
+                ))
             }
             "hook.noted" => {
                 let told = format!("hook {}: {}", text(fields, "hook"), text(fields, "note"));
@@ -347,9 +373,24 @@ impl Account {
             && !self.mates.values().any(|mate| mate.running)
     }
 
+    /// Every task is completed, and only the lead is still there, to say so.
+    pub(crate) fn awaits_report(&self) -> bool {
+        let counts = self.tasks.counts();
+        let running = || self.mates.iter().filter(|(_, mate)| mate.running);
+        counts.total > 0
+            && counts.done == counts.total
+            && running().count() > 0
+            && running().all(|(name, _)| self.led.is_lead(name))
+    }
+
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
+        if counts.total == 0 {
+            // Its lead is gone before there was a plan.
+            let lead = self.mates.iter().find(|(name, _)| self.led.is_lead(name));
+            return lead.is_some_and(|(_, mate)| !mate.running && mate.lives > 0);
+        }
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
         let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);

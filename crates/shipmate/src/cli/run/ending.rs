@@ -40,6 +40,8 @@ pub(super) fn report(
         team: begun.team.clone(),
         tasks: account.tally(),
         commits: account.commits(),
+        report: account.led.report.clone(),
+        no_plan: account.led.no_plan.clone(),
         deviations: account.deviations.iter().map(|deviation| deviation.text.clone()).collect(),
         gates: account.gates,
         took_ms: account.now_ms.saturating_sub(account.began_ms),

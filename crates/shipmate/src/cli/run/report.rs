@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::cli::screen::{Paint, Screen, cut, plain};
+use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
 use crate::cli::time::about;
 
 const LISTED_MAX: usize = 8;
@@ -31,6 +31,12 @@ pub(crate) struct Report {
     pub(crate) team: String,
     pub(crate) tasks: TaskTally,
     pub(crate) commits: Vec<Commit>,
+    /// What the lead says about it, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) report: Option<String>,
+    /// Why the lead made no plan that holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) no_plan: Option<String>,
     /// What went otherwise than planned.
     pub(crate) deviations: Vec<String>,
     pub(crate) gates: GateTally,
@@ -97,7 +103,15 @@ pub(crate) struct Places {
 
 impl Report {
     pub(crate) fn text(&self, screen: &Screen) -> String {
-        let mut lines = vec![self.verdict(screen)];
+        let mut lines = Vec::new();
+        for (head, words) in
+            [("the lead reports", &self.report), ("there is no plan", &self.no_plan)]
+        {
+            let Some(words) = words else { continue };
+            lines.push(screen.paint(Paint::Bold, head));
+            lines.extend(plain_lines(words).lines().map(|line| format!("│ {line}")));
+        }
+        lines.push(self.verdict(screen));
         let not_done = self.tasks.not_done.iter().map(|task| {
             format!("task {} {}: {} ({})", task.id, task.status, task.why, task.subject)
         });
@@ -246,6 +260,8 @@ mod tests {
             team: "search".to_owned(),
             tasks: TaskTally { total: 2, completed: 2, not_done: Vec::new() },
             commits: [1, 2].map(|task| Commit { task, hash: "1f3a9c0".to_owned() }).into(),
+            report: None,
+            no_plan: None,
             deviations: Vec::new(),
             gates: GateTally { runs: 3, green: 2, red: 1 },
             took_ms: 252_000,

@@ -15,6 +15,7 @@ use shipmate_protocol::{Answer, Ask, Notice};
 
 use super::Begun;
 use super::account::{Account, PausedBy};
+use super::decide::{Decided, decide};
 use super::ending::report;
 use super::progress::{Event, Live, RunView, is_unicode, write_plain};
 use super::report::{Outcome, Report};
@@ -27,6 +28,8 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// How long a run must look stuck before it is ended: between two lives it does for a moment.
 const STUCK_FOR: Duration = Duration::from_secs(2);
+/// How long a lead may take to report on work that is done.
+const REPORT_WITHIN: Duration = Duration::from_secs(120);
 
 enum News {
     Record(Box<Value>),
@@ -145,6 +148,10 @@ struct Watcher<'a> {
     events: Vec<Event>,
     drawn_at: Option<Instant>,
     stuck_since: Option<Instant>,
+    /// Since when only the lead's report is missing.
+    done_since: Option<Instant>,
+    /// The last plan of the lead's that was shown.
+    shown: Option<u64>,
     /// A shutdown was asked for: the run is over when nobody runs.
     stopping: Option<Outcome>,
 }
@@ -162,6 +169,8 @@ impl<'a> Watcher<'a> {
             events: Vec::new(),
             drawn_at: None,
             stuck_since: None,
+            done_since: None,
+            shown: None,
             stopping: None,
         }
     }
@@ -188,6 +197,9 @@ impl<'a> Watcher<'a> {
                 return Ok(Some(Outcome::Complete));
             }
             if self.stopping.is_none() {
+                self.look_after_lead(session)?;
+            }
+            if self.stopping.is_none() {
                 self.notice_stuck(session)?;
             }
             let runs = self.account.mates.values().any(|mate| mate.running);
@@ -199,13 +211,45 @@ impl<'a> Watcher<'a> {
 
     /// Waits for news, or for the time to draw the clock or to give up on a stuck run.
     fn wait(&self, told: &Receiver<News>) -> Option<News> {
-        let wait = match (&self.live, self.events.is_empty(), self.stuck_since) {
-            (_, _, Some(since)) => STUCK_FOR.saturating_sub(since.elapsed()),
-            (Some(_), false, None) => DRAW_EVERY,
-            (Some(_), true, None) => CLOCK_EVERY,
-            (None, _, None) => return told.recv().ok(),
+        let left = |limit: Duration, since: Instant| limit.saturating_sub(since.elapsed());
+        let draw = match (&self.live, self.events.is_empty()) {
+            (Some(_), false) => Some(DRAW_EVERY),
+            (Some(_), true) => Some(CLOCK_EVERY),
+            (None, _) => None,
         };
-        told.recv_timeout(wait).ok()
+        let stuck = self.stuck_since.map(|since| left(STUCK_FOR, since));
+        let report = self.done_since.map(|since| left(REPORT_WITHIN, since));
+        match stuck.or(draw).into_iter().chain(report).min() {
+            Some(wait) => told.recv_timeout(wait).ok(),
+            None => told.recv().ok(),
+        }
+    }
+
+    /// Shows the lead's plan when it comes; ends the run when none will come, or when the work is
+    /// done and the lead does not say so.
+    fn look_after_lead(&mut self, session: &mut Session) -> Result<(), Failure> {
+        let Some(goal) = self.begun.goal else { return Ok(()) };
+        if self.account.led.no_plan.is_some() {
+            return self.shut_down(session, Outcome::Failed);
+        }
+        if let Some(plan) = self.account.led.open.filter(|plan| self.shown != Some(*plan)) {
+            self.shown = Some(plan);
+            self.clear()?;
+            if decide(plan, goal.yes, session)? == Decided::Stop {
+                return self.shut_down(session, Outcome::Stopped);
+            }
+        }
+        if !self.account.awaits_report() {
+            self.done_since = None;
+            return Ok(());
+        }
+        let since = *self.done_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < REPORT_WITHIN {
+            return Ok(());
+        }
+        self.done_since = None;
+        self.account.deviates(None, "the lead did not report within 2 minutes");
+        self.shut_down(session, Outcome::Complete)
     }
 
     /// Ends a run in which nothing can happen any more, unless somebody is there to decide.

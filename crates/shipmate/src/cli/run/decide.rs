@@ -1,0 +1,168 @@
+//! A lead's plan, when it comes: shown once, and decided by whoever is there to decide it.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use shipmate_protocol::view::PlanView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::plan::work;
+use crate::cli::screen::{Paint, plain, plain_lines};
+use crate::cli::session::Session;
+
+/// What a person wants done with a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Wish {
+    Approve,
+    Reject(String),
+    Stop,
+    /// Decided elsewhere, or later.
+    Leave,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decided {
+    GoesOn,
+    /// The person wants no more of it.
+    Stop,
+}
+
+/// Shows a plan and decides it, as far as somebody is there.
+pub(super) fn decide(plan: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
+    let Answer::Plans(plans) = session.ask(Ask::Plans { all: false })? else {
+        return Err(unexpected("plans"));
+    };
+    // Decided, or replaced by another, before it could be looked at.
+    let Some(plan) = plans.into_iter().find(|open| open.id == plan) else {
+        return Ok(Decided::GoesOn);
+    };
+    show(&plan, session)?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let wish = match (yes, terminal && !session.screen.json) {
+        (true, _) => Wish::Approve,
+        (false, true) => ask_person()?,
+        (false, false) => Wish::Leave,
+    };
+    let id = plan.id;
+    match wish {
+        Wish::Approve => approve(id, yes, session)?,
+        Wish::Reject(feedback) => {
+            let said = session.ask(Ask::PlanReject { plan: id, feedback });
+            tell_refusal(said, session)?;
+        }
+        Wish::Stop => return Ok(Decided::Stop),
+        Wish::Leave => commands(id, session)?,
+    }
+    Ok(Decided::GoesOn)
+}
+
+fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
+    let screen = &session.screen;
+    if screen.json {
+        return screen.json(&serde_json::json!({ "plan": plan }));
+    }
+    let mut text = screen.paint(Paint::Bold, &format!("plan {} of the lead", plan.id));
+    text.push('\n');
+    for line in plain_lines(&plan.body).lines() {
+        text.push_str(&format!("│ {line}\n"));
+    }
+    for line in plan.work.iter().flat_map(|planned| work::lines(planned)) {
+        text.push_str(&format!("{line}\n"));
+    }
+    screen.print(&text)
+}
+
+/// By itself: what cannot be approved goes back to the lead with the reason.
+fn approve(id: u64, yes: bool, session: &mut Session) -> Result<(), Failure> {
+    let said = session.ask(Ask::PlanApprove { plan: id });
+    let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
+    match refused.filter(|_| yes) {
+        Some(refused) => {
+            let feedback = format!("it cannot be carried out: {}", refused.one_line());
+            let said = session.ask(Ask::PlanReject { plan: id, feedback });
+            tell_refusal(said, session)
+        }
+        None => tell_refusal(said, session),
+    }
+}
+
+/// Somebody else was faster, say: the run goes on either way.
+fn tell_refusal(said: Result<Answer, Failure>, session: &Session) -> Result<(), Failure> {
+    match said {
+        Ok(_) => Ok(()),
+        Err(failure) => match failure.refused() {
+            Some(refused) if !session.screen.json => {
+                session.screen.line(&format!("refused: {}", plain(&refused.one_line())))
+            }
+            Some(_) => Ok(()),
+            None => Err(failure),
+        },
+    }
+}
+
+fn commands(id: u64, session: &Session) -> Result<(), Failure> {
+    if session.screen.json {
+        return Ok(());
+    }
+    let team = session.client.team.clone().unwrap_or_default();
+    let own = format!("shipmate{} --team {team}", session.here());
+    session.screen.line(&format!(
+        "it waits for you:\n  {own} plan approve {id}\n  {own} plan reject {id} \"what to change\""
+    ))
+}
+
+fn ask_person() -> Result<Wish, Failure> {
+    let mut input = std::io::stdin().lock();
+    ask_on(&mut input, &mut std::io::stderr())
+}
+
+fn ask_on(input: &mut impl BufRead, out: &mut impl Write) -> Result<Wish, Failure> {
+    loop {
+        let Some(line) = prompt(input, out, "[a]pprove, [r]eject with feedback, or [s]top? ")
+        else {
+            return Ok(Wish::Leave);
+        };
+        match line.chars().next().map(|c| c.to_ascii_lowercase()) {
+            Some('a' | 'y') => return Ok(Wish::Approve),
+            Some('s') => return Ok(Wish::Stop),
+            Some('r') => match prompt(input, out, "what should change? ") {
+                Some(feedback) if !feedback.is_empty() => return Ok(Wish::Reject(feedback)),
+                Some(_) => {}
+                None => return Ok(Wish::Leave),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// One line of an answer; nothing when there are no more.
+fn prompt(input: &mut impl BufRead, out: &mut impl Write, text: &str) -> Option<String> {
+    // A terminal that takes no text will give none either.
+    drop(write!(out, "{text}").and_then(|()| out.flush()));
+    let mut line = String::new();
+    match input.read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(typed: &str) -> Wish {
+        ask_on(&mut typed.as_bytes(), &mut Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn a_person_approves_rejects_with_words_or_stops() {
+        assert_eq!(wish("a\n"), Wish::Approve);
+        assert_eq!(wish("Yes\n"), Wish::Approve);
+        assert_eq!(wish("hm\n\ns\n"), Wish::Stop);
+        assert_eq!(wish("r\nfewer tasks\n"), Wish::Reject("fewer tasks".to_owned()));
+        assert_eq!(wish("r\n\na\n"), Wish::Approve);
+        assert_eq!(wish(""), Wish::Leave);
+        assert_eq!(wish("r\n"), Wish::Leave);
+    }
+}

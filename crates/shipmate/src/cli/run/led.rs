@@ -1,0 +1,86 @@
+//! What the records say about the lead of a run that began with a goal: how far its plan has
+//! come, what it told the person, and why there will be none.
+
+use serde_json::Value;
+
+use super::account::text;
+use super::progress::EventKind;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Led {
+    lead: Option<String>,
+    /// The plan that waits to be decided.
+    pub(crate) open: Option<u64>,
+    approved: bool,
+    /// Why no plan comes.
+    pub(crate) no_plan: Option<String>,
+    /// The work is done, and the lead was told so.
+    done: bool,
+    /// What it told the person after that.
+    pub(crate) report: Option<String>,
+}
+
+impl Led {
+    pub(super) fn added(&mut self, name: &str, fields: &Value) {
+        let profile = &fields["profile"];
+        if profile["seat"] == "lead" && profile["mode"] == "plan" {
+            self.lead = Some(name.to_owned());
+        }
+    }
+
+    pub(super) fn is_lead(&self, name: &str) -> bool {
+        self.lead.as_deref() == Some(name)
+    }
+
+    /// It is the lead, and at its plan.
+    pub(super) fn plans(&self, name: &str) -> bool {
+        self.is_lead(name) && !self.approved
+    }
+
+    /// A plan was handed in; the one it takes the place of.
+    pub(super) fn submitted(&mut self, n: u64, fields: &Value) -> Option<u64> {
+        fields.get("work")?;
+        self.open.replace(n)
+    }
+
+    /// The lead, if it was its plan that was decided.
+    pub(super) fn decided(&mut self, plan: u64, approved: bool) -> Option<String> {
+        self.open.take_if(|open| *open == plan)?;
+        self.approved |= approved;
+        self.lead.clone()
+    }
+
+    pub(super) fn message(
+        &mut self,
+        event: &str,
+        fields: &Value,
+        by: &str,
+    ) -> Option<(EventKind, String)> {
+        let kind = &fields["kind"];
+        let own = self.lead.clone().filter(|_| event == "message.sent")?;
+        if kind == "work_done" {
+            self.done = true;
+            return None;
+        }
+        let from = by.rsplit('/').next().unwrap_or(by).split('@').next().unwrap_or(by);
+        let to = fields["to"].as_array();
+        if from != own || !to.is_some_and(|to| to.iter().any(|to| to == "person")) {
+            return None;
+        }
+        let body = text(fields, "body").to_owned();
+        match kind {
+            Value::Object(kind) if kind.get("handoff").is_some_and(|kind| kind == "no_plan") => {
+                self.no_plan = Some(body);
+                None
+            }
+            Value::String(kind) if kind == "message" && self.done => {
+                self.report = Some(body);
+                None
+            }
+            Value::String(kind) if kind == "message" => {
+                Some((EventKind::Health, format!("{own} says: {body}")))
+            }
+            _ => None,
+        }
+    }
+}
