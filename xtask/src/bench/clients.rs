@@ -10,7 +10,9 @@ use super::results::Results;
 use super::{Args, Planned, planned};
 
 /// Teammates of one program in one team, as they are named in the table.
-const MEMORY: [(&str, &str, usize); 5] = [
+const MEMORY: [(&str, &str, usize); 7] = [
+    ("native", "native", 1),
+    ("native 4", "native", 4),
     ("claude", "claude", 1),
     ("codex", "codex", 1),
     ("codex 4", "codex", 4),
@@ -25,7 +27,15 @@ const LANES: [(&str, &str); 4] = [
 ];
 const LATENCY: [&str; 6] =
     ["a message into", "p50", "p90", "p99", "messages", "p50 of Claude Code's own ÷ this"];
-const COST: [&str; 5] = ["a teammate", "supervisor", "program", "together, each", "coordinator"];
+const COST: [&str; 7] = [
+    "a teammate",
+    "supervisor",
+    "program",
+    "together, each",
+    "coordinator",
+    "task to first request",
+    "its size",
+];
 
 pub(super) fn plan(args: &Args) -> Vec<Planned> {
     let messages = if args.quick { 3 } else { 30 };
@@ -85,8 +95,14 @@ fn memory(results: &Results) -> Vec<Row> {
     for (name, agent, teammates) in MEMORY {
         let Some(run) = results.last(&format!("memory {name}")) else { continue };
         let mib = |field: &str| format!("{:.1} MiB", run[field].as_f64().unwrap_or_default());
-        let many =
-            if teammates > 1 { format!(", {teammates} in one program") } else { String::new() };
+        let told = |field: &str, unit: &str| {
+            run[field].as_f64().map_or("–".to_owned(), |figure| format!("{figure:.0} {unit}"))
+        };
+        let many = match (agent, teammates) {
+            (_, 1) => String::new(),
+            ("native", _) => format!(", {teammates} in a team"),
+            _ => format!(", {teammates} in one program"),
+        };
         let measure = run["measure"].as_str().unwrap_or_default().to_uppercase();
         rows.push(Row {
             cells: vec![
@@ -95,13 +111,16 @@ fn memory(results: &Results) -> Vec<Row> {
                 mib("program_mib"),
                 mib("each_mib"),
                 mib("coordinator_mib"),
+                told("first_request_ms", "ms"),
+                told("first_request_tokens", "tokens"),
             ],
         });
     }
     if let Some(own) = results.last("latency").and_then(|run| run["native_mib"].as_f64()) {
         let (dash, mib) = ("–".to_owned(), format!("{own:.1} MiB"));
         let shown = "Claude Code's own, in a pane (PSS)".to_owned();
-        rows.push(Row { cells: vec![shown, dash.clone(), mib.clone(), mib, dash] });
+        let cells = [shown, dash.clone(), mib.clone(), mib, dash.clone(), dash.clone(), dash];
+        rows.push(Row { cells: cells.into() });
     }
     rows
 }
@@ -156,7 +175,7 @@ mod tests {
         results.add("latency", Ok(json!({ "lanes": lanes })));
         let each = json!({
             "measure": "pss", "coordinator_mib": 7.0, "supervisors_mib": 20.0,
-            "program_mib": 180.0, "each_mib": 50.0,
+            "program_mib": 180.0, "each_mib": 50.0, "first_request_ms": 900.0,
         });
         results.add("memory codex 4", Ok(each));
         let rows = rows(&results);
@@ -164,7 +183,8 @@ mod tests {
         let table = markdown(&rows);
         let claude = "| shipmate, claude, at rest | 100 ms | 200 ms | 300 ms | 30 | 5.0 × |";
         assert!(table.contains(claude), "{table}");
-        let codex = "| codex, 4 in one program (PSS) | 20.0 MiB | 180.0 MiB | 50.0 MiB | 7.0 MiB |";
+        let codex = "| codex, 4 in one program (PSS) | 20.0 MiB | 180.0 MiB | 50.0 MiB | 7.0 MiB | \
+                     900 ms | – |";
         assert!(table.contains(codex), "{table}");
     }
 }

@@ -69,6 +69,7 @@ impl Scene {
                 write: vec![tree.clone()],
                 hidden: vec![root.join("state")],
                 required: true,
+                read: Vec::new(),
             },
             program: launcher::program(&root.join("programs"), &root.join("home"), ""),
             marker: Marker::new(&digest, "agent", "alpha.ana@1").unwrap().to_string(),

@@ -1,8 +1,8 @@
 //! The end of planned work: whoever leads hears of it once, and is asked for a report.
 //!
-//! Only of a team that works by its lead's plan, or whose lead only delegates. What ends is found in the events of one
-//! command, so nothing has to be remembered: a task that is retried or added opens the work
-//! again, and its end is told again.
+//! Only of a team that works by its lead's plan, or whose lead only delegates. What ends is found
+//! in the events of one command, so nothing has to be remembered: a task that is retried or added
+//! opens the work again, and its end is told again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

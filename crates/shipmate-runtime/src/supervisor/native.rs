@@ -227,7 +227,7 @@ impl Driver for NativeAgent {
 
     fn fence(&self) -> String {
         let fenced = self.live.as_ref().is_some_and(|live| live.fenced);
-        fenced.then(|| shipmate_process::achieved().to_string()).unwrap_or_default()
+        if fenced { shipmate_process::achieved().to_string() } else { String::new() }
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

@@ -15,58 +15,7 @@ use shipmate_testkit::model::Server;
 
 use crate::stage::Stage;
 
-const SCRIPT: &str = r#"
-as lead
-on "Migrate the app from REST to GraphQL"
-  say I look at what there is.
-  tool read_file {"path":"api/routes.txt"}
-  tool TaskCreate {"subject":"Analyze REST endpoints","role":"analyst","files":["docs/endpoints.md"],"description":"Every route of api/routes.txt with what it gives, in docs/endpoints.md"}
-  & tool TaskCreate {"subject":"Design GraphQL schema","role":"backend","files":["api/schema.graphql"],"blocked_by":["1"],"description":"A query for each endpoint"}
-  & tool TaskCreate {"subject":"Implement resolvers","role":"backend","files":["api/resolvers.txt"],"blocked_by":["2"],"description":"A resolver for each query"}
-  & tool TaskCreate {"subject":"Update frontend","role":"frontend","files":["web/"],"blocked_by":["3"],"description":"The pages ask for queries, not for routes"}
-  tool Task {"name":"analyst","role":"analyst","prompt":"Handle the analysis"}
-  & tool Task {"name":"backend","role":"backend","prompt":"Handle backend tasks"}
-  & tool Task {"name":"frontend","role":"frontend","prompt":"Handle frontend migration"}
-  say The team is at work.
-on "All tasks are completed"
-  tool SendMessage {"to":"person","message":"Migration complete."}
-  say Migration complete.
-on "schema is finalized"
-  say Noted.
-as analyst
-on "Handle the analysis"
-  tool TaskList {}
-on "Task 1: Analyze REST endpoints"
-  tool read_file {"path":"api/routes.txt"}
-  tool write_file {"path":"docs/endpoints.md","content":"GET /users: all users\nGET /posts: all posts\n"}
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"two endpoints: users, posts"}
-  say Done.
-on "schema is finalized"
-  say Noted.
-as backend
-on "Handle backend tasks"
-  say I wait for the analysis.
-on "Task 2: Design GraphQL schema"
-  tool read_file {"path":"docs/endpoints.md"}
-  tool write_file {"path":"api/schema.graphql","content":"type Query { users: [User] posts: [Post] }\n"}
-  tool SendMessage {"to":"*","message":"API schema is finalized"}
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"users and posts are queries"}
-  say Done.
-on "Task 3: Implement resolvers"
-  tool bash {"command":"grep -o 'users\\|posts' api/schema.graphql | sed 's/$/: from the store/' > api/resolvers.txt && cat api/resolvers.txt"}
-  tool TaskUpdate {"taskId":"3","status":"completed","result":"both resolve"}
-  say Done.
-as frontend
-on "Handle frontend migration"
-  say I wait for the resolvers.
-on "Task 4: Update frontend"
-  tool read_file {"path":"web/page.txt"}
-  tool edit_file {"path":"web/page.txt","old_string":"GET /users","new_string":"query { users }"}
-  tool TaskUpdate {"taskId":"4","status":"completed","result":"the page asks for users"}
-  say Done.
-on "schema is finalized"
-  say Noted.
-"#;
+const SCRIPT: &str = include_str!("graphql.model");
 
 fn name(who: &Value) -> String {
     let who = who.as_str().unwrap_or("person");

@@ -169,7 +169,14 @@ on "Task 1:"
     let pid = agent(&stage);
     processes::kill(stage.supervisor("a"));
     stage.event("teammate.disappeared");
-    server.replace_script("as a\non \"Task 1:\"\n  tool TaskUpdate {\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"ok\"}\n  say Done.\n");
+    server.replace_script(
+        r#"
+as a
+on "Task 1:"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
     stage.finished(1);
     assert!(!processes::is_alive(pid), "its agent has ended with it");
     assert!(said(&stage, "a", 2).contains("taken up again"));
@@ -238,7 +245,7 @@ on "Task 1:"
             of("tokens_in") + of("tokens_out")
         })
         .sum();
-    assert!(spent <= 6_000 && spent >= 1_100, "{spent}");
+    assert!((1_100..=6_000).contains(&spent), "{spent}");
     assert!(server.requests().len() < 4, "it did not come to the end");
 }
 

@@ -29,11 +29,16 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
     let supervisors = mib(&team.processes("supervisor")).0;
     let programs = team.processes("agent");
     let program = mib(&programs).0;
+    // What a teammate's first request to its model takes: from its task, and in size.
+    let first = server.requests().into_iter().next();
+    let first_ms = first.as_ref().map(|request| (request.at_ms - team.asked_ms).round());
+    let first_tokens = first.map(|request| request.body.to_string().len() / 4);
     let each = (supervisors + program) / teammates as f64;
     let report = json!({
         "workload": "memory", "agent": agent, "teammates": teammates, "measure": measure,
         "coordinator_mib": coordinator, "supervisors_mib": supervisors, "program_mib": program,
         "program_processes": programs.len(), "each_mib": (each * 10.0).round() / 10.0,
+        "first_request_ms": first_ms, "first_request_tokens": first_tokens,
     });
     println!("{report}");
     Ok(())

@@ -19,6 +19,7 @@ use shipmate_protocol::{Ask, Client, Place};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
+use crate::measure::now_ns;
 use crate::workspace::{TEAM, Workspace};
 
 /// How long the programs may take to end before somebody should look.
@@ -27,6 +28,8 @@ const END: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 #[derive(Debug)]
 pub(crate) struct Team {
     pub(crate) workspace: Workspace,
+    /// When the first tasks were asked for, on the machine's monotonic clock.
+    pub(crate) asked_ms: f64,
 }
 
 /// The steps by which a teammate does its first task.
@@ -53,7 +56,13 @@ impl Team {
         }
         fs::create_dir_all(place.project()).map_err(named)?;
         // Should this process be killed, nothing of it stays for long.
-        fs::write(place.config(), "idle-exit-seconds = 30\n").map_err(named)?;
+        // The native agent asks the same server.
+        let config = format!(
+            "idle-exit-seconds = 30\n[models]\ndefault = \"bench/scripted\"\n[models.bench]\n\
+             protocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n",
+            server.url()
+        );
+        fs::write(place.config(), config).map_err(named)?;
         let path = install(&place.workspace, server, mates).map_err(named)?;
         let home = place.workspace.join("home");
         let args = vec![
@@ -69,7 +78,7 @@ impl Team {
         let person = Client::new(place.clone(), launch, TokenSource::Person);
         let (place, program) = (place.clone(), shipmate.to_owned());
         let workspace = Workspace { place, program, durability: "power".to_owned(), person };
-        let mut team = Team { workspace };
+        let mut team = Team { workspace, asked_ms: 0.0 };
         team.everybody(mates)?;
         Ok(team)
     }
@@ -89,6 +98,7 @@ impl Team {
             add(name, agent, true)?;
         }
         add("keeper", "", false)?;
+        self.asked_ms = now_ns() as f64 / 1e6;
         self.workspace.tasks(&tasks)?;
         self.completed(mates.len())
     }
@@ -159,7 +169,7 @@ fn marked(digest: &str, kind: &str) -> Vec<u32> {
 fn install(folder: &Path, server: &Server, mates: &[(String, String)]) -> std::io::Result<String> {
     let (bin, home) = (folder.join("bin"), folder.join("home"));
     fs::create_dir_all(&bin)?;
-    for (_, agent) in mates {
+    for (_, agent) in mates.iter().filter(|(_, agent)| agent != "native") {
         let (program, environment) = program(agent, &home, server)?;
         let mut script = "#!/bin/sh\n".to_owned();
         for (name, value) in environment {
