@@ -1,1 +1,105 @@
-//! ...
+//! The decision: by whom, how often, and what a crash in between leaves.
+
+use shipmate_protocol::{Answer, Ask};
+
+use crate::processes;
+use crate::scene::{Running, Scene, events};
+
+const ONE_PART: &str = r#"
+as lead
+on "one part"
+  tool ExitPlanMode {"plan":"The short way.","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is small"}
+  say I have handed it in.
+on "is rejected: say what it is for"
+  tool ExitPlanMode {"plan":"The short way, because nobody needs more.","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is small"}
+  say I have handed it in again.
+on "All tasks are completed"
+  say It is there.
+as *
+on "Task 1:"
+  write a.txt a
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"a"}
+  say Done.
+"#;
+
+/// The number of the plan that a run waits for.
+fn plan(running: &mut Running) -> String {
+    let line = running.says("plan approve ");
+    line.rsplit(' ').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_plan_waits_for_a_person_who_sends_it_back_with_words_and_approves_the_next() {
+    let mut scene = Scene::new(ONE_PART);
+    let mut running = scene.begin("make one part", &[]);
+    let first = plan(&mut running);
+    let listed = scene.stage.shipmate(&["--team", "alpha", "plan", "list"]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for part in ["│ The short way.", "a            A", "writes a.txt", "not a team: it is small"]
+    {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+    let said =
+        scene.stage.shipmate(&["--team", "alpha", "plan", "reject", &first, "say what it is for"]);
+    assert!(said.status.success(), "{said:?}");
+    let second = plan(&mut running);
+    assert_ne!(first, second);
+    let late = scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &first]);
+    assert_eq!(late.status.code(), Some(1), "{late:?}");
+    assert!(
+        scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &second]).status.success()
+    );
+    running.ended().ends(
+        0,
+        &[
+            "│ The short way.",
+            "is rejected: say what it is for; lead revises it",
+            "│ The short way, because nobody needs more.",
+            "is approved",
+            "│ It is there.",
+            "done: 1 of 1 tasks",
+        ],
+    );
+    assert_eq!(scene.stage.file("a.txt"), "a\n");
+    // Two for each plan and one for the report.
+    assert_eq!(scene.requests_of("lead"), 5);
+}
+
+#[test]
+fn a_plan_outlives_the_coordinator_that_took_it() {
+    let mut scene = Scene::new(ONE_PART);
+    let mut running = scene.begin("make one part", &[]);
+    let plan = plan(&mut running);
+    processes::kill(scene.stage.coordinator());
+    assert!(scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &plan]).status.success());
+    running.ended().ends(0, &["│ It is there.", "done: 1 of 1 tasks"]);
+    let log = scene.log();
+    assert_eq!(events(&log, "plan.submitted").len(), 1);
+    assert_eq!(events(&log, "task.created").len(), 1);
+}
+
+#[test]
+fn a_plan_outlives_the_lead_that_made_it() {
+    let mut scene = Scene::new(ONE_PART);
+    let mut running = scene.begin("make one part", &[]);
+    let plan = plan(&mut running);
+    scene.stage.follow();
+    processes::kill(scene.stage.supervisor("lead"));
+    scene.stage.event("teammate.disappeared");
+    assert!(scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &plan]).status.success());
+    running.ended().ends(0, &["lead disappeared", "│ It is there.", "done: 1 of 1 tasks"]);
+}
+
+#[test]
+fn what_is_taken_meanwhile_is_said_and_nothing_is_half_there() {
+    let mut scene = Scene::new(ONE_PART);
+    let mut running = scene.begin("make one part", &[]);
+    let plan = plan(&mut running);
+    scene.stage.add("dev-1", |add| add);
+    let said = scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &plan]);
+    let error = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert_eq!(said.status.code(), Some(1), "{said:?}");
+    assert!(error.contains("alpha/dev-1 is a member already"), "{error}");
+    let Answer::Status(status) = scene.stage.ask(Ask::Status) else { panic!() };
+    assert_eq!((status.open_plans, status.teams[0].tasks.pending), (1, 0));
+}

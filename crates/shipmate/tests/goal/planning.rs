@@ -1,6 +1,8 @@
 //! The plan: handed in, weighed, mended, given up.
 
-use crate::scene::{Scene, events};
+use serde_json::Value;
+
+use crate::scene::{Ran, Scene, events};
 
 /// A plan of two parts that two developers do at the same time.
 const TWO_PARTS: &str = r#"
@@ -42,9 +44,9 @@ fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
             "lead reads the repository and makes a plan",
             "of the lead",
             "│ Both ends apart from each other.",
-            "2 tasks, at most 2 at the same time; longest path left (10 min)",
+            "2 tasks, at most 2 at the same time; longest path left (10m00s)",
             "left         The left one",
-            "writes left.txt; about 10 min",
+            "writes left.txt; about 10m00s",
             "2 teammates: up to 2 parts are independent of each other",
             "dev-1        native",
             "is approved",
@@ -78,4 +80,142 @@ fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
     // Three requests for the plan, two for the report: nothing for approval, idling or status.
     assert_eq!(scene.requests_of("lead"), 5);
     assert_eq!(events(&log, "task.completed").len(), 2);
+}
+
+#[test]
+fn a_plan_that_does_not_hold_is_sent_back_with_every_problem_and_mended() {
+    let mut scene = Scene::new(
+        r#"
+as lead
+on "two parts"
+  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["src"]},{"key":"b","subject":"B","files":["src/b"],"blocked_by":["c"]}],"teammates":[{"name":"ana","agent":"no-such-program"}]}
+  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is one file"}
+  say I have handed it in.
+on "All tasks are completed"
+  say It is one file now.
+as *
+on "Task 1:"
+  write a.txt a
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"a"}
+  say Done.
+"#,
+    );
+    let ran = scene.run("make two parts", &["--yes"]);
+    ran.ends(
+        0,
+        &[
+            "1 task, at most 1 at the same time",
+            "1 teammate, not a team: it is one file",
+            "dev-1        native",
+            "│ It is one file now.",
+            "done: 1 of 1 tasks",
+        ],
+    );
+    let asked = scene.server.requests();
+    let told: String = asked.iter().map(|request| request.body.to_string()).collect();
+    for problem in [
+        "teammate ana: there is no agent program",
+        "task b: it waits for c, which is no task of the plan (a, b)",
+        "tasks a and b may run at the same time and both write src",
+        "it may be sent back 2 more times",
+    ] {
+        assert!(told.contains(problem), "{problem}: {told}");
+    }
+    let log = scene.log();
+    assert_eq!(events(&log, "plan.submitted").len(), 1);
+    assert_eq!(events(&log, "teammate.added").len(), 2);
+}
+
+#[test]
+fn a_third_plan_that_does_not_hold_ends_the_run_with_its_problems() {
+    let mut scene = Scene::new(
+        r#"
+as lead
+on "two parts"
+  tool ExitPlanMode {"plan":"p"}
+  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A"}]}
+  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["/etc/passwd"]},{"key":"a","subject":"B","files":["b"]}]}
+  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["a"]}]}
+  say I give up.
+"#,
+    );
+    let ran = scene.run("make two parts", &["--yes"]);
+    ran.ends(
+        8,
+        &[
+            "there is no plan",
+            "│ lead has no plan that holds, after 3 attempts: the plan does not hold:",
+            "│ - task a: \"/etc/passwd\" is absolute",
+            "│ - task a: another task has that key",
+            "nothing done: 0 of 0 tasks",
+        ],
+    );
+    let last = scene.server.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("that was the last attempt, and a person is told: end your turn"));
+    assert!(last.contains("3 plans were sent back; a person was told"), "{last}");
+    let log = scene.log();
+    assert_eq!(events(&log, "plan.submitted").len(), 0);
+    assert_eq!(events(&log, "task.created").len(), 0);
+}
+
+#[test]
+fn a_lead_that_hands_in_nothing_is_asked_once_and_ends_the_run() {
+    let scene = Scene::new(
+        r#"
+as lead
+on "two parts"
+  say Two parts are easy.
+on "Your turn ended without a plan"
+  say I would rather not.
+"#,
+    );
+    let ran = scene.run("make two parts", &[]);
+    ran.ends(
+        8,
+        &[
+            "there is no plan",
+            "│ lead ended its turn without a plan; its last words: I would rather not.",
+        ],
+    );
+    assert_eq!(scene.requests_of("lead"), 2);
+}
+
+#[test]
+fn a_plan_as_one_object_for_a_program_that_reads_it() {
+    let scene = Scene::new(TWO_PARTS);
+    let ran = scene.run("make two parts", &["--yes", "--json", "--model", "test/other"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    let work = &lines[0]["plan"]["work"];
+    assert_eq!(work["width"], 2);
+    assert_eq!(work["critical_path"], serde_json::json!(["left"]));
+    assert_eq!(work["tasks"][1]["files"], serde_json::json!(["right.txt"]));
+    assert_eq!(work["teammates"][0]["model"], "test/other");
+    assert_eq!(lines[1]["outcome"], "complete");
+    assert_eq!(lines[1]["report"], "Both parts are there.");
+}
+
+#[test]
+fn who_cannot_lead_is_refused_before_anything_is_made() {
+    let scene = Scene::new("");
+    let run = |args: &[&str]| Ran::of(&scene.stage.shipmate(args));
+    for (args, why) in [
+        (vec!["run", "make it", "--agent", "./agent.sh"], "no agent can lead"),
+        (vec!["run", "make it", "--lead", "./agent.sh"], "\"./agent.sh\" cannot lead"),
+        (vec!["run", "make it", "--yes", "--detach"], "--detach does not wait"),
+        (vec!["run", "make"], "neither a plan nor a goal"),
+        (vec!["run", "plan.toml", "--yes"], "--lead and --yes are for a goal"),
+        (vec!["run"], "required"),
+    ] {
+        let ran = run(&args);
+        assert_eq!(ran.code, 2, "{args:?} {ran:?}");
+        assert!(ran.err.contains(why), "{why}: {}", ran.err);
+    }
+    let ran = run(&["run", "make it", "--lead", "claude"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("claude") && ran.err.contains("install"), "{}", ran.err);
+    let ran = run(&["team", "list"]);
+    assert!(ran.out.contains("no team"), "what was refused left nothing: {ran:?}");
 }

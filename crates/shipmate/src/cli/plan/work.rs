@@ -117,9 +117,9 @@ mod tests {
         assert_eq!(
             lines(&work),
             [
-                "3 tasks, at most 2 at the same time; longest path api → docs (3 min)",
+                "3 tasks, at most 2 at the same time; longest path api → docs (3m00s)",
                 "  api          Do api",
-                "               writes src/api; role dev; about 2 min",
+                "               writes src/api; role dev; about 2m00s",
                 "  ui           Do ui",
                 "               writes src/ui",
                 "  docs         Do docs",
