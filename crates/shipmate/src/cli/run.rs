@@ -14,13 +14,14 @@ pub(crate) mod watch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::ask::{Setup, TeamCreate, TeammateAdd};
+use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::KNOWN_AGENTS;
 use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
+use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
 use crate::config::Config;
 use crate::plan_file::{self, PlanFile};
@@ -93,6 +94,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     timeout: Option<u64>,
 
+    /// What the team may spend at most, as far as prices are known
+    #[arg(long, value_name = "DOLLARS", value_parser = micros)]
+    budget: Option<u64>,
+
     /// Start the team and come back at once
     #[arg(long)]
     detach: bool,
@@ -152,7 +157,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
     let plan = plan_file::read_all(plans).map_err(|e| Failure::Usage(e.to_string()))?;
     let config = session.config()?.config;
     let team = args.team(&plan, &plans[0], session);
-    let roster = roster(args, &plan, &config)?;
+    let roster = roster(args, &plan, &config);
     for header in &plan.plans {
         for artifact in header.artifacts.iter() {
             let path = session.place.workspace.join(&artifact.path);
@@ -175,7 +180,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
             place.file, place.line, task.subject
         )));
     }
-    found(&team, &plan.title, setup, session)?;
+    found(&team, &plan.title, setup, args.budget, session)?;
     if let Err(failure) = staff(&plan, roster, session) {
         take_back(session);
         return Err(failure);
@@ -199,6 +204,7 @@ fn found(
     team: &str,
     description: &str,
     mut setup: Setup,
+    budget: Option<u64>,
     session: &mut Session,
 ) -> Result<(), Failure> {
     // What `shipmate install` has written is nobody's work.
@@ -222,6 +228,10 @@ fn found(
         ..TeamCreate::default()
     }))?;
     session.client.team = Some(team.to_owned());
+    if let Some(micros) = budget {
+        let budget = Budget { cost_micros_max: Some(micros), tokens_max: None };
+        session.ask(Ask::TeamBudget { budget })?;
+    }
     Ok(())
 }
 
@@ -297,7 +307,7 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
 }
 
 /// The teammates, each with the command that does its tasks.
-fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<TeammateAdd>, Failure> {
+fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> {
     let commands: BTreeMap<&str, &str> =
         plan.agents.iter().map(|(name, agent)| (name.as_str(), agent.command.as_str())).collect();
     let fallback = args
@@ -305,15 +315,10 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
         .as_deref()
         .or(commands.get("default").copied())
         .or(Some(config.agents.default.as_str()).filter(|command| !command.is_empty()));
-    let none = || {
-        Failure::Usage(
-            "no agent does the tasks of this plan\n  name its command: --agent COMMAND, \
-             [agents.default] in the plan, or agents.default in .shipmate/config.toml"
-                .to_owned(),
-        )
-    };
+    // Where nothing is named the coordinator finds one, or says what to do.
+    let fallback = fallback.unwrap_or_default();
     if plan.teammates.is_empty() {
-        let command = fallback.ok_or_else(none)?;
+        let command = fallback;
         let cap =
             args.teammates.unwrap_or(config.team.cap as usize).clamp(1, plan.tasks.len().max(1));
         let (agent, command) = agent_of(command, config);
@@ -325,15 +330,15 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
             when_needed: true,
             ..TeammateAdd::default()
         });
-        return Ok(named.collect());
+        return named.collect();
     }
     let each = plan.teammates.iter().map(|entry| {
         // A name that is no agent of the plan's is a program.
         let own = entry.agent.as_deref().map(|name| commands.get(name).copied().unwrap_or(name));
         // What is said on the command line is meant for this run, and for all.
-        let command = args.agent.as_deref().or(own).or(fallback).ok_or_else(none)?;
+        let command = args.agent.as_deref().or(own).unwrap_or(fallback);
         let (agent, command) = agent_of(command, config);
-        Ok(TeammateAdd {
+        TeammateAdd {
             name: entry.name.clone(),
             lead: entry.lead,
             role: entry.role.clone(),
@@ -347,7 +352,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Result<Vec<Teamma
             command,
             when_needed: true,
             ..TeammateAdd::default()
-        })
+        }
     });
     each.collect()
 }

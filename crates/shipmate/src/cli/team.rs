@@ -1,21 +1,25 @@
-//! `shipmate team`: create, list, show and delete teams.
+//! `shipmate team`: create, list, show, budget and delete teams.
 
+mod budget;
 mod create;
 mod delete;
 mod list;
 mod show;
 
+pub(crate) use budget::{Limits, micros};
 pub(crate) use list::table;
+pub(crate) use show::dollars;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Teams: create, list, show, delete
+/// Teams: create, list, show, budget, delete
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum TeamCommand {
     Create(create::CreateArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Budget(budget::BudgetArgs),
     Delete(delete::DeleteArgs),
 }
 
@@ -24,6 +28,7 @@ pub(crate) fn run(command: TeamCommand, session: Session) -> Result<(), Failure>
         TeamCommand::Create(args) => create::run(args, session),
         TeamCommand::List(args) => list::run(&args, session),
         TeamCommand::Show(args) => show::run(&args, session),
+        TeamCommand::Budget(args) => budget::run(&args, session),
         TeamCommand::Delete(args) => delete::run(args, session),
     }
 }

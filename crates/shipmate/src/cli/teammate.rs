@@ -1,6 +1,7 @@
 //! `shipmate teammate`: members of a team and their lives.
 
 mod add;
+mod budget;
 mod r#continue;
 mod list;
 mod mode;
@@ -14,7 +15,7 @@ pub(crate) use list::table;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Teammates: add, list, show, start, pause, continue, mode, remove
+/// Teammates: add, list, show, start, pause, continue, mode, budget, remove
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum TeammateCommand {
     Add(add::AddArgs),
@@ -24,6 +25,7 @@ pub(crate) enum TeammateCommand {
     Pause(pause::PauseArgs),
     Continue(r#continue::ContinueArgs),
     Mode(mode::ModeArgs),
+    Budget(budget::BudgetArgs),
     Remove(remove::RemoveArgs),
 }
 
@@ -36,6 +38,7 @@ pub(crate) fn run(command: TeammateCommand, session: Session) -> Result<(), Fail
         TeammateCommand::Pause(args) => pause::run(args, session),
         TeammateCommand::Continue(args) => r#continue::run(args, session),
         TeammateCommand::Mode(args) => mode::run(args, session),
+        TeammateCommand::Budget(args) => budget::run(args, session),
         TeammateCommand::Remove(args) => remove::run(args, session),
     }
 }

@@ -14,39 +14,45 @@ fn the_settings_in_force_are_shown_with_their_source() {
     workspace.check(
         r#"
         $ SHIPMATE_DURABILITY=process SHIPMATE_GATE_COMMANDS="cargo test" shipmate config
-        SETTING                    VALUE                                 SOURCE
-        durability                 "process"                             environment
-        log                        "sqlite"                              default
-        lease-seconds              120                                   project file
-        idle-exit-seconds          60                                    environment
-        shutdown-deadline-seconds  30                                    default
-        team-mode                  "auto"                                default
-        agent-teams                false                                 user file
-        agent-teams-env            ""                                    default
-        agents.default             ""                                    default
-        agents.output-bytes        16777216                              default
-        agents.stop-grace-seconds  0.5                                   project file
-        agents.patience-seconds    600                                   default
-        team.trees                 "own"                                 default
-        team.cap                   5                                     default
-        team.stall-seconds         600                                   default
-        team.answer-seconds        60                                    default
-        team.timeout-seconds       0                                     default
-        team.protected             [".shipmate/", ".github/workflows/"]  default
-        gate.commands              ["cargo test"]                        environment
-        gate.timeout-seconds       1800                                  default
-        gate.batch                 16                                    default
-        hooks.TaskCreated          []                                    default
-        hooks.TaskCompleted        ["./check", "./lint"]                 project file
-        hooks.TeammateIdle         []                                    default
-        hooks.TeammateStarted      []                                    default
-        hooks.TeammateDisappeared  []                                    default
-        hooks.PlanSubmitted        []                                    default
-        hooks.TeamShutdown         []                                    default
-        hooks.timeout-seconds      60                                    default
-        nats.url                   "nats://127.0.0.1:4222"               default
-        nats.subject-prefix        "shipmate"                            default
-        nats.credentials           ""                                    default
+        SETTING                       VALUE                                 SOURCE
+        durability                    "process"                             environment
+        log                           "sqlite"                              default
+        lease-seconds                 120                                   project file
+        idle-exit-seconds             60                                    environment
+        shutdown-deadline-seconds     30                                    default
+        team-mode                     "auto"                                default
+        agent-teams                   false                                 user file
+        agent-teams-env               ""                                    default
+        agents.default                ""                                    default
+        agents.output-bytes           16777216                              default
+        agents.stop-grace-seconds     0.5                                   project file
+        agents.patience-seconds       600                                   default
+        models.default                ""                                    default
+        native.fence                  "wanted"                              default
+        native.fence-write            []                                    default
+        native.requests-max           1000                                  default
+        native.shell-timeout-seconds  120                                   default
+        native.shown-bytes            16384                                 default
+        team.trees                    "own"                                 default
+        team.cap                      5                                     default
+        team.stall-seconds            600                                   default
+        team.answer-seconds           60                                    default
+        team.timeout-seconds          0                                     default
+        team.protected                [".shipmate/", ".github/workflows/"]  default
+        gate.commands                 ["cargo test"]                        environment
+        gate.timeout-seconds          1800                                  default
+        gate.batch                    16                                    default
+        hooks.TaskCreated             []                                    default
+        hooks.TaskCompleted           ["./check", "./lint"]                 project file
+        hooks.TeammateIdle            []                                    default
+        hooks.TeammateStarted         []                                    default
+        hooks.TeammateDisappeared     []                                    default
+        hooks.PlanSubmitted           []                                    default
+        hooks.TeamShutdown            []                                    default
+        hooks.timeout-seconds         60                                    default
+        nats.url                      "nats://127.0.0.1:4222"               default
+        nats.subject-prefix           "shipmate"                            default
+        nats.credentials              ""                                    default
 
         $ shipmate config path
         $W/.shipmate/config.toml

@@ -45,6 +45,7 @@ fn the_programs_of_this_machine_are_listed_with_their_state() {
         r#"
         $ shipmate agents
         AGENT             PROTOCOL  STATE          VERSION  WHY
+        native            native    not_logged_in           no model is named, and no provider's key is set
         claude            claude    ready          2.1.325  logged in by CLAUDE_CODE_OAUTH_TOKEN
         codex             codex     too_old        0.1.0    0.1.0 is installed, and 0.100.0 is [..]
         gemini            acp       ready          0.61.0   logged in by GEMINI_API_KEY
@@ -54,6 +55,8 @@ fn the_programs_of_this_machine_are_listed_with_their_state() {
         codex-acp         acp       not_installed           codex-acp was not found in PATH
         mine              command   ready                   found; nothing more is known about it
 
+        native: set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, or \
+            models.default in the configuration
         codex: update it: npm install -g @openai/codex
         opencode: run `[..]/bin/opencode --version` by hand; install it anew ([..])
         goose: install it (see the goose project's releases), or set agents.goose.program

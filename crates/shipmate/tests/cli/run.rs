@@ -406,6 +406,21 @@ fn without_a_repository_or_a_commit_nothing_is_begun() {
 }
 
 #[test]
+fn a_plan_that_nobody_can_do_leaves_no_team_behind() {
+    let workspace = with_plan(TWO);
+    workspace.check(
+        r#"
+        $ shipmate run $W/../two.toml
+        refused: no agent is named for dev-1
+          name one, such as agent "claude" (`shipmate agents` lists them), set agents.default in the \
+              configuration, or set ANTHROPIC_API_KEY or OPENAI_API_KEY for shipmate's own agent
+        => 1
+        "#,
+    );
+    no_team(&workspace);
+}
+
+#[test]
 fn what_is_wrong_with_a_plan_is_said_before_anything_starts() {
     let workspace = with_plan(TWO);
     plan(
@@ -415,12 +430,6 @@ fn what_is_wrong_with_a_plan_is_said_before_anything_starts() {
     );
     workspace.check(
         r#"
-        $ shipmate run $W/../two.toml
-        error: no agent does the tasks of this plan
-          name its command: --agent COMMAND, [agents.default] in the plan, or agents.default in \
-              .shipmate/config.toml
-        => 2
-
         $ shipmate run $W/../none.toml --agent true
         error: $W/../none.toml: it cannot be read: No such file or directory (os error 2)
           name an existing plan file

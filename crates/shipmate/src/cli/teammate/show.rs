@@ -6,6 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
+use crate::cli::team::dollars;
 use crate::cli::time::about;
 
 /// Show one teammate
@@ -52,6 +53,7 @@ fn text(mate: &TeammateView) -> String {
     fact("may hold", &format!("{} at once", mate.tasks_max));
     fact("unread", &mate.unread.to_string());
     fact("tokens", &mate.tokens_used.to_string());
+    fact("cost", &if mate.cost_micros > 0 { dollars(mate.cost_micros) } else { String::new() });
     fact(
         "watched",
         match mate.supervision.as_str() {
@@ -62,6 +64,7 @@ fn text(mate: &TeammateView) -> String {
     );
     fact("pid", &mate.pid.map(|pid| pid.to_string()).unwrap_or_default());
     fact("session", &mate.session);
+    fact("fence", &mate.fence);
     fact("last words", &mate.last_words);
     fact("silent for", &mate.silent_ms.map(about).unwrap_or_default());
     fact("host", mate.host.as_deref().unwrap_or_default());

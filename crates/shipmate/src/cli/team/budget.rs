@@ -1,0 +1,86 @@
+//! `shipmate team budget`.
+
+use clap::Args;
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::Budget;
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Set how much a team may spend
+///
+/// Native teammates set aside what a request may cost before they send it, so they stop before the
+/// budget is passed; programs of other vendors tell what they used after a turn and get no new task
+/// once it is reached. A new budget takes the place of the old one.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate --team alpha team budget --cost 5
+  shipmate team budget --tokens 2000000
+  shipmate team budget --none")]
+pub(crate) struct BudgetArgs {
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// A ceiling in money, in tokens, or in both.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Limits {
+    /// At most so many dollars, as far as prices are known
+    #[arg(long, value_name = "DOLLARS", value_parser = micros)]
+    cost: Option<u64>,
+
+    /// At most so many tokens, in and out, without those read from a cache
+    #[arg(long, value_name = "N")]
+    tokens: Option<u64>,
+
+    /// No limit
+    #[arg(long, conflicts_with_all = ["cost", "tokens"])]
+    none: bool,
+}
+
+impl Limits {
+    pub(crate) fn budget(&self) -> Budget {
+        Budget { tokens_max: self.tokens, cost_micros_max: self.cost }
+    }
+
+    /// For people.
+    pub(crate) fn words(&self) -> String {
+        let cost = self.cost.map(|micros| format!("${:.2}", micros as f64 / 1e6));
+        let tokens = self.tokens.map(|tokens| format!("{tokens} tokens"));
+        let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
+        match parts.is_empty() {
+            true => "as much as it needs".to_owned(),
+            false => format!("at most {}", parts.join(" and ")),
+        }
+    }
+}
+
+/// Dollars as they are written, in millionths.
+pub(crate) fn micros(text: &str) -> Result<u64, String> {
+    let number = text.trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(dollars) if (0.0..=1e9).contains(&dollars) => Ok((dollars * 1e6).round() as u64),
+        _ => Err("write dollars, such as 5 or 0.50".to_owned()),
+    }
+}
+
+pub(crate) fn run(args: &BudgetArgs, mut session: Session) -> Result<(), Failure> {
+    let said = format!("the team may spend {}", args.limits.words());
+    session.change(Ask::TeamBudget { budget: args.limits.budget() }, &said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dollars_are_read_to_the_cent_and_nonsense_is_not() {
+        assert_eq!(micros("5"), Ok(5_000_000));
+        assert_eq!(micros("$0.50"), Ok(500_000));
+        for bad in ["", "-1", "five", "nan", "1e99"] {
+            assert!(micros(bad).is_err(), "{bad}");
+        }
+    }
+}
