@@ -122,13 +122,13 @@ fn configuration(place: &Place) -> Finding {
     }
 }
 
-/// Said plainly, because it cannot be mended yet and a person has to know it.
+/// Said plainly, because a person has to know it.
 fn fence() -> Finding {
     Finding::warning(
         "fence",
-        "no fence is in use: an agent that runs as the same user could read the person's token \
-         and act as the person",
-        "run agents you do not trust as another user or in a container",
+        "only native agents, and those who may not write, are fenced in: any other program that runs \
+         as the same user could read the person's token and act as the person",
+        "run programs you do not trust as another user or in a container",
     )
 }
 

@@ -24,9 +24,9 @@ fn a_sound_workspace_is_found_sound() {
         [..]  agents       [..]
         ok       permissions  [..] folders and files are yours alone
         ok       gitignore    the workspace is no git repository
-        warning  fence        no fence is in use: an agent that runs as the same user could \
-          read the person's token and act as the person
-                              run agents you do not trust as another user or in a container
+        warning  fence        only native agents, and those who may not write, are fenced in: any \
+          other program that runs as the same user could read the person's token and act as the person
+                              run programs you do not trust as another user or in a container
         "#,
     );
 }

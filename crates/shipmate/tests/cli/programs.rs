@@ -65,7 +65,7 @@ fn the_programs_of_this_machine_are_listed_with_their_state() {
 
         $ shipmate doctor
         ...
-        warning  agents       ready: claude, gemini, mine; too old: codex; broken: opencode; \
+        warning  agents       ready: claude, gemini, mine; not logged in: native; too old: codex; broken: opencode; \
           not installed: goose, claude-agent-acp, codex-acp
                               codex: 0.1.0 is installed, and 0.100.0 [..]
                               opencode: `opencode --version` failed [..]
