@@ -307,7 +307,7 @@ impl Asking {
 
 fn usage(price: &Price, tokens: &Tokens) -> Usage {
     Usage {
-        tokens_in: tokens.input + tokens.cache_write,
+        tokens_in: tokens.input + tokens.cache_read + tokens.cache_write,
         tokens_out: tokens.output,
         tokens_cached: tokens.cache_read,
         cost_micros: cost_micros(price, tokens),

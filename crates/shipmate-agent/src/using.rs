@@ -98,7 +98,8 @@ impl Using {
     ) -> (String, bool) {
         let Some(model) = &self.model else { return ("there is no model".to_owned(), true) };
         let detail = arguments["prompt"].as_str().unwrap_or_default().to_owned();
-        if let Err(words) = self.supervisor.may(tool, Does::Spawn, Vec::new(), detail).await {
+        // It can do nothing but read, and each use of a tool is asked for again.
+        if let Err(words) = self.supervisor.may(tool, Does::Read, Vec::new(), detail).await {
             return (words, true);
         }
         match Box::pin(subagent::run(self, model, kind, arguments)).await {

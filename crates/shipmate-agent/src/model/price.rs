@@ -40,7 +40,9 @@ pub(super) fn estimate_blocks(blocks: &[Block]) -> u64 {
 
 /// What a request may cost at most, as far as its input can be estimated.
 pub(super) fn ceiling(price: &Price, request: &Request<'_>) -> Usage {
-    let (tokens_in, tokens_out) = (estimate_tokens(request), request.output_tokens_max);
+    // Some tokenisers make more of a text than the usual quarter of its bytes.
+    let tokens_in = estimate_tokens(request).saturating_mul(4).div_ceil(3);
+    let tokens_out = request.output_tokens_max;
     // All of it may be written to a cache, which is dearer than plain input.
     let dearest = Price { input: price.input.max(price.cache_write), ..*price };
     let tokens = Tokens { input: tokens_in, output: tokens_out, ..Tokens::default() };

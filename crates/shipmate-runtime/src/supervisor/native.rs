@@ -14,6 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Tree;
+use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{Begin, Ended, Offered, ToAgent};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
@@ -184,8 +185,13 @@ impl Driver for NativeAgent {
             return Finished::Failed { reason: "it was stopped".to_owned() };
         }
         let told = self.turn.take().and_then(|turn| turn.borrow().clone());
-        let heard = self.live.as_ref().map_or(0, |live| live.heard.messages());
-        self.unheard = self.sent.saturating_sub(heard);
+        if let Some(live) = &self.live {
+            self.transcript.say(&live.heard.take_spent().words());
+            self.unheard = self.sent.saturating_sub(live.heard.messages());
+            for reservation in live.heard.take_reserved() {
+                self.desk.used_of(Usage::default(), Some(reservation)).await;
+            }
+        }
         match told {
             Some(Ended::Done { text }) => Finished::Done { result: text },
             Some(Ended::Failed { reason }) => Finished::Failed { reason },

@@ -1,6 +1,7 @@
 //! Hearing the native agent: its requests are answered, its words kept, its turn's end told.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -16,6 +17,36 @@ use super::super::desk::{Desk, May};
 use super::super::rpc::each_line;
 use super::super::transcript::Transcript;
 
+/// What a turn has cost so far, and how full the context is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    usage: Usage,
+    context_permille: u32,
+}
+
+impl Spent {
+    fn add(&mut self, more: Usage, context_permille: u32) {
+        self.usage.tokens_in += more.tokens_in;
+        self.usage.tokens_out += more.tokens_out;
+        self.usage.tokens_cached += more.tokens_cached;
+        self.usage.cost_micros += more.cost_micros;
+        self.context_permille = context_permille;
+    }
+
+    /// For whoever follows the teammate; nothing where nothing was asked.
+    pub(super) fn words(&self) -> String {
+        let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = self.usage;
+        if tokens_in + tokens_out == 0 {
+            return String::new();
+        }
+        let (cost, percent) = (cost_micros as f64 / 1e6, self.context_permille / 10);
+        format!(
+            "({tokens_in} tokens in, of them {tokens_cached} cached, {tokens_out} out, ${cost:.4}, context \
+             {percent} % full)"
+        )
+    }
+}
+
 /// What is known of a process by what it says.
 #[derive(Debug)]
 pub(super) struct Heard {
@@ -24,6 +55,9 @@ pub(super) struct Heard {
     over: Cell<bool>,
     /// How many messages it heard in the turn that has ended.
     messages: Cell<usize>,
+    /// Set aside for requests whose cost was not told.
+    reserved: RefCell<BTreeSet<u64>>,
+    spent: RefCell<Spent>,
 }
 
 impl Heard {
@@ -33,6 +67,15 @@ impl Heard {
 
     pub(super) fn has_ended(&self) -> bool {
         self.ended.borrow().borrow().is_some()
+    }
+
+    /// What is set aside for requests that were broken off.
+    pub(super) fn take_reserved(&self) -> BTreeSet<u64> {
+        self.reserved.take()
+    }
+
+    pub(super) fn take_spent(&self) -> Spent {
+        self.spent.take()
     }
 
     pub(super) fn messages(&self) -> usize {
@@ -58,6 +101,8 @@ pub(super) fn hear(
         ended: RefCell::new(tell),
         over: Cell::new(false),
         messages: Cell::new(0),
+        reserved: RefCell::default(),
+        spent: RefCell::default(),
     });
     let ear = Ear { desk: desk.clone(), transcript: transcript.clone(), say: say.downgrade() };
     let told = Rc::clone(&heard);
@@ -99,14 +144,14 @@ impl Ear {
             }
             Ok(FromAgent::Busy { .. }) => {}
             Ok(said) => {
-                let ear = self.clone();
-                tokio::task::spawn_local(async move { ear.attend_to(said).await });
+                let (ear, heard) = (self.clone(), Rc::clone(heard));
+                tokio::task::spawn_local(async move { ear.attend_to(said, &heard).await });
             }
             Err(_) => self.transcript.say(line),
         }
     }
 
-    async fn attend_to(&self, said: FromAgent) {
+    async fn attend_to(&self, said: FromAgent, heard: &Heard) {
         let (id, answer) = match said {
             FromAgent::Call { id, tool, arguments } => {
                 let outcome = self.desk.call(&tool, arguments).await;
@@ -122,8 +167,12 @@ impl Ear {
                     },
                 )
             }
-            FromAgent::Reserve { id, usage } => (id, self.reserve(usage).await),
-            FromAgent::Used { usage, reservation, .. } => {
+            FromAgent::Reserve { id, usage } => (id, self.reserve(usage, heard).await),
+            FromAgent::Used { usage, reservation, context_permille } => {
+                if let Some(id) = reservation {
+                    heard.reserved.borrow_mut().remove(&id);
+                }
+                heard.spent.borrow_mut().add(usage, context_permille);
                 return self.desk.used_of(usage, reservation).await;
             }
             _ => return,
@@ -135,9 +184,12 @@ impl Ear {
         }
     }
 
-    async fn reserve(&self, usage: Usage) -> Said {
+    async fn reserve(&self, usage: Usage, heard: &Heard) -> Said {
         match self.desk.carry(Ask::UsageReserve { usage }).await {
-            Ok(Answer::Opened { id }) => Said::Reserved(Some(id)),
+            Ok(Answer::Opened { id }) => {
+                heard.reserved.borrow_mut().insert(id);
+                Said::Reserved(Some(id))
+            }
             Ok(_) => Said::Reserved(None),
             Err(refused) => {
                 let remedy = refused.remedy.map(|text| format!("; {text}")).unwrap_or_default();

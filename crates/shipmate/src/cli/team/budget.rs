@@ -31,7 +31,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "DOLLARS", value_parser = micros)]
     cost: Option<u64>,
 
-    /// At most so many tokens, in and out, without those read from a cache
+    /// At most so many tokens, in and out
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
 
