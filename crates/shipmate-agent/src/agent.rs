@@ -10,12 +10,14 @@ use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Price, Said, ToAgent};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::conversation::Conversation;
@@ -28,6 +30,9 @@ use crate::using::Using;
 
 /// Variables that are nobody's business but this process's.
 const SECRETS: [&str; 2] = ["SHIPMATE_TOKEN", "SHIPMATE_FENCE"];
+
+/// Progress is told at most this often.
+const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs the agent on standard input and output until its input ends.
 pub fn run() -> Result<(), String> {
@@ -108,6 +113,7 @@ impl Agent {
             secrets: secrets.chain(begin.secrets).collect(),
         };
         let toolbox = Rc::new(Toolbox::new(place));
+        tell_printed(&toolbox, supervisor.clone());
         let own = toolbox.offered(&begin.own_tools);
         let seat = Seat { standing: begin.standing, team: begin.tools, own };
         let mut context =
@@ -322,6 +328,20 @@ impl Watch for Supervisor {
     fn waits(&mut self, why: &str) {
         self.say(&format!("[{why}]"));
     }
+}
+
+/// A command that prints is at work.
+fn tell_printed(toolbox: &Toolbox, supervisor: Supervisor) {
+    let mut printed = toolbox.printed();
+    tokio::task::spawn_local(async move {
+        let mut told = 0;
+        while printed.changed().await.is_ok() {
+            let now = *printed.borrow_and_update();
+            supervisor.tell(FromAgent::Busy { bytes: now.saturating_sub(told) });
+            told = now;
+            tokio::time::sleep_until(Instant::now() + TELL_EVERY).await;
+        }
+    });
 }
 
 /// Hears the supervisor. Answers go to whoever asked, the rest in order.
