@@ -1,12 +1,14 @@
 //! `shipmate demo`: a team of four on a real repository, from plan to merge.
 //!
-//! Everything is what a user would have: a git repository, a plan file, an agent that is a plain
-//! command, a gate. Two things are arranged: one agent's first try is wrong, so that the gate
-//! rejects it, and this program kills one supervisor in the middle of a task. The rest is the
-//! product at work, and the demo ends with exit code 0 only if it came through.
+//! Everything is what a user would have: a git repository, a plan file, native teammates in
+//! processes and clones of their own, a gate. Three things are arranged: the model's answers are
+//! recorded, one of them is wrong, so that the gate rejects it, and this program kills one
+//! supervisor in the middle of a task. The rest is the product at work, and the demo ends with
+//! exit code 0 only if it came through. For real (`--real`) nothing is arranged but the plan.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+mod stage;
+mod thinking;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -20,56 +22,87 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
 use crate::cli::session::{Globals, Session};
+use stage::{plan_for_real, stage};
+use thinking::{Thinking, budget, choose, limit};
 
-const PLAN: &str = include_str!("demo/plan.toml");
-const AGENT: &str = include_str!("demo/agent.sh");
-const TESTS: &str = include_str!("demo/run-tests.sh");
-/// Whoever takes this task first is killed in the middle of it.
+/// Whoever takes this task first is killed in the middle of it: when its model has answered so
+/// often, the last answer but one has been carried out.
 const FATAL: &str = "say";
+const FATAL_ANSWER: usize = 2;
 const TASKS: usize = 12;
 
 /// Watch a team at work: a real repository, no key, no network, under a minute
 ///
-/// Makes a small repository and runs a team of four on a dozen tasks that depend on each other. One
+/// Makes a small repository and runs a team of four native teammates on a dozen tasks that depend on
+/// each other. They read, write, run tests and talk; only what their model answers is recorded. One
 /// piece of work is wrong at first: the gate rejects it, and it is mended. One teammate is killed in
 /// the middle of a task: the task is free at once and is taken again. The work is merged, the
 /// repository's own tests run, and everything stays where it can be looked at.
+///
+/// Where a provider's key is in the environment (or `models.default` is set) you are asked whether to
+/// run it for real: the same plan, no arranged mistake and no kill, and a budget that is told first.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate demo
+  shipmate demo --real
   shipmate demo --keep /tmp/demo && shipmate --workspace /tmp/demo/calc log")]
 pub(crate) struct DemoArgs {
     /// Play in this folder, new or empty [default: a new one among the temporary files]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+
+    /// Ask a model, without asking you first; it costs money
+    #[arg(long, conflicts_with = "recorded")]
+    real: bool,
+
+    /// Play what was recorded, without asking you
+    #[arg(long)]
+    recorded: bool,
 }
 
 pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
     let screen = Screen::new(globals.json);
     let folder = stage(args.keep.as_deref())?;
+    let repository = folder.join("calc");
     let say = |text: &str| if screen.json { Ok(()) } else { screen.line(text) };
     say(&format!("a new repository in {}", folder.display()))?;
-    let plan = folder.join("plan.toml");
-    let globals = Globals { workspace: Some(folder.join("calc")), ..globals.clone() };
+    let globals = Globals { workspace: Some(repository.clone()), ..globals.clone() };
     let mut session = Session::open(&globals)?;
-    let agent = format!("sh {}", quoted(&folder.join("agent.sh")));
-    let begun = run::begin(&RunArgs::of(plan, agent), &mut session)?;
-    say("four teammates, twelve tasks; one will write a bug, and one will be killed\n")?;
-    kill_one(session.again()?);
+    let thinking = match choose(args, &mut session) {
+        Ok(thinking) => thinking,
+        Err(failure) => {
+            end_coordinator(&session)?;
+            // It was new or empty, and may be named again.
+            drop(std::fs::remove_dir_all(&folder));
+            return Err(failure);
+        }
+    };
+    let begun = begin(&thinking, &folder, &mut session)?;
+    say(&match &thinking {
+        Thinking::Recorded(how) => format!(
+            "four native teammates, twelve tasks; one will write a bug, one will be killed\n{how}\n"
+        ),
+        Thinking::Real { model } => format!(
+            "four native teammates, twelve tasks, for real with {model}; they end before they have \
+             used {}\n",
+            limit()
+        ),
+    })?;
     let Some(watched) = run::watch::watch(&begun, session.again()?)? else {
         say(&format!(
             "nothing was merged; everything is in {0}, and this ends the team:\n  shipmate \
              --workspace {0} shutdown",
-            folder.join("calc").display()
+            repository.display()
         ))?;
         return Ok(Exit::Done);
     };
     let (report, disappeared) = (&watched.report, watched.account.disappeared);
-    if let Some(lacking) = lacking(report.tasks.completed, report.gates.red, disappeared) {
+    let seen = Seen { completed: report.tasks.completed, gates_red: report.gates.red, disappeared };
+    if let Some(lacking) = seen.lacking(&thinking) {
         say(&format!(
             "\nthe demo did not show what it promises: {lacking}\n  shipmate --workspace {} log",
-            folder.join("calc").display()
+            repository.display()
         ))?;
         end_coordinator(&session)?;
         return Ok(Exit::Undone);
@@ -78,23 +111,54 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         return Err(unexpected("a merge"));
     };
     say(&format!("\nmerged {} into your branch: {}", merged.branch, merged.notes.join("; ")))?;
-    let tested = test(&folder.join("calc"))?;
+    let tested = test(&repository)?;
     say(&format!("the repository's own tests on it: {tested}"))?;
     say(&format!(
         "look around: cd {} && git log --graph && ./calc 6 x 7",
-        folder.join("calc").display()
+        repository.display()
     ))?;
     end_coordinator(&session)?;
     Ok(watched.exit())
 }
 
-/// What should have happened and did not.
-fn lacking(completed: usize, gates_red: usize, disappeared: usize) -> Option<String> {
-    match (completed, gates_red, disappeared) {
-        (TASKS, 1.., 1..) => None,
-        (TASKS, 0, _) => Some("no gate was red".to_owned()),
-        (TASKS, _, _) => Some("no teammate disappeared".to_owned()),
-        _ => Some(format!("{completed} of {TASKS} tasks were completed")),
+/// Puts the team to work.
+fn begin(
+    thinking: &Thinking,
+    folder: &Path,
+    session: &mut Session,
+) -> Result<run::Begun, Failure> {
+    let plan = folder.join("plan.toml");
+    let native = |plan| RunArgs::of(plan, "native".to_owned());
+    if let Thinking::Recorded(_) = thinking {
+        let begun = run::begin(&native(plan), session)?;
+        kill_one(session.again()?);
+        return Ok(begun);
+    }
+    std::fs::write(&plan, plan_for_real())
+        .map_err(|e| Failure::Storage(format!("{} cannot be written: {e}", plan.display())))?;
+    let begun = run::begin(&native(plan), session)?;
+    // What they have used until now counts.
+    session.ask(Ask::TeamBudget { budget: budget() })?;
+    Ok(begun)
+}
+
+/// What there was to see.
+struct Seen {
+    completed: usize,
+    gates_red: usize,
+    disappeared: usize,
+}
+
+impl Seen {
+    /// What should have happened and did not.
+    fn lacking(&self, thinking: &Thinking) -> Option<&'static str> {
+        let recorded = matches!(thinking, Thinking::Recorded(_));
+        match self {
+            Seen { completed, .. } if *completed < TASKS => Some("not every task was completed"),
+            Seen { gates_red: 0, .. } if recorded => Some("no gate was red"),
+            Seen { disappeared: 0, .. } if recorded => Some("no teammate disappeared"),
+            _ => None,
+        }
     }
 }
 
@@ -105,67 +169,28 @@ fn end_coordinator(session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// The folder with everything in it: repository, plan and agent.
-fn stage(keep: Option<&Path>) -> Result<PathBuf, Failure> {
-    let folder = keep.map_or_else(
-        || std::env::temp_dir().join(format!("shipmate-demo-{}", std::process::id())),
-        Path::to_owned,
-    );
-    let unusable = |reason: &str| {
-        let text = format!("{} cannot be played in: {reason}", folder.display());
-        Failure::Usage(format!("{text}\n  name a new or empty folder with --keep DIR"))
-    };
-    let io = |e: std::io::Error| unusable(&e.to_string());
-    fs::create_dir_all(&folder).map_err(io)?;
-    let folder = folder.canonicalize().map_err(io)?;
-    if fs::read_dir(&folder).map_err(io)?.next().is_some() {
-        return Err(unusable("it is not empty"));
-    }
-    fs::create_dir_all(folder.join("calc").join("tests")).map_err(io)?;
-    for (path, text) in [("plan.toml", PLAN), ("agent.sh", AGENT), ("calc/run-tests.sh", TESTS)] {
-        fs::write(folder.join(path), text).map_err(io)?;
-    }
-    let script = folder.join("agent.sh");
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).map_err(io)?;
-    let repository = folder.join("calc");
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "You"],
-        &["config", "user.email", "you@shipmate.invalid"],
-        &["add", "."],
-        &["commit", "--quiet", "-m", "a script that runs tests, and none yet"],
-    ] {
-        let status = Command::new("git").args(args).current_dir(&repository).status();
-        match status {
-            Ok(status) if status.success() => {}
-            Ok(status) => return Err(unusable(&format!("git {} failed: {status}", args[0]))),
-            Err(e) => return Err(unusable(&format!("git cannot be run: {e}; install it"))),
-        }
-    }
-    Ok(folder)
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
-}
-
 /// Kills the supervisor of whoever takes the fatal task first.
 fn kill_one(mut session: Session) {
     let Ok(mut asking) = session.again() else { return };
     std::thread::spawn(move || {
-        let mut fatal = None;
+        let (mut fatal, mut answers) = (None, 0);
         let followed = session.client.follow(0, |text| {
             let record: Value = serde_json::from_str(text).unwrap_or_default();
             let event = &record["event"];
             if event["task.created"]["spec"]["alias"] == FATAL {
                 fatal = event["task.created"]["task"].as_u64();
             }
-            let claimed = &event["task.claimed"];
-            if claimed["task"].as_u64().is_none() || claimed["task"].as_u64() != fatal {
+            let used = &event["usage.recorded"];
+            if fatal.is_none() || used["task"].as_u64() != fatal {
                 return std::ops::ControlFlow::Continue(());
             }
-            let name = claimed["by"].as_str().and_then(|by| by.split('@').next()).unwrap_or("");
-            kill(&mut asking, name);
+            answers += 1;
+            if answers < FATAL_ANSWER {
+                return std::ops::ControlFlow::Continue(());
+            }
+            let who = used["who"].as_str().unwrap_or_default();
+            let name = who.rsplit('/').next().and_then(|who| who.split('@').next());
+            kill(&mut asking, name.unwrap_or_default());
             std::ops::ControlFlow::Break(())
         });
         // Without it the run simply goes well.
@@ -206,11 +231,20 @@ mod tests {
 
     #[test]
     fn the_demo_is_no_success_unless_all_of_it_was_seen() {
-        assert_eq!(PLAN.matches("[[tasks]]").count(), TASKS);
-        assert_eq!(lacking(12, 1, 1), None);
-        assert_eq!(lacking(12, 2, 1), None);
-        assert_eq!(lacking(12, 0, 1).unwrap(), "no gate was red");
-        assert_eq!(lacking(12, 1, 0).unwrap(), "no teammate disappeared");
-        assert_eq!(lacking(11, 1, 1).unwrap(), "11 of 12 tasks were completed");
+        assert_eq!(stage::PLAN.matches("[[tasks]]").count(), TASKS);
+        let recorded = Thinking::Recorded("");
+        let real = Thinking::Real { model: String::new() };
+        for (seen, lacks, lacks_for_real) in [
+            ((12, 1, 1), None, None),
+            ((12, 2, 1), None, None),
+            ((12, 0, 1), Some("no gate was red"), None),
+            ((12, 1, 0), Some("no teammate disappeared"), None),
+            ((11, 1, 1), Some("not every task was completed"), Some("not every task was completed")),
+        ] {
+            let (completed, gates_red, disappeared) = seen;
+            let seen = Seen { completed, gates_red, disappeared };
+            assert_eq!(seen.lacking(&recorded), lacks);
+            assert_eq!(seen.lacking(&real), lacks_for_real);
+        }
     }
 }
