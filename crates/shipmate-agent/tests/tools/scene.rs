@@ -65,11 +65,10 @@ impl Scene {
         let mut place = Place {
             scratch: root.join("state/scratch/ana"),
             fence: FenceOrder {
-                off: false,
                 write: vec![tree.clone()],
                 hidden: vec![root.join("state")],
                 required: true,
-                read: Vec::new(),
+                ..FenceOrder::default()
             },
             program: launcher::program(&root.join("programs"), &root.join("home"), ""),
             marker: Marker::new(&digest, "agent", "alpha.ana@1").unwrap().to_string(),
