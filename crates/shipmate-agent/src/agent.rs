@@ -36,11 +36,16 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs the agent on standard input and output until its input ends.
 pub fn run() -> Result<(), String> {
+    // What a command leaves behind, whatever it did to its environment, comes to this process.
+    shipmate_process::become_subreaper().map_err(|e| e.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|e| e.to_string())?;
-    tokio::task::LocalSet::new().block_on(&runtime, live())
+    let ended = tokio::task::LocalSet::new().block_on(&runtime, live());
+    // A file that is being read holds nobody up.
+    runtime.shutdown_background();
+    ended
 }
 
 type Doing = Pin<Box<dyn Future<Output = Event>>>;
