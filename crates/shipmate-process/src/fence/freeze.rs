@@ -1,10 +1,11 @@
 //! Modes, owners and times of what is outside a fence, which Landlock leaves to whoever owns the
 //! files: there all is mounted read-only, in a mount namespace of the tree's own.
 //!
-//! Best effort. It takes the right to mount, or a user namespace in which one has it; some
-//! systems give neither. In a user namespace files of other users seem to be nobody's.
+//! Best effort: it takes the right to mount, which is root's.
 //!
-//! Deliberately absent: `/proc`, `/sys` and `/dev`. What is there belongs to the system.
+//! Deliberately absent: a user namespace, in which everybody may mount. Files of other users seem
+//! to be nobody's there, and programs that look whose their settings are (ssh) refuse to work.
+//! And `/proc`, `/sys` and `/dev`: what is there belongs to the system.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,7 +16,6 @@ use std::{env, fs};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount_bind_recursive, mount_change, mount_remount,
 };
-use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 
 /// Makes all but these read-only for this process. A process that is fenced already may not.
@@ -43,14 +43,8 @@ pub(super) fn freeze(write: &[PathBuf]) -> io::Result<()> {
 
 #[expect(deprecated, reason = "unsafe only where descriptors are unshared, and they are not")]
 fn own_mounts() -> io::Result<()> {
-    if rustix::thread::unshare(UnshareFlags::NEWNS).is_ok() {
-        return Ok(());
-    }
-    let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    rustix::thread::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    rustix::thread::unshare(UnshareFlags::NEWNS)?;
+    Ok(())
 }
 
 /// A line of `mountinfo`: where, and with which options that a remount must repeat.
