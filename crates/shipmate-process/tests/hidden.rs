@@ -151,8 +151,7 @@ async fn without_a_hidden_place_all_is_read() {
 
 #[tokio::test]
 async fn modes_and_times_outside_are_kept_and_inside_are_not() {
-    // Others need a user namespace, which a process of several threads, such as this one as a
-    // launcher, may not have.
+    // It takes the right to mount.
     if !rustix::process::getuid().is_root() {
         return;
     }

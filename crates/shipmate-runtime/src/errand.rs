@@ -4,6 +4,7 @@
 //! team still goes through it.
 
 mod planned;
+mod staffed;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,6 +25,7 @@ use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
 use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
+use staffed::staffed;
 
 /// How often in a row the idle hook may send a teammate back to work that gets no new task.
 pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
@@ -94,59 +96,6 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             None
         }
         _ => Some(job),
-    }
-}
-
-/// Finds the agent of a teammate that is to be started, and whether it can be talked to.
-fn staffed(crew: &Crew, actor: &Actor, add: &mut ask::TeammateAdd) -> Result<(), Refused> {
-    let agents = &crew.settings.agents;
-    let leads = |who: &TeammateRef| {
-        crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
-    };
-    let is_started = add.when_needed || matches!(actor, Actor::Teammate(who) if leads(who));
-    if is_started && add.agent.is_empty() && add.command.is_empty() {
-        let own = match actor {
-            Actor::Teammate(who) => crew.board.with_state(|state| {
-                let mate = state.teammates.get(&who.address)?;
-                programs::named_like(&mate.profile.agent, agents)
-            }),
-            _ => None,
-        };
-        match (programs::find(&agents.default, agents), own) {
-            (Ok(profile), _) => add.agent = profile.name,
-            (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
-            (Err(_), Some(own)) => add.agent = own,
-            (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
-                programs::NATIVE.clone_into(&mut add.agent);
-            }
-            (Err(_), None) => {
-                let text = format!("no agent is named for {}", add.name);
-                let remedy = "name one, such as agent \"claude\" (`shipmate agents` lists them), \
-                              set agents.default in the configuration, or set ANTHROPIC_API_KEY \
-                              or OPENAI_API_KEY for shipmate's own agent";
-                return Err(refused("NoAgent", text, remedy));
-            }
-        }
-    }
-    let hears = programs::hears(&add.agent, agents);
-    add.hears = hears.map_err(|unknown| {
-        refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
-    })?;
-    if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
-        let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
-        let remedy = "name a program that can, such as \"native\" (`shipmate agents` lists them)";
-        return Err(refused("CannotLead", text, remedy));
-    }
-    if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
-        return Err(refused("NoModel", none.fact, &none.remedy));
-    }
-    match programs::missing(&add.agent, agents) {
-        Some(text) if is_started => {
-            let remedy = "`shipmate agents` says how to install it; a coordinator that runs keeps \
-                          the PATH it began with: `shipmate coordinator stop`";
-            Err(refused("NotInstalled", text, remedy))
-        }
-        _ => Ok(()),
     }
 }
 

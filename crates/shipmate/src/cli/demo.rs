@@ -113,20 +113,13 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
     say(&format!("\nmerged {} into your branch: {}", merged.branch, merged.notes.join("; ")))?;
     let tested = test(&repository)?;
     say(&format!("the repository's own tests on it: {tested}"))?;
-    say(&format!(
-        "look around: cd {} && git log --graph && ./calc 6 x 7",
-        repository.display()
-    ))?;
+    say(&format!("look around: cd {} && git log --graph && ./calc 6 x 7", repository.display()))?;
     end_coordinator(&session)?;
     Ok(watched.exit())
 }
 
 /// Puts the team to work.
-fn begin(
-    thinking: &Thinking,
-    folder: &Path,
-    session: &mut Session,
-) -> Result<run::Begun, Failure> {
+fn begin(thinking: &Thinking, folder: &Path, session: &mut Session) -> Result<run::Begun, Failure> {
     let plan = folder.join("plan.toml");
     let native = |plan| RunArgs::of(plan, "native".to_owned());
     if let Thinking::Recorded(_) = thinking {
@@ -239,7 +232,11 @@ mod tests {
             ((12, 2, 1), None, None),
             ((12, 0, 1), Some("no gate was red"), None),
             ((12, 1, 0), Some("no teammate disappeared"), None),
-            ((11, 1, 1), Some("not every task was completed"), Some("not every task was completed")),
+            (
+                (11, 1, 1),
+                Some("not every task was completed"),
+                Some("not every task was completed"),
+            ),
         ] {
             let (completed, gates_red, disappeared) = seen;
             let seen = Seen { completed, gates_red, disappeared };

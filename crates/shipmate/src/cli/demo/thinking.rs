@@ -20,7 +20,9 @@ const TOKENS_MAX: u64 = 2_000_000;
 pub(super) enum Thinking {
     /// With what to say about it.
     Recorded(&'static str),
-    Real { model: String },
+    Real {
+        model: String,
+    },
 }
 
 pub(super) fn choose(args: &DemoArgs, session: &mut Session) -> Result<Thinking, Failure> {

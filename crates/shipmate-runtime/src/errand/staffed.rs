@@ -1,0 +1,69 @@
+//! Which agent stands behind a teammate, found before the board hears of it.
+//!
+//! What is named counts; then the configuration's default, then the program of the lead that asks,
+//! then our own agent where it has a model. A teammate that could not be started is refused here,
+//! with what to do.
+
+use shipmate_core::{Actor, TeammateRef};
+use shipmate_protocol::{Refused, ask};
+
+use crate::crew::Crew;
+use crate::open::refused;
+use crate::programs;
+
+/// Finds the agent of a teammate that is to be started, and whether it can be talked to.
+pub(super) fn staffed(
+    crew: &Crew,
+    actor: &Actor,
+    add: &mut ask::TeammateAdd,
+) -> Result<(), Refused> {
+    let agents = &crew.settings.agents;
+    let leads = |who: &TeammateRef| {
+        crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
+    };
+    let is_started = add.when_needed || matches!(actor, Actor::Teammate(who) if leads(who));
+    if is_started && add.agent.is_empty() && add.command.is_empty() {
+        let own = match actor {
+            Actor::Teammate(who) => crew.board.with_state(|state| {
+                let mate = state.teammates.get(&who.address)?;
+                programs::named_like(&mate.profile.agent, agents)
+            }),
+            _ => None,
+        };
+        match (programs::find(&agents.default, agents), own) {
+            (Ok(profile), _) => add.agent = profile.name,
+            (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
+            (Err(_), Some(own)) => add.agent = own,
+            (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
+                programs::NATIVE.clone_into(&mut add.agent);
+            }
+            (Err(_), None) => {
+                let text = format!("no agent is named for {}", add.name);
+                let remedy = "name one, such as agent \"claude\" (`shipmate agents` lists them), \
+                              set agents.default in the configuration, or set ANTHROPIC_API_KEY \
+                              or OPENAI_API_KEY for shipmate's own agent";
+                return Err(refused("NoAgent", text, remedy));
+            }
+        }
+    }
+    let hears = programs::hears(&add.agent, agents);
+    add.hears = hears.map_err(|unknown| {
+        refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
+    })?;
+    if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
+        let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
+        let remedy = "name a program that can, such as \"native\" (`shipmate agents` lists them)";
+        return Err(refused("CannotLead", text, remedy));
+    }
+    if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
+        return Err(refused("NoModel", none.fact, &none.remedy));
+    }
+    match programs::missing(&add.agent, agents) {
+        Some(text) if is_started => {
+            let remedy = "`shipmate agents` says how to install it; a coordinator that runs keeps \
+                          the PATH it began with: `shipmate coordinator stop`";
+            Err(refused("NotInstalled", text, remedy))
+        }
+        _ => Ok(()),
+    }
+}
