@@ -15,7 +15,7 @@ use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
 use crate::refusal::Refusal;
-use crate::state::{Decision, Plan, Question, State};
+use crate::state::{Decision, Plan, Question, State, Teammate};
 use crate::task::create::{self, check_texts};
 use crate::teammate;
 use work::{Draft, PlannedWork};
@@ -151,7 +151,8 @@ fn begin(
     let team = &lead.team;
     state.require_active_team(team)?;
     let mut events = Vec::new();
-    if state.member(lead).is_some_and(|mate| mate.profile.mode == Mode::Plan) {
+    let plans = |mate: &Teammate| mate.is_lead() && mate.profile.mode == Mode::Plan;
+    if state.member(lead).is_some_and(plans) {
         events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Delegate });
     }
     for mate in &work.teammates {
@@ -181,11 +182,16 @@ pub(crate) fn apply_verdict(state: &mut State, id: PlanId, decision: Decision) {
     let plan = state.plans.get_mut(&id).expect("a decided plan was submitted");
     let (who, approved) = (plan.who.address.clone(), matches!(decision, Decision::Approved { .. }));
     plan.decision = decision;
-    if approved && plan.work.is_some() {
+    let work = plan.work.is_some();
+    if approved && work {
         let text = plan.body.clone();
         state.team_mut(&who.team).plan = text;
     }
-    state.teammate_mut(&who).approved_plan = approved.then_some(id);
+    let mate = state.teammate_mut(&who);
+    // A lead's plan outlives it: whoever has that name now may be somebody else.
+    if !work || mate.is_lead() {
+        mate.approved_plan = approved.then_some(id);
+    }
 }
 
 pub(crate) fn decide_ask(

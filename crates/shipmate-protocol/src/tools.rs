@@ -102,7 +102,21 @@ fn schema(properties: Value, required: &[&str]) -> Value {
 
 /// The tools of a seat.
 pub fn list(seat: &Seat) -> Vec<Tool> {
-    let all = [
+    all(seat).into_iter().filter(|tool| has(seat, tool.name)).collect()
+}
+
+/// The same for a program that asks only once: also what a lead has once its plan is approved.
+/// A call before that is refused.
+pub fn list_ahead(seat: &Seat) -> Vec<Tool> {
+    let later = match plan::is_planning(seat) {
+        true => Seat { mode: "delegate".to_owned(), ..seat.clone() },
+        false => seat.clone(),
+    };
+    all(seat).into_iter().filter(|tool| has(&later, tool.name)).collect()
+}
+
+fn all(seat: &Seat) -> [Tool; 18] {
+    [
         team::create_tool(),
         team::delete_tool(),
         team::agents_tool(),
@@ -121,8 +135,7 @@ pub fn list(seat: &Seat) -> Vec<Tool> {
         plan::exit_tool(seat),
         question::ask_tool(),
         question::answer_tool(),
-    ];
-    all.into_iter().filter(|tool| has(seat, tool.name)).collect()
+    ]
 }
 
 /// What a lead has no use for before its plan is approved.

@@ -185,6 +185,18 @@ scenarios! {
         approve by lia                 => refused: alpha/lia@2 may not approve its own plan
         approve
     ",
+    a_plan_approves_nobody_who_only_has_its_leads_name: "
+        team alpha lead lia
+        start lia
+        submit-plan \"p\" tasks \"a files a\" mates \"bo\" by lia
+        stopped lia
+        remove lia
+        join lia mode plan
+        approve => plan.approved, teammate.added, task.created
+        claim 1 by lia
+        submit 1 by lia \
+            => refused: alpha/lia must have its plan approved before it hands in work
+    ",
     a_later_plan_replaces_the_one_before: "
         team alpha lead lia
         start lia

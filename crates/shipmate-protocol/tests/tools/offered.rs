@@ -1,7 +1,7 @@
 //! What is offered: to whom, in which schemas, and that other programs' shapes fit.
 
 use serde_json::{Map, Value, json};
-use shipmate_protocol::tools::{Tool, call, list};
+use shipmate_protocol::tools::{Tool, call, list, list_ahead};
 
 use crate::script::{Script, now, seat};
 
@@ -57,6 +57,9 @@ fn each_seat_has_exactly_its_tools() {
     let planned =
         ["TeamCreate", "TeamDelete", "Agent", "Task", "TaskCreate", "TaskStop", "TodoWrite"];
     assert_eq!(names("lead in mode plan"), without(&ALL, &planned));
+    let ahead: Vec<&str> =
+        list_ahead(&seat("lead in mode plan")).iter().map(|tool| tool.name).collect();
+    assert_eq!(ahead, ALL, "a program that asks once is told of all it will have");
     assert_eq!(names("ana in mode plan"), TEAMMATE);
     assert_eq!(names("lead in mode read_only"), without(&ALL, &changes));
     assert_eq!(names("ana in mode read_only"), without(&TEAMMATE, &changes));

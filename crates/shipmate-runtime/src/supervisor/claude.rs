@@ -180,7 +180,7 @@ impl ClaudeAgent {
 
     fn arguments(&self) -> Vec<String> {
         let config = json!({ "mcpServers": { SERVER: { "type": "sdk", "name": SERVER } } });
-        let offered = self.desk.tools();
+        let offered = self.desk.tools_ahead();
         let mut hidden: BTreeSet<&str> = offered.iter().map(|tool| tool.name).collect();
         hidden.extend(NOT_OFFERED);
         let hidden = Vec::from_iter(hidden).join(",");

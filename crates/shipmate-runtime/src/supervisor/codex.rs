@@ -137,7 +137,7 @@ impl CodexAgent {
     }
 
     fn tools(&self) -> Value {
-        let tools = self.desk.tools().into_iter().map(|tool| {
+        let tools = self.desk.tools_ahead().into_iter().map(|tool| {
             json!({
                 "type": "function",
                 "name": tool.name,

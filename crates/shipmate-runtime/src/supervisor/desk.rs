@@ -121,8 +121,12 @@ impl Desk {
 
     /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
     pub(crate) fn tools(&self) -> Vec<Tool> {
-        let fetches = |tool: &Tool| tool.name == "Inbox";
-        tools::list(&self.seat()).into_iter().filter(|tool| !fetches(tool)).collect()
+        without_inbox(tools::list(&self.seat()))
+    }
+
+    /// The same for a program that asks once and for all.
+    pub(crate) fn tools_ahead(&self) -> Vec<Tool> {
+        without_inbox(tools::list_ahead(&self.seat()))
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
@@ -236,6 +240,10 @@ impl Desk {
             }
         }
     }
+}
+
+fn without_inbox(tools: Vec<Tool>) -> Vec<Tool> {
+    tools.into_iter().filter(|tool| tool.name != "Inbox").collect()
 }
 
 impl Board for Desk {

@@ -32,7 +32,7 @@ pub(crate) async fn answer(desk: &Desk, message: Value) -> Option<Value> {
         Some("initialize") => Ok(greeting(params)),
         Some("ping") => Ok(json!({})),
         Some("tools/list") => {
-            let tools: Vec<Value> = desk.tools().iter().map(described).collect();
+            let tools: Vec<Value> = desk.tools_ahead().iter().map(described).collect();
             Ok(json!({ "tools": tools }))
         }
         Some("tools/call") => called(desk, params).await,

@@ -169,6 +169,8 @@ pub(crate) enum Fate {
 pub(crate) struct PlanFacts {
     pub(crate) who: TeammateRef,
     pub(crate) open: bool,
+    /// A lead's, with tasks and teammates: it outlives its life, and is replaced by the next.
+    pub(crate) work: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -214,15 +216,24 @@ impl Model {
 
     fn apply_to_talk(&mut self, record: &Record) {
         match &record.event {
-            Event::PlanSubmitted { who, .. } => {
-                self.plans.insert(record.n, PlanFacts { who: who.clone(), open: true });
+            Event::PlanSubmitted { who, work, .. } => {
+                let (who, work) = (who.clone(), work.is_some());
+                let earlier = |plan: &&mut PlanFacts| plan.work && plan.who.address == who.address;
+                for plan in self.plans.values_mut().filter(earlier).filter(|_| work) {
+                    plan.open = false;
+                }
+                self.plans.insert(record.n, PlanFacts { who, open: true, work });
             }
             Event::PlanApproved { plan } | Event::PlanRejected { plan, .. } => {
                 let approved = matches!(record.event, Event::PlanApproved { .. });
                 let facts = self.plans.get_mut(plan).expect("checked before: the plan exists");
                 facts.open = false;
-                let who = facts.who.address.clone();
-                self.mate_mut(&who).plan_approved = approved;
+                let (who, work) = (facts.who.address.clone(), facts.work);
+                let mate = self.mate_mut(&who);
+                // Whoever has that name now may be somebody else.
+                if !work || mate.seat == Seat::Lead {
+                    mate.plan_approved = approved;
+                }
             }
             Event::QuestionAsked { who, kind, options, task, .. } => {
                 let (who, kind, options) = (who.clone(), *kind, options.clone());

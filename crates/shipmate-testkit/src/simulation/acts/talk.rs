@@ -5,10 +5,10 @@ use shipmate_core::event::{
     MessageId, MessageKind, QuestionKind, Recipient, ShutdownAnswer, Usage,
 };
 use shipmate_core::state::{BreakerPhase, Decision, ShutdownEnd};
-use shipmate_core::{Act, Actor, Name, Position};
+use shipmate_core::{Act, Actor, Draft, DraftTask, DraftTeammate, Name, Position};
 
 use super::Chooser;
-use crate::simulation::vocabulary::{self, MATES, pick_name};
+use crate::simulation::vocabulary::{self, MATES, ROLES, pick_alias, pick_files, pick_name};
 
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {
@@ -91,7 +91,36 @@ pub(super) fn expire_messages(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn submit_plan(c: &mut Chooser<'_>) -> Option<Act> {
     let task = c.random.chance(300).then(|| c.task());
-    Some(Act::SubmitPlan { task, body: c.text("plan"), work: None })
+    let work = c.random.chance(400).then(|| Box::new(draft(c)));
+    Some(Act::SubmitPlan { task, body: c.text("plan"), work })
+}
+
+/// What a lead may plan: small, and often enough in order.
+fn draft(c: &mut Chooser<'_>) -> Draft {
+    let many = c.random.below(4) as usize;
+    let mut tasks: Vec<DraftTask> = Vec::new();
+    for index in 0..many {
+        let files = pick_files(c.random).iter().map(ToString::to_string).collect();
+        let before = (index > 0 && c.random.chance(700)).then(|| tasks[index - 1].key.clone());
+        let role = c.random.chance(100).then(|| pick_name(c.random, &ROLES).to_string());
+        tasks.push(DraftTask {
+            key: pick_alias(c.random).to_string(),
+            subject: c.text("planned"),
+            files,
+            blocked_by: before.into_iter().collect(),
+            role,
+            ..DraftTask::default()
+        });
+    }
+    let mates = 0..c.random.below(3);
+    let teammates = mates.map(|_| DraftTeammate {
+        name: pick_name(c.random, &MATES).to_string(),
+        hears: true,
+        ..DraftTeammate::default()
+    });
+    let teammates = teammates.collect();
+    let single = c.random.chance(300).then(|| "it is small".to_owned());
+    Draft { tasks, teammates, single, problems: Vec::new() }
 }
 
 pub(super) fn decide_plan(c: &mut Chooser<'_>) -> Option<Act> {

@@ -45,6 +45,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && team(&who.team).is_some_and(|team| team.lead.is_some());
             active(&who.team)
                 && model.manages(by, &who.team)
+                && model.has_planned(by)
                 && !model.is_member(who)
                 && !second
                 && !brings_a_command
@@ -53,6 +54,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             model.is_member(&cmd.who)
                 && active(&cmd.who.team)
                 && model.manages(by, &cmd.who.team)
+                && model.has_planned(by)
                 && model.mates[&cmd.who].life != LifeFacts::Running
                 && lets_start(model, &cmd.who.team, cmd.supervision)
                 && (cmd.supervision == Supervision::None || !model.teams[&cmd.who.team].paused)
@@ -78,7 +80,8 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
         | Act::ReportStalled { who, .. }
         | Act::ReportStopped { who, .. } => runtime && model.is_current(who),
         Act::CreateTasks { team, tasks } => {
-            active(team) && model.is_present(by) && plan_fits(model, team, tasks)
+            let may = model.is_present(by) && model.has_planned(by);
+            active(team) && may && plan_fits(model, team, tasks)
         }
         act => return task_verdict(model, state, by, act),
     })

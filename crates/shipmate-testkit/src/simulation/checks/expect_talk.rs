@@ -1,7 +1,7 @@
 //! The same for messages, plans, questions, shutdowns, the breaker and usage.
 
 use shipmate_core::command::{To, Whom};
-use shipmate_core::event::{MessageId, MessageKind, QuestionKind, Recipient, ShutdownId};
+use shipmate_core::event::{MessageId, MessageKind, QuestionKind, Recipient, Seat, ShutdownId};
 use shipmate_core::{Act, Actor, Address, Name, TeammateRef};
 
 use crate::simulation::model::{BreakerFacts, Fate, Model, Phase, ShutdownStage};
@@ -33,17 +33,30 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             };
             runtime && known && all_wait(model, to, messages)
         }
-        Act::SubmitPlan { task, body, .. } => {
+        Act::SubmitPlan { task, body, work } => {
             let known = task.is_none_or(|id| model.task(id).is_some());
-            current.is_some() && known && !body.trim().is_empty()
+            let fits = current.is_some() && known && !body.trim().is_empty();
+            let leads = current.is_some_and(|who| model.mates[&who.address].seat == Seat::Lead);
+            // Whether the work holds is weighed by the core alone.
+            match work {
+                Some(_) if fits && leads => return None,
+                work => fits && work.is_none(),
+            }
         }
         Act::DecidePlan { plan, .. } => {
             let facts = model.plans.get(plan).filter(|facts| facts.open);
-            facts.is_some_and(|facts| {
+            let own =
+                |who: &TeammateRef| matches!(by, Actor::Teammate(me) if me.address == who.address);
+            let may = facts.is_some_and(|facts| {
                 model.manages(by, &facts.who.address.team)
                     && !own(&facts.who)
-                    && model.is_current(&facts.who)
-            })
+                    && (facts.work || model.is_current(&facts.who))
+            });
+            // Its names may have been taken meanwhile.
+            if may && facts.is_some_and(|facts| facts.work) {
+                return None;
+            }
+            may
         }
         Act::Ask { text, .. } => current.is_some() && !text.trim().is_empty(),
         Act::Answer { question, answer } => {

@@ -57,7 +57,8 @@ pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check
             hold("G5", next, || format!("{who} started after {before:?}"))
         }
         Event::PlanApproved { plan } | Event::PlanRejected { plan, .. } => {
-            let open = model.plans.get(plan).is_some_and(|p| p.open && model.is_current(&p.who));
+            let open = model.plans.get(plan);
+            let open = open.is_some_and(|p| p.open && (p.work || model.is_current(&p.who)));
             hold("G5", open, || format!("plan {plan} was decided and is not open"))
         }
         Event::QuestionAnswered { question, .. } => {

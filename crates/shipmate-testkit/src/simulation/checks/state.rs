@@ -191,7 +191,10 @@ pub(super) fn takeable(model: &Model, state: &State, who: &TeammateRef) -> Vec<T
     let returned = returned.filter(|(_, hold)| hold.stage == StageFacts::Returned);
     let mut found: Vec<TaskId> = returned.map(|(task, _)| task.id).collect();
     found.sort_unstable();
-    let fresh = model.tasks.iter().filter(|task| model.may_take(who, task));
+    let own = |task: &&TaskFacts| {
+        !model.leads_others(&who.address) || task.assignee.as_ref() == Some(&who.address.name)
+    };
+    let fresh = model.tasks.iter().filter(|task| model.may_take(who, task)).filter(own);
     let mut fresh: Vec<_> = fresh.map(|task| rank(task, state)).collect();
     fresh.sort_unstable();
     found.extend(fresh.into_iter().map(|(_, _, id)| id));

@@ -1,8 +1,10 @@
 //! Teams and teammates in the account of the log.
 
-use shipmate_core::event::{Event, Record, ShutdownAnswer, Supervision, Usage, Verification};
+use shipmate_core::event::{
+    Event, Mode, Record, Seat, ShutdownAnswer, Supervision, Usage, Verification,
+};
 use shipmate_core::setup::Loss;
-use shipmate_core::{Address, TeammateRef};
+use shipmate_core::{Actor, Address, TeammateRef};
 
 use crate::simulation::vocabulary;
 
@@ -54,7 +56,7 @@ impl Model {
                     reserved: Usage::default(),
                 };
                 self.mates.insert(who.clone(), facts);
-                if profile.seat == shipmate_core::event::Seat::Lead {
+                if profile.seat == Seat::Lead {
                     self.team_mut(&who.team).lead = Some(who.name.clone());
                 }
             }
@@ -146,6 +148,19 @@ impl Model {
         }
     }
 
+    /// A lead that plans or delegates takes only what is assigned to it.
+    pub(crate) fn leads_others(&self, who: &Address) -> bool {
+        let mate = &self.mates[who];
+        mate.seat == Seat::Lead && matches!(mate.mode, Mode::Plan | Mode::Delegate)
+    }
+
+    /// A lead in plan mode makes nothing before its plan is approved.
+    pub(crate) fn has_planned(&self, by: &Actor) -> bool {
+        let Actor::Teammate(who) = by else { return true };
+        let mate = &self.mates[&who.address];
+        mate.seat != Seat::Lead || mate.mode != Mode::Plan || mate.plan_approved
+    }
+
     fn start(&mut self, who: &TeammateRef, supervision: Supervision) {
         let mate = self.mate_mut(&who.address);
         mate.epoch = who.epoch;
@@ -172,7 +187,7 @@ impl Model {
         }
         self.reservations.retain(|_, (holder, _)| holder.address != who.address);
         self.sum_reservations();
-        for plan in self.plans.values_mut().filter(|plan| plan.who == *who) {
+        for plan in self.plans.values_mut().filter(|plan| plan.who == *who && !plan.work) {
             plan.open = false;
         }
         let own = self.questions.values_mut().filter(|question| question.who == *who);

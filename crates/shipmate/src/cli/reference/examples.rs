@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
     AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
-    PlanView, QuestionView, Resumed, Status, TaskRow, TaskView, TeamView, TeammateView,
+    PlanView, PlannedTaskView, PlannedTeammateView, QuestionView, Resumed, Status, TaskRow,
+    TaskView, TeamView, TeammateView, WorkView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
@@ -201,6 +202,50 @@ pub(super) fn trace() -> MessageTrace {
         ],
     };
     MessageTrace { message: message(), to: vec![to] }
+}
+
+pub(super) fn plan_of_lead() -> PlanView {
+    let task = PlannedTaskView {
+        key: "parser".into(),
+        subject: "Write the parser".into(),
+        description: "RFC 9110, section 5".into(),
+        files: vec!["src/parse.rs".into()],
+        blocked_by: vec!["types".into()],
+        role: Some("dev".into()),
+        assignee: None,
+        duration_ms: Some(600_000),
+    };
+    let types = PlannedTaskView {
+        key: "types".into(),
+        subject: "Name the parts".into(),
+        files: vec!["src/types.rs".into()],
+        ..PlannedTaskView::default()
+    };
+    let teammate = PlannedTeammateView {
+        name: "dev-1".into(),
+        role: Some("dev".into()),
+        agent: "native".into(),
+        mode: "normal".into(),
+        ..PlannedTeammateView::default()
+    };
+    let work = WorkView {
+        tasks: vec![types, task],
+        teammates: vec![teammate],
+        single: Some("one part builds on the other".into()),
+        width: 1,
+        critical_path: vec!["types".into(), "parser".into()],
+        critical_path_ms: 660_000,
+    };
+    PlanView {
+        id: 61,
+        who: "alpha/lead@1".into(),
+        task: None,
+        body: "The types first, then the parser.".into(),
+        state: "open".into(),
+        feedback: None,
+        submitted_at: THEN,
+        work: Some(Box::new(work)),
+    }
 }
 
 pub(super) fn plan() -> PlanView {

@@ -172,6 +172,11 @@ const PLAN: &[(&str, &str)] = &[
     ("state", "`open`, `approved`, `rejected` or `withdrawn`."),
     ("feedback", "What a rejection said."),
     ("submitted_at", "Milliseconds since 1970."),
+    (
+        "work",
+        "Of a lead's plan, what its approval brings about: `tasks` and `teammates`, `single` (why one \
+         is enough), `width` (tasks at the same time at most), `critical_path` (keys) and its length.",
+    ),
 ];
 
 const QUESTION: &[(&str, &str)] = &[
@@ -263,7 +268,12 @@ fn shapes() -> Vec<Shape> {
             MESSAGE,
         ),
         shape("Trace", "`message trace`", of(&e::trace()), TRACE),
-        shape("Plan", "a list: `plan list`", of(&[e::plan()]), PLAN),
+        shape(
+            "Plan",
+            "a list: `plan list`; as `plan` on a line of its own: `run` with a goal",
+            of(&[e::plan(), e::plan_of_lead()]),
+            PLAN,
+        ),
         shape("Question", "a list: `questions`", of(&[e::question()]), QUESTION),
         shape("Record", "one a line: `log`, `log --follow`", e::record(), RECORD),
         shape("The board as it was", "`log --at N`", then, THEN),
