@@ -129,8 +129,13 @@ scenarios! {
         team alpha lead lia
         start lia
         join ana
+        join bo
         shutdown ana by runtime
         answer-shutdown clean by ana
-        expect inbox lia: alpha/ana@1 stops
+        // That it went as asked needs nobody's attention.
+        expect inbox lia: nothing
+        shutdown bo by runtime
+        answer-shutdown error \"disk full\" by bo
+        expect inbox lia: alpha/bo@1 stops in error: disk full
     ",
 }
