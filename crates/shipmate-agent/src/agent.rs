@@ -78,6 +78,8 @@ struct Agent {
     thinking_tokens: u64,
     /// Messages that were put into the present turn.
     heard: usize,
+    /// It was told in this turn that something still runs.
+    is_warned: bool,
 }
 
 /// What depends on the teammate's mode.
@@ -137,6 +139,7 @@ impl Agent {
             seat: Rc::new(RefCell::new(seat)),
             thinking_tokens: order.thinking_tokens,
             heard: 0,
+            is_warned: false,
         })
     }
 
@@ -165,17 +168,41 @@ impl Agent {
             for notice in self.toolbox.take_notices() {
                 self.machine.on(Event::Message(notice));
             }
-            match self.step(event) {
+            let step = match self.step(event) {
+                Step::Ended(Ended::Done { text }) => self.or_warned(text).await,
+                step => step,
+            };
+            match step {
                 Step::Nothing => {}
                 step => doing = self.perform(step),
             }
         }
     }
 
+    /// Work is handed in as it lies there: nothing may go on behind a turn that has ended. The
+    /// model hears of it once, and is waited for.
+    async fn or_warned(&mut self, text: String) -> Step {
+        let going = self.toolbox.in_background();
+        if going.is_empty() {
+            return Step::Ended(Ended::Done { text });
+        }
+        if std::mem::replace(&mut self.is_warned, true) {
+            self.toolbox.stop().await;
+            return Step::Ended(Ended::Done { text });
+        }
+        self.supervisor.say(&text);
+        let text = format!(
+            "Still running in the background: {}. Wait with bash_output and wait_ms, or stop it: \
+             what goes on when your turn ends is ended with it.",
+            going.join(", ")
+        );
+        self.step(Event::Turn { text, whole: String::new() })
+    }
+
     async fn heard(&mut self, said: ToAgent) -> Option<Event> {
         match said {
             ToAgent::Turn { text, whole } => {
-                self.heard = 0;
+                (self.heard, self.is_warned) = (0, false);
                 let is_first = self.machine.context.messages().is_empty();
                 let text = if is_first && !whole.is_empty() { whole.clone() } else { text };
                 Some(Event::Turn { text, whole })

@@ -4,12 +4,13 @@
 //! nothing from the file: it says how many of the messages before it are still shown. A last
 //! line that was cut off by a death is not there.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -38,27 +39,32 @@ enum What {
 
 impl Conversation {
     /// Opens the file and brings what it holds into the context; whether there was anything.
+    /// Where another process still has it, a new one is begun beside it.
     pub fn open(path: &Path, context: &mut Context) -> io::Result<(Conversation, bool)> {
-        let text = match fs::read(path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(e),
+        let open = |path: &Path| {
+            OpenOptions::new().read(true).create(true).append(true).mode(0o600).open(path)
         };
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let mut resumed = false;
-        for line in text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let mut file = open(path)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            file = open(&path.with_added_extension(std::process::id().to_string()))?;
+        }
+        let (mut whole, mut resumed) = (0, false);
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            whole += line.len() as u64;
             // What some other release wrote and this one cannot read is passed over.
-            let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
+            let read = serde_json::from_slice::<Line>(&line);
+            line.clear();
+            let Ok(read) = read else { continue };
             resumed = true;
-            match line.what {
+            match read.what {
                 What::Message(message) => context.push(message),
                 What::About(about) => context.set_about(about),
                 What::Summary { text, tail } => context.begin_again(&text, tail),
             }
         }
-        let mut file = OpenOptions::new();
-        let file = file.create(true).append(true).mode(0o600).open(path)?;
-        file.set_len(whole as u64)?;
+        file.set_len(whole)?;
         let mut conversation = Conversation { file };
         if let Some(mended) = context.mend() {
             conversation.keep(&[Kept::Message(mended)])?;

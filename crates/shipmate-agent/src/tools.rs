@@ -184,6 +184,11 @@ impl Toolbox {
         self.shells.printed()
     }
 
+    /// What still runs in the background.
+    pub fn in_background(&self) -> Vec<String> {
+        self.shells.in_background()
+    }
+
     /// Ends what runs in the foreground, with all it started.
     pub async fn cancel(&self) {
         self.shells.end(false).await;

@@ -16,6 +16,8 @@ use crate::model::{Failure, Reply, Stop};
 /// Answers in a row that were cut for their length.
 const CUT_MAX: u32 = 3;
 
+const CANCELLED: &str = "cancelled: whether it was carried out is not known; look at what is there";
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -109,15 +111,12 @@ impl Machine {
             (_, Event::Refused(reason)) => self.end(Ended::Stopped { reason }),
             (Doing::Asking, Event::Reply(reply)) => self.replied(reply),
             (Doing::Asking, Event::Failed(failure)) => self.failed(failure),
-            (Doing::Summarising, Event::Reply(reply)) => {
-                let text = Message::assistant(reply.blocks).text();
-                self.summarised(text)
-            }
+            (Doing::Summarising, Event::Reply(reply)) => match reply.stop {
+                Stop::Refused => self.summarised(String::new()),
+                _ => self.summarised(Message::assistant(reply.blocks).text()),
+            },
             // Whatever is in the way, a digest of our own needs no model.
-            (Doing::Summarising, Event::Failed(Failure::TooLong { .. })) => {
-                self.summarised(String::new())
-            }
-            (Doing::Summarising, Event::Failed(failure)) => self.failed(failure),
+            (Doing::Summarising, Event::Failed(_)) => self.summarised(String::new()),
             (Doing::Using, Event::Results(results)) => {
                 let results = results.into_iter().map(Block::Result).collect();
                 self.keep(Message { role: Role::User, blocks: results });
@@ -173,7 +172,8 @@ impl Machine {
         let has_calls = reply.blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let message = Message::assistant(reply.blocks);
         let (calls, text): (Vec<Call>, _) = (message.calls().cloned().collect(), message.text());
-        if !message.blocks.is_empty() {
+        // Thinking alone is no message that could be sent back.
+        if has_calls || !text.trim().is_empty() {
             self.keep(message);
         }
         self.context.counted(reply.tokens.context());
@@ -187,6 +187,12 @@ impl Machine {
                 self.cut += 1;
                 self.waiting.insert(0, "Your answer was cut: it was too long. Go on.".to_owned());
                 self.next()
+            }
+            Stop::Length => {
+                let reason = "its answers were cut for their length, again and again; raise \
+                              output-tokens of its model"
+                    .to_owned();
+                self.end(Ended::Failed { reason })
             }
             Stop::Refused => {
                 let said = if text.is_empty() { String::new() } else { format!(": {text}") };
@@ -230,13 +236,17 @@ impl Machine {
         if self.doing == Doing::Using
             && let Some(last) = self.context.messages().last()
         {
-            let results = last.calls().map(|call| not_run(call, "cancelled")).collect();
+            let results = last.calls().map(|call| not_run(call, CANCELLED)).collect();
             self.keep(Message { role: Role::User, blocks: results });
         }
         self.end(Ended::Cancelled)
     }
 
     fn end(&mut self, how: Ended) -> Step {
+        // Whoever sent them is told that they were heard.
+        for text in std::mem::take(&mut self.waiting) {
+            self.keep(Message::user(text));
+        }
         self.doing = Doing::Nothing;
         self.pressed = false;
         Step::Ended(how)

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
-use shipmate_protocol::native::Does;
+use shipmate_protocol::native::{Does, Offered};
 
 use crate::agent::Seat;
 use crate::message::{Arguments, Call, CallResult};
@@ -59,7 +59,9 @@ impl Using {
     async fn with(&self, tool: &str, arguments: &Value) -> (String, bool) {
         let (own, team) = {
             let seat = self.seat.borrow();
-            let named = |offered: &shipmate_protocol::native::Offered| offered.name == tool;
+            // The same tool under the name that some models know.
+            let known = if tool == "Agent" { "Task" } else { tool };
+            let named = |offered: &Offered| offered.name == known;
             (seat.own.iter().any(named), seat.team.iter().any(named))
         };
         if own {

@@ -202,7 +202,7 @@ fn cancel_acts_at_once_and_leaves_a_conversation_that_can_go_on() {
         turn Task 1                    => ask
         reply call bash                => use bash
         cancel                         => ended cancelled
-        shows: Task 1 | *call bash | result bash: cancelled
+        shows: Task 1 | *call bash | result bash: cancelled: whether it was carried out is not known; look at what is there
         result late                    => -
         turn Task 2                    => ask 3
         ",
@@ -346,4 +346,32 @@ fn old_large_results_shrink_before_anything_is_summarised() {
     assert_eq!(shown.matches(&"z".repeat(4_800)).count(), 3);
     assert!(scene.machine.context.tokens() * 2 < before);
     assert_eq!(scene.machine.context.summaries(), 0);
+}
+
+#[test]
+fn what_waits_when_a_turn_ends_is_kept_for_the_next() {
+    check(
+        "
+        turn Task 1                    => ask
+        reply call bash                => use bash
+        message bo: hello              => -
+        cancel                         => ended cancelled
+        turn Task 2                    => ask
+        shows: Task 1 | *call bash | result bash: cancelled: whether it was carried out is not \
+         known; look at what is there + bo: hello + Task 2
+        ",
+    );
+}
+
+#[test]
+fn answers_that_are_cut_again_and_again_are_no_end_of_the_work() {
+    check(
+        "
+        turn Task 1                    => ask
+        reply say One; cut             => ask
+        reply say two; cut             => ask
+        reply say three; cut           => ask
+        reply cut                      => ended failed its answers were cut for their length
+        ",
+    );
 }

@@ -46,3 +46,4 @@ pub use staff::Wanted;
 pub use state::State;
 pub use task::claim::{available, available_for};
 pub use task::why::{Obstacle, obstacles};
+pub use usage::SPENT;

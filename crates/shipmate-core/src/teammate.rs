@@ -227,7 +227,10 @@ pub(crate) fn decide_pause(
     reason: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let teammate = state.require_member(who)?;
-    state.require_manager(by, &who.team, "pause teammates")?;
+    // Everybody may stop taking work; going on is for others to say.
+    if !matches!(by, Actor::Teammate(me) if me.address == *who) {
+        state.require_manager(by, &who.team, "pause teammates")?;
+    }
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     if teammate.paused.as_deref() == Some(reason) {
         return Ok(Vec::new());

@@ -6,9 +6,13 @@
 
 use crate::event::{Budget, Event, ReservationId, TaskId, Usage};
 use crate::limits::OPEN_MAX;
+use crate::message;
 use crate::name::{Actor, Address, Name, TeammateRef};
 use crate::refusal::Refusal;
 use crate::state::{State, Teammate};
+
+/// What the reason of a pause begins with that ends with the next budget.
+pub const SPENT: &str = "its budget is spent";
 
 /// There is room for `more` in the teammate's budget and in those of its team and
 /// every team above.
@@ -89,7 +93,20 @@ pub(crate) fn decide_team_budget(
 ) -> Result<Vec<Event>, Refusal> {
     state.require_team(team)?;
     require_person(by, "set a budget")?;
-    Ok(vec![Event::TeamBudgetSet { team: team.clone(), budget }])
+    let mut events = vec![Event::TeamBudgetSet { team: team.clone(), budget }];
+    events.extend(state.teammates.iter().flat_map(|(who, mate)| goes_on(state, who, mate)));
+    Ok(events)
+}
+
+/// Who stopped for want of a budget tries again when one is set, and stops again if it must.
+fn goes_on(state: &State, who: &Address, mate: &Teammate) -> Vec<Event> {
+    if !mate.paused.as_deref().is_some_and(|reason| reason.starts_with(SPENT)) {
+        return Vec::new();
+    }
+    let mut events = vec![Event::TeammateContinued { who: who.clone() }];
+    let text = "a budget was set anew: go on where you stopped".to_owned();
+    events.extend(message::notice(state, who, text));
+    events
 }
 
 pub(crate) fn decide_teammate_budget(
@@ -104,7 +121,9 @@ pub(crate) fn decide_teammate_budget(
         return Err(Refusal::NotTheirs { by: by.clone(), what: "set its own budget" });
     }
     state.require_manager(by, &who.team, "set budgets")?;
-    Ok(vec![Event::TeammateBudgetSet { who: who.clone(), budget }])
+    let mut events = vec![Event::TeammateBudgetSet { who: who.clone(), budget }];
+    events.extend(goes_on(state, who, &state.teammates[who]));
+    Ok(events)
 }
 
 fn require_person(by: &Actor, what: &'static str) -> Result<(), Refusal> {

@@ -12,7 +12,7 @@ pub(crate) mod hooked;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -296,7 +296,7 @@ impl Crew {
             };
             let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;
             let native = match way.protocol.as_str() {
-                "native" => Some(self.native_order(&profile.model)?),
+                "native" => Some(self.native_order(who, &profile.model)?),
                 _ => None,
             };
             Ok(Order {
@@ -337,15 +337,21 @@ impl Crew {
         })
     }
 
-    fn native_order(&self, model: &str) -> Result<NativeOrder, String> {
+    fn native_order(&self, who: &TeammateRef, model: &str) -> Result<NativeOrder, String> {
         let native = &self.settings.agents.native;
         let model = models::find(model, &native.models, &Around::here())
             .map_err(|none| format!("{none}; {}", none.remedy))?;
-        let socket = self.settings.place.socket().map_err(|e| e.to_string())?;
-        let pools = socket.parent().ok_or("a socket has a folder")?.join("pools");
-        std::fs::create_dir_all(&pools).map_err(|e| format!("{}: {e}", pools.display()))?;
+        let pools = models::pools(&Around::here(), &self.settings.place);
+        let folder = self.settings.place.team(self.board.root.as_str()).join("native");
+        let folder = folder.join(format!("{}.{}", who.address.team, who.address.name));
+        for made in [&pools, &folder.join("scratch/tmp"), &folder.join("scratch/outputs")] {
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            builder.create(made).map_err(|e| format!("{}: {e}", made.display()))?;
+        }
         Ok(NativeOrder {
             model,
+            folder,
             limits: native.limits,
             fence: native.fence,
             fence_write: native.fence_write.clone(),

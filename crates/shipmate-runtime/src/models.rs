@@ -7,7 +7,9 @@
 //! word, and a model without a price is counted in tokens only.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use shipmate_protocol::Place;
 use shipmate_protocol::native::{ModelOrder, Price};
 
 use crate::programs::Around;
@@ -139,14 +141,14 @@ fn is_provider(name: &str, models: &Models) -> bool {
     models.providers.contains_key(name) || KNOWN.iter().any(|known| known.name == name)
 }
 
-/// Where nothing is named: the first provider that has a key and a model of its own.
+/// Where nothing is named: the first provider that has its key and a model of its own.
 fn first_with_key<'a>(models: &'a Models, around: &Around) -> Result<&'a str, NoModel> {
-    let own = models.providers.iter().filter(|(_, own)| !own.model.is_empty());
-    let own = own.filter(|(_, own)| own.key_variable.as_ref().is_none_or(|key| has(around, key)));
-    let mut own = own.map(|(name, _)| name.as_str());
-    let mut known = KNOWN.iter().filter(|known| !known.model.is_empty());
-    let known = known.find(|known| has(around, known.key_variable)).map(|known| known.name);
-    own.next().or(known).ok_or_else(|| NoModel {
+    let own = models.providers.keys().map(String::as_str);
+    let mut all = own.chain(KNOWN.iter().map(|known| known.name));
+    let ready = |name: &&str| {
+        order(name, "", models, around).is_ok_and(|order| lacks(&order, around).is_none())
+    };
+    all.find(ready).ok_or_else(|| NoModel {
         fact: "no model is named, and no provider's key is set".to_owned(),
         remedy: format!(
             "set one of {}, or models.default in the configuration",
@@ -227,6 +229,18 @@ fn price(model: &str) -> Price {
     })
 }
 
+/// Where all agents of this user agree on pauses of a key, in whatever workspace they are.
+pub(crate) fn pools(around: &Around, place: &Place) -> PathBuf {
+    let folder = |variable: &str, below: &str| {
+        let value = around.0.get(variable).filter(|value| !value.is_empty())?;
+        Some(PathBuf::from(value).join(below)).filter(|path| path.is_absolute())
+    };
+    let user = folder("XDG_STATE_HOME", "shipmate/pools")
+        .or_else(|| folder("HOME", ".local/state/shipmate/pools"));
+    // Without a home folder each workspace is alone.
+    user.unwrap_or_else(|| place.state().join("pools"))
+}
+
 /// Every variable that may hold a key: no shell of an agent gets one.
 pub(crate) fn key_variables(models: &Models) -> Vec<String> {
     let known = KNOWN.iter().map(|known| known.key_variable.to_owned());
@@ -297,6 +311,8 @@ mod tests {
         };
         models.providers.insert("local".to_owned(), local);
         assert_eq!(found("", &models, &[]), "local small http://127.0.0.1:1/v1");
+        let bare = Models { default: String::new(), ..models.clone() };
+        assert!(found("", &bare, &[]).starts_with("none: no model is named"), "it names no model");
         assert_eq!(found("large", &models, &[]), "local large http://127.0.0.1:1/v1");
         let order = find("", &models, &around(&[])).unwrap();
         assert_eq!((order.context_tokens, order.protocol.as_str()), (8_000, "openai"));

@@ -158,6 +158,8 @@ struct Supervisor<D> {
     talks: u32,
     /// How much of a fence the agent stands behind, as it was told.
     fence: String,
+    /// There was no budget for its mail: that waits for the next word.
+    is_spent: bool,
     tree: WorkTree,
 }
 
@@ -188,6 +190,7 @@ impl<D: Driver> Supervisor<D> {
             turn: 0,
             talks: 0,
             fence: String::new(),
+            is_spent: false,
         }
     }
 
@@ -311,7 +314,7 @@ impl<D: Driver> Supervisor<D> {
         self.report(&finished, &handed).await;
         match &finished {
             // Perhaps nobody has seen them: twice is better than never.
-            Finished::NotStarted { .. } | Finished::Died { .. } => {
+            Finished::NotStarted { .. } | Finished::Died { .. } | Finished::Spent { .. } => {
                 self.kept.splice(0..0, handed);
             }
             _ => {
@@ -333,6 +336,7 @@ impl<D: Driver> Supervisor<D> {
 
     /// Control is acted on, mail is kept for the agent.
     fn keep(&mut self, message: InboxMessage) {
+        self.is_spent = false;
         match message.kind.as_str() {
             "shutdown_request" => self.asked = message.reply_to,
             _ if self.desk.takes(&message) => {}
@@ -385,6 +389,11 @@ impl<D: Driver> Supervisor<D> {
             }
             Finished::Failed { reason } => self.fail(id, token, reason).await,
             Finished::GivenBack { reason } => self.give_back(id, token, reason).await,
+            Finished::Spent { reason } => {
+                // Paused first: given back it would be claimed again at once.
+                self.stop_taking(&reason).await;
+                self.give_back(id, token, reason).await
+            }
             Finished::NotStarted { reason } | Finished::Died { reason } => {
                 return Some(Ending::Broken(reason));
             }

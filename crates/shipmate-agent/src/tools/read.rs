@@ -178,7 +178,7 @@ fn cut_line(line: &str, bytes: usize) -> String {
     match line.char_indices().nth(LINE_CHARS_MAX) {
         None => line.to_owned(),
         Some((at, _)) => {
-            let over = grouped((bytes - at) as u64);
+            let over = grouped(bytes.saturating_sub(at) as u64);
             format!("{}[… {over} more bytes in this line: see bash, cut -c]", &line[..at])
         }
     }

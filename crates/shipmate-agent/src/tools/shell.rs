@@ -258,6 +258,10 @@ impl Shells {
         self.printed.subscribe()
     }
 
+    pub(super) fn in_background(&self) -> Vec<String> {
+        self.running(|run| run.in_background).iter().map(|run| run.id.clone()).collect()
+    }
+
     /// Ends those in the foreground, or all.
     pub(super) async fn end(&self, all: bool) {
         let runs = self.running(|run| all || !run.in_background);

@@ -29,6 +29,8 @@ pub struct Bounds {
     pub protected: FileSet,
     /// Other folders that are its own to write: temporary ones, its program's settings.
     pub free: Vec<PathBuf>,
+    /// Its own outputs that were too long to be shown, in shipmate's state.
+    pub notes: Vec<PathBuf>,
     /// Where shipmate keeps its state. A tree may lie in there.
     pub sealed: Vec<PathBuf>,
 }
@@ -67,8 +69,11 @@ fn places_of(path: &Path, tree: &Path, bounds: &Bounds) -> [Place; 2] {
 fn resolved(path: &Path, tree: &Path, bounds: &Bounds) -> Place {
     let Ok(inner) = path.strip_prefix(tree) else {
         let is_below = |folder: &PathBuf| walk(folder).is_some_and(|real| path.starts_with(real));
-        // In this order: the state may lie below a temporary folder.
-        return if bounds.sealed.iter().any(is_below) {
+        // In this order: an agent's own notes lie in the state, which may lie below a temporary
+        // folder.
+        return if bounds.notes.iter().any(is_below) {
+            Place::Inside
+        } else if bounds.sealed.iter().any(is_below) {
             Place::Sealed
         } else if bounds.free.iter().any(is_below) {
             Place::Inside
@@ -179,6 +184,7 @@ mod tests {
                 FileSet::new(patterns.collect())
             };
             Bounds {
+                notes: Vec::new(),
                 tree: self.0.join("state/t"),
                 scope: files("src docs/a.md ci"),
                 files: FileSet::default(),

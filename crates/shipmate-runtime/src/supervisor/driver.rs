@@ -54,6 +54,10 @@ pub(crate) enum Finished {
     GivenBack {
         reason: String,
     },
+    /// There is no budget for the next step.
+    Spent {
+        reason: String,
+    },
     /// The program ended in the middle; its conversation may be taken up again.
     Died {
         reason: String,

@@ -53,6 +53,8 @@ struct Live {
     heard: Rc<Heard>,
     seat: Seat,
     fenced: bool,
+    /// What its fence was built for.
+    read_only: bool,
 }
 
 /// What it may do, as it was told last.
@@ -80,23 +82,13 @@ impl NativeAgent {
         }
     }
 
-    /// The teammate's own folder, whichever life: its conversation and what was too long for it.
-    fn folder(&self) -> Result<PathBuf, String> {
-        let order = self.desk.order();
-        let life = &self.starter.folder().0;
-        let team = life.parent().and_then(Path::parent).ok_or("a life's folder has no team")?;
-        let folder = team.join("native").join(format!("{}.{}", order.team, order.name));
-        std::fs::create_dir_all(folder.join("scratch").join("tmp"))
-            .map_err(|e| format!("{}: {e}", folder.display()))?;
-        Ok(folder)
-    }
-
     fn start(&mut self, tree: &Path) -> Result<Live, String> {
         let order = self.desk.order().clone();
         let native = order.native.clone().ok_or("its order names no model")?;
-        let folder = self.folder()?;
+        let folder = native.folder.clone();
         let scratch = folder.join("scratch");
-        let fences = fences::of(&order, &native, self.desk.is_read_only(), tree, &folder)?;
+        let read_only = self.desk.is_read_only();
+        let fences = fences::of(&order, &native, read_only, tree, &folder)?;
         let seat = self.seat();
         let begin = Begin {
             team: order.team.clone(),
@@ -121,7 +113,8 @@ impl NativeAgent {
         let (say, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(running.stdin, lines));
         let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone());
-        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, fenced };
+        let live =
+            Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, fenced, read_only };
         self.tell(&live, &ToAgent::Begin(Box::new(begin)));
         Ok(live)
     }
@@ -131,6 +124,16 @@ impl NativeAgent {
         self.transcript.told(&line);
         // Gone: then the turn ends by that.
         drop(live.say.send(line));
+    }
+
+    /// What is to be told of a turn however it ended: its cost, and what it did not hear.
+    async fn settle(&mut self) {
+        let Some(live) = &self.live else { return };
+        self.transcript.say(&live.heard.take_spent().words());
+        self.unheard = self.sent.saturating_sub(live.heard.messages());
+        for reservation in live.heard.take_reserved() {
+            self.desk.used_of(Usage::default(), Some(reservation)).await;
+        }
     }
 
     /// The process is gone, or as good as that: how, with what it said last.
@@ -145,11 +148,14 @@ impl NativeAgent {
 
 impl Driver for NativeAgent {
     async fn give(&mut self, work: &Work) -> Result<(), String> {
-        let fits = |live: &Live| live.cwd == work.tree && !live.heard.is_over();
+        self.desk.look_at_mode().await;
+        let read_only = self.desk.is_read_only();
+        let fits = |live: &Live| {
+            live.cwd == work.tree && live.read_only == read_only && !live.heard.is_over()
+        };
         if self.live.as_ref().is_some_and(|live| !fits(live)) {
             self.bury().await;
         }
-        self.desk.look_at_mode().await;
         if self.live.is_none() {
             self.live = Some(self.start(&work.tree)?);
         }
@@ -163,7 +169,10 @@ impl Driver for NativeAgent {
             self.tell(live, &ToAgent::Seat { standing, identity, tools, own_tools });
         }
         let (text, whole) = (brief::turn(work), brief::whole_turn(work));
-        let whole = if work.task.is_some() { whole } else { String::new() };
+        // What it is said to have been handed after a summary: a lead's is what a person wrote.
+        let by_person = work.messages.iter().any(|message| message.from == "person");
+        let is_handed = work.task.is_some() || !self.desk.order().lead || by_person;
+        let whole = if is_handed { whole } else { String::new() };
         (self.sent, self.unheard) = (0, 0);
         self.turn = Some(live.heard.begin_turn());
         self.tell(live, &ToAgent::Turn { text, whole });
@@ -185,17 +194,11 @@ impl Driver for NativeAgent {
             return Finished::Failed { reason: "it was stopped".to_owned() };
         }
         let told = self.turn.take().and_then(|turn| turn.borrow().clone());
-        if let Some(live) = &self.live {
-            self.transcript.say(&live.heard.take_spent().words());
-            self.unheard = self.sent.saturating_sub(live.heard.messages());
-            for reservation in live.heard.take_reserved() {
-                self.desk.used_of(Usage::default(), Some(reservation)).await;
-            }
-        }
+        self.settle().await;
         match told {
             Some(Ended::Done { text }) => Finished::Done { result: text },
             Some(Ended::Failed { reason }) => Finished::Failed { reason },
-            Some(Ended::Stopped { reason }) => Finished::GivenBack { reason },
+            Some(Ended::Stopped { reason }) => Finished::Spent { reason },
             Some(Ended::Cancelled) => Finished::Failed { reason: "it was cancelled".to_owned() },
             Some(Ended::Unable { reason }) => {
                 self.transcript.say(&format!("[{reason}]"));
@@ -258,6 +261,7 @@ impl Driver for NativeAgent {
     }
 
     async fn stop(&mut self, grace: Duration) {
+        self.settle().await;
         let Some(live) = self.live.take() else { return };
         // It ends with its input.
         drop(live.say);

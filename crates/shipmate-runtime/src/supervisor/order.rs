@@ -81,6 +81,8 @@ pub(crate) struct Order {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct NativeOrder {
     pub(crate) model: ModelOrder,
+    /// The teammate's own, whichever life: its conversation, outputs that were too long.
+    pub(crate) folder: PathBuf,
     pub(crate) limits: Limits,
     pub(crate) fence: FenceSetting,
     pub(crate) fence_write: Vec<PathBuf>,

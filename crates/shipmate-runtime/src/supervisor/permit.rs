@@ -110,6 +110,7 @@ impl Desk {
             granted: patterns(&self.granted()),
             protected: patterns(&order.protected),
             free: self.free(),
+            notes: order.native.iter().map(|native| native.folder.join("scratch")).collect(),
             sealed: vec![shipmate_protocol::Place { workspace: order.workspace.clone() }.state()],
         }
     }

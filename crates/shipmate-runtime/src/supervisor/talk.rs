@@ -5,6 +5,7 @@
 //! [`TALKS_MAX`] turns without a task, mail of teammates waits until a person has a word or a
 //! task comes.
 
+use shipmate_core::SPENT;
 use shipmate_protocol::Ask;
 use shipmate_protocol::view::InboxMessage;
 
@@ -28,7 +29,7 @@ impl<D: Driver> Supervisor<D> {
             if let Some(ending) = self.answer_now().await {
                 return Err(ending);
             }
-            if self.kept.is_empty() || !self.agent.wakes_for_messages() {
+            if self.kept.is_empty() || self.is_spent || !self.agent.wakes_for_messages() {
                 return Ok(());
             }
             let is_news = |message: &InboxMessage| match message.from.as_str() {
@@ -103,7 +104,33 @@ impl<D: Driver> Supervisor<D> {
             (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
                 Err(Ending::Broken(reason))
             }
+            (Finished::Spent { reason }, None) => {
+                self.stop_taking(&reason).await;
+                self.could_not_answer(&reason).await;
+                Ok(())
+            }
+            (Finished::Failed { reason }, None) => {
+                self.could_not_answer(&reason).await;
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// No more work until a budget is set, or somebody says so.
+    pub(super) async fn stop_taking(&mut self, reason: &str) {
+        self.is_spent = true;
+        let (name, reason) = (self.order.name.clone(), format!("{SPENT}: {reason}"));
+        drop(self.control.ask(Ask::TeammatePause { name, reason }).await);
+    }
+
+    /// Somebody waits for an answer that does not come.
+    async fn could_not_answer(&self, reason: &str) {
+        if self.desk.owes_plan() {
+            return self.desk.has_no_plan(reason).await;
+        }
+        let body = format!("{} could not answer what it was told: {reason}", self.order.name);
+        let (to, kind, reply_to) = ("person".to_owned(), None, None);
+        drop(self.control.ask(Ask::Send { to, body, kind, reply_to }).await);
     }
 }

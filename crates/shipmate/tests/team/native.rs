@@ -370,3 +370,61 @@ on "Task 1:"
     stage.open("last", 1);
     stage.hear(|event| event["task.claimed"]["task"] == 3);
 }
+
+#[test]
+fn who_has_no_budget_left_stops_once_and_goes_on_with_the_next_one() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "budget was set anew"
+  say I go on.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "output-tokens = 1000\n", &["a"]);
+    let of = |tokens| Budget { tokens_max: Some(tokens), cost_micros_max: None };
+    stage.ask(Ask::TeamBudget { budget: of(500) });
+    let tasks = stage.tasks(&["write"]);
+    let paused = stage.event("teammate.paused");
+    assert!(paused["reason"].as_str().unwrap().starts_with("its budget is spent"), "{paused}");
+    stage.event("task.released");
+    // Whatever else it would do, it would do it before these are answered.
+    for _ in 0..50 {
+        stage.ask(Ask::Status);
+    }
+    stage.catch_up();
+    assert_eq!(stage.events("task.claimed").len(), 1, "{}", stage.story());
+    assert!(server.requests().is_empty(), "no model was asked");
+    stage.ask(Ask::TeamBudget { budget: of(1_000_000) });
+    stage.finished(1);
+    assert_eq!(stage.task(1).result.unwrap(), "ok");
+    assert_eq!(tasks, [1]);
+    stage.nothing_left();
+}
+
+#[test]
+fn nothing_goes_on_behind_a_turn_that_has_ended() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"while :; do echo x >> own.txt; sleep 0.01; done","background":true}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "Still running in the background"
+  say Never mind.
+"#,
+    );
+    let mut stage = stage(&server, "openai", "", &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    stage.finished(1);
+    let requests = server.requests();
+    assert!(
+        requests.last().unwrap().body.to_string().contains("Still running"),
+        "it was told once"
+    );
+    assert_eq!(requests.len(), 4);
+    stage.all_once(&tasks);
+}

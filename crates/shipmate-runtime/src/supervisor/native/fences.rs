@@ -50,7 +50,7 @@ pub(super) fn of(
     }
     if !own {
         return Err("a fence is required, and in a tree that others write in too there is none; \
-                    run with own trees, or set agents.fence to \"wanted\""
+                    run with own trees, or set native.fence to \"wanted\""
             .to_owned());
     }
     let mut write = vec![folder.join("scratch").join("tmp")];
@@ -59,8 +59,12 @@ pub(super) fn of(
         write.extend(caches());
         write.extend(native.fence_write.iter().cloned());
         // The temporary folder as a whole, unless what must be kept lies in it.
-        let temp = std::env::temp_dir();
-        if !order.workspace.starts_with(&temp) {
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let (temp, place) =
+            (real(std::env::temp_dir()), Place { workspace: order.workspace.clone() });
+        let socket = place.socket().ok().and_then(|socket| Some(socket.parent()?.to_owned()));
+        let kept = socket.into_iter().chain([order.workspace.clone()]);
+        if !kept.map(real).any(|path| path.starts_with(&temp)) {
             write.push(temp);
         }
     }

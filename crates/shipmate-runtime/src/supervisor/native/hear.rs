@@ -83,6 +83,7 @@ impl Heard {
     }
 
     pub(super) fn begin_turn(&self) -> watch::Receiver<Option<Ended>> {
+        self.messages.set(0);
         let (tell, told) = watch::channel(None);
         *self.ended.borrow_mut() = tell;
         told
