@@ -202,7 +202,8 @@ fn cancel_acts_at_once_and_leaves_a_conversation_that_can_go_on() {
         turn Task 1                    => ask
         reply call bash                => use bash
         cancel                         => ended cancelled
-        shows: Task 1 | *call bash | result bash: cancelled: whether it was carried out is not known; look at what is there
+        shows: Task 1 | *call bash | result bash: cancelled: whether it was carried out is not \
+         known; look at what is there
         result late                    => -
         turn Task 2                    => ask 3
         ",

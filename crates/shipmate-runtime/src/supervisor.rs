@@ -9,6 +9,7 @@
 //! shutdown request. A task in hand is finished before a shutdown request is answered.
 
 mod acp;
+mod attend;
 mod brief;
 mod claude;
 mod codex;
@@ -36,10 +37,11 @@ use std::time::Duration;
 use shipmate_process::Marker;
 use shipmate_protocol::ask::ShutdownAnswer;
 use shipmate_protocol::view::{InboxMessage, TaskView};
-use shipmate_protocol::{Answer, Ask, Notice, Place};
+use shipmate_protocol::{Answer, Ask, Place};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use attend::{attend, take_mail, tell_progress};
 pub use codex::hub::run as host;
 pub(crate) use codex::hub::{let_go, owns as hub_owns};
 use desk::Desk;
@@ -50,9 +52,6 @@ use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
 pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
-
-/// Progress is told at most this often.
-const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Why a supervisor ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -539,60 +538,6 @@ fn claimed(answer: Result<Answer, LinkEnd>) -> Result<Option<(TaskView, u64)>, E
         Ok(_) | Err(LinkEnd::Refused(_)) => Ok(None),
         Err(LinkEnd::Over(reason)) => Err(Ending::Over(reason)),
     }
-}
-
-/// Keeps a connection up as the sign of life, and answers when one is asked for.
-fn attend(line: &Rc<Line>, control: &SharedLink, over: mpsc::UnboundedSender<String>) {
-    let (mut link, mut notices) = Link::greeting(line, Ask::Attend);
-    tokio::task::spawn_local(async move {
-        if let LinkEnd::Over(reason) = link.listen().await {
-            drop(over.send(reason));
-        }
-    });
-    let control = control.clone();
-    tokio::task::spawn_local(async move {
-        while let Some(notice) = notices.recv().await {
-            if let Notice::Alive { asked } = notice {
-                drop(control.ask(Ask::Alive { asked }).await);
-            }
-        }
-    });
-}
-
-fn take_mail(
-    line: &Rc<Line>,
-    mail: mpsc::UnboundedSender<InboxMessage>,
-    over: mpsc::UnboundedSender<String>,
-) {
-    let mut link = Link::new(line);
-    tokio::task::spawn_local(async move {
-        loop {
-            match link.ask(Ask::InboxTake { max: 100, wait: true }).await {
-                Ok(Answer::Messages(messages)) => {
-                    messages.into_iter().for_each(|message| drop(mail.send(message)));
-                }
-                Ok(_) => {}
-                Err(LinkEnd::Refused(refused)) => return drop(over.send(refused.message)),
-                Err(LinkEnd::Over(reason)) => return drop(over.send(reason)),
-            }
-        }
-    });
-}
-
-/// Tells signs of progress, no more often than anybody could look at them.
-fn tell_progress(
-    control: &SharedLink,
-    mut progress: tokio::sync::watch::Receiver<driver::Progress>,
-) {
-    let control = control.clone();
-    tokio::task::spawn_local(async move {
-        while progress.changed().await.is_ok() {
-            let seen = progress.borrow_and_update().clone();
-            let (bytes, last_words) = (seen.bytes, seen.last_words);
-            drop(control.ask(Ask::Progress { bytes, last_words }).await);
-            tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
-        }
-    });
 }
 
 /// Rescues what a life left that was replaced by another.

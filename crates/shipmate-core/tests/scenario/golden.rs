@@ -418,7 +418,8 @@ const STORIES: &[&str] = &[
     submit-plan "one part" tasks "a files src/a" mates "ana" single "it is small" by lia
     reject "two parts" by person
     submit-plan "two parts, then the docs" tasks "add subject plus description both files src/add.sh \
-        role dev assignee ana priority 50 duration 90s | sub files src/sub.sh | docs files docs after add,sub" \
+        role dev assignee ana priority 50 duration 90s | sub files src/sub.sh | docs files docs \
+        after add,sub" \
         mates "ana role dev agent claude model opus scope src mode plan hears | bo command agent.sh" by lia
     approve
     read by lia

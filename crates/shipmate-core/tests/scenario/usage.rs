@@ -1,6 +1,22 @@
 //! Usage and budgets: stop before a ceiling, and count what was spent in any case.
 
 scenarios! {
+    who_stopped_for_want_of_a_budget_goes_on_with_the_next_one: "
+        team alpha
+        join ana
+        join bo
+        pause ana reason \"its budget is spent: 10 tokens\" by ana  => teammate.paused
+        pause bo reason \"tea\"         => teammate.paused
+        pause bo reason \"x\" by ana \
+            => refused: alpha/ana@1 may not pause teammates; the lead of team alpha or a person may
+        create 1
+        next by ana \
+            => refused: alpha/ana is paused: its budget is spent: 10 tokens
+        team-budget alpha tokens 1000  => team.budget_set teammate.continued message.sent
+        claim 1 by ana                 => task.claimed
+        create 2
+        next by bo                     => refused: alpha/bo is paused: tea
+    ",
     who_has_used_up_its_budget_gets_no_new_task: "
         join ana
         create x

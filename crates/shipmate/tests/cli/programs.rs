@@ -65,8 +65,8 @@ fn the_programs_of_this_machine_are_listed_with_their_state() {
 
         $ shipmate doctor
         ...
-        warning  agents       ready: claude, gemini, mine; not logged in: native; too old: codex; broken: opencode; \
-          not installed: goose, claude-agent-acp, codex-acp
+        warning  agents       ready: claude, gemini, mine; not logged in: native; too old: codex; \
+          broken: opencode; not installed: goose, claude-agent-acp, codex-acp
                               codex: 0.1.0 is installed, and 0.100.0 [..]
                               opencode: `opencode --version` failed [..]
         ...

@@ -5,22 +5,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::processes;
 use crate::scene::{Running, Scene, events};
 
-const ONE_PART: &str = r#"
-as lead
-on "one part"
-  tool ExitPlanMode {"plan":"The short way.","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is small"}
-  say I have handed it in.
-on "is rejected: say what it is for"
-  tool ExitPlanMode {"plan":"The short way, because nobody needs more.","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is small"}
-  say I have handed it in again.
-on "All tasks are completed"
-  say It is there.
-as *
-on "Task 1:"
-  write a.txt a
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"a"}
-  say Done.
-"#;
+const ONE_PART: &str = include_str!("scripts/one_part.model");
 
 /// The number of the plan that a run waits for.
 fn plan(running: &mut Running) -> String {
@@ -30,7 +15,7 @@ fn plan(running: &mut Running) -> String {
 
 #[test]
 fn a_plan_waits_for_a_person_who_sends_it_back_with_words_and_approves_the_next() {
-    let mut scene = Scene::new(ONE_PART);
+    let scene = Scene::new(ONE_PART);
     let mut running = scene.begin("make one part", &[]);
     let first = plan(&mut running);
     let listed = scene.stage.shipmate(&["--team", "alpha", "plan", "list"]);

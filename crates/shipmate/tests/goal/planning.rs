@@ -5,34 +5,7 @@ use serde_json::Value;
 use crate::scene::{Ran, Scene, events};
 
 /// A plan of two parts that two developers do at the same time.
-const TWO_PARTS: &str = r#"
-as lead
-on "two parts"
-  tool glob {"pattern":"**"}
-  tool ExitPlanMode {"plan":"Both ends apart from each other.","tasks":[{"key":"left","subject":"The left one","description":"Write left.","files":["left.txt"],"estimate_minutes":10},{"key":"right","subject":"The right one","description":"Write right.","files":["right.txt"]}]}
-  say I have handed it in.
-on "All tasks are completed"
-  tool SendMessage {"to":"person","message":"Both parts are there."}
-  say Done.
-as dev-1
-on "The left one"
-  write left.txt left
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"left is written"}
-  say Done.
-on "The right one"
-  write right.txt right
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"right is written"}
-  say Done.
-as dev-2
-on "The left one"
-  write left.txt left
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"left is written"}
-  say Done.
-on "The right one"
-  write right.txt right
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"right is written"}
-  say Done.
-"#;
+const TWO_PARTS: &str = include_str!("scripts/two_parts.model");
 
 #[test]
 fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
@@ -84,22 +57,7 @@ fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
 
 #[test]
 fn a_plan_that_does_not_hold_is_sent_back_with_every_problem_and_mended() {
-    let mut scene = Scene::new(
-        r#"
-as lead
-on "two parts"
-  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["src"]},{"key":"b","subject":"B","files":["src/b"],"blocked_by":["c"]}],"teammates":[{"name":"ana","agent":"no-such-program"}]}
-  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["a.txt"]}],"single":"it is one file"}
-  say I have handed it in.
-on "All tasks are completed"
-  say It is one file now.
-as *
-on "Task 1:"
-  write a.txt a
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"a"}
-  say Done.
-"#,
-    );
+    let mut scene = Scene::new(include_str!("scripts/a_plan_that_does.model"));
     let ran = scene.run("make two parts", &["--yes"]);
     ran.ends(
         0,
@@ -128,17 +86,7 @@ on "Task 1:"
 
 #[test]
 fn a_third_plan_that_does_not_hold_ends_the_run_with_its_problems() {
-    let mut scene = Scene::new(
-        r#"
-as lead
-on "two parts"
-  tool ExitPlanMode {"plan":"p"}
-  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A"}]}
-  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["/etc/passwd"]},{"key":"a","subject":"B","files":["b"]}]}
-  tool ExitPlanMode {"plan":"p","tasks":[{"key":"a","subject":"A","files":["a"]}]}
-  say I give up.
-"#,
-    );
+    let mut scene = Scene::new(include_str!("scripts/a_third_plan_that.model"));
     let ran = scene.run("make two parts", &["--yes"]);
     ran.ends(
         8,

@@ -24,38 +24,7 @@ fn on_merged(scene: &Scene, line: &str) -> String {
 /// A calculator in shell: one file for each operation, found by its name.
 #[test]
 fn a_calculator_gets_two_operations_at_the_same_time() {
-    let mut scene = Scene::new(
-        r#"
-as lead
-on "subtract and multiply"
-  tool glob {"pattern":"**/*.sh"}
-  & tool read_file {"path":"calc.sh"}
-  & tool grep {"pattern":"op_add","path":"ops"}
-  tool ExitPlanMode {"plan":"calc.sh finds operations by name, so each is a file of its own; the usage text follows when both are there.","tasks":[{"key":"subtract","subject":"Subtract","description":"ops/subtract.sh defines op_subtract A B, as ops/add.sh defines op_add. Test it in tests/subtract.sh.","files":["ops/subtract.sh","tests/subtract.sh"]},{"key":"multiply","subject":"Multiply","description":"The same with op_multiply.","files":["ops/multiply.sh","tests/multiply.sh"]},{"key":"usage","subject":"Say what there is","description":"calc.sh without arguments names add, subtract and multiply.","files":["calc.sh"],"blocked_by":["subtract","multiply"],"estimate_minutes":5}]}
-  say The plan is handed in.
-on "All tasks are completed"
-  tool SendMessage {"to":"person","message":"calc.sh subtracts and multiplies, and says so.\nNothing is left."}
-  say Reported.
-as *
-on "Task 1:"
-  write tests/subtract.sh test "$(sh calc.sh subtract 5 3)" = 2
-  tool write_file {"path":"ops/subtract.sh","content":"op_subtract() { echo $(($1 - $2)); }\n"}
-  shell sh tests/run.sh
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"op_subtract, tested"}
-  say Done.
-on "Task 2:"
-  write tests/multiply.sh test "$(sh calc.sh multiply 5 3)" = 15
-  tool write_file {"path":"ops/multiply.sh","content":"op_multiply() { echo $(($1 * $2)); }\n"}
-  shell sh tests/run.sh
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"op_multiply, tested"}
-  say Done.
-on "Task 3:"
-  tool read_file {"path":"calc.sh"}
-  tool edit_file {"path":"calc.sh","old_string":"usage: calc.sh add A B","new_string":"usage: calc.sh add|subtract|multiply A B"}
-  tool TaskUpdate {"taskId":"3","status":"completed","result":"usage names all three"}
-  say Done.
-"#,
-    );
+    let mut scene = Scene::new(include_str!("scripts/a_calculator_gets_two.model"));
     scene.stage.write(
         "calc.sh",
         "set -e\ncd \"$(dirname \"$0\")\"\n[ $# = 3 ] || { echo 'usage: calc.sh add A B'; exit 2; }\n\
@@ -93,37 +62,7 @@ on "Task 3:"
 /// A library in layers that share a contract: what a request and an answer look like.
 #[test]
 fn a_library_in_layers_gets_its_contract_first() {
-    let mut scene = Scene::new(
-        r#"
-as lead
-on "DELETE"
-  tool glob {"pattern":"lib/*.sh"}
-  & tool read_file {"path":"lib/protocol.sh"}
-  tool ExitPlanMode {"plan":"The words of the protocol come first: store and handler both need the new one. Risk: a key that is not there.","tasks":[{"key":"contract","subject":"The word DELETE","description":"lib/protocol.sh: DELETED and MISSING beside the others.","files":["lib/protocol.sh"]},{"key":"store","subject":"The store forgets","description":"lib/store.sh: store_delete KEY, fails when it is not there.","files":["lib/store.sh"],"blocked_by":["contract"],"role":"backend"},{"key":"handler","subject":"The handler answers","description":"lib/handler.sh: DELETE /KEY answers DELETED or MISSING.","files":["lib/handler.sh"],"blocked_by":["contract"],"role":"frontend"},{"key":"tests","subject":"Both ends together","description":"tests/delete.sh.","files":["tests"],"blocked_by":["store","handler"]}],"teammates":[{"name":"bea","role":"backend","scope":["lib","tests"]},{"name":"finn","role":"frontend","scope":["lib","tests"]}]}
-  say The plan is handed in.
-on "All tasks are completed"
-  say DELETE works on both ends.
-as *
-on "Task 1:"
-  tool read_file {"path":"lib/protocol.sh"}
-  tool edit_file {"path":"lib/protocol.sh","old_string":"OK='200 ok'","new_string":"OK='200 ok'\nDELETED='204 deleted'\nMISSING='404 missing'"}
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"DELETED, MISSING"}
-  say Done.
-on "Task 2:"
-  shell grep -q DELETED lib/protocol.sh && echo 'store_delete() { [ -e "$STORE/$1" ] && rm "$STORE/$1"; }' >> lib/store.sh
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"store_delete"}
-  say Done.
-on "Task 3:"
-  shell grep -q DELETED lib/protocol.sh && sed -i 's|^  esac|    DELETE) if store_delete "${2#/}"; then echo "$DELETED"; else echo "$MISSING"; fi ;;\n  esac|' lib/handler.sh
-  tool TaskUpdate {"taskId":"3","status":"completed","result":"DELETE is handled"}
-  say Done.
-on "Task 4:"
-  write tests/delete.sh . ./lib/serve.sh; serve PUT /a 1; [ "$(serve DELETE /a)" = "204 deleted" ] && [ "$(serve DELETE /a)" = "404 missing" ]
-  shell sh tests/run.sh
-  tool TaskUpdate {"taskId":"4","status":"completed","result":"both ends are tested"}
-  say Done.
-"#,
-    );
+    let mut scene = Scene::new(include_str!("scripts/a_library_in_layers.model"));
     let stage = &mut scene.stage;
     stage.write("lib/protocol.sh", "OK='200 ok'\n");
     stage.write("lib/store.sh", "store_put() { printf %s \"$2\" > \"$STORE/$1\"; }\n");
@@ -173,35 +112,7 @@ on "Task 4:"
 /// Pages and scripts: the first plan lets two tasks write the same page, and is mended.
 #[test]
 fn pages_and_scripts_get_a_plan_that_was_sent_back_first() {
-    let mut scene = Scene::new(
-        r#"
-as lead
-on "guide"
-  tool glob {"pattern":"**"}
-  tool ExitPlanMode {"plan":"Two pages and a check.","tasks":[{"key":"guide","subject":"The guide","description":"docs/guide.md, linked from docs/index.md.","files":["docs/guide.md","docs/index.md"]},{"key":"faq","subject":"The questions","description":"docs/faq.md, linked from docs/index.md.","files":["docs/faq.md","docs/index.md"]},{"key":"check","subject":"Check links","description":"scripts/links.sh fails for a link to nothing.","files":["scripts"]}],"teammates":[{"name":"ana"},{"name":"bo"}]}
-  tool ExitPlanMode {"plan":"Two pages and a check, then the links to both.","tasks":[{"key":"guide","subject":"The guide","description":"docs/guide.md.","files":["docs/guide.md"]},{"key":"faq","subject":"The questions","description":"docs/faq.md.","files":["docs/faq.md"]},{"key":"check","subject":"Check links","description":"scripts/links.sh fails for a link to nothing.","files":["scripts"]},{"key":"index","subject":"Link both","description":"docs/index.md names both.","files":["docs/index.md"],"blocked_by":["guide","faq","check"]}],"teammates":[{"name":"ana"},{"name":"bo"}]}
-  say The plan is handed in.
-on "All tasks are completed"
-  say Guide, questions and a check of links are there.
-as *
-on "Task 1:"
-  write docs/guide.md # Guide
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"guide"}
-  say Done.
-on "Task 2:"
-  write docs/faq.md # Questions
-  tool TaskUpdate {"taskId":"2","status":"completed","result":"questions"}
-  say Done.
-on "Task 3:"
-  tool write_file {"path":"scripts/links.sh","content":"cd docs && for f in $(grep -o '([a-z]*\\.md)' index.md | tr -d '()'); do test -e \"$f\" || exit 1; done\n"}
-  tool TaskUpdate {"taskId":"3","status":"completed","result":"scripts/links.sh"}
-  say Done.
-on "Task 4:"
-  shell printf '[guide](guide.md) [questions](faq.md)\n' >> docs/index.md && sh scripts/links.sh
-  tool TaskUpdate {"taskId":"4","status":"completed","result":"both are linked"}
-  say Done.
-"#,
-    );
+    let mut scene = Scene::new(include_str!("scripts/pages_and_scripts_get.model"));
     scene.stage.write("docs/index.md", "# Pages\n");
     scene.stage.commit();
     let gate = "if [ -e scripts/links.sh ]; then sh scripts/links.sh; fi";

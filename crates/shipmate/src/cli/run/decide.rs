@@ -46,7 +46,7 @@ pub(super) fn decide(plan: u64, yes: bool, session: &mut Session) -> Result<Deci
     };
     let id = plan.id;
     match wish {
-        Wish::Approve => approve(id, yes, session)?,
+        Wish::Approve => return approve(id, yes, session),
         Wish::Reject(feedback) => {
             let said = session.ask(Ask::PlanReject { plan: id, feedback });
             tell_refusal(said, session)?;
@@ -73,18 +73,30 @@ fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
     screen.print(&text)
 }
 
+/// How often a plan goes back by itself.
+const SENT_BACK_MAX: usize = 3;
+const SENT_BACK: &str = "it cannot be carried out: ";
+
 /// By itself: what cannot be approved goes back to the lead with the reason.
-fn approve(id: u64, yes: bool, session: &mut Session) -> Result<(), Failure> {
+fn approve(id: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let said = session.ask(Ask::PlanApprove { plan: id });
     let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
-    match refused.filter(|_| yes) {
-        Some(refused) => {
-            let feedback = format!("it cannot be carried out: {}", refused.one_line());
-            let said = session.ask(Ask::PlanReject { plan: id, feedback });
-            tell_refusal(said, session)
-        }
-        None => tell_refusal(said, session),
+    let Some(refused) = refused.filter(|_| yes) else {
+        return tell_refusal(said, session).map(|()| Decided::GoesOn);
+    };
+    let feedback = format!("{SENT_BACK}{}", refused.one_line());
+    let Answer::Plans(plans) = session.ask(Ask::Plans { all: true })? else {
+        return Err(unexpected("plans"));
+    };
+    let is_ours = |plan: &&PlanView| {
+        plan.feedback.as_deref().is_some_and(|feedback| feedback.starts_with(SENT_BACK))
+    };
+    if plans.iter().filter(is_ours).count() >= SENT_BACK_MAX {
+        tell_refusal(said, session)?;
+        return Ok(Decided::Stop);
     }
+    let said = session.ask(Ask::PlanReject { plan: id, feedback });
+    tell_refusal(said, session).map(|()| Decided::GoesOn)
 }
 
 /// Somebody else was faster, say: the run goes on either way.
