@@ -22,7 +22,7 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
 use crate::cli::session::{Globals, Session};
-use stage::{plan_for_real, stage};
+use stage::{RECORDED, stage};
 use thinking::{Thinking, budget, choose, limit};
 
 /// Whoever takes this task first is killed in the middle of it: when its model has answered so
@@ -66,7 +66,6 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
     let folder = stage(args.keep.as_deref())?;
     let repository = folder.join("calc");
     let say = |text: &str| if screen.json { Ok(()) } else { screen.line(text) };
-    say(&format!("a new repository in {}", folder.display()))?;
     let globals = Globals { workspace: Some(repository.clone()), ..globals.clone() };
     let mut session = Session::open(&globals)?;
     let thinking = match choose(args, &mut session) {
@@ -78,13 +77,14 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
             return Err(failure);
         }
     };
+    say(&format!("a new repository in {}", folder.display()))?;
     let begun = begin(&thinking, &folder, &mut session)?;
     say(&match &thinking {
         Thinking::Recorded(how) => format!(
             "four native teammates, twelve tasks; one will write a bug, one will be killed\n{how}\n"
         ),
         Thinking::Real { model } => format!(
-            "four native teammates, twelve tasks, for real with {model}; they end before they have \
+            "four native teammates, twelve tasks, for real with {model}\nthey stop before they have \
              used {}\n",
             limit()
         ),
@@ -120,18 +120,17 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
 
 /// Puts the team to work.
 fn begin(thinking: &Thinking, folder: &Path, session: &mut Session) -> Result<run::Begun, Failure> {
+    let model = match thinking {
+        Thinking::Recorded(_) => Some(RECORDED.to_owned()),
+        Thinking::Real { .. } => None,
+    };
     let plan = folder.join("plan.toml");
-    let native = |plan| RunArgs::of(plan, "native".to_owned());
-    if let Thinking::Recorded(_) = thinking {
-        let begun = run::begin(&native(plan), session)?;
-        kill_one(session.again()?);
-        return Ok(begun);
+    let begun = run::begin(&RunArgs::of(plan, "native".to_owned(), model), session)?;
+    match thinking {
+        Thinking::Recorded(_) => kill_one(session.again()?),
+        // What they have used until now counts.
+        Thinking::Real { .. } => drop(session.ask(Ask::TeamBudget { budget: budget() })?),
     }
-    std::fs::write(&plan, plan_for_real())
-        .map_err(|e| Failure::Storage(format!("{} cannot be written: {e}", plan.display())))?;
-    let begun = run::begin(&native(plan), session)?;
-    // What they have used until now counts.
-    session.ask(Ask::TeamBudget { budget: budget() })?;
     Ok(begun)
 }
 

@@ -284,9 +284,9 @@ fn take_back(session: &mut Session) {
 }
 
 impl RunArgs {
-    /// One plan, done by one command, with everything else as usual.
-    pub(crate) fn of(plan: PathBuf, agent: String) -> RunArgs {
-        RunArgs { what: vec![plan], agent: Some(agent), ..RunArgs::default() }
+    /// One plan, done by one agent and model, with everything else as usual.
+    pub(crate) fn of(plan: PathBuf, agent: String, model: Option<String>) -> RunArgs {
+        RunArgs { what: vec![plan], agent: Some(agent), model, ..RunArgs::default() }
     }
 
     fn team(&self, plan: &PlanFile, first: &Path, session: &Session) -> String {

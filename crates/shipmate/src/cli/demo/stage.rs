@@ -10,8 +10,10 @@ pub(super) const PLAN: &str = include_str!("plan.toml");
 const CONFIG: &str = include_str!("config.toml");
 const RECORDING: &str = include_str!("recording.jsonl");
 const TESTS: &str = include_str!("run-tests.sh");
-/// What the plan says of each teammate. Without it each thinks with the model that is usual here.
-const RECORDED: &str = "model = \"recorded/calculator\"\n";
+/// How many providers of models the configuration above names.
+pub(super) const PROVIDERS: usize = 1;
+/// Its model.
+pub(super) const RECORDED: &str = "recorded/calculator";
 
 /// The folder with everything in it, new or empty before.
 pub(super) fn stage(keep: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -57,20 +59,9 @@ pub(super) fn stage(keep: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// The plan for teammates that think for themselves.
-pub(super) fn plan_for_real() -> String {
-    PLAN.replace(RECORDED, "")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_plan_for_real_names_no_recorded_model() {
-        assert_eq!(PLAN.matches(RECORDED).count(), PLAN.matches("[[teammates]]").count());
-        assert!(!plan_for_real().contains("recorded"));
-    }
 
     #[test]
     fn every_task_of_the_plan_is_in_the_recording() {

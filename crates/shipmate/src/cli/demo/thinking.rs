@@ -3,18 +3,21 @@
 //! Nothing is spent that nobody agreed to: recorded is the rule, and somebody at a terminal is
 //! asked only where there is a model to be had.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 
 use shipmate_protocol::ask::Budget;
 use shipmate_protocol::{Answer, Ask};
 
-use super::DemoArgs;
+use super::{DemoArgs, stage};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
 
 /// What a run for real may cost at most, in money and, for models without a price, in tokens.
-const DOLLARS_MAX: u64 = 2;
-const TOKENS_MAX: u64 = 2_000_000;
+const DOLLARS_MAX: u64 = 5;
+const TOKENS_MAX: u64 = 5_000_000;
+
+const RECORDING: &str = "their model is a recording: no key, no network";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Thinking {
@@ -27,13 +30,22 @@ pub(super) enum Thinking {
 
 pub(super) fn choose(args: &DemoArgs, session: &mut Session) -> Result<Thinking, Failure> {
     if args.recorded {
-        return Ok(Thinking::Recorded("a recorded model thinks for them: no key, no network"));
+        return Ok(Thinking::Recorded(RECORDING));
     }
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !args.real && (!terminal || session.screen.json) {
         return Ok(Thinking::Recorded(
-            "a recorded model thinks for them; with a key in the environment, --real takes yours",
+            "their model is a recording; --real asks a real one, with your key",
         ));
+    }
+    if !args.real && !may_have_model(session)? {
+        return Ok(Thinking::Recorded(
+            "their model is a recording; with a provider's key set, you may have a real one",
+        ));
+    }
+    if terminal {
+        // Every agent program there is gets asked, which may take seconds.
+        eprintln!("looking for a model");
     }
     let Answer::Agents(agents) = session.ask(Ask::Agents)? else {
         return Err(unexpected("agents"));
@@ -44,21 +56,27 @@ pub(super) fn choose(args: &DemoArgs, session: &mut Session) -> Result<Thinking,
     match native.state.as_str() {
         "ready" if args.real => Ok(Thinking::Real { model }),
         "ready" if agrees(&model)? => Ok(Thinking::Real { model }),
-        "ready" => Ok(Thinking::Recorded("a recorded model thinks for them")),
+        "ready" => Ok(Thinking::Recorded(RECORDING)),
         _ if args.real => Err(Failure::Usage(format!(
             "there is no model to run it with: {}\n  {}",
             native.why, native.remedy
         ))),
-        _ => Ok(Thinking::Recorded(
-            "a recorded model thinks for them; with a provider's key in the environment you are \
-             asked",
-        )),
+        _ => Ok(Thinking::Recorded(RECORDING)),
     }
+}
+
+/// Whether it is worth looking: known providers are used by a key, others by the configuration.
+fn may_have_model(session: &Session) -> Result<bool, Failure> {
+    let models = session.config()?.config.models;
+    let configured = !models.default.is_empty() || models.providers.len() > stage::PROVIDERS;
+    let mut variables = std::env::vars_os();
+    let is_key = |name: &OsStr| name.to_string_lossy().ends_with("_API_KEY");
+    Ok(configured || variables.any(|(name, value)| is_key(&name) && !value.is_empty()))
 }
 
 /// Whether the person wants to pay.
 fn agrees(model: &str) -> Result<bool, Failure> {
-    eprint!("run it for real with {model}? it costs money, at most {} [y/N] ", limit());
+    eprint!("run it for real with {model} (costs money, up to {DOLLARS_MAX} dollars)? [y/N] ");
     drop(std::io::stderr().flush());
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
@@ -73,5 +91,5 @@ pub(super) fn budget() -> Budget {
 
 /// The budget in words.
 pub(super) fn limit() -> String {
-    format!("{DOLLARS_MAX} dollars or {} million tokens", TOKENS_MAX / 1_000_000)
+    format!("{DOLLARS_MAX} dollars, or {} million tokens", TOKENS_MAX / 1_000_000)
 }
