@@ -10,12 +10,14 @@ mod temp;
 
 #[path = "goal/deciding.rs"]
 mod deciding;
+#[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
 #[path = "team/fifos.rs"]
 mod fifos;
 #[path = "goal/following.rs"]
 mod following;
 #[path = "goal/planning.rs"]
 mod planning;
+#[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
 #[path = "team/processes.rs"]
 mod processes;
 #[path = "goal/repositories.rs"]

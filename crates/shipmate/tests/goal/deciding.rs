@@ -30,7 +30,7 @@ fn plan(running: &mut Running) -> String {
 
 #[test]
 fn a_plan_waits_for_a_person_who_sends_it_back_with_words_and_approves_the_next() {
-    let mut scene = Scene::new(ONE_PART);
+    let scene = Scene::new(ONE_PART);
     let mut running = scene.begin("make one part", &[]);
     let first = plan(&mut running);
     let listed = scene.stage.shipmate(&["--team", "alpha", "plan", "list"]);
