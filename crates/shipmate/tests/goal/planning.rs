@@ -50,6 +50,11 @@ fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
         ]
     );
     assert!(log[at..at + 6].iter().all(|record| record["req"] == log[at]["req"]));
+    // Before any work: standing text, tools and the first turn.
+    for name in ["lead", "dev-1"] {
+        let first = scene.first_request_of(name);
+        assert!(first.len() / 4 < 3_000, "{name}: {} tokens\n{first}", first.len() / 4);
+    }
     // Three requests for the plan, two for the report: nothing for approval, idling or status.
     assert_eq!(scene.requests_of("lead"), 5);
     assert_eq!(events(&log, "task.completed").len(), 2);

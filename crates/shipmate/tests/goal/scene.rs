@@ -71,6 +71,14 @@ impl Scene {
         self.stage.log.clone()
     }
 
+    /// The first that the model was asked by this one.
+    pub(crate) fn first_request_of(&self, name: &str) -> String {
+        let own = format!("You are {name}");
+        let requests = self.server.requests();
+        let mut texts = requests.iter().map(|request| request.body.to_string());
+        texts.find(|text| text.contains(&own)).unwrap()
+    }
+
     /// How often the model was asked in conversations of this one.
     pub(crate) fn requests_of(&self, name: &str) -> usize {
         let own = format!("You are {name}");

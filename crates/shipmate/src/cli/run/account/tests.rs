@@ -1,0 +1,126 @@
+//! Records in, what a person hears of them out.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::*;
+
+fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
+    account.take(&json!({ "n": 1, "at": 1, "by": by, "event": event })).map(|told| told.text)
+}
+
+#[test]
+fn only_a_pause_of_the_runtime_is_a_deviation() {
+    let mut account = Account::default();
+    let paused = |reason: &str| json!({ "team.paused": { "team": "a", "reason": reason } });
+    take(&mut account, "person", paused("lunch"));
+    assert_eq!(account.paused.as_ref().unwrap().by, PausedBy::Somebody);
+    assert!(account.deviations.is_empty());
+    take(&mut account, "runtime", paused("the base is red\nFAILED x"));
+    assert_eq!(account.paused.as_ref().unwrap().by, PausedBy::Runtime);
+    assert_eq!(account.deviations[0].text, "the team waits: the base is red");
+    take(&mut account, "person", json!({ "team.continued": { "team": "a" } }));
+    assert!(account.paused.is_none());
+}
+
+/// Folds a run of this many tasks in plans of a hundred, each of which waits for the one
+/// before, and says how long it took.
+fn fold(tasks: u32) -> Duration {
+    let spec = |id: u32| {
+        let plan = (id - 1) / 100;
+        let mut needs = vec![json!({ "group": format!("p{}", plan.saturating_sub(1)) })];
+        needs.truncate(plan.min(1) as usize);
+        json!({ "subject": "s", "group": format!("p{plan}"), "blocked_by": needs })
+    };
+    let created = |id| json!({ "task.created": { "task": id, "team": "a", "spec": spec(id) } });
+    let record = |event: Value| json!({ "n": 1, "at": 1, "by": "runtime", "event": event });
+    let mut records: Vec<Value> = (1..=tasks).map(|id| record(created(id))).collect();
+    for id in 1..=tasks {
+        let claimed = json!({ "task.claimed": { "task": id, "by": "a/ana@1" } });
+        let submitted = json!({ "task.submitted": { "task": id } });
+        let completed = json!({ "task.completed": { "task": id } });
+        records.extend([claimed, submitted, completed].map(record));
+    }
+    let began = Instant::now();
+    let mut account = Account::default();
+    for record in &records {
+        account.take(record);
+        assert!(account.tasks.counts().done < tasks as usize || account.is_over());
+        assert!(!account.is_stuck() || account.tasks.counts().in_progress == 0);
+    }
+    let took = began.elapsed();
+    assert_eq!(account.done(), tasks as usize);
+    took
+}
+
+#[test]
+fn a_record_of_a_large_run_costs_no_more_than_one_of_a_small_run() {
+    let small = (0..3).map(|_| fold(5_000)).min().unwrap();
+    let large = fold(50_000);
+    println!("5,000 tasks in {small:?}, 50,000 in {large:?}");
+    assert!(large <= small * 30, "50,000 tasks in {large:?}, 5,000 in {small:?}");
+}
+
+fn led() -> Account {
+    let mut account = Account::default();
+    let profile = json!({ "seat": "lead", "mode": "plan" });
+    let added = json!({ "teammate.added": { "who": "a/lead", "profile": profile } });
+    take(&mut account, "person", added);
+    account
+}
+
+fn started(who: &str) -> Value {
+    json!({ "teammate.started": { "who": who, "supervision": "supervised" } })
+}
+
+#[test]
+fn a_lead_plans_until_its_plan_is_approved_and_leads_then() {
+    let mut account = led();
+    let told = take(&mut account, "runtime", started("a/lead@1"));
+    assert_eq!(told.unwrap(), "lead reads the repository and makes a plan");
+    let submitted = json!({ "plan.submitted": { "who": "a/lead@1", "work": { "tasks": [] } } });
+    take(&mut account, "a/lead@1", submitted);
+    assert_eq!((account.led.open, account.waiting.len()), (Some(1), 1));
+    assert_eq!(account.mates["lead"].word, "plans");
+    let rejected = json!({ "plan.rejected": { "plan": 1, "feedback": "smaller\nplease" } });
+    let told = take(&mut account, "person", rejected);
+    assert_eq!(told.unwrap(), "plan 1 is rejected: smaller; lead revises it");
+    account.led.open = Some(1);
+    take(&mut account, "person", json!({ "plan.approved": { "plan": 1 } }));
+    assert_eq!((account.mates["lead"].word, account.led.open), ("leads", None));
+}
+
+#[test]
+fn a_run_whose_lead_is_gone_before_there_was_a_plan_is_stuck() {
+    let mut account = led();
+    assert!(!account.is_stuck(), "it has not begun");
+    take(&mut account, "runtime", started("a/lead@1"));
+    assert!(!account.is_stuck());
+    let gone = json!({ "teammate.disappeared": { "who": "a/lead@1", "reason": "no key" } });
+    take(&mut account, "runtime", gone);
+    assert!(account.is_stuck());
+}
+
+#[test]
+fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
+    let mut account = led();
+    take(&mut account, "runtime", started("a/lead@1"));
+    let said = |kind: Value, body: &str| json!({ "message.sent": { "to": ["person"], "kind": kind, "body": body } });
+    let told = take(&mut account, "a/lead@1", said(json!("message"), "which port?"));
+    assert_eq!(told.unwrap(), "lead says: which port?");
+    assert_eq!(take(&mut account, "a/ana@1", said(json!("message"), "hello")), None);
+    let task = json!({ "task.created": { "task": 1, "team": "a", "spec": { "subject": "s" } } });
+    take(&mut account, "person", task);
+    assert!(!account.awaits_report());
+    take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 1, "by": "a/ana@1" } }));
+    take(&mut account, "runtime", json!({ "task.completed": { "task": 1 } }));
+    assert!(account.awaits_report());
+    let done = json!({ "message.sent": { "to": [{ "member": "a/lead" }], "kind": "work_done", "body": "" } });
+    take(&mut account, "runtime", done);
+    assert_eq!(take(&mut account, "a/lead@1", said(json!("message"), "all there")), None);
+    assert_eq!(account.led.report.as_deref(), Some("all there"));
+    let none = said(json!({ "handoff": "no_plan" }), "three times");
+    take(&mut account, "a/lead@1", none);
+    assert_eq!(account.led.no_plan.as_deref(), Some("three times"));
+}
