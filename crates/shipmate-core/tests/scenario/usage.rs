@@ -12,7 +12,7 @@ scenarios! {
         create 1
         next by ana \
             => refused: alpha/ana is paused: its budget is spent: 10 tokens
-        team-budget alpha tokens 1000  => team.budget_set teammate.continued message.sent
+        team-budget alpha tokens 1000  => team.budget_set, teammate.continued, message.sent
         claim 1 by ana                 => task.claimed
         create 2
         next by bo                     => refused: alpha/bo is paused: tea
