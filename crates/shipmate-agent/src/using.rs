@@ -51,6 +51,9 @@ impl Using {
             }
             Arguments::Json(arguments) => self.with(&call.tool, arguments).await,
         };
+        if is_error {
+            self.supervisor.say(&format!("✗ {}", short(&text)));
+        }
         // Providers refuse an empty result.
         let text = if text.is_empty() { "(no output)".to_owned() } else { text };
         CallResult { id: call.id.clone(), tool: call.tool.clone(), text, is_error }

@@ -142,8 +142,8 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
         let idle = state.members_of(name).filter(|(_, mate)| {
             mate.is_running()
                 && !(led && mate.profile.hears)
-                // It is about to hear that all is done, and to report.
-                && !(mate.leads_others() && mate.profile.hears && !mate.inbox.is_empty())
+                // It is about to hear what it was told: a lead that all is done, say.
+                && !(mate.profile.hears && mate.paused.is_none() && !mate.inbox.is_empty())
                 && mate.profile.start == StartRule::WhenNeeded
                 && mate.shutdown.is_none()
                 && !mate.stays

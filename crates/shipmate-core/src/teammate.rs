@@ -228,8 +228,11 @@ pub(crate) fn decide_pause(
 ) -> Result<Vec<Event>, Refusal> {
     let teammate = state.require_member(who)?;
     // Everybody may stop taking work; going on is for others to say.
-    if !matches!(by, Actor::Teammate(me) if me.address == *who) {
-        state.require_manager(by, &who.team, "pause teammates")?;
+    match by {
+        Actor::Teammate(me) if me.address == *who => {
+            state.require_teammate(by, "stop taking work")?;
+        }
+        _ => state.require_manager(by, &who.team, "pause teammates")?,
     }
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     if teammate.paused.as_deref() == Some(reason) {

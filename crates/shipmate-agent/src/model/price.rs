@@ -135,7 +135,7 @@ mod tests {
         };
         assert_eq!(estimate_tokens(&request), (100 + 17 + 300 + 200_u64).div_ceil(4));
         let ceiling = ceiling(&PRICE, &request);
-        assert_eq!((ceiling.tokens_in, ceiling.tokens_out, ceiling.tokens_cached), (155, 1_000, 0));
-        assert_eq!(ceiling.cost_micros, 155 * 15 / 4 + 1 + 15_000);
+        assert_eq!((ceiling.tokens_in, ceiling.tokens_out, ceiling.tokens_cached), (207, 1_000, 0));
+        assert_eq!(ceiling.cost_micros, 207 * 15 / 4 + 1 + 15_000);
     }
 }

@@ -38,11 +38,16 @@ pub(super) fn staffed(
                 programs::NATIVE.clone_into(&mut add.agent);
             }
             (Err(_), None) => {
-                let text = format!("no agent is named for {}", add.name);
-                let remedy = "name one, such as agent \"claude\" (`shipmate agents` lists them), \
-                              set agents.default in the configuration, or set ANTHROPIC_API_KEY \
-                              or OPENAI_API_KEY for shipmate's own agent";
-                return Err(refused("NoAgent", text, remedy));
+                let none = programs::no_model(programs::NATIVE, &add.model, agents);
+                let (fact, own) = none.map_or_else(Default::default, |none| {
+                    (format!(", and shipmate's own has no model: {}", none.fact), none.remedy)
+                });
+                let text = format!("no agent is named for {}{fact}", add.name);
+                let remedy = format!(
+                    "{own}; or name a program, such as agent \"claude\" (`shipmate agents` lists \
+                     them), or set agents.default in the configuration"
+                );
+                return Err(refused("NoAgent", text, &remedy));
             }
         }
     }

@@ -129,7 +129,7 @@ impl NativeAgent {
     /// What is to be told of a turn however it ended: its cost, and what it did not hear.
     async fn settle(&mut self) {
         let Some(live) = &self.live else { return };
-        self.transcript.say(&live.heard.take_spent().words());
+        self.transcript.note(&live.heard.take_spent().words());
         self.unheard = self.sent.saturating_sub(live.heard.messages());
         for reservation in live.heard.take_reserved() {
             self.desk.used_of(Usage::default(), Some(reservation)).await;

@@ -120,7 +120,9 @@ impl<D: Driver> Supervisor<D> {
     /// No more work until a budget is set, or somebody says so.
     pub(super) async fn stop_taking(&mut self, reason: &str) {
         self.is_spent = true;
-        let (name, reason) = (self.order.name.clone(), format!("{SPENT}: {reason}"));
+        let (name, team) = (self.order.name.clone(), &self.order.team);
+        let reason =
+            format!("{SPENT}: {reason}; `shipmate --team {team} team budget --cost DOLLARS`");
         drop(self.control.ask(Ask::TeammatePause { name, reason }).await);
     }
 

@@ -65,6 +65,15 @@ impl Transcript {
         self.0.raw.borrow_mut().push(kept.as_bytes());
     }
 
+    /// Words for whoever follows the teammate that are none of its own.
+    pub(crate) fn note(&self, text: &str) {
+        if !text.is_empty() {
+            let mut words = self.0.words.borrow_mut();
+            words.push(text.as_bytes());
+            words.push(b"\n");
+        }
+    }
+
     /// Words for whoever follows the teammate; the last line is what is shown of it.
     pub(crate) fn say(&self, text: &str) {
         if text.trim().is_empty() {

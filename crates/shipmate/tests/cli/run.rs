@@ -411,9 +411,11 @@ fn a_plan_that_nobody_can_do_leaves_no_team_behind() {
     workspace.check(
         r#"
         $ shipmate run $W/../two.toml
-        refused: no agent is named for dev-1
-          name one, such as agent "claude" (`shipmate agents` lists them), set agents.default in the \
-              configuration, or set ANTHROPIC_API_KEY or OPENAI_API_KEY for shipmate's own agent
+        refused: no agent is named for dev-1, and shipmate's own has no model: no model is named, and \
+            no provider's key is set
+          set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, or \
+              models.default in the configuration; or name a program, such as agent "claude" \
+              (`shipmate agents` lists them), or set agents.default in the configuration
         => 1
         "#,
     );

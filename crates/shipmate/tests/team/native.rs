@@ -428,3 +428,29 @@ on "Still running in the background"
     assert_eq!(requests.len(), 4);
     stage.all_once(&tasks);
 }
+
+#[test]
+fn mail_after_the_work_is_done_is_heard_once_and_starts_nobody_again() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "please explain"
+  tool SendMessage {"to":"person","message":"it is as it is"}
+  say Explained.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    stage.tasks(&["write"]);
+    stage.finished(1);
+    stage.event("teammate.stopped");
+    let (to, body) = ("a".to_owned(), "please explain".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.hear(|event| event["message.sent"]["body"] == "it is as it is");
+    stage.event("teammate.stopped");
+    stage.catch_up();
+    assert_eq!(stage.events("teammate.started").len(), 2, "{}", stage.story());
+    stage.nothing_left();
+}

@@ -66,7 +66,14 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             };
             model.is_member(who) && model.manages(by, &who.team) && !alive(who)
         }
-        Act::PauseTeammate { who, .. } => model.is_member(who) && model.manages(by, &who.team),
+        Act::PauseTeammate { who, .. } => {
+            let own = matches!(by, Actor::Teammate(me) if me.address == *who);
+            let may = match by {
+                Actor::Teammate(me) if own => model.is_current(me),
+                _ => model.manages(by, &who.team),
+            };
+            model.is_member(who) && may
+        }
         Act::ContinueTeammate { who }
         | Act::SetTeammateMode { who, .. }
         | Act::SetTeammateBudget { who, .. } => {

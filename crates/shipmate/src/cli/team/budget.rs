@@ -61,8 +61,8 @@ impl Limits {
 pub(crate) fn micros(text: &str) -> Result<u64, String> {
     let number = text.trim().trim_start_matches('$').parse::<f64>();
     match number {
-        Ok(dollars) if (0.0..=1e9).contains(&dollars) => Ok((dollars * 1e6).round() as u64),
-        _ => Err("write dollars, such as 5 or 0.50".to_owned()),
+        Ok(dollars) if (1e-6..=1e9).contains(&dollars) => Ok((dollars * 1e6).round() as u64),
+        _ => Err("write dollars, more than none, such as 5 or 0.50".to_owned()),
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     fn dollars_are_read_to_the_cent_and_nonsense_is_not() {
         assert_eq!(micros("5"), Ok(5_000_000));
         assert_eq!(micros("$0.50"), Ok(500_000));
-        for bad in ["", "-1", "five", "nan", "1e99"] {
+        for bad in ["", "0", "-1", "five", "nan", "1e99"] {
             assert!(micros(bad).is_err(), "{bad}");
         }
     }

@@ -145,7 +145,7 @@ subject = "do"
 plan.toml:2: a teammate has no name
   add name = "…"
 plan.toml:4: teammate ana has the unknown agent "x"
-  add [agents.x], or use an agent program such as claude or codex; the plan names none
+  add [agents.x], or use an agent program such as native or claude; the plan names none
 plan.toml:6: scope is text, and must be a list
   scope is a list: write scope = ["src"]
 plan.toml:8: teammate ana is there already: line 4
