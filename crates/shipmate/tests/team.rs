@@ -26,6 +26,8 @@ mod graphql;
 mod health;
 #[path = "team/hooks.rs"]
 mod hooks;
+#[path = "team/hostile.rs"]
+mod hostile;
 #[path = "team/native.rs"]
 mod native;
 #[path = "team/native_long.rs"]
