@@ -102,7 +102,8 @@ fn schema(properties: Value, required: &[&str]) -> Value {
 
 /// The tools of a seat.
 pub fn list(seat: &Seat) -> Vec<Tool> {
-    all(seat).into_iter().filter(|tool| has(seat, tool.name)).collect()
+    let idle = |tool: &Tool| plan::is_planning(seat) && OF_A_BOARD.contains(&tool.name);
+    all(seat).into_iter().filter(|tool| has(seat, tool.name) && !idle(tool)).collect()
 }
 
 /// The same for a program that asks only once: also what a lead has once its plan is approved.
@@ -141,6 +142,10 @@ fn all(seat: &Seat) -> [Tool; 18] {
 /// What a lead has no use for before its plan is approved.
 const MADE_BY_THE_PLAN: [&str; 7] =
     ["TeamCreate", "TeamDelete", "Agent", "Task", "TaskCreate", "TaskStop", "TodoWrite"];
+
+/// What is of use only where work is under way: a lead that still plans may call it, and is not
+/// told of it with each request.
+const OF_A_BOARD: [&str; 4] = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"];
 
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {

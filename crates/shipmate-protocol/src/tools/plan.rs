@@ -68,10 +68,9 @@ pub(crate) fn exit_tool(seat: &Seat) -> Tool {
         "allowedPrompts": { "type": "array", "items": { "type": "object" },
             "description": "Accepted and not used: what you may run is decided elsewhere" },
     });
-    let mut description = "Submits your plan to the lead, or to the person where nobody leads. \
-                           Put the whole plan \
-         into `plan`. Wait for the verdict before you write anything: it comes as a message, and a \
-         rejected plan is revised and submitted again.";
+    let mut description = "Submits your plan to the lead, or to the person where nobody leads. Put \
+         the whole plan into `plan`. Wait for the verdict before you write anything: it comes as a \
+         message, and a rejected plan is revised and submitted again.";
     if is_planning(seat) {
         properties = work::properties();
         properties["plan"] = json!({ "type": "string", "description": "Approach and risks" });

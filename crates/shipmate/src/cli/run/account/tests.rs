@@ -102,11 +102,14 @@ fn a_run_whose_lead_is_gone_before_there_was_a_plan_is_stuck() {
     assert!(account.is_stuck());
 }
 
+fn said(kind: Value, body: &str) -> Value {
+    json!({ "message.sent": { "to": ["person"], "kind": kind, "body": body } })
+}
+
 #[test]
 fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     let mut account = led();
     take(&mut account, "runtime", started("a/lead@1"));
-    let said = |kind: Value, body: &str| json!({ "message.sent": { "to": ["person"], "kind": kind, "body": body } });
     let told = take(&mut account, "a/lead@1", said(json!("message"), "which port?"));
     assert_eq!(told.unwrap(), "lead says: which port?");
     assert_eq!(take(&mut account, "a/ana@1", said(json!("message"), "hello")), None);
@@ -116,7 +119,8 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 1, "by": "a/ana@1" } }));
     take(&mut account, "runtime", json!({ "task.completed": { "task": 1 } }));
     assert!(account.awaits_report());
-    let done = json!({ "message.sent": { "to": [{ "member": "a/lead" }], "kind": "work_done", "body": "" } });
+    let to = json!([{ "member": "a/lead" }]);
+    let done = json!({ "message.sent": { "to": to, "kind": "work_done", "body": "" } });
     take(&mut account, "runtime", done);
     assert_eq!(take(&mut account, "a/lead@1", said(json!("message"), "all there")), None);
     assert_eq!(account.led.report.as_deref(), Some("all there"));
