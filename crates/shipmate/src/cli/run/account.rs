@@ -14,6 +14,9 @@ use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
 use super::tasks::{Status, TaskLine, Tasks};
 
 /// One run, folded from its records.
+/// What the reason of a pause begins with where a budget is spent.
+const SPENT: &str = "its budget is spent";
+
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) began_ms: u64,
@@ -63,6 +66,8 @@ pub(crate) struct MateLine {
     done: usize,
     busy_ms: u64,
     lives: u32,
+    /// It has no budget, and takes nothing until it has one.
+    spent: bool,
 }
 
 pub(super) fn text<'a>(fields: &'a Value, key: &str) -> &'a str {
@@ -254,6 +259,21 @@ impl Account {
                 self.deviates(None, &told);
                 health(told)
             }
+            "teammate.paused" => {
+                let reason = text(fields, "reason");
+                self.set_mate(&name, "paused", at);
+                let told = format!("{name} is paused: {}", first_line(reason));
+                if reason.starts_with(SPENT) {
+                    self.mates.get_mut(&name)?.spent = true;
+                    self.deviates(None, &told);
+                }
+                health(told)
+            }
+            "teammate.continued" => {
+                self.set_mate(&name, "idle", at);
+                self.mates.get_mut(&name)?.spent = false;
+                health(format!("{name} goes on"))
+            }
             "teammate.stalled" => match number(fields, "step") {
                 0 => health(format!("{name} moves again")),
                 n => health(format!("{name} makes no progress ({n}. time)")),
@@ -383,6 +403,11 @@ impl Account {
             && running().all(|(name, _)| self.led.is_lead(name))
     }
 
+    /// Somebody waits for a budget.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.mates.values().any(|mate| mate.running && mate.spent)
+    }
+
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
@@ -394,7 +419,7 @@ impl Account {
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
         let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);
-        let nobody = !self.mates.values().any(|mate| mate.running);
+        let nobody = !self.mates.values().any(|mate| mate.running && !mate.spent);
         nothing_on
             && counts.done < counts.total
             && (counts.available == 0 || nobody || self.paused.is_some())

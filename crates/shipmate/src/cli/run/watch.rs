@@ -257,6 +257,8 @@ impl<'a> Watcher<'a> {
         // Whoever paused it may let it go on; what the runtime found wrong nobody may see.
         let pause = self.account.paused.as_ref();
         let person = pause.is_some_and(|p| self.live.is_some() || p.by == PausedBy::Somebody);
+        // At a terminal a budget may still be raised.
+        let person = person || (self.live.is_some() && self.account.is_spent());
         if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
             self.stuck_since = None;
             return Ok(());
