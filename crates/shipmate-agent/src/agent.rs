@@ -170,6 +170,10 @@ impl Agent {
             }
             let step = match self.step(event) {
                 Step::Ended(Ended::Done { text }) => self.or_warned(text).await,
+                Step::Ended(how) => {
+                    self.toolbox.stop().await;
+                    Step::Ended(how)
+                }
                 step => step,
             };
             match step {

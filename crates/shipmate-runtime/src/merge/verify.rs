@@ -411,13 +411,16 @@ async fn merge_one(
         {
             return Ok(Err(Objection::Other(reason)));
         }
-        let changes = repository.changed(&onto, &work).map_err(|e| text(&e))?;
-        let outside = outside(&one, &protected, changes.iter().map(|change| change.path.as_str()));
-        if let Some((files, reason)) = outside {
-            return Ok(Err(match files {
+        let objection = |to: &Commit| -> Result<Option<Objection>, String> {
+            let changes = repository.changed(&onto, to).map_err(|e| text(&e))?;
+            let paths = changes.iter().map(|change| change.path.as_str());
+            Ok(outside(&one, &protected, paths).map(|(files, reason)| match files {
                 Some(files) => Objection::Scope { files, reason },
                 None => Objection::Other(reason),
-            }));
+            }))
+        };
+        if let Some(objection) = objection(&work)? {
+            return Ok(Err(objection));
         }
         let about = MergeText {
             subject: format!("task {}: {}", one.task, one.subject),
@@ -426,9 +429,11 @@ async fn merge_one(
             key: key(&one),
         };
         Ok(match repository.merge(&onto, &work, &about).map_err(|e| text(&e))? {
-            Merged::Landed(commit) => {
-                Ok(Merge { onto: Some(commit.clone()), landed: Some(commit) })
-            }
+            // Work with several bases, or over a rename, changes more than it seems to.
+            Merged::Landed(commit) => match objection(&commit)? {
+                Some(objection) => Err(objection),
+                None => Ok(Merge { onto: Some(commit.clone()), landed: Some(commit) }),
+            },
             Merged::Nothing => Ok(landed()?),
             Merged::Conflict { files, .. } => Err(Objection::Other(format!(
                 "it conflicts with what landed meanwhile in {}: resolve the markers in your tree \
