@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::command::{Act, Whom};
-use crate::event::{Supervision, Usage};
+use crate::event::{MessageId, MessageKind, Supervision, Usage};
 use crate::limits::BARREN_MAX;
 use crate::name::{Address, Name, TeammateRef};
 use crate::setup::StartRule;
@@ -47,13 +47,24 @@ fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wa
         mate.profile.hears
             // A one-shot agent is there for a task; whoever plans them is not.
             && (!team.setup.one_shot || mate.leads_others())
-            && !mate.inbox.is_empty()
+            && has_word(state, mate)
             && may_start(mate)
             && has_budget(state, who, mate)
             && !already.iter().any(|wanted| wanted.who == **who)
     });
     let supervision = Supervision::Supervised;
     called.map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
+}
+
+/// Somebody's words wait for it. What the runtime has to say is acted on by a supervisor, or goes
+/// with the next words; it alone is worth a life only to whoever leads others.
+fn has_word(state: &State, mate: &Teammate) -> bool {
+    use MessageKind::{Broadcast, Handoff, Message, PlanApprovalRequest, Question, WorkDone};
+    let is_word = |id: &MessageId| {
+        let kind = &state.messages[id].kind;
+        matches!(kind, Message | Broadcast | Question | PlanApprovalRequest | WorkDone | Handoff(_))
+    };
+    mate.inbox.iter().any(is_word) || (mate.leads_others() && !mate.inbox.is_empty())
 }
 
 fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
@@ -143,7 +154,7 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
             mate.is_running()
                 && !(led && mate.profile.hears)
                 // It is about to hear what it was told: a lead that all is done, say.
-                && !(mate.profile.hears && mate.paused.is_none() && !mate.inbox.is_empty())
+                && !(mate.profile.hears && mate.paused.is_none() && has_word(state, mate))
                 && mate.profile.start == StartRule::WhenNeeded
                 && mate.shutdown.is_none()
                 && !mate.stays
