@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::NewTask;
 use crate::event::{Mode, Profile, TaskSpec};
+use crate::limits::PLANNED_TASKS_MAX;
 use crate::name::Name;
 use crate::plan::precedence::Precedence;
 
@@ -49,9 +50,13 @@ pub struct DraftTeammate {
 }
 
 impl Draft {
-    /// How many of its tasks can be worked on at the same time at most.
+    /// How many of its tasks can be worked on at the same time at most. One that is too large is
+    /// refused anyway, and not weighed before.
     pub fn width(&self) -> usize {
-        self.precedence().width()
+        match self.tasks.len() > PLANNED_TASKS_MAX {
+            true => 1,
+            false => self.precedence().width(),
+        }
     }
 
     /// Which tasks come before which. Keys that nobody has are left out.

@@ -134,6 +134,9 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
             session.screen.line(&format!(
                 "team {team} is at work: `{own} status`, `{own} attach NAME`, `{own} shutdown`"
             ))?;
+            if begun.goal.is_some() {
+                session.screen.line(&format!("when the lead has a plan: `{own} plan list`"))?;
+            }
         }
         return Ok(Exit::Done);
     }

@@ -3,7 +3,7 @@
 use shipmate_protocol::{Answer, Ask};
 
 use crate::processes;
-use crate::scene::{Running, Scene, events};
+use crate::scene::{Ran, Running, Scene, events};
 
 const ONE_PART: &str = include_str!("scripts/one_part.model");
 
@@ -87,4 +87,15 @@ fn what_is_taken_meanwhile_is_said_and_nothing_is_half_there() {
     assert!(error.contains("alpha/dev-1 is a member already"), "{error}");
     let Answer::Status(status) = scene.stage.ask(Ask::Status) else { panic!() };
     assert_eq!((status.open_plans, status.teams[0].tasks.pending), (1, 0));
+}
+
+#[test]
+fn the_tasks_of_a_goal_may_be_done_by_a_plain_command() {
+    let scene = Scene::new(ONE_PART);
+    let command = "echo \"$SHIPMATE_SUBJECT by hand\" > a.txt";
+    let goal = "make one part";
+    let args = ["--team", "alpha", "run", goal, "--lead", "native", "--agent", command, "--yes"];
+    let ran = Ran::of(&scene.stage.shipmate(&args));
+    ran.ends(0, &["dev-1        echo", "│ It is there.", "done: 1 of 1 tasks"]);
+    assert_eq!(scene.stage.file("a.txt"), "A by hand\n");
 }
