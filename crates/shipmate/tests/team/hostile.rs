@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use shipmate_protocol::Ask;
 use shipmate_testkit::model::Server;
 
 use crate::bystanders::World;
@@ -305,4 +306,34 @@ fn a_clone_that_becomes_another_repository_is_made_anew() {
         let row = bash(&world.stage.root(), "?", &format!("rm -rf .git && {git}"));
         attack(&server, world, &[row], "git log -1 && echo one > own/one.txt");
     }
+}
+
+/// A merge of the team's work into its own is a commit that only the runtime's folder holds.
+#[test]
+fn a_teammates_git_knows_what_the_runtime_made_of_its_work() {
+    let mend = json!({ "command": "git log -1 --format=%s && git status && rm stray.txt" });
+    let server = Server::start(&format!(
+        r#"
+as a
+on "Task 2:" "came back"
+  tool bash {mend}
+  tool TaskUpdate {{"taskId":"2","status":"completed","result":"only what is mine"}}
+  say Done.
+on "Task 2:"
+  tool bash {{"command":"echo one > own/one.txt; echo x > stray.txt"}}
+  tool TaskUpdate {{"taskId":"2","status":"completed","result":"all of it"}}
+  say Done.
+"#
+    ));
+    let mut world = World::new(&server, "");
+    world.task("one", &[]);
+    let question = world.stage.hear(|event| event.get("question.asked").is_some());
+    world.stage.open("last", 1);
+    world.stage.event("task.completed");
+    let (question, answer) = (question["n"].as_u64().unwrap(), "refuse".to_owned());
+    world.stage.ask(Ask::Answer { question, answer });
+    world.finished(2);
+    check_made(&server, &[Row { must: Must::Succeed, tool: "bash".to_owned(), arguments: mend }]);
+    assert!(world.stage.has_file("own/one.txt") && !world.stage.has_file("stray.txt"));
+    world.stage.nothing_left();
 }

@@ -65,8 +65,10 @@ pub(super) fn of(
         }
     }
     let hidden = vec![Place { workspace: order.workspace.clone() }.state()];
-    // Its tree while nothing may be written, and outputs that were too long to be shown.
-    let read = vec![tree.to_owned(), folder.join("scratch")];
+    // Its tree while nothing may be written, outputs that were too long to be shown, and the
+    // commits that the runtime made of its work: without them its git does not know its own HEAD.
+    let objects = tree.with_added_extension("shadow").join("objects");
+    let read = vec![tree.to_owned(), folder.join("scratch"), objects];
     let mut around = write.clone();
     around.extend([folder.to_owned(), native.pools.clone()]);
     let shells = FenceOrder { off: false, write, hidden, read, required };
