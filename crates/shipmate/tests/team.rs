@@ -14,6 +14,8 @@ mod temp;
 mod acp;
 #[path = "team/agents.rs"]
 mod agents;
+#[path = "team/bystanders.rs"]
+mod bystanders;
 #[path = "team/deaths.rs"]
 mod deaths;
 #[path = "team/fifos.rs"]
