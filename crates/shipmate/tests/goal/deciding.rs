@@ -69,6 +69,8 @@ fn a_plan_outlives_the_lead_that_made_it() {
     let mut running = scene.begin("make one part", &[]);
     let plan = plan(&mut running);
     scene.stage.follow();
+    // Its turn is over: one that it was killed in would be taken up again.
+    scene.stage.event("message.acknowledged");
     processes::kill(scene.stage.supervisor("lead"));
     scene.stage.event("teammate.disappeared");
     assert!(scene.stage.shipmate(&["--team", "alpha", "plan", "approve", &plan]).status.success());
