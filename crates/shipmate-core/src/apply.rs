@@ -10,7 +10,7 @@ use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
-use crate::{staff, team, teammate, usage};
+use crate::{phase, staff, team, teammate, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -28,6 +28,7 @@ fn apply_event(state: &mut State, record: &Record) {
                 parent: parent.clone(),
                 description: description.clone(),
                 setup: setup.clone(),
+                course: phase::Course::of(setup),
                 ..Team::new(record.at, *verification)
             };
             team::apply_created(state, team, created);
@@ -180,6 +181,16 @@ fn apply_end_event(state: &mut State, record: &Record) {
             shutdown::apply_answered(state, *shutdown, answer);
         }
         Event::ShutdownTimedOut { shutdown } => shutdown::apply_timed_out(state, *shutdown),
+        Event::PhaseWaits { team, phase, missing } => {
+            phase::apply_waits(state, team, phase, missing);
+        }
+        Event::PhaseBegan { team, phase, round } => {
+            phase::apply_began(state, n, team, phase, *round)
+        }
+        Event::PhaseLeftToLead { team, .. } => phase::apply_left_to_lead(state, n, team),
+        Event::PhaseEnded { team, phase, round, end } => {
+            phase::apply_ended(state, team, phase, *round, end);
+        }
         Event::BreakerOpened { team } => {
             health::apply_breaker(state, team, BreakerPhase::Open { at: n });
         }

@@ -243,6 +243,25 @@ pub enum Act {
         shutdown: ShutdownId,
     },
 
+    BeginPhase(BeginPhase),
+    /// What a phase waits for.
+    HoldPhase {
+        team: Name,
+        phase: Name,
+        missing: Vec<String>,
+    },
+    EndPhase {
+        team: Name,
+        phase: Name,
+        round: u32,
+        verdict: PhaseVerdict,
+    },
+    /// An observer measured the time of a phase.
+    ExpirePhase {
+        team: Name,
+        began: Position,
+    },
+
     ForgiveStrike {
         team: Name,
         strike: Position,
@@ -276,6 +295,25 @@ pub struct CreateTeam {
     /// Name of its lead; a team without one is led by the person.
     pub lead: Option<Name>,
     pub setup: Box<Setup>,
+}
+
+/// The people and tasks with which a phase begins.
+#[derive(Debug, Clone)]
+pub struct BeginPhase {
+    pub team: Name,
+    pub phase: Name,
+    pub round: u32,
+    /// Who joins; those that are members already are left as they are.
+    pub teammates: Vec<(Name, Profile)>,
+    pub tasks: Vec<NewTask>,
+}
+
+/// What the runtime found at the end of a phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PhaseVerdict {
+    Done { note: String },
+    Skip { reason: String },
+    Failed { reason: String },
 }
 
 #[derive(Debug, Clone)]

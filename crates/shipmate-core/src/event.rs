@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::phase::PhaseEnd;
 use crate::plan::work::PlannedWork;
 use crate::setup::{GateRun, Loss, Setup, StartRule};
 
@@ -242,6 +243,17 @@ pub enum Event {
     #[serde(rename = "shutdown.timed_out")]
     ShutdownTimedOut { shutdown: ShutdownId },
 
+    /// A phase of the team's playbook waits for something.
+    #[serde(rename = "phase.waits")]
+    PhaseWaits { team: Name, phase: Name, missing: Vec<String> },
+    #[serde(rename = "phase.began")]
+    PhaseBegan { team: Name, phase: Name, round: u32 },
+    /// It is in trouble: the lead does what is left of it.
+    #[serde(rename = "phase.left_to_lead")]
+    PhaseLeftToLead { team: Name, phase: Name, reason: String },
+    #[serde(rename = "phase.ended")]
+    PhaseEnded { team: Name, phase: Name, round: u32, end: PhaseEnd },
+
     #[serde(rename = "breaker.opened")]
     BreakerOpened { team: Name },
     #[serde(rename = "breaker.half_opened")]
@@ -336,6 +348,9 @@ pub struct Profile {
     /// It can be talked to: mail alone is a reason to start it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hears: bool,
+    /// A life for each task, whatever the team's mode; nobody writes to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
 }
 
 fn is_by_hand(rule: &StartRule) -> bool {
@@ -438,6 +453,9 @@ pub struct TaskSpec {
     pub retries_max: u32,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// A gate of the playbook instead of the team's. Only the runtime sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Name>,
 }
 
 fn default_priority() -> i32 {

@@ -11,6 +11,7 @@ use crate::command::{Act, Probe};
 use crate::event::{ShutdownId, Supervision, TaskId, Token};
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
+use crate::phase::{self, Standing};
 use crate::setup::Loss;
 use crate::staff::{self, Wanted};
 use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
@@ -42,6 +43,11 @@ pub enum Watch {
     /// The whole time of a team.
     Team {
         team: Name,
+    },
+    /// A phase with a deadline.
+    Phase {
+        team: Name,
+        began: Position,
     },
     /// A teammate with a task, since the last sign of progress.
     Progress {
@@ -78,6 +84,10 @@ pub enum Effect {
     Start(Wanted),
     /// Start the supervisor of a life that was recorded and has none.
     Spawn { who: TeammateRef },
+    /// See whether the next phase of a team can begin, and begin it.
+    EnterPhase { team: Name },
+    /// Look at the end of a phase whose tasks are settled.
+    LeavePhase { team: Name },
     /// Merge this submission and run the gates on it.
     Verify { task: TaskId, token: Token },
 }
@@ -133,6 +143,14 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
         {
             found.insert(Watch::Team { team: name.clone() }, timeout_ms);
         }
+        if let Some((_, phase, course)) = team.phase_now()
+            && let Standing::Running { began, left_to_lead: None, .. } = course.standing
+            && let Some(deadline_ms) = phase.deadline_ms
+            && team.phase == TeamPhase::Active
+            && team.paused.is_none()
+        {
+            found.insert(Watch::Phase { team: name.clone(), began }, deadline_ms);
+        }
         for strike in &team.breaker.strikes {
             found.insert(Watch::Strike { team: name.clone(), strike: *strike }, STRIKE_MS);
         }
@@ -160,6 +178,7 @@ fn waiting_for_an_answer(state: &State) -> BTreeSet<&TeammateRef> {
 fn when_over(watch: Watch) -> Act {
     match watch {
         Watch::Team { team } => Act::ExpireTeam { team },
+        Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
         Watch::Answer { who, .. } => Act::ReportDisappeared {
             who,
@@ -226,6 +245,14 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
             && teammate::ends_by_process(mate)
         {
             owed.effects.push(Effect::EndProcess { who: shutdown.who.clone() });
+        }
+    }
+    for (name, team) in state.teams.iter().filter(|(_, team)| team.phase == TeamPhase::Active) {
+        let Some(course) = team.course.as_ref().filter(|_| team.paused.is_none()) else { continue };
+        if matches!(course.standing, Standing::Waiting { .. }) {
+            owed.effects.push(Effect::EnterPhase { team: name.clone() });
+        } else if phase::is_settled(state, name, team) {
+            owed.effects.push(Effect::LeavePhase { team: name.clone() });
         }
     }
     for id in &state.submitted {

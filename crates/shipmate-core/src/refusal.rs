@@ -118,6 +118,10 @@ pub enum Refusal {
     #[error("nobody else is in team {team}")]
     NobodyElse { team: Name },
 
+    #[error("{team} is not in phase {phase}, or not as was thought")]
+    OtherPhase { team: Name, phase: Name },
+    #[error("phase {phase} of {team} cannot be left out")]
+    PhaseNeeded { team: Name, phase: Name },
     #[error("there is no plan {plan}")]
     UnknownPlan { plan: PlanId },
     #[error("plan {plan} was decided already")]

@@ -11,6 +11,7 @@ use crate::limits::{
     ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX,
 };
 use crate::name::Name;
+use crate::playbook::Playbook;
 use crate::refusal::Refusal;
 use crate::task::create::{check_files, check_texts};
 
@@ -53,6 +54,9 @@ pub struct Setup {
     /// Task mode: whoever the runtime starts does one task and ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
+    /// The way of working, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub playbook: Option<Box<Playbook>>,
 }
 
 impl Default for Setup {
@@ -72,11 +76,17 @@ impl Default for Setup {
             model: String::new(),
             cap: None,
             one_shot: false,
+            playbook: None,
         }
     }
 }
 
 impl Setup {
+    /// The team whose branch holds the verified work of this one.
+    pub fn branch<'a>(&'a self, team: &'a Name) -> &'a Name {
+        self.trees.as_ref().and_then(|trees| trees.branch.as_ref()).unwrap_or(team)
+    }
+
     pub(crate) fn is_default(&self) -> bool {
         *self == Setup::default()
     }
@@ -98,6 +108,9 @@ pub struct Trees {
     pub mode: TreeMode,
     /// The commit the team began at.
     pub base: String,
+    /// The team whose branch its work lands on; absent: its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Name>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

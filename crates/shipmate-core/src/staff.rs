@@ -12,6 +12,7 @@ use crate::command::{Act, Whom};
 use crate::event::{MessageId, MessageKind, Supervision, Usage};
 use crate::limits::BARREN_MAX;
 use crate::name::{Address, Name, TeammateRef};
+use crate::phase::Course;
 use crate::setup::StartRule;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
 use crate::task::claim::another_for;
@@ -26,8 +27,11 @@ pub struct Wanted {
 }
 
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
-    let open =
-        |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.paused.is_none();
+    // A playbook that is over, by its end or its failure, starts nobody.
+    let open = |(_, team): &(&Name, &Team)| {
+        let over = team.course.as_ref().is_some_and(Course::is_over);
+        team.phase == TeamPhase::Active && team.paused.is_none() && !over
+    };
     let mut found = Vec::new();
     for (name, team) in state.teams.iter().filter(open) {
         if team.counts.pending > 0 {
@@ -77,13 +81,14 @@ fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     let mut probing = false;
     let mut found = Vec::new();
     for (who, mate) in state.members_of(name) {
-        if !may_start(mate) || !has_budget(state, who, mate) {
+        let is_left_out = team.is_left_to_lead() && !mate.is_lead();
+        if is_left_out || !may_start(mate) || !has_budget(state, who, mate) {
             continue;
         }
         let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
         let Some(task) = another_for(state, &next, mate, &taken) else { continue };
         let supervision = match &team.breaker.phase {
-            _ if team.setup.one_shot => Supervision::OneShot,
+            _ if team.setup.one_shot || mate.profile.one_shot => Supervision::OneShot,
             BreakerPhase::Closed => Supervision::Supervised,
             BreakerPhase::HalfOpen { probe: None, .. }
                 if !std::mem::replace(&mut probing, true) =>
@@ -143,7 +148,13 @@ pub(crate) fn recall(state: &mut State, team: &Name) {
 
 /// Those for whom nothing is left to do.
 pub(crate) fn retired(state: &State) -> Vec<Act> {
-    let done = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active && team.is_done();
+    let done = |(_, team): &(&Name, &Team)| {
+        let done = match &team.course {
+            Some(course) => course.is_over() && team.counts.in_progress == 0,
+            None => team.is_done(),
+        };
+        team.phase == TeamPhase::Active && done
+    };
     let mut found = Vec::new();
     for (name, team) in state.teams.iter().filter(done) {
         // Whoever leads from a session may have more to say to them.

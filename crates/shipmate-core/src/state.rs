@@ -15,6 +15,7 @@ use crate::event::{
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::refusal::Refusal;
 use crate::request::Clients;
@@ -71,6 +72,9 @@ pub struct Team {
     /// The text of the plan it works by, where its lead made one and it was approved.
     #[serde(default)]
     pub plan: String,
+    /// Where it is in its playbook.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -91,6 +95,7 @@ impl Team {
             reserved: Usage::default(),
             breaker: Breaker::default(),
             plan: String::new(),
+            course: None,
             counts: Counts::default(),
         }
     }

@@ -330,12 +330,31 @@ pub struct Setup {
     /// Task mode: whoever is started does one task and ends.
     #[serde(default)]
     pub one_shot: bool,
+    /// The way of working.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub playbook: Option<PlaybookOrder>,
     /// Begin at the last commit although there are uncommitted changes.
     #[serde(default)]
     pub dirty: bool,
     /// Files that may be uncommitted: the plans themselves.
     #[serde(default)]
     pub plans: Vec<String>,
+}
+
+/// A playbook for one run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PlaybookOrder {
+    /// One that comes with shipmate, one of `.shipmate/playbooks/`, or a file.
+    pub name: String,
+    /// What its placeholders stand for: `goal`, `dir`, …
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+    /// Phases to leave out.
+    #[serde(default)]
+    pub skip: Vec<String>,
+    /// Filled in by the coordinator.
+    #[serde(default)]
+    pub compiled: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ pub mod ask;
 pub mod client;
 pub mod native;
 pub mod place;
+pub mod plan_file;
 pub mod tools;
 pub mod view;
 pub mod wire;

@@ -31,6 +31,7 @@ use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
 use crate::models;
+use crate::playbook::engine;
 use crate::programs::{self, Around, OneShot};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
@@ -46,6 +47,7 @@ pub(crate) struct Crew {
     lives: RefCell<BTreeMap<TeammateRef, Rc<Life>>>,
     attached: RefCell<Vec<(TeammateRef, Rc<Connection>)>>,
     pub(crate) queue: Rc<Queue>,
+    pub(crate) phases: engine::Desk,
     hooks: RefCell<Option<Rc<Hooks>>>,
     asked: Cell<u64>,
     /// How often the idle hook sent a life back to work since its last claim.
@@ -96,6 +98,7 @@ impl Crew {
             lives: RefCell::default(),
             attached: RefCell::default(),
             queue: Rc::default(),
+            phases: engine::Desk::default(),
             hooks: RefCell::new(None),
             asked: Cell::new(0),
             sent_back: RefCell::default(),
@@ -120,6 +123,8 @@ impl Crew {
                     }
                 }
                 Effect::Verify { .. } => verify = true,
+                Effect::EnterPhase { team } => engine::enter(self, team),
+                Effect::LeavePhase { team } => engine::leave(self, team),
                 Effect::Start(_) | Effect::Spawn { .. } | Effect::EndProcess { .. } => {}
             }
         }
@@ -326,6 +331,7 @@ impl Crew {
                     path: self.tree_path(who, trees.mode),
                     shared: trees.mode == TreeMode::Shared,
                     base: trees.base.clone(),
+                    branch: setup.branch(&who.address.team).to_string(),
                 }),
                 session: self.last_session(who).unwrap_or_else(|| mate.session.clone()),
                 marker: agent.to_string(),

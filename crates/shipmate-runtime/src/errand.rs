@@ -4,7 +4,7 @@
 //! team still goes through it.
 
 mod planned;
-mod staffed;
+pub(crate) mod staffed;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,6 +20,7 @@ use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
+use crate::playbook;
 use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
@@ -219,7 +220,9 @@ async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Result<Merged, R
         .board
         .with_state(|state| {
             let base = state.teams.get(team)?.setup.trees.as_ref()?.base.clone();
-            let done = state.tasks().iter().filter(|task| task.team == *team);
+            // Departments land on the branch of the team above them.
+            let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
+            let done = state.tasks().iter().filter(|task| lands(&task.team));
             let done = done.filter(|task| task.status_word() == "completed");
             let mut features: std::collections::BTreeMap<String, Vec<u32>> = Default::default();
             let mut tasks = Vec::new();
@@ -324,6 +327,7 @@ pub(crate) async fn begin(
     let Some(setup) = &mut create.setup else { return Ok(()) };
     setup.home = settings.place.digest();
     setup.hooks_digest = hooks.digest();
+    playbook::order(setup, &settings.place)?;
     if setup.trees.is_none() {
         return Ok(());
     }

@@ -18,6 +18,7 @@ mod merge;
 mod models;
 mod open;
 pub mod permission;
+mod playbook;
 mod programs;
 mod secret;
 mod settings;

@@ -6,7 +6,7 @@
 //! a crash the same submissions are found waiting, and one whose merge had landed already
 //! is known by the trailer of its commit.
 
-mod gate;
+pub(crate) mod gate;
 mod verify;
 mod words;
 
@@ -47,6 +47,8 @@ pub(crate) struct Submission {
     pub(crate) files: FileSet,
     pub(crate) granted: FileSet,
     pub(crate) scope: FileSet,
+    /// A gate of the playbook instead of the team's.
+    pub(crate) gate: Option<Name>,
 }
 
 /// What waits in one team, oldest task first.
@@ -68,9 +70,17 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: scope.clone(),
+            gate: task.spec.gate.clone(),
         })
     });
-    found.take(max).collect()
+    let mut found: Vec<Submission> = found.take(max).collect();
+    // A gate of its own is about one task.
+    match found.iter().position(|one| one.gate.is_some()) {
+        Some(0) => found.truncate(1),
+        Some(at) => found.truncate(at),
+        None => {}
+    }
+    found
 }
 
 /// Serves the queue for as long as the board lives.

@@ -291,6 +291,7 @@ impl Scene<'_> {
             command: add.command.clone(),
             start: if add.when_needed { StartRule::WhenNeeded } else { StartRule::ByHand },
             hears: add.hears,
+            one_shot: false,
         };
         Ok(Act::AddTeammate { who: self.address(&add.name)?, profile })
     }
@@ -360,6 +361,7 @@ impl Scene<'_> {
             duration_ms: task.duration_ms,
             retries_max: task.retries_max.unwrap_or(RETRIES_DEFAULT),
             metadata: task.metadata.clone(),
+            gate: None,
         };
         Ok(NewTask { spec, blocked_by_new })
     }
@@ -409,8 +411,10 @@ fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
         Some(other) => return Err(bad(format!("there is no tree mode {other}"), "own or shared")),
     };
     let base = setup.base.clone().unwrap_or_default();
+    let playbook = setup.playbook.as_ref().and_then(|order| order.compiled.clone());
+    let playbook = playbook.map(serde_json::from_value);
     Ok(Setup {
-        trees: mode.map(|mode| Trees { mode, base }),
+        trees: mode.map(|mode| Trees { mode, base, branch: None }),
         gate: setup.gate.clone(),
         gate_timeout_ms: setup.gate_timeout_ms.unwrap_or(default.gate_timeout_ms),
         hooks_digest: setup.hooks_digest.clone(),
@@ -424,6 +428,7 @@ fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
         model: setup.model.clone(),
         cap: setup.cap,
         one_shot: setup.one_shot,
+        playbook: playbook.transpose().map_err(|e| bad(format!("the playbook: {e}"), ""))?,
     })
 }
 

@@ -38,6 +38,7 @@ mod bring_up;
 mod deliver;
 mod dot_git;
 mod features;
+mod files;
 mod git;
 mod land;
 mod merging;

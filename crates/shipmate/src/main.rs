@@ -5,7 +5,6 @@ mod config;
 mod coordinator;
 mod install;
 mod mcp;
-mod plan_file;
 mod supervisor;
 
 use std::process::ExitCode;

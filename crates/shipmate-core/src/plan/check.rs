@@ -151,6 +151,7 @@ fn task(
         duration_ms: task.duration_ms,
         retries_max: RETRIES_DEFAULT,
         metadata: BTreeMap::new(),
+        gate: None,
     };
     let place = |key: &String| draft.tasks.iter().position(|other| other.key == *key);
     let mut after: Vec<usize> = task.blocked_by.iter().filter_map(place).collect();
@@ -191,6 +192,7 @@ fn teammate(
         command: mate.command.clone(),
         start: StartRule::WhenNeeded,
         hears: mate.hears,
+        one_shot: false,
     };
     Some(PlannedTeammate { name, profile })
 }

@@ -41,13 +41,14 @@ pub(crate) fn decide_claim(
     if task.unmet > 0 {
         return Err(Refusal::Blocked { task: id, on: graph::open_blockers(state, task) });
     }
-    if let Some(role) = &task.spec.role
+    let takes_all = teammate.is_lead() && state.teams[&task.team].is_left_to_lead();
+    if let Some(role) = task.spec.role.as_ref().filter(|_| !takes_all)
         && teammate.profile.role.as_ref() != Some(role)
     {
         let (who, has) = (who.address.clone(), teammate.profile.role.clone());
         return Err(Refusal::OtherRole { task: id, role: role.clone(), who, has });
     }
-    if let Some(assignee) = &task.spec.assignee
+    if let Some(assignee) = task.spec.assignee.as_ref().filter(|_| !takes_all)
         && *assignee != who.address.name
     {
         return Err(Refusal::AssignedElsewhere { task: id, assignee: assignee.clone() });
@@ -110,7 +111,7 @@ pub(crate) fn decide_claim_next(
 
 fn best(state: &State, who: &TeammateRef, teammate: &Teammate) -> Option<TaskId> {
     let scope = &teammate.profile.scope;
-    state.ready.best(&pools(who, teammate), |files| in_scope(scope, files))
+    state.ready.best(&pools(state, who, teammate), |files| in_scope(scope, files))
 }
 
 /// A task without files is for everybody; what it writes is looked at when it is submitted.
@@ -126,7 +127,7 @@ pub(crate) fn another_for(
     taken: &BTreeSet<TaskId>,
 ) -> Option<TaskId> {
     let files = |id: &TaskId| &state.tasks[*id as usize - 1].spec.files;
-    let (scope, pools) = (&teammate.profile.scope, pools(who, teammate));
+    let (scope, pools) = (&teammate.profile.scope, pools(state, who, teammate));
     state.ready.another(&pools, taken, |own| {
         in_scope(scope, own) && !taken.iter().any(|id| files(id).overlaps(own))
     })
@@ -138,7 +139,7 @@ pub fn available_for(state: &State, who: &TeammateRef, max: usize) -> Vec<TaskId
     let mut found: Vec<TaskId> = teammate.returned.iter().copied().take(max).collect();
     let scope = &teammate.profile.scope;
     let rest = max - found.len();
-    found.extend(state.ready.available(&pools(who, teammate), rest, |f| in_scope(scope, f)));
+    found.extend(state.ready.available(&pools(state, who, teammate), rest, |f| in_scope(scope, f)));
     found
 }
 
@@ -149,8 +150,11 @@ pub fn available(state: &State, max: usize) -> Vec<TaskId> {
     state.ready.available(&pools, max, |_| true)
 }
 
-fn pools(who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
+fn pools(state: &State, who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
     let team = &who.address.team;
+    if teammate.is_lead() && state.teams[team].is_left_to_lead() {
+        return state.ready.open_pools().filter(|pool| pool.team == *team).cloned().collect();
+    }
     let pool = |role: Option<_>, assignee: Option<_>| Pool { team: team.clone(), role, assignee };
     let own = || Some(who.address.name.clone());
     if teammate.leads_others() {

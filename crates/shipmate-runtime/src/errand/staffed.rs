@@ -12,7 +12,7 @@ use crate::open::refused;
 use crate::programs;
 
 /// Finds the agent of a teammate that is to be started, and whether it can be talked to.
-pub(super) fn staffed(
+pub(crate) fn staffed(
     crew: &Crew,
     actor: &Actor,
     add: &mut ask::TeammateAdd,

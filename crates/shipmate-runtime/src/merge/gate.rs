@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use shipmate_core::Name;
+use shipmate_core::playbook::Expect;
 use shipmate_core::setup::Setup;
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 
@@ -27,7 +28,14 @@ pub(crate) struct GateResult {
     pub(crate) failing: Vec<String>,
 }
 
-pub(crate) async fn run(crew: &Rc<Crew>, team: &Name, setup: &Setup, cwd: &Path) -> GateResult {
+/// Runs the gate; one that expects red passes when a command fails.
+pub(crate) async fn run(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    expect: Expect,
+    cwd: &Path,
+) -> GateResult {
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
     for line in &setup.gate {
@@ -38,6 +46,11 @@ pub(crate) async fn run(crew: &Rc<Crew>, team: &Name, setup: &Setup, cwd: &Path)
             result.failing = failing;
             break;
         }
+    }
+    if expect == Expect::Red {
+        result.passed = !result.passed;
+        let green = "every command of the gate succeeds, and new tests have to fail first";
+        result.evidence = if result.passed { String::new() } else { green.to_owned() };
     }
     result.took_ms = began.elapsed().as_millis() as u64;
     result

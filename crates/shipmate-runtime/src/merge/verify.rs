@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::files::FileSet;
+use shipmate_core::playbook::Expect;
 use shipmate_core::setup::{GateRun, Setup};
 use shipmate_core::state::Status;
 use shipmate_core::{Act, Name};
@@ -14,6 +15,7 @@ use super::gate::{self, GateResult};
 use super::words::{blame, outside, some};
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
+use crate::playbook;
 use crate::supervisor::order::Order;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
@@ -24,6 +26,8 @@ pub(crate) struct Bench {
     open: Option<Arc<(Repository, Tree)>>,
     /// The tip on which the gate is known to pass.
     green: Option<Commit>,
+    /// The batch has a gate of its own, which expects this.
+    own: Option<Expect>,
 }
 
 /// A submission that is merged, and what the tree is with it.
@@ -48,9 +52,15 @@ impl Bench {
         setup: &Setup,
         batch: Vec<Submission>,
     ) -> Verified {
+        let own = batch.first().and_then(|one| playbook::own_gate(setup, one));
+        self.own = own.as_ref().map(|gate| gate.expect);
+        let mut setup = setup.clone();
+        if let Some(gate) = own {
+            setup.gate = gate.commands;
+        }
         let verified = match &setup.trees {
-            None => self.verify_in_place(crew, team, setup, batch).await,
-            Some(_) => self.verify_merged(crew, team, setup, batch).await,
+            None => self.verify_in_place(crew, team, &setup, batch).await,
+            Some(_) => self.verify_merged(crew, team, &setup, batch).await,
         };
         verified.unwrap_or_else(|reason| {
             let reason = format!("the merge queue cannot go on: {reason}");
@@ -75,7 +85,7 @@ impl Bench {
                 continue;
             }
             if !setup.gate.is_empty() {
-                let result = gate::run(crew, team, setup, &cwd).await;
+                let result = gate::run(crew, team, setup, self.expect(), &cwd).await;
                 record(crew, team, &[submission.task], "", &result);
                 if !result.passed {
                     give_back(crew, &submission, blame(&submission, &result, &[]));
@@ -111,7 +121,7 @@ impl Bench {
         let workspace = crew.settings.place.workspace.clone();
         let path = crew.settings.place.team(crew.board.root.as_str());
         let path: PathBuf = path.join("trees").join(format!("{team}.merge"));
-        let (name, base) = (team.to_string(), base(setup)?);
+        let (name, base) = (setup.branch(team).to_string(), base(setup)?);
         let opened = off_the_thread(move || {
             let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
             if repository.tip(&name).map_err(|e| e.to_string())?.is_none() {
@@ -140,7 +150,7 @@ impl Bench {
             if part.is_empty() {
                 continue;
             }
-            let tip = self.tip(crew, open, team).await?;
+            let tip = self.tip(crew, open, setup.branch(team)).await?;
             let merged = self.merge_all(crew, setup, open, &tip, part).await?;
             if merged.is_empty() {
                 continue;
@@ -166,8 +176,8 @@ impl Bench {
                 continue;
             }
             if result.passed {
-                if self.advance(open, team, &tip, &last).await? {
-                    self.green = Some(last);
+                if self.advance(open, setup.branch(team), &tip, &last).await? {
+                    self.green = self.own.is_none().then_some(last);
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
                     }
@@ -194,6 +204,10 @@ impl Bench {
             give_back(crew, &alone, blame(&alone, &result, &beside));
         }
         Ok(Verified::All)
+    }
+
+    fn expect(&self) -> Expect {
+        self.own.unwrap_or_default()
     }
 
     async fn tip(
@@ -284,7 +298,7 @@ impl Bench {
         let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
         say(crew, &format!("gate on task {}", names.join(", ")));
         let tree = self.check_out(open, commit).await?;
-        let result = gate::run(crew, team, setup, &tree).await;
+        let result = gate::run(crew, team, setup, self.expect(), &tree).await;
         record(crew, team, tasks, commit.as_str(), &result);
         Ok(result)
     }
@@ -298,7 +312,8 @@ impl Bench {
         open: &Arc<(Repository, Tree)>,
         tip: &Commit,
     ) -> Result<bool, String> {
-        if self.green.as_ref() == Some(tip) {
+        // What a gate of its own says is about the task alone.
+        if self.own.is_some() || self.green.as_ref() == Some(tip) {
             return Ok(false);
         }
         let result = self.gate_on(crew, team, setup, open, tip, &[]).await?;
@@ -398,7 +413,9 @@ async fn merge_one(
         };
         // From before a crash, or there was nothing to land: then no merge has its key.
         let landed = || {
-            let found = repository.landed(one.team.as_str(), &base(&setup)?, &key(&one));
+            let branch = setup.branch(&one.team).to_string();
+            let own = WorkKey { team: branch.clone(), ..key(&one) };
+            let found = repository.landed(&branch, &base(&setup)?, &own);
             found.map_err(|e| e.to_string()).map(|landed| Merge { onto: None, landed })
         };
         if open.1.has_landed(&work, &onto).unwrap_or(false) {

@@ -97,6 +97,8 @@ pub(crate) struct TreeOrder {
     pub(crate) path: PathBuf,
     pub(crate) shared: bool,
     pub(crate) base: String,
+    /// The team whose branch its work lands on.
+    pub(crate) branch: String,
 }
 
 impl Order {

@@ -95,7 +95,7 @@ impl WorkTree {
         let open = self.open(&order).await?;
         off_the_thread(move || {
             let (repository, tree) = &*open;
-            let tip = tip(repository, &team, &order)?;
+            let tip = tip(repository, &order)?;
             let path = tree.path().to_owned();
             if order.shared {
                 let _first = first(&path)?;
@@ -147,7 +147,7 @@ impl WorkTree {
         let (title, files, team) = (title.to_owned(), files.to_vec(), self.team.clone());
         off_the_thread(move || {
             let (repository, tree) = &*open;
-            let tip = tip(repository, &team, &order)?;
+            let tip = tip(repository, &order)?;
             let (paths, parent) = match order.shared {
                 true => (Paths::Named(&files), Parent::Commit(&tip)),
                 false => (Paths::All, Parent::Head),
@@ -192,7 +192,7 @@ impl WorkTree {
     /// team has; a tree that holds a task's work is left as it is.
     pub(crate) async fn home(&mut self) -> Result<PathBuf, String> {
         let Some(order) = self.order.clone() else { return Ok(self.workspace.clone()) };
-        let (open, team) = (self.open(&order).await?, self.team.clone());
+        let open = self.open(&order).await?;
         off_the_thread(move || {
             let (repository, tree) = &*open;
             let _first = order.shared.then(|| first(tree.path())).transpose()?;
@@ -201,7 +201,7 @@ impl WorkTree {
                 false => tenant(tree.path()).is_none(),
             };
             if is_nobodys {
-                let tip = tip(repository, &team, &order)?;
+                let tip = tip(repository, &order)?;
                 tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
             }
             Ok(tree.path().to_owned())
@@ -250,8 +250,8 @@ pub(crate) fn author(name: &str) -> Author {
     Author { name: name.to_owned(), email: format!("{name}@shipmate.invalid") }
 }
 
-fn tip(repository: &Repository, team: &str, order: &TreeOrder) -> Result<Commit, String> {
-    match repository.tip(team).map_err(text)? {
+fn tip(repository: &Repository, order: &TreeOrder) -> Result<Commit, String> {
+    match repository.tip(&order.branch).map_err(text)? {
         Some(tip) => Ok(tip),
         None => Commit::parse(&order.base)
             .ok_or_else(|| format!("the team's base {} is no commit", order.base)),

@@ -5,6 +5,8 @@ mod decide;
 mod ending;
 mod goal;
 mod led;
+mod phases;
+mod playbook;
 mod progress;
 mod report;
 mod summary;
@@ -24,8 +26,8 @@ use crate::cli::session::Session;
 use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
 use crate::config::Config;
-use crate::plan_file::{self, PlanFile};
 use goal::Aim;
+use shipmate_protocol::plan_file::{self, PlanFile};
 
 /// Run a goal or a plan with a team of agents
 ///
@@ -50,12 +52,24 @@ SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/
 means that the task is done. Exit codes of this command: 0 all done, 8 something is not done.")]
 pub(crate) struct RunArgs {
     /// A goal in quotes; or plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
-    #[arg(required_unless_present = "goal", value_name = "GOAL|PLAN")]
+    #[arg(required_unless_present_any = ["goal", "playbook"], value_name = "GOAL|PLAN")]
     what: Vec<PathBuf>,
 
     /// The goal, whatever it looks like
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
+
+    /// Work by a playbook (`shipmate playbook list`); GOAL is then its goal, PLAN its folder
+    #[arg(long, value_name = "NAME")]
+    playbook: Option<String>,
+
+    /// What a placeholder of the playbook stands for; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", requires = "playbook")]
+    set: Vec<String>,
+
+    /// A phase of the playbook to leave out; may be given several times
+    #[arg(long, value_name = "PHASE", requires = "playbook")]
+    skip: Vec<String>,
 
     /// The program behind the lead, for a goal [default: as --agent, else as configured]
     #[arg(long, value_name = "AGENT")]
@@ -146,6 +160,9 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
 
 /// Checks everything, then makes the team, its tasks and its teammates.
 pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Failure> {
+    if let Some(name) = &args.playbook {
+        return playbook::begin(args, name, session);
+    }
     match args.aim()? {
         Aim::Goal(goal) => goal::begin(args, &goal, session),
         Aim::Plans(_) if args.lead.is_some() || args.yes => Err(Failure::Usage(

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::led::Led;
+use super::phases::Phases;
 use super::progress::{Event, EventKind, Row, RunView};
 use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
 use super::tasks::{Status, TaskLine, Tasks};
@@ -34,6 +35,8 @@ pub(crate) struct Account {
     pub(crate) waiting: BTreeMap<u64, String>,
     /// Of a run that began with a goal.
     pub(crate) led: Led,
+    /// Of a run by a playbook.
+    pub(crate) phases: Phases,
 }
 
 /// Something that went otherwise than planned.
@@ -103,6 +106,7 @@ impl Account {
             "task" => self.task(event, fields, at_ms),
             "teammate" => self.teammate(event, fields, at_ms),
             "team" => self.team(event, fields, text(record, "by")),
+            "phase" => self.phase(event, fields),
             "message" => self.led.message(event, fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
         };
@@ -286,6 +290,7 @@ impl Account {
         match event {
             "team.created" => {
                 self.has_trees |= fields.pointer("/setup/trees").is_some();
+                self.phases.created(fields);
                 None
             }
             "team.paused" => {
@@ -304,6 +309,14 @@ impl Account {
             }
             _ => None,
         }
+    }
+
+    fn phase(&mut self, event: &str, fields: &Value) -> Option<(EventKind, String)> {
+        let (kind, told) = self.phases.take(event, fields)?;
+        if kind != EventKind::Step {
+            self.deviates(None, first_line(&told));
+        }
+        Some((kind, told))
     }
 
     fn other(&mut self, event: &str, fields: &Value, n: u64) -> Option<(EventKind, String)> {
@@ -387,6 +400,11 @@ impl Account {
 
     /// Every task is completed and nobody runs any more.
     pub(crate) fn is_over(&self) -> bool {
+        match self.phases.over() {
+            None if self.phases.are_open() => return false,
+            Some(_) => return !self.mates.values().any(|mate| mate.running),
+            None => {}
+        }
         let counts = self.tasks.counts();
         counts.total > 0
             && counts.done == counts.total
@@ -411,6 +429,10 @@ impl Account {
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
+        if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
+            let somebody = self.mates.values().any(|mate| mate.running && !mate.spent);
+            return self.paused.is_some() || (self.phases.all_wait() && !somebody);
+        }
         if counts.total == 0 {
             // Its lead is gone before there was a plan.
             let lead = self.mates.iter().find(|(name, _)| self.led.is_lead(name));

@@ -17,7 +17,7 @@ use super::summary::{Summary, SummaryState, TestsSeen};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
-use crate::plan_file::{PlanFile, PlanHeader};
+use shipmate_protocol::plan_file::{PlanFile, PlanHeader};
 
 pub(super) fn report(
     begun: &Begun,
@@ -44,6 +44,7 @@ pub(super) fn report(
         no_plan: account.led.no_plan.clone(),
         deviations: account.deviations.iter().map(|deviation| deviation.text.clone()).collect(),
         gates: account.gates,
+        phases: account.phases.ended.clone(),
         took_ms: account.now_ms.saturating_sub(account.began_ms),
         critical_path_ms: account.tasks.path(|_| true).1,
         bound_ms: account.bound_ms(),

@@ -12,7 +12,7 @@ use super::{Begun, RunArgs, agent_of, found};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::config::Config;
-use crate::plan_file::PlanFile;
+use shipmate_protocol::plan_file::PlanFile;
 
 /// The lead's name.
 pub(super) const LEAD: &str = "lead";
@@ -129,13 +129,13 @@ fn lead(args: &RunArgs, config: &Config) -> Result<TeammateAdd, Failure> {
 }
 
 /// The goal on one line.
-fn title(goal: &str) -> String {
+pub(super) fn title(goal: &str) -> String {
     goal.trim().lines().next().unwrap_or_default().trim().to_owned()
 }
 
 /// `Add a GraphQL API beside REST` is `add-a-graphql-api-beside-rest`, whole words as far as they
 /// fit.
-fn name(goal: &str) -> String {
+pub(super) fn name(goal: &str) -> String {
     let words = goal.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = String::new();
     for word in words.map(str::to_ascii_lowercase) {

@@ -6,6 +6,8 @@
 
 use serde::Serialize;
 
+use super::phases::PhaseLine;
+
 use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
 use crate::cli::time::about;
 
@@ -40,6 +42,9 @@ pub(crate) struct Report {
     /// What went otherwise than planned.
     pub(crate) deviations: Vec<String>,
     pub(crate) gates: GateTally,
+    /// The phases of its playbook, as they ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) phases: Vec<PhaseLine>,
     pub(crate) took_ms: u64,
     /// The longest path through the plan, as it really took.
     pub(crate) critical_path_ms: u64,

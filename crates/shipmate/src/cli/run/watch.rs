@@ -194,7 +194,12 @@ impl<'a> Watcher<'a> {
             }
             self.draw(Some(session))?;
             if self.account.is_over() {
-                return Ok(Some(Outcome::Complete));
+                let stopped = self.account.phases.over() == Some(false);
+                return Ok(Some(match (stopped, self.account.done()) {
+                    (false, _) => Outcome::Complete,
+                    (true, 0) => Outcome::Failed,
+                    (true, _) => Outcome::Partial,
+                }));
             }
             if self.stopping.is_none() {
                 self.look_after_lead(session)?;

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::ask::TaskNew;
+use crate::view::KNOWN_AGENTS;
 use serde_json::{Number, Value};
-use shipmate_protocol::ask::TaskNew;
-use shipmate_protocol::view::KNOWN_AGENTS;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::{Place, listed, quoted, shown_id};

@@ -13,9 +13,9 @@ const KEPT_MAX: usize = 10_000;
 
 /// Where something stands in the plan. Line 0 is the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) file: Arc<str>,
-    pub(crate) line: usize,
+pub struct Place {
+    pub file: Arc<str>,
+    pub line: usize,
 }
 
 impl fmt::Display for Place {
@@ -37,7 +37,7 @@ struct Problem {
 
 /// A plan that cannot be run. Shown as it is; nothing has been started.
 #[derive(Debug)]
-pub(crate) struct PlanErrors {
+pub struct PlanErrors {
     problems: Vec<Problem>,
     count: usize,
 }

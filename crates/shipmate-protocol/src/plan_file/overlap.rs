@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use shipmate_protocol::ask::TaskNew;
+use crate::ask::TaskNew;
 
 use super::graph::Graph;
 use super::problem::{Place, quoted};

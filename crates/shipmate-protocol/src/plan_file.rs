@@ -21,24 +21,24 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shipmate_protocol::ask::TaskNew;
+use crate::ask::TaskNew;
 
 use problem::Problems;
-pub(crate) use problem::{Place, PlanErrors};
+pub use problem::{Place, PlanErrors};
 
 /// Most tasks of one run.
 const TASKS_MAX: usize = 100_000;
 /// Most tasks that the board creates at once.
 const BATCH_TASKS_MAX: usize = 10_000;
 /// Most bytes of tasks that are sent at once: half of what one line of the protocol may have.
-const BATCH_BYTES_MAX: usize = shipmate_protocol::LINE_BYTES_MAX / 2;
+const BATCH_BYTES_MAX: usize = crate::LINE_BYTES_MAX / 2;
 /// Longest line of a plan: a description of the longest kind with every letter escaped.
 const LINE_BYTES_MAX: usize = 1024 * 1024;
 /// Largest plan, over all its files.
 const FILES_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// A header and tasks, one JSON object a line.
     Lines,
     Toml,
@@ -46,66 +46,66 @@ pub(crate) enum Format {
 
 /// A plan that can be run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PlanFile {
-    pub(crate) title: String,
-    pub(crate) objective: String,
+pub struct PlanFile {
+    pub title: String,
+    pub objective: String,
     /// As the plan says; see [`team_name`] for plans that say none.
-    pub(crate) team: Option<String>,
+    pub team: Option<String>,
     /// Commands that are run on the merged tree.
-    pub(crate) gate: Vec<String>,
-    pub(crate) agents: BTreeMap<String, AgentEntry>,
+    pub gate: Vec<String>,
+    pub agents: BTreeMap<String, AgentEntry>,
     /// Empty: as many teammates as the run decides.
-    pub(crate) teammates: Vec<TeammateEntry>,
+    pub teammates: Vec<TeammateEntry>,
     /// In the order of the files, unless they do not fit into one batch: then each task comes
     /// after what it waits for.
-    pub(crate) tasks: Vec<(TaskNew, Place)>,
+    pub tasks: Vec<(TaskNew, Place)>,
     /// The headers of plans in lines; a TOML plan has none.
-    pub(crate) plans: Vec<PlanHeader>,
+    pub plans: Vec<PlanHeader>,
     /// What is worth knowing and no mistake.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AgentEntry {
-    pub(crate) command: String,
+pub struct AgentEntry {
+    pub command: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TeammateEntry {
-    pub(crate) name: String,
-    pub(crate) role: Option<String>,
-    pub(crate) scope: Vec<String>,
+pub struct TeammateEntry {
+    pub name: String,
+    pub role: Option<String>,
+    pub scope: Vec<String>,
     /// A key of [`PlanFile::agents`], or an agent program.
-    pub(crate) agent: Option<String>,
-    pub(crate) model: String,
-    pub(crate) mode: Option<String>,
-    pub(crate) lead: bool,
-    pub(crate) place: Place,
+    pub agent: Option<String>,
+    pub model: String,
+    pub mode: Option<String>,
+    pub lead: bool,
+    pub place: Place,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct PlanHeader {
+pub struct PlanHeader {
     /// `p-n`, and the group of its tasks.
-    pub(crate) id: String,
-    pub(crate) p: String,
-    pub(crate) n: String,
-    pub(crate) title: String,
-    pub(crate) objective: String,
-    pub(crate) wave: Option<i64>,
+    pub id: String,
+    pub p: String,
+    pub n: String,
+    pub title: String,
+    pub objective: String,
+    pub wave: Option<i64>,
     /// Ids of plans of the same run.
-    pub(crate) depends_on: Vec<String>,
+    pub depends_on: Vec<String>,
     /// What plans of earlier phases have left behind.
-    pub(crate) artifacts: Vec<Artifact>,
-    pub(crate) files_modified: Vec<String>,
-    pub(crate) place: Place,
+    pub artifacts: Vec<Artifact>,
+    pub files_modified: Vec<String>,
+    pub place: Place,
 }
 
 /// An artifact of another phase that has to be there when the run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Artifact {
-    pub(crate) plan: String,
-    pub(crate) path: String,
-    pub(crate) reason: String,
+pub struct Artifact {
+    pub plan: String,
+    pub path: String,
+    pub reason: String,
 }
 
 impl PlanHeader {
@@ -129,7 +129,7 @@ impl PlanHeader {
 impl PlanFile {
     /// The tasks in portions that the board takes, in this order: no task of a portion waits for
     /// one of a later portion.
-    pub(crate) fn batches(&self) -> Vec<&[(TaskNew, Place)]> {
+    pub fn batches(&self) -> Vec<&[(TaskNew, Place)]> {
         let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
         for (index, (task, _)) in self.tasks.iter().enumerate() {
             let size = size(task);
@@ -208,12 +208,12 @@ impl Draft {
 
 /// Reads a plan, or all `*.plan.jsonl` of a folder.
 #[cfg(test)]
-pub(crate) fn read(path: &Path) -> Result<PlanFile, PlanErrors> {
+fn read(path: &Path) -> Result<PlanFile, PlanErrors> {
     read_all(&[path.to_owned()])
 }
 
 /// Reads several files as one plan.
-pub(crate) fn read_all(paths: &[PathBuf]) -> Result<PlanFile, PlanErrors> {
+pub fn read_all(paths: &[PathBuf]) -> Result<PlanFile, PlanErrors> {
     let mut draft = Draft::default();
     let mut left = FILES_BYTES_MAX;
     let mut files = Vec::new();
@@ -249,10 +249,18 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<PlanFile, PlanErrors> {
 }
 
 /// The same for a text that is there already.
-#[cfg(test)]
-pub(crate) fn parse(name: &str, text: &str, format: Format) -> Result<PlanFile, PlanErrors> {
+pub fn parse(name: &str, text: &str, format: Format) -> Result<PlanFile, PlanErrors> {
     let mut draft = Draft::default();
     draft.add(&name.into(), text, format);
+    draft.finish()
+}
+
+/// The same for several texts in lines, each with its name.
+pub fn parse_lines(files: &[(String, String)]) -> Result<PlanFile, PlanErrors> {
+    let mut draft = Draft::default();
+    for (name, text) in files {
+        draft.add(&name.as_str().into(), text, Format::Lines);
+    }
     draft.finish()
 }
 
@@ -311,7 +319,7 @@ fn format_of(path: &Path, count: usize, draft: &mut Draft) -> Option<Format> {
 }
 
 /// A team's name for a plan that gives none: that of its file or folder.
-pub(crate) fn team_name(path: &Path) -> String {
+pub fn team_name(path: &Path) -> String {
     const NAME_CHARS_MAX: usize = 64;
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.strip_suffix(".jsonl").or(name.strip_suffix(".toml")).unwrap_or(&name);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use shipmate_protocol::ask::TaskNew;
+use crate::ask::TaskNew;
 
 use super::problem::{Place, Problems, nearest, shown_id};
 

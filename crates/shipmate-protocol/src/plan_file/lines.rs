@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::ask::TaskNew;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-use shipmate_protocol::ask::TaskNew;
 
 use super::problem::{Place, listed, nearest, quoted, shown_id};
 use super::record::{Field, Keys, Record, bad_name, bad_path};

@@ -1,0 +1,482 @@
+//! Phases: how a team goes through its playbook.
+//!
+//! A phase waits until what it needs is there, begins with its people and tasks in one append,
+//! and ends when its tasks are settled and the runtime has looked at its gate and artifacts.
+//! Only one is under way in a team, so whatever is open on its board belongs to it. What the
+//! runtime finds in files is reported; every step from it is decided here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::{BeginPhase, PhaseVerdict};
+use crate::event::{Event, MessageKind, Mode, Recipient, Verification};
+use crate::files::FileSet;
+use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::message;
+use crate::name::{Actor, Address, Name, Position};
+use crate::playbook::{Department, Phase, Playbook, Trouble};
+use crate::refusal::Refusal;
+use crate::setup::Setup;
+use crate::shutdown;
+use crate::state::{State, Status, Team, TeamPhase};
+use crate::task::create::{check_texts, created};
+use crate::teammate;
+
+/// Where a team is in its playbook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Course {
+    pub phase: Name,
+    /// The how-manieth time.
+    pub round: u32,
+    pub standing: Standing,
+    /// How often each phase has begun.
+    pub rounds: BTreeMap<Name, u32>,
+    pub past: Vec<Past>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Waiting {
+        missing: Vec<String>,
+    },
+    Running {
+        began: Position,
+        /// Failed tasks of the team when it began.
+        failed_before: usize,
+        /// Everybody else has stopped, and the lead does what is left.
+        left_to_lead: Option<Position>,
+    },
+    /// Through, or stopped for good.
+    Over,
+}
+
+/// A phase that is behind the team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    pub phase: Name,
+    pub round: u32,
+    pub end: PhaseEnd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseEnd {
+    Done {
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
+    },
+    Skipped {
+        reason: String,
+    },
+    /// The team stops here.
+    Failed {
+        reason: String,
+    },
+    /// It failed, and the team goes on.
+    Passed {
+        reason: String,
+    },
+    Back {
+        to: Name,
+        reason: String,
+    },
+}
+
+impl Course {
+    pub(crate) fn of(setup: &Setup) -> Option<Course> {
+        let first = setup.playbook.as_ref()?.course().next()?;
+        Some(Course {
+            phase: first.name.clone(),
+            round: 1,
+            standing: Standing::Waiting { missing: Vec::new() },
+            rounds: BTreeMap::new(),
+            past: Vec::new(),
+        })
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.standing == Standing::Over
+    }
+
+    /// It went through all its phases, and the last of them did not fail.
+    pub fn is_through(&self) -> bool {
+        let failed = |past: &Past| matches!(past.end, PhaseEnd::Failed { .. });
+        self.is_over() && !self.past.iter().any(failed)
+    }
+
+    pub fn is_left_to_lead(&self) -> bool {
+        matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
+    }
+
+    /// How a phase last ended.
+    pub fn end_of(&self, phase: &Name) -> Option<&PhaseEnd> {
+        self.past.iter().rev().find(|past| past.phase == *phase).map(|past| &past.end)
+    }
+}
+
+impl Team {
+    /// The phase it is in or waits for.
+    pub fn phase_now(&self) -> Option<(&Playbook, &Phase, &Course)> {
+        let (playbook, course) = (self.setup.playbook.as_deref()?, self.course.as_ref()?);
+        Some((playbook, playbook.phase(&course.phase)?, course))
+    }
+
+    pub(crate) fn is_left_to_lead(&self) -> bool {
+        self.course.as_ref().is_some_and(Course::is_left_to_lead)
+    }
+}
+
+/// Whether everything in a running phase has come to rest, and the runtime should look at its end.
+pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
+    let Some((playbook, phase, course)) = team.phase_now() else { return false };
+    let Standing::Running { failed_before, .. } = course.standing else { return false };
+    if phase.departments && !playbook.departments.iter().all(|d| is_through_or_stopped(state, d)) {
+        return false;
+    }
+    if team.counts.in_progress > 0 {
+        return false;
+    }
+    let failed = team.counts.failed > failed_before;
+    let stuck = || failed && !state.ready.open_pools().any(|pool| pool.team == *name);
+    if team.counts.pending > 0 && !stuck() {
+        return false;
+    }
+    !phase.lead_plans || lead_has_planned(state, name, team)
+}
+
+fn is_through_or_stopped(state: &State, department: &Department) -> bool {
+    let team = state.teams.get(&department.team);
+    team.is_some_and(|team| {
+        team.course.as_ref().is_some_and(Course::is_over) || team.phase != TeamPhase::Active
+    })
+}
+
+/// It has put tasks on the board, and nothing it was told is unread.
+fn lead_has_planned(state: &State, name: &Name, team: &Team) -> bool {
+    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
+    let unread =
+        lead.and_then(|lead| state.member(&lead)).is_some_and(|mate| !mate.inbox.is_empty());
+    team.is_done() && !unread
+}
+
+fn require_course<'a>(
+    state: &'a State,
+    team: &Name,
+    phase: &Name,
+    round: u32,
+) -> Result<(&'a Team, &'a Playbook, &'a Phase, &'a Course), Refusal> {
+    let found = state.require_active_team(team)?;
+    let stale = || Refusal::OtherPhase { team: team.clone(), phase: phase.clone() };
+    let (playbook, now, course) = found.phase_now().ok_or_else(stale)?;
+    if course.phase != *phase || course.round != round {
+        return Err(stale());
+    }
+    Ok((found, playbook, now, course))
+}
+
+/// Begins a phase: who joins, what is to be done and which departments there are, in one append.
+pub(crate) fn decide_begin(
+    state: &State,
+    by: &Actor,
+    cmd: &BeginPhase,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "begin a phase")?;
+    let (team, playbook, phase, course) = require_course(state, &cmd.team, &cmd.phase, cmd.round)?;
+    if !matches!(course.standing, Standing::Waiting { .. }) || team.paused.is_some() {
+        return Err(Refusal::OtherPhase { team: cmd.team.clone(), phase: cmd.phase.clone() });
+    }
+    let (name, round) = (cmd.phase.clone(), cmd.round);
+    let mut events = vec![Event::PhaseBegan { team: cmd.team.clone(), phase: name, round }];
+    if phase.departments {
+        events
+            .extend(playbook.departments.iter().map(|d| department(&cmd.team, team, playbook, d)));
+    }
+    let mut joining = Vec::new();
+    for (name, profile) in &cmd.teammates {
+        let who = Address { team: cmd.team.clone(), name: name.clone() };
+        if state.member(&who).is_none() {
+            events.extend(teammate::decide_add(state, by, &who, profile)?);
+            joining.push(name);
+        }
+    }
+    let lead =
+        team.lead.as_ref().map(|name| Address { team: cmd.team.clone(), name: name.clone() });
+    if let (Some(mode), Some(who)) = (phase.lead_mode, &lead)
+        && state.teammates[who].profile.mode != mode
+    {
+        events.push(Event::TeammateModeChanged { who: who.clone(), mode });
+    }
+    if !cmd.tasks.is_empty() {
+        events.extend(created(state, &cmd.team, &cmd.tasks, &joining)?);
+    }
+    if phase.lead_plans {
+        let joins = |(name, profile): &&(Name, crate::event::Profile)| {
+            profile.seat == crate::event::Seat::Lead && joining.contains(&name)
+        };
+        let joined = cmd.teammates.iter().find(joins);
+        let joined = joined.map(|(name, _)| Address { team: cmd.team.clone(), name: name.clone() });
+        if let Some(who) = lead.or(joined) {
+            let goal = playbook.values.get("goal").cloned().unwrap_or_default();
+            let (to, kind) = (vec![Recipient::Member(who)], MessageKind::Message);
+            events.push(Event::MessageSent { to, kind, body: goal, reply_to: None, epoch: None });
+        }
+    }
+    Ok(events)
+}
+
+/// A department works as its parent does, on the same branch, and leaves alone what is not its own.
+fn department(parent: &Name, above: &Team, playbook: &Playbook, own: &Department) -> Event {
+    let mut setup = above.setup.clone();
+    let protected = setup.protected.iter().chain(own.denies.iter()).cloned().collect();
+    setup.protected = FileSet::new(protected);
+    if let Some(trees) = &mut setup.trees {
+        trees.branch = Some(trees.branch.clone().unwrap_or_else(|| parent.clone()));
+    }
+    let mut playbook = playbook.clone();
+    playbook.department = Some(own.name.clone());
+    playbook.values.insert("department".to_owned(), own.name.to_string());
+    playbook.values.extend(own.values.clone());
+    setup.playbook = Some(Box::new(playbook));
+    Event::TeamCreated {
+        team: own.team.clone(),
+        parent: Some(parent.clone()),
+        description: own.description.clone(),
+        verification: Verification::Gate,
+        setup,
+    }
+}
+
+pub(crate) fn decide_hold(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    phase: &Name,
+    missing: &[String],
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "say what a phase waits for")?;
+    let found = state.require_active_team(team)?;
+    let Some((_, _, course)) = found.phase_now() else { return Ok(Vec::new()) };
+    for text in missing {
+        check_texts(&[("what is missing", text, SUBJECT_BYTES_MAX)])?;
+    }
+    match &course.standing {
+        Standing::Waiting { missing: told } if course.phase == *phase && told != missing => {
+            let (team, phase, missing) = (team.clone(), phase.clone(), missing.to_vec());
+            Ok(vec![Event::PhaseWaits { team, phase, missing }])
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A phase is over: the runtime has looked, or a person leaves out one that may be left out.
+pub(crate) fn decide_end(
+    state: &State,
+    by: &Actor,
+    name: &Name,
+    phase: &Name,
+    round: u32,
+    verdict: &PhaseVerdict,
+) -> Result<Vec<Event>, Refusal> {
+    let (team, _, now, course) = require_course(state, name, phase, round)?;
+    let waits = matches!(course.standing, Standing::Waiting { .. });
+    match (by, verdict) {
+        (Actor::Runtime, _) => {}
+        (Actor::Person, PhaseVerdict::Skip { .. }) if now.optional && waits => {}
+        _ => return Err(Refusal::PhaseNeeded { team: name.clone(), phase: phase.clone() }),
+    }
+    let (PhaseVerdict::Done { note: text }
+    | PhaseVerdict::Skip { reason: text }
+    | PhaseVerdict::Failed { reason: text }) = verdict;
+    check_texts(&[("the word about the phase", text, TEXT_BYTES_MAX / 2)])?;
+    let end = match verdict {
+        PhaseVerdict::Done { note } => PhaseEnd::Done { note: note.clone() },
+        PhaseVerdict::Skip { reason } => PhaseEnd::Skipped { reason: reason.clone() },
+        PhaseVerdict::Failed { reason } => {
+            return Ok(trouble(state, name, team, now, course, &now.failed, reason));
+        }
+    };
+    let mut events = vec![ended(name, course, end)];
+    if now.dismiss {
+        events.extend(dismiss(state, name, team, "the phase is over", events.len()));
+    }
+    Ok(events)
+}
+
+fn ended(team: &Name, course: &Course, end: PhaseEnd) -> Event {
+    let (phase, round) = (course.phase.clone(), course.round);
+    Event::PhaseEnded { team: team.clone(), phase, round, end }
+}
+
+/// The time of a phase is over.
+pub(crate) fn decide_expire(
+    state: &State,
+    by: &Actor,
+    name: &Name,
+    began: Position,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "end a phase's time")?;
+    let team = state.require_active_team(name)?;
+    let Some((_, now, course)) = team.phase_now() else { return Ok(Vec::new()) };
+    let runs = |at: &Position, lead: &Option<Position>| *at == began && lead.is_none();
+    match &course.standing {
+        Standing::Running { began, left_to_lead, .. } if runs(began, left_to_lead) => {
+            let seconds = now.deadline_ms.unwrap_or_default() / 1000;
+            let reason = format!("the time of phase {}, {seconds} s, is over", now.name);
+            Ok(trouble(state, name, team, now, course, &now.late, &reason))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What becomes of a phase that failed or is late.
+fn trouble(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    now: &Phase,
+    course: &Course,
+    rule: &Trouble,
+    reason: &str,
+) -> Vec<Event> {
+    let owned = reason.to_owned();
+    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
+    match (rule, lead) {
+        (Trouble::GoOn, _) => {
+            let told = message::tell_lead(state, name, format!("phase {}: {reason}", now.name));
+            let end = ended(name, course, PhaseEnd::Passed { reason: owned });
+            [end].into_iter().chain(told).collect()
+        }
+        (Trouble::Lead, Some(lead)) if !course.is_left_to_lead() => {
+            leave_to_lead(state, name, team, now, &lead, reason)
+        }
+        (Trouble::Back { to, rounds }, _)
+            if course.rounds.get(to).copied().unwrap_or_default() <= *rounds =>
+        {
+            let text = format!("phase {} goes back to {to}: {reason}", now.name);
+            let told = message::tell_lead(state, name, text);
+            let end = ended(name, course, PhaseEnd::Back { to: to.clone(), reason: owned });
+            [end].into_iter().chain(told).collect()
+        }
+        _ => {
+            let mut events = vec![ended(name, course, PhaseEnd::Failed { reason: owned })];
+            events.extend(dismiss_all(state, name, team, reason, events.len()));
+            let text = format!("{name} stops in phase {}: {reason}", now.name);
+            let above = team.parent.as_ref().unwrap_or(name);
+            let told = message::tell_lead(state, above, text);
+            events.extend(told);
+            events
+        }
+    }
+}
+
+/// Everybody else is asked to stop; the lead gets its hands free and whatever is left.
+fn leave_to_lead(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    now: &Phase,
+    lead: &Address,
+    reason: &str,
+) -> Vec<Event> {
+    let (phase, owned) = (now.name.clone(), reason.to_owned());
+    let mut events = vec![Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned }];
+    if state.teammates[lead].profile.mode != Mode::Normal {
+        events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
+    }
+    let failed = state.tasks().iter().filter(|task| task.team == *name);
+    let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
+    events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
+    events.extend(dismiss(state, name, team, reason, events.len()));
+    let text = format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
+    events.extend(message::notice(state, lead, text));
+    events
+}
+
+fn dismiss(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
+    let mut events = Vec::new();
+    let others = state.members_of(name).filter(|(who, mate)| {
+        mate.is_running() && mate.shutdown.is_none() && team.lead.as_ref() != Some(&who.name)
+    });
+    for (who, mate) in others {
+        let id = state.position + 1 + (before + events.len()) as u64;
+        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
+    }
+    events
+}
+
+fn dismiss_all(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
+    let mut events = dismiss(state, name, team, reason, before);
+    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
+    let mate = lead.as_ref().and_then(|lead| state.member(lead));
+    if let (Some(who), Some(mate)) = (&lead, mate)
+        && mate.is_running()
+        && mate.shutdown.is_none()
+    {
+        let id = state.position + 1 + (before + events.len()) as u64;
+        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
+    }
+    events
+}
+
+fn course_mut<'a>(state: &'a mut State, team: &Name) -> &'a mut Course {
+    let course = state.team_mut(team).course.as_mut();
+    course.expect("a phase is of a team with a playbook")
+}
+
+pub(crate) fn apply_waits(state: &mut State, team: &Name, phase: &Name, missing: &[String]) {
+    let course = course_mut(state, team);
+    assert_eq!(course.phase, *phase, "only the next phase waits");
+    course.standing = Standing::Waiting { missing: missing.to_vec() };
+}
+
+pub(crate) fn apply_began(
+    state: &mut State,
+    began: Position,
+    team: &Name,
+    phase: &Name,
+    round: u32,
+) {
+    let failed_before = state.team_mut(team).counts.failed;
+    let course = course_mut(state, team);
+    course.rounds.insert(phase.clone(), round);
+    course.standing = Standing::Running { began, failed_before, left_to_lead: None };
+}
+
+pub(crate) fn apply_left_to_lead(state: &mut State, at: Position, team: &Name) {
+    match &mut course_mut(state, team).standing {
+        Standing::Running { left_to_lead, .. } => *left_to_lead = Some(at),
+        _ => unreachable!("only a phase under way is left to the lead"),
+    }
+}
+
+pub(crate) fn apply_ended(
+    state: &mut State,
+    name: &Name,
+    phase: &Name,
+    round: u32,
+    end: &PhaseEnd,
+) {
+    let team = state.team_mut(name);
+    let playbook = team.setup.playbook.as_ref().expect("a phase is of a playbook");
+    let course = team.course.as_mut().expect("a phase is of a team with a playbook");
+    course.past.push(Past { phase: phase.clone(), round, end: end.clone() });
+    let next = match end {
+        PhaseEnd::Failed { .. } => None,
+        PhaseEnd::Back { to, .. } => Some(to),
+        _ => {
+            let mut all = playbook.course().map(|phase| &phase.name);
+            all.find(|name| *name == phase);
+            all.next()
+        }
+    };
+    match next {
+        None => course.standing = Standing::Over,
+        Some(next) => {
+            course.round = course.rounds.get(next).copied().unwrap_or_default() + 1;
+            course.phase = next.clone();
+            course.standing = Standing::Waiting { missing: Vec::new() };
+        }
+    }
+}

@@ -1,0 +1,504 @@
+//! A playbook: a way of working as data, recorded with the team that works by it.
+//!
+//! Everything here was checked before it was recorded; nothing a teammate writes can change
+//! it. Texts may hold `{placeholders}`, which the runtime fills in when a phase begins. What
+//! follows from it lies with its subject: `phase` goes from phase to phase, `message` keeps to
+//! the routes, `escalation` climbs the levels.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Mode;
+use crate::files::FileSet;
+use crate::name::Name;
+
+/// A way of working.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Playbook {
+    pub name: Name,
+    /// What placeholders stand for in this run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    pub roles: BTreeMap<Name, Role>,
+    /// In their order. A team goes through those of its level.
+    pub phases: Vec<Phase>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub departments: Vec<Department>,
+    /// Which of them this team is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub department: Option<Name>,
+    /// Phases that are left out of this run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<Name>,
+    /// Where the work comes from that tasks are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Source>,
+    /// Who may write to whom; empty: everybody to everybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<Name, Kind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gates: BTreeMap<Name, Gate>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    #[serde(default)]
+    pub order: ClaimOrder,
+    #[serde(default, skip_serializing_if = "Counted::is_default")]
+    pub counted: Counted,
+    #[serde(default)]
+    pub shutdown: ShutdownOrder,
+    /// When one agent does better than a team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<Single>,
+}
+
+/// Less work than this is for one agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Single {
+    /// Pieces (or groups, where the work has them) that wait for none of each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub independent_min: Option<u32>,
+    /// Files of all pieces together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_min: Option<u32>,
+    /// Files of the largest piece, where there are only two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_each_min: Option<u32>,
+    /// Minutes of all pieces together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes_min: Option<u32>,
+}
+
+/// What a member of a role is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Role {
+    /// Where it is.
+    pub level: Level,
+    /// It leads the team; one role of a level.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lead: bool,
+    /// A program or a command; empty: as for anybody.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// Another model for some work; the first that fits counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub upgrades: Vec<Upgrade>,
+    /// The team's tools that it has; empty: all that its mode allows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    pub mode: Mode,
+    /// What it is told about its role.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// What it may write; empty: anywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scope: Vec<String>,
+    /// Protected paths that it may write all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub may: Vec<String>,
+    /// How many there are at most.
+    pub cap: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reports_to: Option<Name>,
+    /// A life for each task, and nobody to write to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
+    /// When its plan has to be approved before it writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_when: Option<Weight>,
+}
+
+/// A model for work of some weight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upgrade {
+    pub model: String,
+    pub when: Weight,
+}
+
+/// Work that weighs more than usual: one of these is enough.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Weight {
+    /// So many entries in its list of files, or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_min: Option<u32>,
+    /// It touches one of these.
+    #[serde(skip_serializing_if = "FileSet::is_empty")]
+    pub touches: FileSet,
+    /// One of these words is in its subject or description.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
+}
+
+/// A stretch of the work with its own tasks, people and gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: Name,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    #[serde(default)]
+    pub level: Level,
+    /// What must be there before it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entry: Vec<Condition>,
+    /// It may be left out: when it is asked for, or when there is nothing for it to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// What it makes. Where all of it is there when it begins, it has been done already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub makes: Vec<Condition>,
+    /// Roles that join the team when it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Name>,
+    /// The departments work in it, each through its own phases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub departments: bool,
+    /// The lead's mode from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead_mode: Option<Mode>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskTemplate>,
+    /// The lead is told the goal, and puts the tasks on the board itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lead_plans: bool,
+    /// Runs on the team's branch when the tasks are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Name>,
+    /// What must hold at its end, beyond its tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exit: Vec<Condition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// When its time is over.
+    #[serde(default)]
+    pub late: Trouble,
+    /// When a task fails, or its gate or exit says no.
+    #[serde(default)]
+    pub failed: Trouble,
+    /// Everybody but the lead is asked to stop at its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dismiss: bool,
+}
+
+/// Which teams go through a phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// The departments, or the one team where there are none.
+    #[default]
+    Team,
+    /// The team above the departments.
+    Root,
+}
+
+/// What becomes of a phase in trouble.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// The team stops, what is done is kept, and whoever it reports to is told.
+    #[default]
+    Stop,
+    /// The next phase begins all the same.
+    GoOn,
+    /// Everybody else stops; the lead does what is left, with its hands free.
+    Lead,
+    /// An earlier phase begins again, so often at most.
+    Back { to: Name, rounds: u32 },
+}
+
+/// What tasks of a phase are made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskTemplate {
+    pub id: Name,
+    #[serde(default)]
+    pub each: Each,
+    /// Only for pieces of work that have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub having: Option<String>,
+    /// Only from this round on, or only in the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<RoundRule>,
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Who does it: a role, or the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Name>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lead: bool,
+    /// Absent for `each = item`: the item's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
+    /// Templates of the same phase that come first, for the same piece of work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Name>,
+    /// Another gate than the team's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries_max: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Each {
+    /// One task.
+    #[default]
+    Once,
+    /// A task for each piece of work, waiting for each other as the pieces do.
+    Item,
+    /// A task for each group of work: a plan, say.
+    Group,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundRule {
+    First,
+    Later,
+}
+
+/// Something that can be looked up on the team's branch, or in the team.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// A file, or at least one of a pattern, and what it holds.
+    File { path: String, test: Test },
+    /// A department is through with all its phases.
+    Department { name: Name },
+    /// An earlier phase is over, or was left out.
+    Phase { name: Name },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// It is there and not empty.
+    Exists,
+    /// It is JSON, or lines of JSON.
+    Json,
+    /// A line of JSON has this key, and one of these values; none: any but nothing.
+    Line { which: Which, key: String, is: Vec<String> },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    First,
+    #[default]
+    Any,
+    /// Every line after the first.
+    Rest,
+    All,
+}
+
+/// A team below the run's, with its own lead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Department {
+    pub name: Name,
+    /// The team's own name, with placeholders filled in.
+    pub team: Name,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Departments that must be through before it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Name>,
+    /// And what else must be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entry: Vec<Condition>,
+    /// What it must leave alone.
+    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
+    pub denies: FileSet,
+    /// Its values for placeholders.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// Phases it does not go through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<Name>,
+}
+
+/// Where pieces of work are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    pub format: SourceFormat,
+    /// Files or patterns, on the team's branch.
+    pub files: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceFormat {
+    /// A header and tasks, one JSON object a line.
+    PlanLines,
+    /// `.harness/features.json`.
+    Features,
+    /// A table in Markdown: File, Change, Layer, Agent.
+    Layers,
+}
+
+/// Who may write to whom, and what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Roles; empty: everybody.
+    pub from: Vec<Name>,
+    /// Roles; empty: everybody. `person` is the person.
+    pub to: Vec<Name>,
+    /// Kinds, `message` among them; empty: every kind.
+    pub kinds: Vec<Name>,
+}
+
+/// A kind of handoff.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kind {
+    /// What it is for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    pub fields: BTreeMap<String, Field>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    pub shape: Shape,
+    pub required: bool,
+}
+
+/// What a field of a handoff holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    Text,
+    Number,
+    Flag,
+    /// One of these texts.
+    OneOf(Vec<String>),
+    List(Box<Shape>),
+    Object(BTreeMap<String, Field>),
+    Any,
+}
+
+/// How trouble climbs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// Roles from the lowest to the highest; the person is above all.
+    pub levels: Vec<Name>,
+    /// How long a level has before the next one is asked.
+    pub level_ms: u64,
+    /// How often a level may answer and be asked again before the next one is.
+    pub round_trips_max: u32,
+}
+
+/// A gate of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    pub commands: Vec<String>,
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    #[default]
+    Green,
+    /// New tests have to fail before there is anything that could make them pass.
+    Red,
+}
+
+/// A file that the runtime writes in the lead's name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    pub format: String,
+    pub path: String,
+    /// On the team's branch, where teammates may not write it; else beside the log, for reading.
+    #[serde(default)]
+    pub on_branch: bool,
+}
+
+/// Which available task is taken first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimOrder {
+    /// Priority, then the longest path behind it, then the number.
+    #[default]
+    Path,
+    /// The number alone.
+    Number,
+}
+
+/// What the runtime counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counted {
+    /// How often the same gate failure may come back before the lead has to see it.
+    pub same_failure_max: Option<u32>,
+    /// How often a file may be asked for by two before they are proposed to be one.
+    pub contested_max: Option<u32>,
+}
+
+impl Counted {
+    fn is_default(&self) -> bool {
+        *self == Counted::default()
+    }
+}
+
+/// In which order everybody is asked to stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShutdownOrder {
+    #[default]
+    Together,
+    /// One after the other: the next is asked when this one has answered, or its time is over.
+    InTurn,
+}
+
+impl Playbook {
+    pub fn phase(&self, name: &Name) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == *name)
+    }
+
+    /// The level of the team that works by it.
+    pub fn level(&self) -> Level {
+        match (&self.department, self.departments.is_empty()) {
+            (None, false) => Level::Root,
+            _ => Level::Team,
+        }
+    }
+
+    /// The phases that its team goes through, in their order.
+    pub fn course(&self) -> impl Iterator<Item = &Phase> {
+        let own = self.own_department();
+        let without = own.map(|own| own.without.as_slice()).unwrap_or_default();
+        let level = (!self.departments.is_empty()).then(|| self.level());
+        self.phases.iter().filter(move |phase| {
+            level.is_none_or(|level| phase.level == level) && !without.contains(&phase.name)
+        })
+    }
+
+    pub fn own_department(&self) -> Option<&Department> {
+        let own = self.department.as_ref()?;
+        self.departments.iter().find(|department| department.name == *own)
+    }
+
+    /// The role that leads its team.
+    pub fn lead(&self) -> Option<(&Name, &Role)> {
+        let level = self.level();
+        self.roles
+            .iter()
+            .find(|(_, role)| role.lead && (self.departments.is_empty() || role.level == level))
+    }
+
+    pub fn role(&self, name: Option<&Name>) -> Option<&Role> {
+        self.roles.get(name?)
+    }
+}

@@ -1,0 +1,115 @@
+//! Playbooks: ways of working as TOML files, and the engine that takes a team through one.
+//!
+//! A file is read and checked as a whole before anything starts, and recorded with the team in
+//! its compiled form. From then on `engine` carries out what the core owes: it looks whether a
+//! phase can begin, makes its tasks from templates and the work that was read, and looks at its
+//! end. Nothing here knows any particular playbook; formats of files have their readers in
+//! `work` and their writers in `artifact`.
+
+mod compile;
+mod condition;
+pub(crate) mod engine;
+mod file;
+mod fill;
+mod ground;
+mod staff;
+mod tasks;
+mod work;
+
+use std::path::{Path, PathBuf};
+
+use shipmate_core::playbook::{Gate, Playbook};
+use shipmate_core::setup::Setup;
+use shipmate_protocol::{Place, Refused, ask};
+
+use crate::merge::Submission;
+use crate::open::refused;
+
+/// The playbooks that come with shipmate.
+pub(crate) const BUILTIN: [(&str, &str); 1] =
+    [("contract-first", include_str!("playbook/builtin/contract-first.toml"))];
+
+/// Where a playbook lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// As it is shown: a path, or the name of one that comes with shipmate.
+    pub(crate) file: String,
+    pub(crate) text: String,
+}
+
+/// Finds a playbook by its name or path: the project's own come first.
+pub(crate) fn find(name: &str, project: &Path) -> Result<Found, Refused> {
+    let own = project.join("playbooks").join(format!("{name}.toml"));
+    let path = PathBuf::from(name);
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    let file = if is_path { Some(path) } else { own.exists().then_some(own) };
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(&file).map_err(|e| {
+            let text = format!("{} cannot be read: {e}", file.display());
+            refused("NoPlaybook", text, "`shipmate playbook list` names those there are")
+        })?;
+        return Ok(Found { name: name.to_owned(), file: file.display().to_string(), text });
+    }
+    match BUILTIN.iter().find(|(own, _)| *own == name) {
+        Some((_, text)) => {
+            let (name, text) = (name.to_owned(), (*text).to_owned());
+            Ok(Found { file: format!("{name} (built in)"), name, text })
+        }
+        None => {
+            let text = format!("there is no playbook {name}");
+            Err(refused("NoPlaybook", text, "`shipmate playbook list` names those there are"))
+        }
+    }
+}
+
+/// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
+pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused> {
+    let Some(order) = &mut setup.playbook else { return Ok(()) };
+    let found = find(&order.name, &place.project())?;
+    let compiled = compile::compile(&found.file, &found.text)
+        .map_err(|text| refused("BadPlaybook", text, "`shipmate playbook check` shows it all"))?;
+    let mut playbook = compiled.playbook;
+    playbook.values.extend(order.values.clone());
+    for skip in &order.skip {
+        let phase = playbook.phases.iter().find(|phase| phase.name.as_str() == skip);
+        match phase {
+            Some(phase) if phase.optional => playbook.skip.push(phase.name.clone()),
+            Some(_) => {
+                let text = format!("phase {skip} of {} cannot be left out", order.name);
+                return Err(refused("PhaseNeeded", text, &optional(&playbook)));
+            }
+            None => {
+                let text = format!("{} has no phase {skip}", order.name);
+                return Err(refused("NoPhase", text, &optional(&playbook)));
+            }
+        }
+    }
+    let value = serde_json::to_value(&playbook);
+    order.compiled = Some(value.expect("a playbook is plain data"));
+    setup.protected.extend(compiled.protected);
+    setup.timeout_ms = setup.timeout_ms.or(compiled.timeout_ms);
+    setup.shutdown_ms = compiled.shutdown_ms.or(setup.shutdown_ms);
+    Ok(())
+}
+
+/// The gate of a submission that has one of its own, filled in.
+pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
+    let playbook = setup.playbook.as_ref()?;
+    let gate = playbook.gates.get(one.gate.as_ref()?)?;
+    let mut values = playbook.values.clone();
+    let files: Vec<String> = one.files.iter().map(|file| fill::quoted(file.as_str())).collect();
+    values.insert("files".to_owned(), files.join(" "));
+    values.insert("task".to_owned(), one.task.to_string());
+    let commands = gate.commands.iter().map(|line| fill::fill(line, &values)).collect();
+    Some(Gate { commands, expect: gate.expect })
+}
+
+fn optional(playbook: &Playbook) -> String {
+    let can = playbook.phases.iter().filter(|phase| phase.optional);
+    let can: Vec<&str> = can.map(|phase| phase.name.as_str()).collect();
+    match can.is_empty() {
+        true => "none of its phases can be left out".to_owned(),
+        false => format!("these can be left out: {}", can.join(", ")),
+    }
+}

@@ -1,0 +1,357 @@
+//! The engine: carries out what a playbook owes at the edges of its phases.
+//!
+//! It looks at files and reports; every step is decided by the core. Looking is cheap to repeat
+//! and safe to interrupt: after a crash the same effect is owed again, and what was begun in one
+//! append is there or not. A phase that waits is looked at again when something has landed, ended
+//! or been decided, never by the clock.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use shipmate_core::command::{BeginPhase, PhaseVerdict};
+use shipmate_core::phase::{Course, PhaseEnd, Standing};
+use shipmate_core::playbook::{Condition, Phase, Playbook};
+use shipmate_core::setup::Setup;
+use shipmate_core::state::Status;
+use shipmate_core::{Act, Name};
+
+use super::condition::{self, Scene};
+use super::fill::{Values, fill};
+use super::ground::Ground;
+use super::{staff, tasks, work};
+use crate::crew::Crew;
+use crate::merge::gate;
+use crate::supervisor::{author, off_the_thread};
+use crate::workspace::{Commit, Repository, Tree};
+
+/// What the engine remembers between two looks; nothing of it has to survive.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    busy: RefCell<BTreeSet<Name>>,
+    /// What a waiting phase was last looked at with.
+    looked: RefCell<BTreeMap<Name, Look>>,
+}
+
+/// When this changes, a phase that waits may have what it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Look {
+    phase: Name,
+    round: u32,
+    landed: usize,
+    ended: usize,
+    tip: String,
+}
+
+/// A phase as it stands.
+#[derive(Clone)]
+pub(super) struct Stage {
+    pub(super) team: Name,
+    pub(super) setup: Setup,
+    pub(super) playbook: Playbook,
+    pub(super) phase: Phase,
+    pub(super) course: Course,
+    pub(super) values: Values,
+}
+
+impl Stage {
+    fn of(crew: &Crew, team: &Name) -> Option<Stage> {
+        crew.board.with_state(|state| {
+            let found = state.teams.get(team)?;
+            let (playbook, phase, course) = found.phase_now()?;
+            let mut values = playbook.values.clone();
+            values.insert("team".to_owned(), team.to_string());
+            values.insert("root".to_owned(), crew.board.root.to_string());
+            values.insert("phase".to_owned(), phase.name.to_string());
+            values.insert("round".to_owned(), course.round.to_string());
+            // A value may name another: the folder of a department, say.
+            let known = values.clone();
+            for value in values.values_mut() {
+                *value = fill(value, &known);
+            }
+            Some(Stage {
+                team: team.clone(),
+                setup: (*found.setup).clone(),
+                playbook: playbook.clone(),
+                phase: phase.clone(),
+                course: course.clone(),
+                values,
+            })
+        })
+    }
+
+    fn end(&self, verdict: PhaseVerdict) -> Act {
+        let (team, phase, round) = (self.team.clone(), self.phase.name.clone(), self.course.round);
+        Act::EndPhase { team, phase, round, verdict }
+    }
+
+    /// The files of the team's branch as they are now.
+    async fn ground(&self, crew: &Rc<Crew>) -> Result<Ground, String> {
+        let workspace = crew.settings.place.workspace.clone();
+        let Some(trees) = &self.setup.trees else { return Ok(Ground::Folder(workspace)) };
+        let (branch, base) = (self.setup.branch(&self.team).to_string(), trees.base.clone());
+        off_the_thread(move || {
+            let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+            let tip = repository.tip(&branch).map_err(|e| e.to_string())?;
+            let tip = tip.or_else(|| Commit::parse(&base)).ok_or("the team's base is no commit")?;
+            Ok(Ground::Branch { repository: Arc::new(repository), tip })
+        })
+        .await
+    }
+}
+
+/// Looks whether the next phase of a team can begin, unless nothing has changed.
+pub(crate) fn enter(crew: &Rc<Crew>, team: Name) {
+    run(crew, team, Way::In);
+}
+
+/// Looks at the end of a phase.
+pub(crate) fn leave(crew: &Rc<Crew>, team: Name) {
+    run(crew, team, Way::Out);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+fn run(crew: &Rc<Crew>, team: Name, way: Way) {
+    if !crew.is_home(&team) || !crew.phases.busy.borrow_mut().insert(team.clone()) {
+        return;
+    }
+    let this = Rc::clone(crew);
+    crew.beside(async move {
+        if let Some(stage) = Stage::of(&this, &team) {
+            let looked = match way {
+                Way::In => look_in(&this, &stage).await,
+                Way::Out => look_out(&this, &stage).await,
+            };
+            let act = looked.unwrap_or_else(|reason| {
+                Some(Act::PauseTeam {
+                    team: team.clone(),
+                    reason: format!("phase {}: {reason}", stage.phase.name),
+                })
+            });
+            if let Some(act) = act {
+                this.board.tell(act);
+                this.board.settled().await;
+            }
+        }
+        this.phases.busy.borrow_mut().remove(&team);
+        this.board.look();
+    });
+}
+
+async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+    if !matches!(stage.course.standing, Standing::Waiting { .. }) {
+        return Ok(None);
+    }
+    if stage.playbook.skip.contains(&stage.phase.name) {
+        let reason = "it was left out of this run".to_owned();
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let ground = stage.ground(crew).await?;
+    let look = look(crew, stage, &ground);
+    if crew.phases.looked.borrow().get(&stage.team) == Some(&look) {
+        return Ok(None);
+    }
+    crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
+    let missing = missing(crew, stage, &ground, &entry(stage)).await?;
+    if !missing.is_empty() {
+        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
+        return Ok(Some(Act::HoldPhase { team, phase, missing }));
+    }
+    let makes = stage.phase.makes.clone();
+    if !makes.is_empty()
+        && stage.course.round == 1
+        && self::missing(crew, stage, &ground, &makes).await?.is_empty()
+    {
+        let note = "what it makes is there already".to_owned();
+        return Ok(Some(stage.end(PhaseVerdict::Done { note })));
+    }
+    begin(crew, stage, ground).await.map(Some)
+}
+
+fn look(crew: &Crew, stage: &Stage, ground: &Ground) -> Look {
+    let tip = match ground {
+        Ground::Branch { tip, .. } => tip.to_string(),
+        Ground::Folder(_) => String::new(),
+    };
+    crew.board.with_state(|state| Look {
+        phase: stage.phase.name.clone(),
+        round: stage.course.round,
+        landed: state.teams.values().map(|team| team.counts.completed).sum(),
+        ended: state.teams.values().filter_map(|team| Some(team.course.as_ref()?.past.len())).sum(),
+        tip,
+    })
+}
+
+/// What must be there before the phase begins: its own conditions, and before a department's
+/// first phase the department's.
+fn entry(stage: &Stage) -> Vec<Condition> {
+    let mut entry = stage.phase.entry.clone();
+    let is_first =
+        stage.playbook.course().next().is_some_and(|first| first.name == stage.phase.name);
+    if let Some(own) = stage.playbook.own_department().filter(|_| is_first) {
+        entry.extend(own.after.iter().map(|name| Condition::Department { name: name.clone() }));
+        entry.extend(own.entry.iter().cloned());
+    }
+    entry
+}
+
+/// What of these conditions does not hold, in words. A file that only a phase makes which was left
+/// out is not waited for.
+async fn missing(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    ground: &Ground,
+    conditions: &[Condition],
+) -> Result<Vec<String>, String> {
+    let skipped = |name: &Name| matches!(stage.course.end_of(name), Some(PhaseEnd::Skipped { .. }));
+    let left_out: Vec<Condition> = stage
+        .playbook
+        .phases
+        .iter()
+        .filter(|phase| skipped(&phase.name))
+        .flat_map(|phase| phase.makes.iter().cloned())
+        .collect();
+    let excused = |condition: &Condition| {
+        left_out.iter().any(|made| {
+            matches!((made, condition),
+            (Condition::File { path: a, .. }, Condition::File { path: b, .. }) if a == b)
+        })
+    };
+    let asked: Vec<Condition> = conditions.iter().filter(|one| !excused(one)).cloned().collect();
+    let mut found = crew.board.with_state(|state| {
+        let Some(team) = state.teams.get(&stage.team) else { return Vec::new() };
+        let open =
+            asked.iter().filter_map(|one| condition::in_team(state, &stage.playbook, team, one));
+        open.collect::<Vec<String>>()
+    });
+    let (ground, values) = (ground.clone(), stage.values.clone());
+    let files = off_the_thread(move || {
+        let scene = Scene { ground: &ground, values: &values };
+        let mut missing = Vec::new();
+        for one in &asked {
+            missing.extend(scene.missing(one)?);
+        }
+        Ok(missing)
+    });
+    found.extend(files.await?);
+    Ok(found)
+}
+
+async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, String> {
+    let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
+    let work = match source {
+        None => Ok(work::Work::default()),
+        Some(source) => {
+            let values = stage.values.clone();
+            off_the_thread(move || work::read(&source, &ground, &values)).await
+        }
+    };
+    let work = match work {
+        Ok(work) => work,
+        Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
+    };
+    let made = crew.board.with_state(|state| tasks::make(state, stage, &work));
+    let made = match made {
+        Ok(made) => made,
+        Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
+    };
+    let phase = &stage.phase;
+    let idle = made.is_empty() && !phase.departments && !phase.lead_plans;
+    if idle && !phase.tasks.is_empty() {
+        let reason = "there is nothing to do in it".to_owned();
+        return Ok(stage.end(match phase.optional {
+            true => PhaseVerdict::Skip { reason },
+            false => PhaseVerdict::Failed { reason },
+        }));
+    }
+    let teammates = match staff::join(crew, stage, &made) {
+        Ok(teammates) => teammates,
+        Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
+    };
+    Ok(Act::BeginPhase(BeginPhase {
+        team: stage.team.clone(),
+        phase: phase.name.clone(),
+        round: stage.course.round,
+        teammates,
+        tasks: made,
+    }))
+}
+
+async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+    let Standing::Running { failed_before, .. } = stage.course.standing else { return Ok(None) };
+    let failed = crew.board.with_state(|state| {
+        let own = state.tasks().iter().filter(|task| task.team == stage.team);
+        let failed = own.filter_map(|task| match &task.status {
+            Status::Failed { reason } => {
+                Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
+            }
+            _ => None,
+        });
+        failed.collect::<Vec<String>>()
+    });
+    if failed.len() > failed_before {
+        let reason = failed[failed_before..].join("\n");
+        return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
+    }
+    let ground = stage.ground(crew).await?;
+    let mut promised = stage.phase.exit.clone();
+    promised.extend(stage.phase.makes.iter().cloned());
+    if stage.phase.departments {
+        let all = stage.playbook.departments.iter();
+        promised.extend(all.map(|own| Condition::Department { name: own.name.clone() }));
+    }
+    let missing = missing(crew, stage, &ground, &promised).await?;
+    if !missing.is_empty() {
+        let reason = missing.join("; ");
+        return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
+    }
+    if let Some(reason) = gate_fails(crew, stage, &ground).await? {
+        return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
+    }
+    Ok(Some(stage.end(PhaseVerdict::Done { note: String::new() })))
+}
+
+/// The phase's gate on the team's branch; what it printed where it fails.
+async fn gate_fails(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    ground: &Ground,
+) -> Result<Option<String>, String> {
+    let gate = stage.phase.gate.as_ref().and_then(|name| stage.playbook.gates.get(name));
+    let Some(gate) = gate else { return Ok(None) };
+    let commands: Vec<String> = gate
+        .commands
+        .iter()
+        .map(|line| fill(line, &stage.values))
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    if commands.is_empty() {
+        return Ok(None);
+    }
+    let cwd = match ground {
+        Ground::Folder(root) => root.clone(),
+        Ground::Branch { repository, tip } => {
+            let folder = crew.settings.place.team(crew.board.root.as_str());
+            let path = folder.join("trees").join(format!("{}.phase", stage.team));
+            let (repository, tip) = (Arc::clone(repository), tip.clone());
+            off_the_thread(move || {
+                let text = |e: &dyn std::fmt::Display| e.to_string();
+                let author = author("shipmate");
+                let tree =
+                    Tree::prepare(&repository, &path, "phase", &author).map_err(|e| text(&e))?;
+                tree.check_out(&tip).map_err(|e| text(&e))?;
+                Ok(tree.path().to_owned())
+            })
+            .await?
+        }
+    };
+    let setup = Setup { gate: commands, ..stage.setup.clone() };
+    let result = gate::run(crew, &stage.team, &setup, gate.expect, &cwd).await;
+    Ok((!result.passed).then(|| format!("the gate of the phase fails: {}", result.evidence)))
+}

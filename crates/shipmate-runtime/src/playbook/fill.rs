@@ -1,0 +1,53 @@
+//! Placeholders: `{name}` in a playbook's texts, replaced by what it stands for in this run.
+//!
+//! A name that nobody knows stays as it is: `check` has refused it before, and a text of a piece
+//! of work may hold braces of its own.
+
+use std::collections::BTreeMap;
+
+pub(crate) type Values = BTreeMap<String, String>;
+
+/// The text with every known placeholder replaced, once: what is filled in is not looked at again.
+pub(crate) fn fill(text: &str, values: &Values) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        filled.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let known = rest.find('}').and_then(|end| Some((end, values.get(&rest[1..end])?)));
+        match known {
+            Some((end, value)) => {
+                filled.push_str(value);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// A word for the shell, whatever it holds.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placeholder_is_replaced_once_and_an_unknown_one_stays() {
+        let values = [("a", "{b}"), ("b", "2")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let values = Values::from(values);
+        assert_eq!(fill("{a}-{b}-{c}-{ -}", &values), "{b}-2-{c}-{ -}");
+    }
+
+    #[test]
+    fn a_word_for_the_shell_is_one_word() {
+        assert_eq!(quoted("a'b $c"), r"'a'\''b $c'");
+    }
+}

@@ -1,0 +1,78 @@
+//! What files there are: on the team's branch, or in the workspace of a team without trees.
+//!
+//! The branch holds what has passed its gate, and nothing else counts for a phase: a file that
+//! somebody has in its own tree is not there yet.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use shipmate_core::files::Pattern;
+
+use crate::workspace::{Commit, Repository};
+
+/// Longest file that is looked into.
+const FILE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+#[derive(Clone)]
+pub(crate) enum Ground {
+    Branch { repository: Arc<Repository>, tip: Commit },
+    Folder(PathBuf),
+}
+
+impl Ground {
+    /// The files that a pattern covers, in order.
+    pub(crate) fn find(&self, pattern: &str) -> Result<Vec<String>, String> {
+        let pattern: Pattern = pattern.parse().map_err(|e| format!("{e}"))?;
+        let covered = |path: &String| path.parse().is_ok_and(|path| pattern.covers(&path));
+        match self {
+            Ground::Branch { repository, tip } => {
+                let files = repository.files_of(tip).map_err(|e| e.to_string())?;
+                Ok(files.into_iter().filter(covered).collect())
+            }
+            Ground::Folder(root) => {
+                let below = root.join(pattern.literal_prefix());
+                let mut found = Vec::new();
+                walk(root, &below, &mut found);
+                found.retain(covered);
+                found.sort();
+                Ok(found)
+            }
+        }
+    }
+
+    /// What a file holds, as text.
+    pub(crate) fn read(&self, path: &str) -> Result<Option<String>, String> {
+        let bytes = match self {
+            Ground::Branch { repository, tip } => {
+                repository.read_file(tip, path).map_err(|e| e.to_string())?
+            }
+            Ground::Folder(root) => match std::fs::read(root.join(path)) {
+                Ok(bytes) => Some(bytes),
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+                Err(e) => return Err(format!("{path}: {e}")),
+            },
+        };
+        match bytes {
+            Some(bytes) if bytes.len() > FILE_BYTES_MAX => {
+                Err(format!("{path} has {} bytes, the limit is {FILE_BYTES_MAX}", bytes.len()))
+            }
+            Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            None => Ok(None),
+        }
+    }
+}
+
+fn walk(root: &std::path::Path, at: &std::path::Path, found: &mut Vec<String>) {
+    let Ok(meta) = std::fs::symlink_metadata(at) else { return };
+    if meta.is_file() {
+        let path = at.strip_prefix(root).ok().and_then(|path| path.to_str());
+        found.extend(path.map(str::to_owned));
+        return;
+    }
+    if !meta.is_dir() || at.file_name().is_some_and(|name| name == ".git") {
+        return;
+    }
+    for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
+        walk(root, &entry.path(), found);
+    }
+}

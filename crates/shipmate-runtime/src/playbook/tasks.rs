@@ -1,0 +1,238 @@
+//! The tasks of a phase, made from its templates and the pieces of work that were read.
+//!
+//! The template called `task` is the piece of work itself: it keeps the piece's handle, its group
+//! and what it waits for. Others are work about a piece, such as the tests for it, and are known
+//! as `HANDLE:TEMPLATE`.
+
+use std::collections::BTreeMap;
+
+use shipmate_core::command::NewTask;
+use shipmate_core::event::{Dependency, TaskSpec};
+use shipmate_core::files::{FileSet, Pattern};
+use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_core::playbook::{Each, Phase, RoundRule, TaskTemplate};
+use shipmate_core::{Alias, Name, State};
+
+use super::engine::Stage;
+use super::fill::{Values, fill};
+use super::work::{Item, Work};
+
+/// The template that is the piece of work itself.
+const TASK: &str = "task";
+
+pub(super) fn needs_work(phase: &Phase) -> bool {
+    phase.tasks.iter().any(|template| template.each != Each::Once)
+}
+
+/// One task to be, with what it is made from.
+struct Made<'a> {
+    template: &'a TaskTemplate,
+    item: Option<&'a Item>,
+    group: Option<&'a str>,
+}
+
+pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewTask>, String> {
+    let mut made = Vec::new();
+    for template in &stage.phase.tasks {
+        let fits = match template.round {
+            None => true,
+            Some(RoundRule::First) => stage.course.round == 1,
+            Some(RoundRule::Later) => stage.course.round > 1,
+        };
+        if !fits {
+            continue;
+        }
+        match template.each {
+            Each::Once => made.push(Made { template, item: None, group: None }),
+            Each::Group => {
+                let groups = work.groups.keys().map(|group| group.as_str());
+                made.extend(groups.map(|group| Made { template, item: None, group: Some(group) }));
+            }
+            Each::Item => {
+                let having =
+                    |item: &&Item| template.having.as_ref().is_none_or(|key| item.has(key));
+                let open = |item: &&Item| !is_done(state, stage, template, item);
+                made.extend(work.items.iter().filter(having).filter(open).map(|item| Made {
+                    template,
+                    item: Some(item),
+                    group: item.group.as_deref(),
+                }));
+            }
+        }
+    }
+    let handles: BTreeMap<String, usize> =
+        made.iter().enumerate().map(|(at, one)| (one.handle(stage), at)).collect();
+    made.iter().map(|one| one.task(state, stage, work, &handles)).collect()
+}
+
+/// The piece itself is on the board and completed from an earlier round.
+fn is_done(state: &State, stage: &Stage, template: &TaskTemplate, item: &Item) -> bool {
+    let made = Made { template, item: Some(item), group: None };
+    let alias = made.handle(stage).parse::<Alias>().ok();
+    let task = alias.and_then(|alias| state.by_alias(&alias)).and_then(|id| state.task(id));
+    template.id.as_str() == TASK && task.is_some_and(|task| task.status_word() == "completed")
+}
+
+impl Item {
+    /// A field that says something.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.fields.get(key).is_some_and(|value| !value.trim().is_empty())
+    }
+
+    fn values(&self) -> Values {
+        let mut values = self.fields.clone();
+        for (key, value) in [
+            ("id", self.id.clone()),
+            ("subject", self.subject.clone()),
+            ("description", self.description.clone()),
+            ("files", self.files.join(", ")),
+            ("group", self.group.clone().unwrap_or_default()),
+        ] {
+            values.insert(key.to_owned(), value);
+        }
+        values
+    }
+}
+
+impl Made<'_> {
+    fn is_piece(&self) -> bool {
+        self.item.is_some() && self.template.id.as_str() == TASK
+    }
+
+    /// How it is known on the board: unique in the tree of teams.
+    fn handle(&self, stage: &Stage) -> String {
+        let about = self
+            .item
+            .map(|item| item.id.as_str())
+            .or(self.group)
+            .unwrap_or(stage.phase.name.as_str());
+        let mut handle = match stage.playbook.department.as_ref() {
+            Some(department) => format!("{department}/{about}"),
+            None => about.to_owned(),
+        };
+        if !self.is_piece() {
+            handle.push_str(&format!(":{}", self.template.id));
+        }
+        match stage.course.round {
+            round if round > 1 && !self.is_piece() => format!("{handle}@{round}"),
+            _ => handle,
+        }
+    }
+
+    fn values(&self, stage: &Stage, work: &Work) -> Values {
+        let mut values = stage.values.clone();
+        values.extend(
+            self.group.and_then(|group| work.groups.get(group)).cloned().unwrap_or_default(),
+        );
+        values.extend(self.item.map(Item::values).unwrap_or_default());
+        values
+    }
+
+    fn task(
+        &self,
+        state: &State,
+        stage: &Stage,
+        work: &Work,
+        handles: &BTreeMap<String, usize>,
+    ) -> Result<NewTask, String> {
+        let template = self.template;
+        let values = self.values(stage, work);
+        let lead = || {
+            let lead = state.teams.get(&stage.team).and_then(|team| team.lead.clone());
+            lead.or_else(|| stage.playbook.lead().map(|(name, _)| name.clone()))
+        };
+        let files = match (&template.files, self.item) {
+            (Some(files), _) => files.iter().map(|file| fill(file, &values)).collect(),
+            (None, Some(item)) => item.files.clone(),
+            (None, None) => Vec::new(),
+        };
+        let own = self.item.filter(|_| self.is_piece());
+        let mut blocked_by = Vec::new();
+        let mut blocked_by_new = Vec::new();
+        for need in own.into_iter().flat_map(|item| &item.needs) {
+            match need.strip_prefix("group:") {
+                Some(group) => blocked_by.push(Dependency::Group(group_name(stage, group)?)),
+                None => {
+                    let handle = match stage.playbook.department.as_ref() {
+                        Some(department) => format!("{department}/{need}"),
+                        None => need.clone(),
+                    };
+                    match handles.get(&handle) {
+                        Some(at) => blocked_by_new.push(*at),
+                        None => blocked_by.extend(on_board(state, &handle).map(Dependency::Task)),
+                    }
+                }
+            }
+        }
+        for need in &template.needs {
+            // Of the same piece where both are about one; else all of that template.
+            let others = handles.iter().filter(|(handle, _)| self.waits_for(stage, need, handle));
+            blocked_by_new.extend(others.map(|(_, at)| *at));
+        }
+        let role =
+            template.role.clone().or_else(|| own.and_then(|item| item.role.as_ref()?.parse().ok()));
+        let assignee = own.and_then(|item| item.assignee.as_ref()?.parse().ok());
+        let spec = TaskSpec {
+            subject: line(&fill(&template.subject, &values)),
+            description: fill(&template.description, &values),
+            active_form: String::new(),
+            alias: Some(self.handle(stage).parse().map_err(|e| format!("{e}"))?),
+            group: own
+                .and_then(|item| item.group.as_ref())
+                .map(|g| group_name(stage, g))
+                .transpose()?,
+            blocked_by,
+            files: patterns(&files)?,
+            role: if template.lead { None } else { role },
+            assignee: if template.lead { lead() } else { assignee },
+            priority: own.and_then(|item| item.priority).unwrap_or(PRIORITY_DEFAULT),
+            duration_ms: own.and_then(|item| item.duration_ms),
+            retries_max: template.retries_max.unwrap_or(RETRIES_DEFAULT),
+            metadata: self.item.map(|item| item.fields.clone()).unwrap_or_default(),
+            gate: template.gate.clone(),
+        };
+        Ok(NewTask { spec, blocked_by_new })
+    }
+
+    fn waits_for(&self, stage: &Stage, need: &Name, handle: &str) -> bool {
+        let template = stage.phase.tasks.iter().find(|template| template.id == *need);
+        let Some(template) = template else { return false };
+        let same = Made { template, item: self.item, group: self.group };
+        match (self.template.each, template.each) {
+            (Each::Item, Each::Item) => same.handle(stage) == handle,
+            (_, Each::Item) if need.as_str() == TASK => !handle.contains(':'),
+            (_, Each::Item | Each::Group) => {
+                let end = format!(":{need}");
+                handle.split('@').next().is_some_and(|handle| handle.ends_with(&end))
+            }
+            (_, Each::Once) => Made { template, item: None, group: None }.handle(stage) == handle,
+        }
+    }
+}
+
+fn on_board(state: &State, handle: &str) -> Option<u32> {
+    state.by_alias(&handle.parse().ok()?)
+}
+
+fn group_name(stage: &Stage, group: &str) -> Result<Name, String> {
+    let name = match stage.playbook.department.as_ref() {
+        Some(department) => format!("{department}-{group}"),
+        None => group.to_owned(),
+    };
+    name.parse().map_err(|e| format!("{e}"))
+}
+
+fn patterns(files: &[String]) -> Result<FileSet, String> {
+    let parsed: Result<Vec<Pattern>, _> = files.iter().map(|file| file.parse()).collect();
+    parsed.map(FileSet::new).map_err(|e| format!("{e}"))
+}
+
+/// A subject is one line, and not a long one.
+fn line(text: &str) -> String {
+    const CHARS_MAX: usize = 120;
+    let first = text.trim().lines().next().unwrap_or_default();
+    match first.char_indices().nth(CHARS_MAX) {
+        None => first.to_owned(),
+        Some((end, _)) => format!("{}…", &first[..end]),
+    }
+}

@@ -1,0 +1,88 @@
+//! Pieces of work: what is to be done, read from the formats that people and programs write it in.
+//!
+//! Every format gives the same: pieces with files and what they wait for, in groups. What a format
+//! holds beyond that is kept in a piece's fields, where templates can name it.
+
+use std::collections::BTreeMap;
+
+use shipmate_core::playbook::{Source, SourceFormat};
+use shipmate_protocol::plan_file;
+
+use super::fill::{Values, fill};
+use super::ground::Ground;
+
+/// A piece of work.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Item {
+    /// Its handle, unique in the run.
+    pub(crate) id: String,
+    pub(crate) subject: String,
+    pub(crate) description: String,
+    pub(crate) files: Vec<String>,
+    /// Handles of others, or `group:NAME`.
+    pub(crate) needs: Vec<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) role: Option<String>,
+    pub(crate) assignee: Option<String>,
+    pub(crate) priority: Option<i32>,
+    pub(crate) duration_ms: Option<u64>,
+    /// Everything else, for templates.
+    pub(crate) fields: Values,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Work {
+    pub(crate) items: Vec<Item>,
+    /// Values of each group, for templates.
+    pub(crate) groups: BTreeMap<String, Values>,
+}
+
+pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<Work, String> {
+    let mut files = Vec::new();
+    for pattern in &source.files {
+        for path in ground.find(&fill(pattern, values))? {
+            if let Some(text) = ground.read(&path)? {
+                files.push((path, text));
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(format!("there is no {}", fill(&source.files.join(" or "), values)));
+    }
+    match source.format {
+        SourceFormat::PlanLines => plans(&files),
+        SourceFormat::Features | SourceFormat::Layers => Err("not yet".to_owned()),
+    }
+}
+
+fn plans(files: &[(String, String)]) -> Result<Work, String> {
+    let plan = plan_file::parse_lines(files).map_err(|e| e.to_string())?;
+    let mut work = Work::default();
+    for header in &plan.plans {
+        let values = [
+            ("plan", &header.id),
+            ("plan_title", &header.title),
+            ("objective", &header.objective),
+            ("p", &header.p),
+            ("n", &header.n),
+        ];
+        let values = values.map(|(key, value)| (key.to_owned(), value.clone()));
+        work.groups.insert(header.id.clone(), Values::from(values));
+    }
+    for (task, _) in plan.tasks {
+        work.items.push(Item {
+            id: task.alias.unwrap_or_default(),
+            subject: task.subject,
+            description: task.description,
+            files: task.files,
+            needs: task.blocked_by,
+            group: task.group,
+            role: task.role,
+            assignee: task.assignee,
+            priority: task.priority,
+            duration_ms: task.duration_ms,
+            fields: task.metadata,
+        });
+    }
+    Ok(work)
+}

@@ -1,0 +1,70 @@
+//! Files of a commit: listed, read, and written as a commit of their own, without a working tree.
+
+use super::git::Failure;
+use super::land::by;
+use super::{Author, Commit, Repository, path_text};
+
+impl Repository {
+    /// Every file of a commit, in order.
+    pub fn files_of(&self, commit: &Commit) -> Result<Vec<String>, Failure> {
+        let git = self.git().args(["ls-tree", "-r", "-z", "--name-only", "--full-tree"]);
+        let output = git.arg(commit).run()?;
+        Ok(output.fields().map(path_text).collect())
+    }
+
+    /// What a file holds in a commit; nothing where there is none.
+    pub fn read_file(&self, commit: &Commit, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let name = format!("{commit}:{path}");
+        let there = self.git().args(["cat-file", "-e", &name]).allow(&[0, 1, 128]).run()?;
+        if there.code != 0 {
+            return Ok(None);
+        }
+        Ok(Some(self.git().args(["cat-file", "blob", &name]).run()?.stdout))
+    }
+
+    /// A commit on top of another that holds these files as they are given, and changes no other.
+    /// Nothing where they are there already.
+    pub fn commit_files(
+        &self,
+        onto: &Commit,
+        files: &[(String, Vec<u8>)],
+        author: &Author,
+        message: &str,
+    ) -> Result<Option<Commit>, Failure> {
+        let index = own_index();
+        let git = || self.git().index(&index.0);
+        git().args(["read-tree", onto.as_str()]).run()?;
+        let mut entries = String::new();
+        for (path, bytes) in files {
+            let blob = self.git().args(["hash-object", "-w", "--stdin"]).input(bytes.clone());
+            entries.push_str(&format!("100644 {}\t{path}\0", blob.run()?.text()));
+        }
+        git().args(["update-index", "-z", "--index-info"]).input(entries.into_bytes()).run()?;
+        let tree = git().arg("write-tree").run()?.text();
+        if tree == self.tree_of(onto)? {
+            return Ok(None);
+        }
+        let commit = by(self.git(), author)
+            .args(["commit-tree", &tree, "-p", onto.as_str(), "-F", "-"])
+            .input(message.as_bytes().to_vec())
+            .run()?
+            .commit();
+        Ok(Some(commit))
+    }
+}
+
+/// An index of its own, gone when it is dropped.
+struct Index(std::path::PathBuf);
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+fn own_index() -> Index {
+    let mut name = [0; 8];
+    getrandom::fill(&mut name).expect("the system gives random bytes");
+    let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    Index(std::env::temp_dir().join(format!("shipmate-index-{name}")))
+}
