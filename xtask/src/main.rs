@@ -17,6 +17,7 @@ mod layers;
 mod mutants;
 mod nats;
 mod rust_text;
+mod seeds;
 mod step;
 mod test;
 mod tidy;
@@ -41,6 +42,7 @@ enum Command {
     Test(test::Args),
     Tidy(tidy::Args),
     Layers(layers::Args),
+    Seeds(seeds::Args),
     Docs(docs::Args),
     NatsServer(nats::Args),
     Clients(clients::Args),
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::Layers(args) => layers::run(&args),
+        Command::Seeds(args) => seeds::run(&args),
         Command::Docs(args) => docs::run(&args),
         Command::NatsServer(args) => nats::run(&args),
         Command::Clients(args) => clients::run(&args),

@@ -11,7 +11,7 @@ use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing
 use crate::ignored::{self, Ignored};
 use crate::step::Steps;
 use crate::tree::Tree;
-use crate::{clients, docs, layers, nats, tidy};
+use crate::{clients, docs, layers, nats, seeds, tidy};
 
 /// Run the tests and every rule of the project
 ///
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if everything {
         steps.run("tidy", || tidy::run(&tidy::Args {}));
         steps.run("layers", || layers::run(&layers::Args {}));
+        steps.run("seeds", || seeds::run(&seeds::Args { strict: false }));
     }
     if lint {
         steps.run("clippy", clippy);
