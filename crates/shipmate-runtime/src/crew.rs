@@ -31,7 +31,7 @@ use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
 use crate::models;
-use crate::playbook::engine;
+use crate::playbook::{artifact, engine};
 use crate::programs::{self, Around, OneShot};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
@@ -48,6 +48,7 @@ pub(crate) struct Crew {
     attached: RefCell<Vec<(TeammateRef, Rc<Connection>)>>,
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
+    pub(crate) views: artifact::Views,
     hooks: RefCell<Option<Rc<Hooks>>>,
     asked: Cell<u64>,
     /// How often the idle hook sent a life back to work since its last claim.
@@ -99,6 +100,7 @@ impl Crew {
             attached: RefCell::default(),
             queue: Rc::default(),
             phases: engine::Desk::default(),
+            views: artifact::Views::default(),
             hooks: RefCell::new(None),
             asked: Cell::new(0),
             sent_back: RefCell::default(),
@@ -131,6 +133,7 @@ impl Crew {
         if verify {
             self.queue.look();
         }
+        artifact::view(self);
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);

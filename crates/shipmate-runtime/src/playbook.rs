@@ -6,6 +6,7 @@
 //! end. Nothing here knows any particular playbook; formats of files have their readers in
 //! `work` and their writers in `artifact`.
 
+pub(crate) mod artifact;
 mod compile;
 mod condition;
 pub(crate) mod engine;

@@ -153,6 +153,7 @@ fn command(state: &State, step: &Step) -> Command {
                 duration_ms: Some(1000 * u64::from(who)),
                 retries_max: 1,
                 metadata: Default::default(),
+                gate: None,
             };
             let new = NewTask { spec, blocked_by_new: Vec::new() };
             by_person(Act::CreateTasks { team: name("alpha"), tasks: vec![new] })

@@ -61,6 +61,7 @@ fn task(blocked_by: Vec<Dependency>, group: Option<Name>) -> NewTask {
         duration_ms: None,
         retries_max: 3,
         metadata: Default::default(),
+        gate: None,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }

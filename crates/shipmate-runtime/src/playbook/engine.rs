@@ -20,7 +20,7 @@ use shipmate_core::{Act, Name};
 use super::condition::{self, Scene};
 use super::fill::{Values, fill};
 use super::ground::Ground;
-use super::{staff, tasks, work};
+use super::{artifact, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -87,7 +87,7 @@ impl Stage {
     }
 
     /// The files of the team's branch as they are now.
-    async fn ground(&self, crew: &Rc<Crew>) -> Result<Ground, String> {
+    pub(super) async fn ground(&self, crew: &Rc<Crew>) -> Result<Ground, String> {
         let workspace = crew.settings.place.workspace.clone();
         let Some(trees) = &self.setup.trees else { return Ok(Ground::Folder(workspace)) };
         let (branch, base) = (self.setup.branch(&self.team).to_string(), trees.base.clone());
@@ -137,6 +137,10 @@ fn run(crew: &Rc<Crew>, team: Name, way: Way) {
             if let Some(act) = act {
                 this.board.tell(act);
                 this.board.settled().await;
+                if let Err(text) = artifact::commit(&this, &stage).await {
+                    let reason = format!("what the playbook writes cannot be written: {text}");
+                    this.board.tell(Act::PauseTeam { team: team.clone(), reason });
+                }
             }
         }
         this.phases.busy.borrow_mut().remove(&team);

@@ -114,7 +114,7 @@ impl Made<'_> {
             handle.push_str(&format!(":{}", self.template.id));
         }
         match stage.course.round {
-            round if round > 1 && !self.is_piece() => format!("{handle}@{round}"),
+            round if round > 1 && !self.is_piece() => format!("{handle}.{round}"),
             _ => handle,
         }
     }
@@ -202,8 +202,8 @@ impl Made<'_> {
             (Each::Item, Each::Item) => same.handle(stage) == handle,
             (_, Each::Item) if need.as_str() == TASK => !handle.contains(':'),
             (_, Each::Item | Each::Group) => {
-                let end = format!(":{need}");
-                handle.split('@').next().is_some_and(|handle| handle.ends_with(&end))
+                let (end, later) = (format!(":{need}"), format!(":{need}.{}", stage.course.round));
+                handle.ends_with(&end) || handle.ends_with(&later)
             }
             (_, Each::Once) => Made { template, item: None, group: None }.handle(stage) == handle,
         }

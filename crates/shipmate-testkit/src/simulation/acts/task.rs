@@ -39,6 +39,7 @@ fn spec(c: &mut Chooser<'_>) -> TaskSpec {
         duration_ms: c.random.chance(400).then(|| 1 + c.random.below(100_000)),
         retries_max: c.random.below(4) as u32,
         metadata: BTreeMap::new(),
+        gate: None,
     }
 }
 

@@ -111,6 +111,7 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
             false => StartRule::ByHand,
         },
         hears: false,
+        one_shot: false,
     };
     Some(Act::AddTeammate { who, profile })
 }

@@ -105,6 +105,7 @@ impl Crew<'_> {
                 duration_ms: None,
                 retries_max: RETRIES,
                 metadata: BTreeMap::new(),
+                gate: None,
             };
             tasks.push(NewTask { spec, blocked_by_new });
         }

@@ -62,6 +62,7 @@ impl Crew<'_> {
                 Ok(())
             }
             Effect::Verify { task, token } => self.verify(task, token),
+            Effect::EnterPhase { .. } | Effect::LeavePhase { .. } => Ok(()),
         }
     }
 

@@ -183,7 +183,9 @@ impl World<'_> {
                 Act::StartTeammate(StartTeammate { who, token_hash, supervision, host: None })
             }
             // Every supervisor is there in this world; `crew` is about those that are not.
-            Effect::Spawn { .. } => return None,
+            Effect::Spawn { .. } | Effect::EnterPhase { .. } | Effect::LeavePhase { .. } => {
+                return None;
+            }
         })
     }
 

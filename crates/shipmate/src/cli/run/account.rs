@@ -430,8 +430,7 @@ impl Account {
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
         if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
-            let somebody = self.mates.values().any(|mate| mate.running && !mate.spent);
-            return self.paused.is_some() || (self.phases.all_wait() && !somebody);
+            return self.paused.is_some() || self.phases.all_wait();
         }
         if counts.total == 0 {
             // Its lead is gone before there was a plan.

@@ -56,7 +56,7 @@ fn is_plan(path: &Path) -> bool {
     named || path.exists()
 }
 
-fn is_goal(path: &Path) -> bool {
+pub(super) fn is_goal(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.trim().contains(char::is_whitespace))
 }
 

@@ -127,10 +127,11 @@ impl Phases {
 
     /// Every phase that could go on waits for something.
     pub(crate) fn all_wait(&self) -> bool {
-        let open = || self.teams.values().filter(|course| course.over.is_none());
-        open().all(|course| course.now.is_none() && !course.missing.is_empty())
-            || open().filter(|course| course.now.is_none()).any(|course| !course.missing.is_empty())
-                && open().all(|course| course.now.is_none() || course.all.is_empty())
+        let open = || self.teams.iter().filter(|(_, course)| course.over.is_none());
+        let waits = |course: &Course| course.now.is_none() && !course.missing.is_empty();
+        // The team above the departments waits for them, in a phase of its own.
+        let is_above = |team: &String| self.root.as_ref() == Some(team) && open().count() > 1;
+        open().all(|(team, course)| waits(course) || is_above(team))
     }
 
     /// The phase that the run's team is in, and what it waits for.

@@ -20,15 +20,24 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     let mut plan = PlanFile { title: name.to_owned(), ..PlanFile::default() };
     let mut first = name.to_owned();
     for what in &args.what {
-        match what.exists() {
-            true => {
-                let path = inside(what, &session.place.workspace)?;
+        // From where one stands, else from the top of the repository.
+        let there = [what.clone(), session.place.workspace.join(what)];
+        let there = there.into_iter().find(|path| path.exists());
+        match there {
+            Some(path) => {
+                let path = inside(&path, &session.place.workspace)?;
                 first = plan_file::team_name(what);
                 values.entry("dir".to_owned()).or_insert(path);
             }
-            false => {
+            None if super::goal::is_goal(what) => {
                 let goal = what.to_string_lossy().into_owned();
                 values.entry("goal".to_owned()).or_insert(goal);
+            }
+            None => {
+                return Err(Failure::Usage(format!(
+                    "{what:?} is neither there nor a goal\n  name a folder of the repository, or \
+                     say the goal in several words, in quotes"
+                )));
             }
         }
     }

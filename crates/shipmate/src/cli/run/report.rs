@@ -268,6 +268,7 @@ mod tests {
             report: None,
             no_plan: None,
             deviations: Vec::new(),
+            phases: Vec::new(),
             gates: GateTally { runs: 3, green: 2, red: 1 },
             took_ms: 252_000,
             critical_path_ms: 220_000,
@@ -324,6 +325,7 @@ next       shipmate merge               bring the work to main
     fn what_was_not_done_comes_with_its_reason_and_what_to_do() {
         let report = Report {
             commits: Vec::new(),
+            phases: Vec::new(),
             gates: GateTally::default(),
             teammates: Vec::new(),
             critical_path_ms: 0,

@@ -1,0 +1,181 @@
+//! Files that the runtime writes in the lead's name, in the formats that others read.
+//!
+//! There are two places. On the team's branch a file is a commit of its own on top of the tip it
+//! was made from, so nothing that landed meanwhile is written over; teammates may not write it.
+//! Beside the log it is a view: for reading only, replaced in one step, and never read back.
+//! Nothing here is a truth: everything follows from the log, and may be deleted.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use shipmate_core::playbook::Artifact;
+use shipmate_core::{Name, State};
+
+use super::engine::Stage;
+use super::fill::{Values, fill};
+use super::ground::Ground;
+use crate::crew::Crew;
+use crate::supervisor::{author, off_the_thread};
+use crate::workspace::AdvanceFailure;
+
+/// How often a commit is made anew because the branch moved under it.
+const MOVED_MAX: usize = 20;
+
+/// What a format is made from.
+pub(super) struct Sight<'a> {
+    pub(super) state: &'a State,
+    pub(super) team: &'a Name,
+    /// The file's path as the playbook has it, filled in.
+    pub(super) path: &'a str,
+    pub(super) values: &'a Values,
+    /// The files of the branch as they are; for a view there are none.
+    pub(super) ground: Option<&'a Ground>,
+    /// Seconds since 1970.
+    pub(super) now_s: u64,
+}
+
+/// Files with what they hold. A format may write several; it is given the path as a hint.
+pub(super) type Files = Vec<(String, String)>;
+type Render = fn(&Sight<'_>) -> Result<Files, String>;
+
+/// Every format there is.
+pub(super) const FORMATS: &[(&str, Render)] = &[];
+
+fn render(artifact: &Artifact, sight: &Sight<'_>) -> Result<Files, String> {
+    let format = FORMATS.iter().find(|(name, _)| *name == artifact.format);
+    let (_, render) = format.ok_or_else(|| format!("there is no format {}", artifact.format))?;
+    render(sight).map_err(|e| format!("{}: {e}", artifact.path))
+}
+
+fn now_s() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// Writes what is due on the branch. A branch that moves meanwhile is looked at again.
+pub(super) async fn commit(crew: &Rc<Crew>, stage: &Stage) -> Result<(), String> {
+    let due: Vec<Artifact> =
+        stage.playbook.artifacts.iter().filter(|artifact| artifact.on_branch).cloned().collect();
+    if due.is_empty() || stage.setup.trees.is_none() {
+        return Ok(());
+    }
+    for _ in 0..MOVED_MAX {
+        let Ground::Branch { repository, tip } = stage.ground(crew).await? else { return Ok(()) };
+        let ground = Ground::Branch { repository: Arc::clone(&repository), tip: tip.clone() };
+        let mut files = Vec::new();
+        for artifact in &due {
+            let path = fill(&artifact.path, &stage.values);
+            let made = crew.board.with_state(|state| {
+                let (team, values, ground) = (&stage.team, &stage.values, Some(&ground));
+                render(
+                    artifact,
+                    &Sight { state, team, path: &path, values, ground, now_s: now_s() },
+                )
+            });
+            files.extend(made?.into_iter().map(|(path, text)| (path, text.into_bytes())));
+        }
+        let branch = stage.setup.branch(&stage.team).to_string();
+        let message = format!("{}: {}", stage.phase.name, names(&files));
+        let lead = author(stage.playbook.lead().map_or("shipmate", |(name, _)| name.as_str()));
+        let moved = off_the_thread(move || {
+            let text = |e: &dyn std::fmt::Display| e.to_string();
+            if repository.tip(&branch).map_err(|e| text(&e))?.is_none() {
+                repository.begin(&branch, &tip).map_err(|e| text(&e))?;
+            }
+            let made =
+                repository.commit_files(&tip, &files, &lead, &message).map_err(|e| text(&e))?;
+            let Some(made) = made else { return Ok(false) };
+            match repository.advance(&branch, &tip, &made) {
+                Ok(()) => Ok(false),
+                Err(AdvanceFailure::Moved { .. }) => Ok(true),
+                Err(e) => Err(e.to_string()),
+            }
+        });
+        if !moved.await? {
+            return Ok(());
+        }
+    }
+    Err("the branch moves all the time".to_owned())
+}
+
+fn names(files: &[(String, Vec<u8>)]) -> String {
+    let names: Vec<&str> =
+        files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or(path)).collect();
+    names.join(", ")
+}
+
+/// Keeps the views of a board up to date, one pass at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    running: Cell<bool>,
+    written: Cell<u64>,
+}
+
+/// Writes the views anew where something has happened since.
+pub(crate) fn view(crew: &Rc<Crew>) {
+    let has_views = crew.board.with_state(|state| {
+        let books = state.teams.values().filter_map(|team| team.setup.playbook.as_ref());
+        books.flat_map(|book| &book.artifacts).any(|artifact| !artifact.on_branch)
+    });
+    let position = crew.board.with_state(|state| state.position);
+    if !has_views || crew.views.written.get() == position || crew.views.running.replace(true) {
+        return;
+    }
+    let this = Rc::clone(crew);
+    crew.beside(async move {
+        this.views.written.set(position);
+        let root = this.settings.place.team(this.board.root.as_str()).join("views");
+        let files = this.board.with_state(rendered);
+        let wrote = off_the_thread(move || {
+            for (path, text) in files {
+                replace(&root.join(path), text.as_bytes()).map_err(|e| e.to_string())?;
+            }
+            Ok(())
+        });
+        if let Err(text) = wrote.await {
+            eprintln!("the views cannot be written: {text}");
+        }
+        this.views.running.set(false);
+        this.board.look();
+    });
+}
+
+fn rendered(state: &State) -> Files {
+    let mut files = Vec::new();
+    for (team, found) in &state.teams {
+        let Some(playbook) = &found.setup.playbook else { continue };
+        let mut values = playbook.values.clone();
+        values.insert("team".to_owned(), team.to_string());
+        for artifact in playbook.artifacts.iter().filter(|artifact| !artifact.on_branch) {
+            let path = fill(&artifact.path, &values);
+            let values = &values;
+            let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };
+            match render(artifact, &sight) {
+                Ok(made) => files.extend(made),
+                Err(text) => eprintln!("{text}"),
+            }
+        }
+    }
+    files
+}
+
+/// Replaces a file in one step. Nobody but its owner reads it, and nobody writes it.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let fresh: PathBuf = folder.join(name);
+    drop(std::fs::remove_file(&fresh));
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o400).open(&fresh)?;
+    file.write_all(bytes)?;
+    std::fs::rename(&fresh, path)
+}

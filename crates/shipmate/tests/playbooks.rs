@@ -1,0 +1,24 @@
+//! Playbooks end to end: a small real repository with the files of that way of working, scripted
+//! agents, real processes, git and gates. What a test asserts is what is in the log, on the team's
+//! branch and on the screen.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../shipmate-log/tests/support/temp.rs"]
+mod temp;
+
+#[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
+#[path = "team/fifos.rs"]
+mod fifos;
+#[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
+#[path = "team/processes.rs"]
+mod processes;
+#[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
+#[path = "team/stage.rs"]
+mod stage;
+
+#[path = "playbooks/phases.rs"]
+mod phases;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/scene.rs"]
+mod scene;
