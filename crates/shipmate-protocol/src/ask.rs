@@ -237,6 +237,12 @@ pub enum Ask {
         reason: String,
     },
 
+    /// Leaves out a phase of the team's playbook that waits and may be left out.
+    PhaseSkip {
+        phase: String,
+        reason: String,
+    },
+
     Shutdown {
         name: Option<String>,
         reason: String,

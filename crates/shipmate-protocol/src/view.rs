@@ -114,6 +114,30 @@ pub struct TeamView {
     pub cost_micros: u64,
     pub tokens_max: Option<u64>,
     pub cost_micros_max: Option<u64>,
+    /// The playbook it works by, and its phases in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub playbook: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseView>,
+}
+
+/// A phase of a team's playbook.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PhaseView {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it failed and the team went
+    /// on) or `back` (an earlier one began again).
+    pub state: String,
+    /// The how-manieth time; 0 before the first.
+    pub round: u32,
+    /// What it waits for, or why it ended so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// It may be left out.
+    #[serde(default)]
+    pub optional: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -86,9 +86,13 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
             }
         }
     }
+    let written = playbook.artifacts.iter().filter(|artifact| artifact.on_branch);
+    let written: Vec<String> =
+        written.map(|artifact| fill::pattern(&artifact.path, &playbook.values)).collect();
     let value = serde_json::to_value(&playbook);
     order.compiled = Some(value.expect("a playbook is plain data"));
     setup.protected.extend(compiled.protected);
+    setup.protected.extend(written);
     setup.timeout_ms = setup.timeout_ms.or(compiled.timeout_ms);
     setup.shutdown_ms = compiled.shutdown_ms.or(setup.shutdown_ms);
     Ok(())

@@ -4,14 +4,16 @@ use crate::signs::Signs;
 use shipmate_core::event::{
     Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
 };
+use shipmate_core::phase::{PhaseEnd, Standing};
+use shipmate_core::playbook::Phase;
 use shipmate_core::state::{
-    BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, TeamPhase,
-    Teammate,
+    BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, Team,
+    TeamPhase, Teammate,
 };
 use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
 use shipmate_protocol::view::{
-    Counts, InboxMessage, PlanView, PlannedTaskView, PlannedTeammateView, QuestionView, Status,
-    TaskRow, TaskView, TeamView, TeammateView, WorkView,
+    Counts, InboxMessage, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, QuestionView,
+    Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
 };
 
 pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
@@ -144,7 +146,41 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         cost_micros: team.usage.cost_micros,
         tokens_max: team.budget.tokens_max,
         cost_micros_max: team.budget.cost_micros_max,
+        playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
+        phases: phases(team),
     }
+}
+
+fn phases(team: &Team) -> Vec<PhaseView> {
+    let (Some(playbook), Some(course)) = (&team.setup.playbook, &team.course) else {
+        return Vec::new();
+    };
+    let view = |phase: &Phase| {
+        let (state, why) = match (&course.standing, course.end_of(&phase.name)) {
+            (Standing::Waiting { missing }, _) if course.phase == phase.name => {
+                ("waits", missing.join("; "))
+            }
+            (Standing::Running { left_to_lead, .. }, _) if course.phase == phase.name => {
+                let lead = left_to_lead.map(|_| "left to the lead".to_owned());
+                ("runs", lead.unwrap_or_default())
+            }
+            (_, None) => ("ahead", String::new()),
+            (_, Some(PhaseEnd::Done { note })) => ("done", note.clone()),
+            (_, Some(PhaseEnd::Skipped { reason })) => ("skipped", reason.clone()),
+            (_, Some(PhaseEnd::Failed { reason })) => ("failed", reason.clone()),
+            (_, Some(PhaseEnd::Passed { reason })) => ("passed", reason.clone()),
+            (_, Some(PhaseEnd::Back { reason, .. })) => ("back", reason.clone()),
+        };
+        PhaseView {
+            name: phase.name.to_string(),
+            title: phase.title.clone(),
+            state: state.to_owned(),
+            round: course.rounds.get(&phase.name).copied().unwrap_or_default(),
+            why,
+            optional: phase.optional,
+        }
+    };
+    playbook.course().map(view).collect()
 }
 
 pub(crate) fn teams(state: &State) -> Vec<TeamView> {

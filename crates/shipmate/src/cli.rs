@@ -21,6 +21,7 @@ mod mcp;
 mod merge;
 mod message;
 mod pause;
+mod phase;
 mod plan;
 mod questions;
 mod reference;
@@ -100,6 +101,8 @@ enum Command {
     #[command(subcommand)]
     Message(message::MessageCommand),
     #[command(subcommand)]
+    Phase(phase::PhaseCommand),
+    #[command(subcommand)]
     Plan(plan::PlanCommand),
     Ask(ask::AskArgs),
     Answer(answer::AnswerArgs),
@@ -173,6 +176,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Command::Inbox(args) => inbox::run(&args, session()?)?,
         Command::Message(command) => message::run(&command, session()?)?,
+        Command::Phase(command) => phase::run(command, session()?)?,
         Command::Plan(command) => plan::run(command, session()?)?,
         Command::Ask(args) => ask::run(&args, session()?)?,
         Command::Answer(args) => answer::run(&args, session()?)?,

@@ -30,6 +30,19 @@ pub(crate) fn fill(text: &str, values: &Values) -> String {
     filled
 }
 
+/// The same as a pattern of files: what only a phase or a department knows matches anything in
+/// its place.
+pub(crate) fn pattern(text: &str, values: &Values) -> String {
+    let mut filled = fill(text, values);
+    while let Some(open) = filled.find('{') {
+        match filled[open..].find('}') {
+            Some(end) => filled.replace_range(open..=open + end, "*"),
+            None => break,
+        }
+    }
+    filled
+}
+
 /// A word for the shell, whatever it holds.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -44,6 +57,7 @@ mod tests {
         let values = [("a", "{b}"), ("b", "2")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let values = Values::from(values);
         assert_eq!(fill("{a}-{b}-{c}-{ -}", &values), "{b}-2-{c}-{ -}");
+        assert_eq!(pattern("x/{b}/{c}-{d}.json", &values), "x/2/*-*.json");
     }
 
     #[test]

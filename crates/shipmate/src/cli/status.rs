@@ -6,7 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Screen, plain};
 use crate::cli::session::Session;
-use crate::cli::{team, teammate};
+use crate::cli::{phase, team, teammate};
 
 /// Show where everything stands
 ///
@@ -55,6 +55,9 @@ pub(crate) fn text(status: &Status, screen: &Screen) -> String {
             let base = base.get(..12).unwrap_or(base);
             let line = format!("{branch}, from {base}  (shipmate merge)");
             text.push_str(&format!("{:<15}  {}\n", "branch", plain(&line)));
+        }
+        if let Some(line) = phase::now(team) {
+            text.push_str(&format!("{:<15}  {}\n", "phase", plain(&line)));
         }
         if let Some(reason) = &team.paused {
             let line = format!("{}: {reason}  (shipmate continue)", team.name);

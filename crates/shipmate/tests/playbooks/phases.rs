@@ -1,6 +1,7 @@
 //! The engine itself: entry, exit, rounds, deadlines, and what a phase in trouble does. The
 //! playbooks are a few lines each, in the project's own folder.
 
+use crate::processes;
 use crate::scene::Scene;
 
 const PLAN: &str = r#"{"p":"01","n":"01","t":"Two files","w":1,"d":[],"obj":"both","mh":{}}
@@ -84,4 +85,110 @@ fn a_phase_whose_entry_is_missing_says_what_it_waits_for_and_the_run_ends() {
     let ran = scene.run("own", &["plans"]);
     ran.ends(8, &["phase work is done", "phase later waits: never.txt is not there"]);
     assert_eq!(scene.phases(), ["work done"]);
+}
+
+#[test]
+fn a_phase_that_is_late_is_left_to_the_lead_who_keeps_what_is_done() {
+    let phases = WORK.replace("roles =", "seconds = 1\nlate = \"lead\"\nroles =");
+    // The second piece hangs for everybody but the lead.
+    let agent = AGENT.replace(
+        "cat a.txt > b.txt",
+        "test \"$SHIPMATE_TEAMMATE\" = lead || exec tail -f /dev/null\n    cat a.txt > b.txt",
+    );
+    let playbook = format!("shutdown-seconds = 1\n{HEAD}{phases}");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let config = "[agents]\nstop-grace-seconds = 1\n";
+    let mut scene = Scene::with(config, &files, &agent);
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(0, &["phase work is left to the lead", "lead takes task 2", "phase work is done"]);
+    assert_eq!(scene.landed("b.txt"), "a\n");
+    let log = scene.log();
+    let done = |task: u64| {
+        let completed = log.iter().filter_map(|record| record["event"].get("task.completed"));
+        completed.filter(|event| event["task"] == task).count()
+    };
+    assert_eq!((done(1), done(2)), (1, 1), "what was done is not done again");
+}
+
+#[test]
+fn a_failing_task_stops_the_team_and_what_is_done_stays() {
+    let failing = AGENT.replace("cat a.txt > b.txt", "echo cannot >&2; exit 1");
+    let playbook = format!("{HEAD}{WORK}\n[[phases]]\nname = \"after\"\n");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, &failing);
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(8, &["phase work failed", "task 2 (write b) failed"]);
+    assert_eq!(scene.phases(), ["work failed"]);
+    assert_eq!(scene.landed("a.txt"), "a\n");
+}
+
+#[test]
+fn a_gate_of_its_own_wants_new_tests_to_fail_first() {
+    let phases = r#"
+[gates.red]
+commands = ["test -f a.txt"]
+expect = "red"
+[gates.both]
+commands = ["test -f a.txt && test -f b.txt"]
+[[phases]]
+name = "tests"
+roles = ["lead", "dev"]
+[[phases.tasks]]
+id = "tests"
+lead = true
+gate = "red"
+subject = "mend the tests"
+[[phases]]
+name = "work"
+roles = ["dev"]
+gate = "both"
+[[phases.tasks]]
+id = "task"
+each = "item"
+role = "dev"
+subject = "{subject}"
+"#;
+    let mut scene = scene(phases);
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(0, &["phase tests is done", "phase work is done"]);
+    assert_eq!(scene.phases(), ["tests done", "work done"]);
+}
+
+#[test]
+fn a_phase_whose_work_is_there_is_done_and_one_that_may_be_left_out_is() {
+    let phases = format!(
+        "[[phases]]\nname = \"plan\"\nroles = [\"lead\"]\nmakes = [\"plans/*.plan.jsonl\"]\n\
+         [[phases.tasks]]\nid = \"plan\"\nlead = true\nsubject = \"plan it\"\n\
+         [[phases]]\nname = \"critique\"\noptional = true\nmakes = [\"critique.jsonl\"]\n\
+         [[phases.tasks]]\nid = \"critique\"\nlead = true\nsubject = \"say what is wrong\"\n{}",
+        WORK.replace("roles =", "entry = [\"critique.jsonl\"]\nroles =")
+    );
+    let mut scene = scene(&phases);
+    let ran = scene.run("own", &["plans", "--skip", "critique"]);
+    ran.ends(0, &["phase plan is done", "phase critique is left out", "phase work is done"]);
+    assert_eq!(scene.phases(), ["plan done", "critique skipped", "work done"]);
+    let refused =
+        Scene::new(&[(".shipmate/playbooks/own.toml", &format!("{HEAD}{phases}"))], AGENT)
+            .run("own", &["--skip", "work"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("cannot be left out"), "{refused:?}");
+}
+
+#[test]
+fn a_coordinator_that_dies_in_a_phase_begins_and_ends_none_twice() {
+    let agent = AGENT.replace("\"write a\")", "\"write a\") here; pass go;");
+    let after = "\n[[phases]]\nname = \"after\"\nentry = [\"b.txt\"]\n";
+    let playbook = format!("{HEAD}{WORK}{after}");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, &agent);
+    scene.stage.door("go");
+    scene.run("own", &["plans", "--detach"]).ends(0, &["is at work"]);
+    scene.stage.follow();
+    scene.stage.arrival();
+    processes::kill(scene.stage.coordinator());
+    scene.stage.open("go", 1);
+    scene.stage.hear(|record| record["event"]["phase.ended"]["phase"] == "after");
+    assert_eq!(scene.phases(), ["work done", "after done"]);
+    assert_eq!(scene.stage.events("phase.began").len(), 2);
+    assert_eq!(scene.stage.events("task.created").len(), 2);
 }

@@ -57,7 +57,10 @@ impl Scene {
 
     /// The whole log, once a run is over.
     pub(crate) fn log(&mut self) -> Vec<Value> {
-        self.stage.follow();
+        // It is followed once, from its first record on.
+        if self.stage.log.is_empty() {
+            self.stage.follow();
+        }
         self.stage.catch_up();
         self.stage.log.clone()
     }

@@ -465,6 +465,7 @@ impl Account {
         RunView {
             title: title.to_owned(),
             team: team.to_owned(),
+            phase: self.phases.now(),
             tasks: self.tasks.counts(),
             teammates: rows.collect(),
             critical_path: self.tasks.path(|task| task.status() == Status::Completed),

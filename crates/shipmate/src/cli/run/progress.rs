@@ -23,6 +23,8 @@ const WAITING_MAX: usize = 3;
 pub(crate) struct RunView {
     pub(crate) title: String,
     pub(crate) team: String,
+    /// Where it is in its playbook.
+    pub(crate) phase: Option<String>,
     pub(crate) tasks: TaskCounts,
     pub(crate) teammates: Vec<Row>,
     /// Milliseconds of the longest path: behind us, and altogether.
@@ -177,7 +179,8 @@ impl Live {
 
     fn head(&self, view: &RunView) -> Vec<String> {
         let counts = &view.tasks;
-        let team = format!("  team {}", view.team);
+        let phase = view.phase.as_ref().map(|phase| format!(", {phase}")).unwrap_or_default();
+        let team = format!("  team {}{phase}", view.team);
         let room = self.width.saturating_sub(columns(&self.fit(&team, self.width / 2)));
         let title = self.screen.paint(Paint::Bold, &self.fit(&view.title, room));
         let mut lines = vec![format!("{title}{}", self.fit(&team, self.width / 2))];
@@ -331,6 +334,7 @@ mod tests {
         RunView {
             title: "Add search".to_owned(),
             team: "search".to_owned(),
+            phase: None,
             tasks: TaskCounts {
                 done: 4,
                 in_progress: 2,

@@ -1,0 +1,57 @@
+//! `shipmate phase list`.
+
+use shipmate_protocol::view::TeamView;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::session::Session;
+
+/// Show the phases of a team and its departments
+///
+/// Each with its state: ahead, waits (and for what), runs, done, skipped, failed, passed (it failed
+/// and the team went on) or back (an earlier one began again).
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate phase list
+  shipmate phase list --json")]
+pub(crate) struct ListArgs {}
+
+pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Status(status) = session.ask(Ask::Status)? else {
+        return Err(unexpected("a status"));
+    };
+    let teams: Vec<&TeamView> =
+        status.teams.iter().filter(|team| !team.phases.is_empty()).collect();
+    if session.screen.json {
+        let view = |team: &&TeamView| {
+            let (name, playbook, phases) = (&team.name, &team.playbook, &team.phases);
+            serde_json::json!({ "team": name, "playbook": playbook, "phases": phases })
+        };
+        let views: Vec<_> = teams.iter().map(view).collect();
+        return session.screen.json(&views);
+    }
+    if teams.is_empty() {
+        return session.screen.line("no team here works by a playbook");
+    }
+    let text: Vec<String> = teams.iter().map(|team| one(team, &session.screen)).collect();
+    session.screen.print(&text.join("\n"))
+}
+
+fn one(team: &TeamView, screen: &Screen) -> String {
+    let playbook = team.playbook.as_deref().unwrap_or_default();
+    let head = format!("{} ({playbook})", plain(&team.name));
+    let mut text = screen.paint(Paint::Bold, &head);
+    text.push('\n');
+    let width = team.phases.iter().map(|phase| phase.name.len()).max().unwrap_or_default();
+    for phase in &team.phases {
+        let round =
+            if phase.round > 1 { format!(", round {}", phase.round) } else { String::new() };
+        let why = phase.why.lines().next().unwrap_or_default();
+        let why = if why.is_empty() { String::new() } else { format!("  {}", plain(why)) };
+        let state = format!("{}{round}", phase.state);
+        text.push_str(&format!("  {:<width$}  {state:<8}{why}\n", plain(&phase.name)));
+    }
+    text
+}

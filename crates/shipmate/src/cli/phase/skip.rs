@@ -1,0 +1,29 @@
+//! `shipmate phase skip`.
+
+use shipmate_protocol::Ask;
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// Leave out a phase that waits
+///
+/// Only a phase that its playbook calls optional can be left out, and only before it has begun.
+/// What it would have made is not waited for afterwards.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  shipmate phase skip security --reason 'audited last week'")]
+pub(crate) struct SkipArgs {
+    /// The phase
+    phase: String,
+
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT", default_value = "left out by the person")]
+    reason: String,
+}
+
+pub(crate) fn run(args: SkipArgs, mut session: Session) -> Result<(), Failure> {
+    let SkipArgs { phase, reason } = args;
+    let done = format!("phase {phase} is left out");
+    session.change(Ask::PhaseSkip { phase, reason }, &done)
+}
