@@ -187,7 +187,7 @@ fn a_coordinator_that_dies_in_a_phase_begins_and_ends_none_twice() {
     scene.stage.arrival();
     processes::kill(scene.stage.coordinator());
     scene.stage.open("go", 1);
-    scene.stage.hear(|record| record["event"]["phase.ended"]["phase"] == "after");
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "after");
     assert_eq!(scene.phases(), ["work done", "after done"]);
     assert_eq!(scene.stage.events("phase.began").len(), 2);
     assert_eq!(scene.stage.events("task.created").len(), 2);
