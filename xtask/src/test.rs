@@ -16,8 +16,8 @@ use crate::{clients, docs, layers, nats, seeds, tidy};
 /// Run the tests and every rule of the project
 ///
 /// The first run fetches a nats-server, Claude Code and Codex into the user's cache folder; later
-/// runs need no network. With a FILTER only the tests whose name contains it are run, and nothing
-/// else. The FILTER `clients` is special: it installs the heavier agent programs too and runs the
+/// runs need no network. With a FILTER only the tests whose name contains it, or of the test
+/// binary that is called so, are run, and nothing else. The FILTER `clients` is special: it installs the heavier agent programs too and runs the
 /// tests that need them, which every other run leaves out; a further FILTER selects among those.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -132,7 +132,10 @@ impl Tests<'_> {
 
     fn with_nextest(&self) -> Result<(), String> {
         let mut command = self.cargo(&["nextest", "run", "--workspace"]);
-        command.args(["--profile", profile(std::env::var_os("CI"))]).args(self.filters);
+        command.args(["--profile", profile(std::env::var_os("CI"))]);
+        for filter in self.filters {
+            command.args(["-E", &format!("test({filter}) | binary({filter})")]);
+        }
         let result = run_command(&mut command);
         if !self.filters.is_empty() {
             return result;

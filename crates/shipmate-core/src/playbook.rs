@@ -51,9 +51,34 @@ pub struct Playbook {
     pub counted: Counted,
     #[serde(default)]
     pub shutdown: ShutdownOrder,
+    #[serde(default, skip_serializing_if = "CommitRule::is_default")]
+    pub commit: CommitRule,
     /// When one agent does better than a team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Single>,
+}
+
+/// How work is committed, and where it goes at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommitRule {
+    /// The subject of a task's commit on the team's branch; empty: `task N: SUBJECT`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// The name under which the team's branch is pushed; empty: its own.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// The remote it is pushed to when the last phase is done; empty: nowhere.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub push: String,
+    /// How often a push is tried again.
+    pub retries: u32,
+}
+
+impl CommitRule {
+    fn is_default(&self) -> bool {
+        *self == CommitRule::default()
+    }
 }
 
 /// Less work than this is for one agent.

@@ -41,6 +41,8 @@ pub(crate) struct Submission {
     pub(crate) team: Name,
     pub(crate) who: TeammateRef,
     pub(crate) subject: String,
+    /// How it is known beside its number; may be empty.
+    pub(crate) alias: String,
     pub(crate) description: String,
     pub(crate) commit: Option<String>,
     pub(crate) result: String,
@@ -64,6 +66,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             team: task.team.clone(),
             who: claim.by.clone(),
             subject: task.spec.subject.clone(),
+            alias: task.spec.alias.as_ref().map(ToString::to_string).unwrap_or_default(),
             description: task.spec.description.clone(),
             commit: commit.clone(),
             result: result.clone(),

@@ -110,6 +110,25 @@ pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     Some(Gate { commands, expect: gate.expect })
 }
 
+/// The subject of the commit with which a submission lands.
+pub(crate) fn commit_subject(setup: &Setup, one: &Submission) -> String {
+    let rule = setup.playbook.as_ref().map(|playbook| (&playbook.commit.message, playbook));
+    let Some((message, playbook)) = rule.filter(|(message, _)| !message.is_empty()) else {
+        return format!("task {}: {}", one.task, one.subject);
+    };
+    let mut values = playbook.values.clone();
+    for (key, value) in [
+        ("task", one.task.to_string()),
+        ("id", one.alias.clone()),
+        ("subject", one.subject.clone()),
+        ("teammate", one.who.address.name.to_string()),
+        ("team", one.team.to_string()),
+    ] {
+        values.insert(key.to_owned(), value);
+    }
+    fill::fill(message, &values)
+}
+
 fn optional(playbook: &Playbook) -> String {
     let can = playbook.phases.iter().filter(|phase| phase.optional);
     let can: Vec<&str> = can.map(|phase| phase.name.as_str()).collect();

@@ -440,10 +440,10 @@ async fn merge_one(
             return Ok(Err(objection));
         }
         let about = MergeText {
-            subject: format!("task {}: {}", one.task, one.subject),
+            subject: playbook::commit_subject(&setup, &one),
             author: author(one.who.address.name.as_str()),
             teammate: one.who.to_string(),
-            key: key(&one),
+            key: WorkKey { team: setup.branch(&one.team).to_string(), ..key(&one) },
         };
         Ok(match repository.merge(&onto, &work, &about).map_err(|e| text(&e))? {
             // Work with several bases, or over a rename, changes more than it seems to.

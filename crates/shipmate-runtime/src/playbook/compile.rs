@@ -6,12 +6,15 @@ use shipmate_core::Name;
 use shipmate_core::event::Mode;
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::playbook::{
-    Artifact, ClaimOrder, Condition, Counted, Department, Each, Escalation, Expect, Field, Gate,
-    Kind, Level, Phase, Playbook, Role, RoundRule, Route, Shape, ShutdownOrder, Single, Source,
-    SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Artifact, ClaimOrder, CommitRule, Condition, Counted, Department, Each, Escalation, Expect,
+    Field, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, Shape, ShutdownOrder,
+    Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
 };
 
 use super::file::{self, File};
+
+/// How often a push is tried again where nothing is said.
+const PUSH_RETRIES: u32 = 3;
 
 /// A playbook, and what of it is for the team's setup or for choosing it.
 #[derive(Debug)]
@@ -86,6 +89,12 @@ impl Compiler {
                 ShutdownOrder::Together,
                 &[("together", ShutdownOrder::Together), ("in-turn", ShutdownOrder::InTurn)],
             ),
+            commit: CommitRule {
+                message: file.commit.message.clone(),
+                branch: file.commit.branch.clone(),
+                push: file.commit.push.clone(),
+                retries: file.commit.retries.unwrap_or(PUSH_RETRIES),
+            },
             single: file.single.as_ref().map(|single| Single {
                 independent_min: single.independent_min,
                 files_min: single.files_min,

@@ -50,6 +50,18 @@ pub(super) struct File {
     pub(super) artifacts: Vec<Artifact>,
     #[serde(default)]
     pub(super) limits: Limits,
+    #[serde(default)]
+    pub(super) commit: Commit,
+}
+
+/// How work is committed, and where it goes at the end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(super) struct Commit {
+    pub(super) message: String,
+    pub(super) branch: String,
+    pub(super) push: String,
+    pub(super) retries: Option<u32>,
 }
 
 /// When the playbook is chosen by itself.

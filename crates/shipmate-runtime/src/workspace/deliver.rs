@@ -98,6 +98,13 @@ impl Repository {
         }
     }
 
+    /// Pushes the team's branch under a name to a remote, as the user's own git would. Repeating it
+    /// changes nothing.
+    pub fn push(&self, team: &str, remote: &str, branch: &str) -> Result<(), Failure> {
+        let spec = format!("{}:refs/heads/{branch}", team_ref(team));
+        Git::of_user(&self.root).args(["push", "--quiet", "--", remote, &spec]).run().map(drop)
+    }
+
     /// Untracked files may be there: git itself refuses to overwrite them.
     fn check_checkout(&self) -> Result<(), UserMergeFailure> {
         let folder = self.git().args(["rev-parse", "--absolute-git-dir"]).run()?.text();

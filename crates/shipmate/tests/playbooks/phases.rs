@@ -192,3 +192,34 @@ fn a_coordinator_that_dies_in_a_phase_begins_and_ends_none_twice() {
     assert_eq!(scene.stage.events("phase.began").len(), 2);
     assert_eq!(scene.stage.events("task.created").len(), 2);
 }
+
+#[test]
+fn work_is_committed_and_pushed_as_the_playbook_says() {
+    let commit = "[commit]\nmessage = \"feat({id}): {subject}\"\nbranch = \"feature/{title}\"\n\
+                  push = \"origin\"\n";
+    let scene = scene(&format!("{commit}{WORK}"));
+    let remote = scene.stage.root().join("remote.git");
+    scene.stage.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    scene.stage.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let ran = scene.run("own", &["plans", "--set", "title=two-files"]);
+    ran.ends(0, &["phase work is done: pushed to origin as feature/two-files"]);
+    let subjects = ["log", "--first-parent", "--format=%s", "shipmate/alpha"];
+    let subjects = scene.stage.git(&subjects);
+    assert_eq!(
+        subjects.lines().take(2).collect::<Vec<_>>(),
+        ["feat(01-01/T2): write b", "feat(01-01/T1): write a"]
+    );
+    let there = scene.stage.git(&["ls-remote", "origin", "refs/heads/feature/two-files"]);
+    let tip = scene.stage.git(&["rev-parse", "shipmate/alpha"]);
+    assert!(there.starts_with(tip.trim()), "{there}");
+}
+
+#[test]
+fn a_push_that_fails_is_told_and_the_work_stays() {
+    let commit = "[commit]\npush = \"nowhere\"\nretries = 1\n";
+    let mut scene = scene(&format!("{commit}{WORK}"));
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(0, &["the branch was not pushed to nowhere as shipmate/alpha, tried 2 times"]);
+    assert_eq!(scene.landed("b.txt"), "a\n");
+    assert_eq!(scene.phases(), ["work done"]);
+}
