@@ -120,10 +120,19 @@ impl WorkTree {
                 }
                 set_tenant(&path, &Tenant { handed_in: true, ..before })?;
             }
+            // What came back is gone on with, though the tree was used for something else meanwhile:
+            // the evidence is about that work.
+            let came_back = repository.last_work(&team, id).map_err(text)?;
+            let came_back = match came_back {
+                Some(work) if !tree.has_landed(&work, &tip).map_err(text)? => Some(work),
+                _ => None,
+            };
             // The new tenant comes last: what a crash leaves half removed is not its work.
-            tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
+            tree.bring_up(came_back.as_ref().unwrap_or(&tip), Keep::Nothing).map_err(text)?;
             set_tenant(&path, &now)?;
-            Ok(Ready { path, set_aside, ..Ready::default() })
+            let conflicts = came_back.map(|_| take_up(tree, &tip)).transpose()?;
+            let conflicts = conflicts.unwrap_or_default();
+            Ok(Ready { path, conflicts, set_aside })
         })
         .await
     }

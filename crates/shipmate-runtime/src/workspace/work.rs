@@ -12,6 +12,21 @@ impl Repository {
         self.resolve(&key.refname())
     }
 
+    /// What was last handed in for a task, under whichever claim.
+    pub fn last_work(&self, team: &str, task: u32) -> Result<Option<Commit>, Failure> {
+        let folder = format!("refs/shipmate/{team}/work/");
+        let format = "--format=%(refname)";
+        let output =
+            self.git().args(["for-each-ref", format, &format!("{folder}{task}-*")]).run()?;
+        let text = output.text();
+        let tokens = text.lines().filter_map(|name| {
+            let token = name.strip_prefix(&folder)?.strip_prefix(&format!("{task}-"))?;
+            token.parse::<u64>().ok()
+        });
+        let Some(token) = tokens.max() else { return Ok(None) };
+        self.work(&WorkKey { team: team.to_owned(), task, token })
+    }
+
     /// Removes the branch of an earlier team if the user's branch has all of it; otherwise
     /// says where it stands.
     pub fn drop_if_merged(&self, team: &str) -> Result<Option<Commit>, Failure> {

@@ -31,6 +31,29 @@ fn red_goes_back_to_the_same_teammate_with_the_failing_test() {
 }
 
 #[test]
+fn work_that_came_back_is_gone_on_with_though_another_task_was_done_meanwhile() {
+    let mut stage = Stage::new("");
+    stage.door("gate");
+    stage.door("go");
+    let root = stage.root();
+    let root = root.display();
+    // The first run waits until the teammate has its next task in hand.
+    let line = format!("if mkdir {root}/gated 2>/dev/null; then read -r _ < {root}/gate.door; fi");
+    stage.team(gate(&format!("{line}; {STRICT}")), &["a"]);
+    let first = "if [ -n \"$SHIPMATE_FEEDBACK\" ]; then test -f f1 && put f1 good; else put f1 bad; \
+                 fi";
+    let tasks = stage.tasks(&[first, "here; pass go; put f2 good"]);
+    stage.arrival();
+    stage.open("gate", 1);
+    stage.event("task.returned");
+    stage.open("go", 1);
+    stage.finished(2);
+    assert_eq!((stage.file("f1"), stage.file("f2")), ("good\n".to_owned(), "good\n".to_owned()));
+    assert_eq!(stage.events("task.returned").len(), 1);
+    stage.all_once(&tasks);
+}
+
+#[test]
 fn after_the_last_try_the_task_fails_and_the_person_knows_test_and_teammate() {
     let mut stage = Stage::new("");
     stage.team(gate(STRICT), &["ana"]);
