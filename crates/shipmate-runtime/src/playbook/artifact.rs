@@ -96,6 +96,7 @@ pub(super) async fn commit(crew: &Rc<Crew>, stage: &Stage) -> Result<(), String>
             }
         });
         if !moved.await? {
+            crew.phases.nudge();
             return Ok(());
         }
     }

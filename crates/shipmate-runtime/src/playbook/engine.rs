@@ -5,7 +5,7 @@
 //! append is there or not. A phase that waits is looked at again when something has landed, ended
 //! or been decided, never by the clock.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use shipmate_core::phase::{Course, PhaseEnd, Standing};
 use shipmate_core::playbook::{Condition, Phase, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Name};
+use shipmate_core::{Act, Actor, Command, Name};
 
 use super::condition::{self, Scene};
 use super::fill::{Values, fill};
@@ -32,6 +32,14 @@ pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
+    nudges: Cell<u64>,
+}
+
+impl Desk {
+    /// A file has changed that a phase may wait for.
+    pub(crate) fn nudge(&self) {
+        self.nudges.set(self.nudges.get() + 1);
+    }
 }
 
 /// When this changes, a phase that waits may have what it waits for.
@@ -41,7 +49,8 @@ struct Look {
     round: u32,
     landed: usize,
     ended: usize,
-    tip: String,
+    /// Files that the runtime wrote, or that were seen to change.
+    nudges: u64,
 }
 
 /// A phase as it stands.
@@ -118,6 +127,10 @@ enum Way {
 }
 
 fn run(crew: &Rc<Crew>, team: Name, way: Way) {
+    // Looking starts git: nothing has changed that it could see.
+    if way == Way::In && crew.phases.looked.borrow().get(&team) == look(crew, &team).as_ref() {
+        return;
+    }
     if !crew.is_home(&team) || !crew.phases.busy.borrow_mut().insert(team.clone()) {
         return;
     }
@@ -135,17 +148,39 @@ fn run(crew: &Rc<Crew>, team: Name, way: Way) {
                 })
             });
             if let Some(act) = act {
-                this.board.tell(act);
-                this.board.settled().await;
-                if let Err(text) = artifact::commit(&this, &stage).await {
-                    let reason = format!("what the playbook writes cannot be written: {text}");
-                    this.board.tell(Act::PauseTeam { team: team.clone(), reason });
-                }
+                carry_out(&this, &stage, act).await;
             }
         }
         this.phases.busy.borrow_mut().remove(&team);
         this.board.look();
     });
+}
+
+/// Has a step decided, then writes what is due. A step that the core does not take would be owed
+/// for ever: the team waits for a person instead.
+async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
+    if !matches!(act, Act::HoldPhase { .. }) {
+        // Should it come to nothing, it is looked at again when the team goes on.
+        crew.phases.looked.borrow_mut().remove(&stage.team);
+    }
+    let command = Command { by: Actor::Runtime, req: None, act };
+    let refused = crew.board.with_state(|state| shipmate_core::decide(state, &command).err());
+    let failed = match refused {
+        Some(refusal) => Some(refusal.to_string()),
+        None => {
+            crew.board.tell(command.act);
+            crew.board.settled().await;
+            let written = artifact::commit(crew, stage).await.err();
+            written.map(|text| format!("what the playbook writes cannot be written: {text}"))
+        }
+    };
+    let paused = crew
+        .board
+        .with_state(|state| state.teams.get(&stage.team).is_none_or(|team| team.paused.is_some()));
+    if let Some(reason) = failed.filter(|_| !paused) {
+        let reason = format!("phase {}: {reason}", stage.phase.name);
+        crew.board.tell(Act::PauseTeam { team: stage.team.clone(), reason });
+    }
 }
 
 async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
@@ -156,12 +191,11 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         let reason = "it was left out of this run".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
-    let ground = stage.ground(crew).await?;
-    let look = look(crew, stage, &ground);
-    if crew.phases.looked.borrow().get(&stage.team) == Some(&look) {
-        return Ok(None);
+    // Taken before looking: what changes meanwhile is looked at again.
+    if let Some(look) = look(crew, &stage.team) {
+        crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
     }
-    crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
+    let ground = stage.ground(crew).await?;
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
         let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
@@ -178,17 +212,19 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     begin(crew, stage, ground).await.map(Some)
 }
 
-fn look(crew: &Crew, stage: &Stage, ground: &Ground) -> Look {
-    let tip = match ground {
-        Ground::Branch { tip, .. } => tip.to_string(),
-        Ground::Folder(_) => String::new(),
-    };
-    crew.board.with_state(|state| Look {
-        phase: stage.phase.name.clone(),
-        round: stage.course.round,
-        landed: state.teams.values().map(|team| team.counts.completed).sum(),
-        ended: state.teams.values().filter_map(|team| Some(team.course.as_ref()?.past.len())).sum(),
-        tip,
+/// What a phase that waits could see now. Nothing for one that does not wait.
+fn look(crew: &Crew, team: &Name) -> Option<Look> {
+    crew.board.with_state(|state| {
+        let course = state.teams.get(team)?.course.as_ref()?;
+        let waits = matches!(course.standing, Standing::Waiting { .. });
+        let courses = || state.teams.values().filter_map(|team| team.course.as_ref());
+        waits.then(|| Look {
+            phase: course.phase.clone(),
+            round: course.round,
+            landed: state.teams.values().map(|team| team.counts.completed).sum(),
+            ended: courses().map(|course| course.past.len()).sum(),
+            nudges: crew.phases.nudges.get(),
+        })
     })
 }
 
