@@ -114,7 +114,12 @@ fn require_room(state: &State, recipient: &Recipient) -> Result<(), Refusal> {
 
 /// There is room for so many more unread messages.
 pub(crate) fn has_room(state: &State, recipient: &Recipient, more: usize) -> bool {
-    inbox(state, recipient).len() + more <= INBOX_MAX
+    let unread = match recipient {
+        // Whoever joins with the same command has read nothing and has nothing to read.
+        Recipient::Member(who) => state.teammates.get(who).map_or(0, |mate| mate.inbox.len()),
+        Recipient::Person => state.person_inbox.len(),
+    };
+    unread + more <= INBOX_MAX
 }
 
 fn inbox<'a>(state: &'a State, recipient: &Recipient) -> &'a BTreeSet<MessageId> {

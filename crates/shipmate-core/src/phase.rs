@@ -149,7 +149,7 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
 fn is_through_or_stopped(state: &State, department: &Department) -> bool {
     let team = state.teams.get(&department.team);
     team.is_some_and(|team| {
-        team.course.as_ref().is_some_and(Course::is_over) || team.phase != TeamPhase::Active
+        team.course.as_ref().is_none_or(Course::is_over) || team.phase != TeamPhase::Active
     })
 }
 
@@ -170,7 +170,7 @@ fn require_course<'a>(
     let found = state.require_active_team(team)?;
     let stale = || Refusal::OtherPhase { team: team.clone(), phase: phase.clone() };
     let (playbook, now, course) = found.phase_now().ok_or_else(stale)?;
-    if course.phase != *phase || course.round != round {
+    if course.phase != *phase || course.round != round || course.is_over() {
         return Err(stale());
     }
     Ok((found, playbook, now, course))

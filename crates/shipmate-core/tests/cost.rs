@@ -79,6 +79,7 @@ fn task(files: &[String]) -> NewTask {
         duration_ms: None,
         retries_max: 3,
         metadata: Default::default(),
+        gate: None,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }

@@ -14,6 +14,7 @@ use shipmate_core::{Actor, Name, Refusal, TaskId};
 use crate::drafts;
 use crate::observations;
 use crate::play::World;
+use crate::playbooks;
 use crate::words::Words;
 
 /// Who acts, and what is asked. Names and patterns are checked here, as at the edge.
@@ -22,6 +23,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal
         .or_else(|| task_act(world, words))
         .or_else(|| talk_act(world, words))
         .or_else(|| observations::read(world, words))
+        .or_else(|| playbooks::read(world, words))
         .unwrap_or_else(|| panic!("`{}` is no verb of a scenario", words.verb))?;
     let by = match words.get("by") {
         None => default,
@@ -110,7 +112,7 @@ fn budget(words: &Words) -> Budget {
     Budget { tokens_max: words.number("tokens"), cost_micros_max: words.number("cost") }
 }
 
-fn profile(words: &Words) -> Result<Profile, Refusal> {
+pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
     Ok(Profile {
         seat: if words.get("seat") == Some("lead") { Seat::Lead } else { Seat::Member },
         role: words.get("role").map(str::parse).transpose()?,
@@ -126,6 +128,7 @@ fn profile(words: &Words) -> Result<Profile, Refusal> {
             () => StartRule::ByHand,
         },
         hears: words.has("hears"),
+        one_shot: words.has("one-task"),
     })
 }
 
@@ -142,7 +145,11 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
     Ok(Setup {
         home: words.text("host", ""),
         one_shot: words.has("task-mode"),
-        trees: words.get("trees").map(|text| Trees { mode: mode(text), base: base() }),
+        trees: words.get("trees").map(|text| Trees {
+            mode: mode(text),
+            base: base(),
+            branch: None,
+        }),
         gate: words.list("gates"),
         gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),
         hooks_digest: words.text("hooks", ""),
@@ -154,6 +161,7 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
         agent: words.text("agent", ""),
         model: words.text("model", ""),
         cap: words.number("max").map(|cap| cap as u32),
+        playbook: playbooks::playbook(words),
     })
 }
 
@@ -260,7 +268,7 @@ pub(crate) fn token(world: &World, words: &Words) -> u64 {
     own.copied().or(standing).unwrap_or(999)
 }
 
-fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), Refusal> {
+pub(crate) fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), Refusal> {
     let name = |keyword: &str| words.get(keyword).map(str::parse::<Name>).transpose();
     let mut blocked_by = Vec::new();
     let mut blocked_by_new = Vec::new();
@@ -284,6 +292,7 @@ fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), Refusal> {
         duration_ms: words.duration_ms("duration"),
         retries_max: words.number("retries").map_or(3, |retries| retries as u32),
         metadata: metadata(words),
+        gate: name("own-gate")?,
     };
     let root = world.state().root.clone().expect("a scenario has a team");
     let team = name("in")?.unwrap_or(root);

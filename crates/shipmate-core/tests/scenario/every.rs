@@ -9,8 +9,8 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    breaker, dependencies, files, goals, messages, observer, plans, requests, scope, shutdown,
-    staff, stalls, tasks, teammates, teams, usage,
+    breaker, dependencies, files, goals, messages, observer, phases, plans, requests, scope,
+    shutdown, staff, stalls, tasks, teammates, teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -33,9 +33,8 @@ every! { ACTS, is_act, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown ForgiveStrike ProbeBreaker
-    ReportProbe
-    ReserveUsage ReportUsage
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown BeginPhase HoldPhase EndPhase
+    ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage ReportUsage
 }
 
 every! { EVENTS, is_event, Event:
@@ -47,7 +46,7 @@ every! { EVENTS, is_event, Event:
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut BreakerOpened
+    ShutdownTimedOut PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
 }
 
@@ -58,7 +57,7 @@ every! { REFUSALS, is_refusal, Refusal:
     SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
     NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
-    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse UnknownPlan PlanDecided PlanNotApproved
+    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
     BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
@@ -115,6 +114,10 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("ShutdownRequested", "shutdown.requested"),
     ("ShutdownAnswered", "shutdown.answered"),
     ("ShutdownTimedOut", "shutdown.timed_out"),
+    ("PhaseWaits", "phase.waits"),
+    ("PhaseBegan", "phase.began"),
+    ("PhaseLeftToLead", "phase.left_to_lead"),
+    ("PhaseEnded", "phase.ended"),
     ("BreakerOpened", "breaker.opened"),
     ("BreakerHalfOpened", "breaker.half_opened"),
     ("BreakerClosed", "breaker.closed"),
@@ -131,6 +134,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         goals::ALL,
         messages::ALL,
         observer::ALL,
+        phases::ALL,
         plans::ALL,
         requests::ALL,
         scope::ALL,

@@ -30,6 +30,21 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
             let team = &world.state().teams[&team.parse().expect("a team")];
             (team.paused.clone().unwrap_or_else(|| "no".to_owned()), expected.to_owned())
         }
+        (["phase", team], Some(expected)) => {
+            (crate::playbooks::standing(world, team), expected.to_owned())
+        }
+        (["protected", team], Some(expected)) => {
+            let setup = &world.state().teams[&team.parse().expect("a team")].setup;
+            let paths = setup.protected.iter().map(|path| path.as_str().to_owned());
+            (or_nothing(paths.collect(), ", "), expected.to_owned())
+        }
+        (["branch", team], Some(expected)) => {
+            let name = team.parse().expect("a team");
+            (world.state().teams[&name].setup.branch(&name).to_string(), expected.to_owned())
+        }
+        (["past", team], Some(expected)) => {
+            (crate::playbooks::past(world, team), expected.to_owned())
+        }
         (["due"], Some(expected)) => (due(world), expected.to_owned()),
         (["effects"], Some(expected)) => (effects(world), expected.to_owned()),
         (["wake"], Some(expected)) => (wake(world), expected.to_owned()),
@@ -203,6 +218,8 @@ fn effects(world: &World) -> String {
     let effects = owed.effects.iter().map(|effect| match effect {
         Effect::EndProcess { who } => format!("end {who}"),
         Effect::Verify { task, .. } => format!("verify {task}"),
+        Effect::EnterPhase { team } => format!("enter {team}"),
+        Effect::LeavePhase { team } => format!("leave {team}"),
         Effect::Spawn { who } => format!("spawn {who}"),
         Effect::Start(Wanted { who, supervision }) => match supervision {
             Supervision::OneShot => format!("start {who} one-shot"),

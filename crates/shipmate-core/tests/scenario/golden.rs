@@ -22,6 +22,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v2.jsonl"), include_str!("../golden/v2.summary.txt")),
     (include_str!("../golden/v3.jsonl"), include_str!("../golden/v3.summary.txt")),
     (include_str!("../golden/v4.jsonl"), include_str!("../golden/v4.summary.txt")),
+    (include_str!("../golden/v5.jsonl"), include_str!("../golden/v5.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -50,8 +51,10 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
+        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
+            let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
@@ -70,7 +73,7 @@ fn summary(state: &State) -> String {
     for task in state.tasks() {
         let (id, team) = (task.id, &task.team);
         lines.push(format!("task {id} of {team} by {} {:?}", task.created_by, task.status));
-        lines.push(format!("  {:?}", task.spec));
+        lines.push(format!("  {:?}", task.spec).replace(", gate: None", ""));
         lines.push(format!("  unblocked {} path {}", task.is_unblocked(), task.path_ms));
         lines.push(format!("  retries {} after {:?}", task.retries, task.last_failure));
         lines.push(format!("  set aside {:?}", task.set_aside));
@@ -88,7 +91,9 @@ fn summary(state: &State) -> String {
     lines.push(format!("person {:?}", state.person_inbox));
     for (id, plan) in &state.plans {
         lines.push(format!("plan {id} of {} {:?} {:?}", plan.who, plan.task, plan.decision));
-        lines.extend(plan.work.as_ref().map(|work| format!("  {work:?}")));
+        let work = plan.work.as_ref().map(|work| format!("  {work:?}"));
+        let work = work.map(|text| text.replace(", gate: None", ""));
+        lines.extend(work.map(|text| text.replace(", one_shot: false", "")));
     }
     for (id, question) in &state.questions {
         lines.push(format!("question {id} of {} {:?}", question.who, question.answer));
@@ -101,27 +106,31 @@ fn summary(state: &State) -> String {
 
 /// The first release's words, and what came later only where it says something.
 fn profile(profile: &Profile) -> String {
-    let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start, hears } =
-        profile;
+    let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start, .. } = profile;
+    let Profile { hears, one_shot, .. } = profile;
     let role = role.as_ref();
     let first = format!(
         "Profile {{ seat: {seat:?}, role: {role:?}, agent: {agent:?}, model: {model:?}, \
          scope: {scope:?}, mode: {mode:?}, tasks_max: {tasks_max:?} }}"
     );
     let hears = if *hears { " hears" } else { "" };
+    let one_shot = if *one_shot { " one-shot" } else { "" };
     if command.is_empty() && *start == StartRule::ByHand {
-        return format!("{first}{hears}");
+        return format!("{first}{hears}{one_shot}");
     }
-    format!("{first} command {command:?} start {start:?}{hears}")
+    format!("{first} command {command:?} start {start:?}{hears}{one_shot}")
 }
 
 /// Every place in a record where something can stand, such as
 /// `task.created.spec.files`, and every word an enum has there.
 fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
-        // The keys of metadata are the user's.
+        // The keys of metadata are the user's, and those of these parts of a playbook.
         Value::Object(map) if !at.ends_with("metadata") => {
+            let named = [".roles", ".values", ".kinds", ".gates", ".fields", ".object"];
+            let named = named.iter().any(|part| at.ends_with(part));
             for (key, value) in map {
+                let key = if named { "*" } else { key };
                 places(value, &format!("{at}.{key}"), found);
             }
         }
@@ -433,5 +442,25 @@ const STORIES: &[&str] = &[
     submit 2 by bo
     next by bo
     submit 3 by bo
+"#,
+    // A playbook: phases, departments, one-shot agents.
+    r#"
+    team alpha lead lia trees own base 1111111 gates make playbook full
+    start lia
+    hold review missing docs/plan.md
+    begin review
+    end-phase review failed reason "no word"
+    begin work
+    begin build in alpha-back mates "bea role head seat lead | bob role dev when-needed | cy role critic one-task" \
+        tasks "lexer in alpha-back role dev own-gate red | parser in alpha-back after +1"
+    staff
+    end-phase build failed in alpha-back reason "the gate is red"
+    begin build in alpha-back
+    end-phase build done in alpha-back reason "as planned"
+    begin build in alpha-front mates "fay role head seat lead"
+    expire-phase in alpha-front
+    end-phase build skip in alpha-front reason "nothing to build"
+    end-phase work failed reason "no report"
+    end-phase work failed reason "again none"
 "#,
 ];
