@@ -11,6 +11,7 @@ pub mod client;
 pub mod native;
 pub mod place;
 pub mod plan_file;
+pub mod problem;
 pub mod tools;
 pub mod view;
 pub mod wire;

@@ -10,7 +10,6 @@
 mod graph;
 mod lines;
 mod overlap;
-mod problem;
 mod record;
 mod tables;
 #[cfg(test)]
@@ -23,8 +22,9 @@ use std::sync::Arc;
 
 use crate::ask::TaskNew;
 
-use problem::Problems;
-pub use problem::{Place, PlanErrors};
+use crate::problem::Problems;
+pub use crate::problem::{Place, PlanErrors};
+pub use record::{bad_name, bad_path};
 
 /// Most tasks of one run.
 const TASKS_MAX: usize = 100_000;

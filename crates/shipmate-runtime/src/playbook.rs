@@ -7,12 +7,15 @@
 //! `work` and their writers in `artifact`.
 
 pub(crate) mod artifact;
+mod check;
 mod compile;
 mod condition;
 pub(crate) mod engine;
 mod file;
 mod fill;
 mod ground;
+mod lines;
+mod read;
 mod staff;
 mod tasks;
 mod work;
@@ -21,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use shipmate_core::playbook::{Gate, Playbook};
 use shipmate_core::setup::Setup;
+use shipmate_protocol::problem::Problem;
 use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
@@ -29,6 +33,9 @@ use crate::open::refused;
 /// The playbooks that come with shipmate.
 pub(crate) const BUILTIN: [(&str, &str); 1] =
     [("contract-first", include_str!("playbook/builtin/contract-first.toml"))];
+
+/// Problems in a refusal; the rest is for `check`.
+const PROBLEMS_SHOWN: usize = 20;
 
 /// Where a playbook lies.
 #[derive(Debug, Clone)]
@@ -69,7 +76,7 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     let Some(order) = &mut setup.playbook else { return Ok(()) };
     let found = find(&order.name, &place.project())?;
     let compiled = compile::compile(&found.file, &found.text)
-        .map_err(|text| refused("BadPlaybook", text, "`shipmate playbook check` shows it all"))?;
+        .map_err(|problems| bad(&order.name, &problems))?;
     let mut playbook = compiled.playbook;
     playbook.values.extend(order.values.clone());
     for skip in &order.skip {
@@ -96,6 +103,15 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     setup.timeout_ms = setup.timeout_ms.or(compiled.timeout_ms);
     setup.shutdown_ms = compiled.shutdown_ms.or(setup.shutdown_ms);
     Ok(())
+}
+
+/// Everything that is wrong, as one refusal.
+fn bad(name: &str, problems: &[Problem]) -> Refused {
+    let mut told = format!("the playbook {name} cannot be used");
+    for problem in problems.iter().take(PROBLEMS_SHOWN) {
+        told.push_str(&format!("\n{problem}"));
+    }
+    refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
 }
 
 /// The gate of a submission that has one of its own, filled in.

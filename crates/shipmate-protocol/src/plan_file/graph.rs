@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::ask::TaskNew;
 
-use super::problem::{Place, Problems, nearest, shown_id};
+use crate::problem::{Place, Problems, nearest, shown_id};
 
 /// Ids among which the one that was meant is looked for.
 const CANDIDATES_MAX: usize = 1_000;

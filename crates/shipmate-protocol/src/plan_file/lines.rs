@@ -12,9 +12,9 @@ use crate::ask::TaskNew;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::problem::{Place, listed, nearest, quoted, shown_id};
 use super::record::{Field, Keys, Record, bad_name, bad_path};
 use super::{Artifact, Draft, Format, LINE_BYTES_MAX, PlanHeader, TASKS_MAX};
+use crate::problem::{Place, listed, nearest, quoted, shown_id};
 
 const HEADER: Keys = &[
     ("p", &["phase"]),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::ask::TaskNew;
 
 use super::graph::Graph;
-use super::problem::{Place, quoted};
+use crate::problem::{Place, quoted};
 
 const NOTES_MAX: usize = 20;
 /// Steps through the dependencies, over all files.

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 use super::Format;
-use super::problem::{Place, Problems, nearest, quoted};
+use crate::problem::{Place, Problems, nearest, quoted};
 
 /// A key with its meaning first and then other words that people write for it.
 pub(super) type Keys = &'static [(&'static str, &'static [&'static str])];
@@ -332,7 +332,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Why a text is not a name.
-pub(super) fn bad_name(text: &str) -> Option<(String, &'static str)> {
+pub fn bad_name(text: &str) -> Option<(String, &'static str)> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     if !begins || text.len() > NAME_BYTES_MAX || !text.bytes().all(plain) {
@@ -347,7 +347,7 @@ pub(super) fn bad_name(text: &str) -> Option<(String, &'static str)> {
 }
 
 /// Why a text is not a file or glob of the repository.
-pub(super) fn bad_path(path: &str) -> Option<(String, String)> {
+pub fn bad_path(path: &str) -> Option<(String, String)> {
     let shown = quoted(path);
     let told = |fact: String, remedy: &str| Some((fact, remedy.to_owned()));
     if path.trim().is_empty() {

@@ -13,9 +13,9 @@ use crate::view::KNOWN_AGENTS;
 use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{Place, listed, quoted, shown_id};
 use super::record::{Field, Keys, Record, bad_name};
 use super::{AgentEntry, Draft, Format, TASKS_MAX, TeammateEntry};
+use crate::problem::{Place, listed, quoted, shown_id};
 
 const PLAN: Keys = &[
     ("title", &["name"]),

@@ -1,17 +1,31 @@
-//! From the file to the playbook that is recorded: every value checked, every reference resolved.
+//! From the file to the playbook that is recorded: every value by itself.
+//!
+//! What is wrong is told and compiled to something plain, so that all of it is told at once. What
+//! refers to something else is looked at in `check`.
 
-use std::collections::BTreeMap;
+mod kind;
+mod value;
 
-use shipmate_core::Name;
 use shipmate_core::event::Mode;
-use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::playbook::{
     Artifact, ClaimOrder, CommitRule, Condition, Counted, Department, Each, Escalation, Expect,
-    Field, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, Shape, ShutdownOrder,
-    Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder, Single, Source,
+    SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
 };
 
-use super::file::{self, File};
+use shipmate_protocol::problem::{Problem, nearest, quoted};
+
+use super::file::{self, File, OrText};
+use super::lines::{Page, Path};
+use super::{check, read};
+use value::{named, names};
+
+const SECONDS_MAX: u64 = 30 * 86_400;
+const MINUTES_MAX: u64 = SECONDS_MAX / 60;
+const RETRIES_MAX: u64 = 1_000;
+const ROUNDS_MAX: u64 = 100;
+const CAP_MAX: u64 = 1_000;
+const COUNT_MAX: u64 = 1_000_000;
 
 /// How often a push is tried again where nothing is said.
 const PUSH_RETRIES: u32 = 3;
@@ -29,151 +43,71 @@ pub(crate) struct Compiled {
     pub(crate) select_env: Option<String>,
 }
 
-/// What is wrong with it, as text.
-pub(crate) fn compile(file: &str, text: &str) -> Result<Compiled, String> {
-    let read: File = toml::from_str(text).map_err(|e| format!("{file}: {e}"))?;
-    Compiler { problems: Vec::new() }.compile(read).map_err(|problems| {
-        problems
-            .into_iter()
-            .map(|problem| format!("{file}: {problem}"))
-            .collect::<Vec<_>>()
-            .join("\n")
-    })
+/// A playbook that can be run, or everything that is wrong with it.
+pub(crate) fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Problem>> {
+    let page = Page::open(name, text)?;
+    let file: File = read::read(&page);
+    let compiled = Compiler { page: &page, at: Path::default() }.compile(&file);
+    check::check(&file, &page);
+    page.close()?;
+    Ok(compiled)
 }
 
-struct Compiler {
-    problems: Vec<String>,
+/// Stands where it is in the file: what is wrong is told with the line of its key.
+struct Compiler<'a, 't> {
+    page: &'a Page<'t>,
+    at: Path,
 }
 
-impl Compiler {
-    fn compile(mut self, file: File) -> Result<Compiled, Vec<String>> {
+impl Compiler<'_, '_> {
+    fn compile(&mut self, file: &File) -> Compiled {
         let playbook = Playbook {
-            name: self.name("name", &file.name),
+            name: self.needed_name("name", &file.name),
             values: file.values.clone(),
-            roles: self.named("roles", &file.roles, |this, role| this.role(role)),
-            phases: file.phases.iter().map(|phase| self.phase(phase)).collect(),
-            departments: file.departments.iter().map(|own| self.department(own)).collect(),
+            roles: self.named("roles", &file.roles, Self::role),
+            phases: self.each("phases", &file.phases, Self::phase),
+            departments: self.each("departments", &file.departments, Self::department),
             department: None,
             skip: Vec::new(),
-            work: file.work.as_ref().map(|work| self.work(work)),
-            routes: file.routes.iter().map(|route| self.route(route)).collect(),
-            kinds: self.named("kinds", &file.kinds, |this, kind| this.kind(kind)),
-            escalation: file.escalation.as_ref().map(|escalation| Escalation {
-                levels: self.names("escalation.levels", &escalation.levels),
-                level_ms: escalation.seconds * 1000,
-                round_trips_max: escalation.round_trips,
-            }),
-            gates: self.named("gates", &file.gates, |this, gate| Gate {
-                commands: gate.commands.clone(),
-                expect: this.word(
-                    "expect",
-                    gate.expect.as_deref(),
-                    Expect::Green,
-                    &[("green", Expect::Green), ("red", Expect::Red)],
-                ),
-            }),
-            artifacts: file.artifacts.iter().map(|own| self.artifact(own)).collect(),
+            work: self.table("work", file.work.as_ref(), Self::work),
+            routes: self.each("routes", &file.routes, Self::route),
+            kinds: self.named("kinds", &file.kinds, Self::kind),
+            escalation: self.table("escalation", file.escalation.as_ref(), Self::escalation),
+            gates: self.named("gates", &file.gates, Self::gate),
+            artifacts: self.each("artifacts", &file.artifacts, Self::artifact),
             order: self.word(
                 "order",
                 file.order.as_deref(),
                 ClaimOrder::Path,
                 &[("path", ClaimOrder::Path), ("number", ClaimOrder::Number)],
             ),
-            counted: Counted {
-                same_failure_max: file.limits.same_failure,
-                contested_max: file.limits.contested,
-            },
+            counted: self.table("limits", Some(&file.limits), Self::limits).unwrap_or_default(),
             shutdown: self.word(
                 "shutdown",
                 file.shutdown.as_deref(),
                 ShutdownOrder::Together,
                 &[("together", ShutdownOrder::Together), ("in-turn", ShutdownOrder::InTurn)],
             ),
-            commit: CommitRule {
-                message: file.commit.message.clone(),
-                branch: file.commit.branch.clone(),
-                push: file.commit.push.clone(),
-                retries: file.commit.retries.unwrap_or(PUSH_RETRIES),
-            },
-            single: file.single.as_ref().map(|single| Single {
-                independent_min: single.independent_min,
-                files_min: single.files_min,
-                files_each_min: single.files_each_min,
-                minutes_min: single.minutes_min,
-            }),
+            commit: self.table("commit", Some(&file.commit), Self::commit).unwrap_or_default(),
+            single: self.table("single", file.single.as_ref(), Self::single),
         };
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
-        Ok(Compiled {
+        self.paths("protected", &file.protected);
+        self.table("select", Some(&file.select), |this, select| {
+            this.paths("files", &select.files);
+            this.variable("env", select.env.as_deref());
+        });
+        let minutes = self.whole("minutes", file.minutes, 1..=MINUTES_MAX);
+        let shutdown = self.whole("shutdown-seconds", file.shutdown_seconds, 1..=SECONDS_MAX);
+        Compiled {
             playbook,
-            title: file.title,
-            about: file.about,
-            protected: file.protected,
-            timeout_ms: file.minutes.map(|minutes| minutes * 60_000),
-            shutdown_ms: file.shutdown_seconds.map(|seconds| seconds * 1000),
-            select_files: file.select.files,
-            select_env: file.select.env,
-        })
-    }
-
-    fn problem(&mut self, text: String) {
-        self.problems.push(text);
-    }
-
-    fn name(&mut self, what: &str, text: &str) -> Name {
-        text.parse().unwrap_or_else(|e| {
-            self.problem(format!("{what}: {e}"));
-            "x".parse().expect("x is a name")
-        })
-    }
-
-    fn names(&mut self, what: &str, texts: &[String]) -> Vec<Name> {
-        texts.iter().map(|text| self.name(what, text)).collect()
-    }
-
-    fn named<F, T>(
-        &mut self,
-        what: &str,
-        tables: &BTreeMap<String, F>,
-        mut one: impl FnMut(&mut Self, &F) -> T,
-    ) -> BTreeMap<Name, T> {
-        let mut found = BTreeMap::new();
-        for (name, table) in tables {
-            let name = self.name(what, name);
-            found.insert(name, one(self, table));
+            title: file.title.clone(),
+            about: file.about.clone(),
+            protected: file.protected.clone(),
+            timeout_ms: minutes.map(|minutes| minutes * 60_000),
+            shutdown_ms: shutdown.map(|seconds| seconds * 1000),
+            select_files: file.select.files.clone(),
+            select_env: file.select.env.clone(),
         }
-        found
-    }
-
-    /// One of a few words.
-    fn word<T: Copy>(
-        &mut self,
-        what: &str,
-        text: Option<&str>,
-        usual: T,
-        words: &[(&str, T)],
-    ) -> T {
-        let Some(text) = text else { return usual };
-        match words.iter().find(|(word, _)| *word == text) {
-            Some((_, value)) => *value,
-            None => {
-                let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                self.problem(format!("{what}: {text:?} is none of {}", known.join(", ")));
-                usual
-            }
-        }
-    }
-
-    fn files(&mut self, what: &str, texts: &[String]) -> FileSet {
-        let mut found: Vec<Pattern> = Vec::new();
-        for text in texts {
-            match text.parse() {
-                Ok(pattern) => found.push(pattern),
-                Err(e) => self.problem(format!("{what}: {e}")),
-            }
-        }
-        FileSet::new(found)
     }
 
     fn mode(&mut self, what: &str, text: Option<&str>) -> Option<Mode> {
@@ -191,31 +125,33 @@ impl Compiler {
     }
 
     fn role(&mut self, role: &file::Role) -> Role {
+        self.paths("scope", &role.scope);
+        self.paths("may", &role.may);
         Role {
             level: self.level(role.level.as_deref()),
             lead: role.lead,
             agent: role.agent.clone(),
             model: role.model.clone(),
-            upgrades: role
-                .upgrades
-                .iter()
-                .map(|up| Upgrade { model: up.model.clone(), when: self.weight(&up.when) })
-                .collect(),
+            upgrades: self.each("upgrades", &role.upgrades, |this, up| {
+                this.needed("model", &up.model);
+                let when = this.below("when", |this| this.weight(&up.when));
+                Upgrade { model: up.model.clone(), when }
+            }),
             tools: role.tools.clone(),
             mode: self.mode("mode", role.mode.as_deref()).unwrap_or_default(),
             prompt: role.prompt.clone(),
             scope: role.scope.clone(),
             may: role.may.clone(),
-            cap: role.cap.unwrap_or(1),
-            reports_to: role.reports_to.as_ref().map(|to| self.name("reports-to", to)),
+            cap: self.whole("cap", role.cap, 1..=CAP_MAX).unwrap_or(1),
+            reports_to: role.reports_to.as_deref().map(named),
             one_shot: role.one_shot,
-            plan_when: role.plan_when.as_ref().map(|when| self.weight(when)),
+            plan_when: self.table("plan-when", role.plan_when.as_ref(), Self::weight),
         }
     }
 
     fn weight(&mut self, weight: &file::Weight) -> Weight {
         Weight {
-            files_min: weight.files_min,
+            files_min: self.whole("files-min", weight.files_min, 1..=COUNT_MAX),
             touches: self.files("touches", &weight.touches),
             words: weight.words.clone(),
             always: weight.always,
@@ -224,52 +160,69 @@ impl Compiler {
 
     fn department(&mut self, own: &file::Department) -> Department {
         Department {
-            name: self.name("departments.name", &own.name),
-            team: self.name("departments.team", own.team.as_ref().unwrap_or(&own.name)),
+            name: self.needed_name("name", &own.name),
+            team: match &own.team {
+                Some(team) => self.name("team", team),
+                None => named(&own.name),
+            },
             description: own.description.clone(),
-            after: self.names("departments.after", &own.after),
-            entry: own.entry.iter().map(|one| self.condition(one)).collect(),
-            denies: self.files("departments.denies", &own.denies),
+            after: names(&own.after),
+            entry: self.conditions("entry", &own.entry),
+            denies: self.files("denies", &own.denies),
             values: own.values.clone(),
-            without: self.names("departments.without", &own.without),
+            without: names(&own.without),
         }
     }
 
     fn phase(&mut self, phase: &file::Phase) -> Phase {
-        let seconds = phase.seconds.or(phase.minutes.map(|minutes| minutes * 60));
+        let minutes = self.whole("minutes", phase.minutes, 1..=MINUTES_MAX);
+        let seconds = self.whole("seconds", phase.seconds, 1..=SECONDS_MAX);
+        if minutes.is_some() && seconds.is_some() {
+            let fact = "minutes and seconds are both there".to_owned();
+            self.problem("seconds", fact, "keep one of them");
+        }
+        let seconds = seconds.or(minutes.map(|minutes| minutes * 60));
         Phase {
-            name: self.name("phases.name", &phase.name),
+            name: self.needed_name("name", &phase.name),
             title: phase.title.clone(),
             level: self.level(phase.level.as_deref()),
-            entry: phase.entry.iter().map(|one| self.condition(one)).collect(),
+            entry: self.conditions("entry", &phase.entry),
             optional: phase.optional,
-            makes: phase.makes.iter().map(|one| self.condition(one)).collect(),
-            roles: self.names("phases.roles", &phase.roles),
+            makes: self.conditions("makes", &phase.makes),
+            roles: names(&phase.roles),
             departments: phase.departments,
             lead_mode: self.mode("lead-mode", phase.lead_mode.as_deref()),
-            tasks: phase.tasks.iter().map(|task| self.task(task)).collect(),
+            tasks: self.each("tasks", &phase.tasks, Self::task),
             lead_plans: phase.lead_plans,
-            gate: phase.gate.as_ref().map(|gate| self.name("phases.gate", gate)),
-            exit: phase.exit.iter().map(|one| self.condition(one)).collect(),
+            gate: phase.gate.as_deref().map(named),
+            exit: self.conditions("exit", &phase.exit),
             deadline_ms: seconds.map(|seconds| seconds * 1000),
-            late: self.trouble(phase.late.as_ref()),
-            failed: self.trouble(phase.failed.as_ref()),
+            late: self.trouble("late", phase.late.as_ref()),
+            failed: self.trouble("failed", phase.failed.as_ref()),
             dismiss: phase.dismiss,
         }
     }
 
-    fn trouble(&mut self, rule: Option<&file::Trouble>) -> Trouble {
+    fn trouble(&mut self, key: &str, rule: Option<&OrText<file::Back>>) -> Trouble {
+        let words = ["stop", "go-on", "lead"];
         match rule {
             None => Trouble::Stop,
-            Some(file::Trouble::Back { back, rounds }) => {
-                Trouble::Back { to: self.name("back", back), rounds: *rounds }
-            }
-            Some(file::Trouble::Word(word)) => match word.as_str() {
+            Some(OrText::Long(rule)) => self.below(key, |this| {
+                this.needed("back", &rule.back);
+                let rounds = this.needed_whole("rounds", rule.rounds, 1..=ROUNDS_MAX);
+                Trouble::Back { to: named(&rule.back), rounds }
+            }),
+            Some(OrText::Text(word)) => match word.as_str() {
                 "stop" => Trouble::Stop,
                 "go-on" => Trouble::GoOn,
                 "lead" => Trouble::Lead,
                 other => {
-                    self.problem(format!("{other:?} is none of stop, go-on, lead, {{ back = … }}"));
+                    let known = "stop, go-on, lead, or { back = \"PHASE\", rounds = 2 }";
+                    let remedy = match nearest(other, words) {
+                        Some(near) => format!("did you mean {near:?}? it can be {known}"),
+                        None => format!("it can be {known}"),
+                    };
+                    self.problem(key, format!("{key} cannot be {}", quoted(other)), remedy);
                     Trouble::Stop
                 }
             },
@@ -280,59 +233,82 @@ impl Compiler {
         let each = [("once", Each::Once), ("item", Each::Item), ("group", Each::Group)];
         let rounds = [("first", RoundRule::First), ("later", RoundRule::Later)];
         let round = task.round.as_deref();
+        self.needed("subject", &task.subject);
+        self.paths("files", task.files.as_deref().unwrap_or_default());
         TaskTemplate {
-            id: self.name("tasks.id", &task.id),
+            id: self.needed_name("id", &task.id),
             each: self.word("each", task.each.as_deref(), Each::Once, &each),
             having: task.having.clone(),
             round: round.map(|text| self.word("round", Some(text), RoundRule::First, &rounds)),
             subject: task.subject.clone(),
             description: task.description.clone(),
-            role: task.role.as_ref().map(|role| self.name("tasks.role", role)),
+            role: task.role.as_deref().map(named),
             lead: task.lead,
             files: task.files.clone(),
-            needs: self.names("tasks.needs", &task.needs),
-            gate: task.gate.as_ref().map(|gate| self.name("tasks.gate", gate)),
-            retries_max: task.retries,
+            needs: names(&task.needs),
+            gate: task.gate.as_deref().map(named),
+            retries_max: self.whole("retries", task.retries, 0..=RETRIES_MAX),
         }
     }
 
-    fn condition(&mut self, condition: &file::Condition) -> Condition {
-        let table = match condition {
-            file::Condition::Path(path) => {
-                return Condition::File { path: path.clone(), test: Test::Exists };
+    fn conditions(&mut self, key: &str, conditions: &[OrText<file::Condition>]) -> Vec<Condition> {
+        let conditions = conditions.iter().enumerate();
+        conditions
+            .map(|(at, one)| match one {
+                OrText::Text(path) => {
+                    self.path(key, Some(at), path);
+                    Condition::File { path: path.clone(), test: Test::Exists }
+                }
+                OrText::Long(table) => {
+                    self.below(key, |this| this.below(at, |this| this.condition(table)))
+                }
+            })
+            .collect()
+    }
+
+    fn condition(&mut self, table: &file::Condition) -> Condition {
+        let about = [&table.file, &table.department, &table.phase];
+        match about {
+            [Some(path), None, None] => {
+                self.path("file", None, path);
+                Condition::File { path: path.clone(), test: self.test(table) }
             }
-            file::Condition::Table(table) => table,
-        };
-        match (&table.file, &table.department, &table.phase) {
-            (Some(path), None, None) => {
-                let path = path.clone();
-                let Some(key) = table.key.clone() else {
-                    let test = if table.json { Test::Json } else { Test::Exists };
-                    return Condition::File { path, test };
-                };
-                let which = [
-                    ("first", Which::First),
-                    ("any", Which::Any),
-                    ("rest", Which::Rest),
-                    ("all", Which::All),
-                ];
-                let which = self.word("line", table.line.as_deref(), Which::Any, &which);
-                let is = match &table.is {
-                    None => Vec::new(),
-                    Some(file::Texts::One(text)) => vec![text.clone()],
-                    Some(file::Texts::Many(texts)) => texts.clone(),
-                };
-                Condition::File { path, test: Test::Line { which, key, is } }
-            }
-            (None, Some(name), None) => {
-                Condition::Department { name: self.name("department", name) }
-            }
-            (None, None, Some(name)) => Condition::Phase { name: self.name("phase", name) },
+            [None, Some(name), None] => Condition::Department { name: named(name) },
+            [None, None, Some(name)] => Condition::Phase { name: named(name) },
             _ => {
-                self.problem("a condition names a file, a department or a phase".to_owned());
+                let there = about.iter().filter(|key| key.is_some()).count();
+                let fact = format!("a condition is about one thing, and this names {there}");
+                let at = self.at.clone();
+                self.page.add(&at, fact, "keep one of file, department and phase");
                 Condition::File { path: String::new(), test: Test::Exists }
             }
         }
+    }
+
+    fn test(&mut self, table: &file::Condition) -> Test {
+        let Some(key) = table.key.clone() else {
+            for (other, there) in [("line", table.line.is_some()), ("is", table.is.is_some())] {
+                if there {
+                    let fact = format!("{other} says nothing without key");
+                    self.problem(other, fact, "add key = \"…\", the field that is looked at");
+                }
+            }
+            return if table.json { Test::Json } else { Test::Exists };
+        };
+        self.needed("key", &key);
+        let which = [
+            ("first", Which::First),
+            ("any", Which::Any),
+            ("rest", Which::Rest),
+            ("all", Which::All),
+        ];
+        let which = self.word("line", table.line.as_deref(), Which::Any, &which);
+        let is = match &table.is {
+            None => Vec::new(),
+            Some(OrText::Text(text)) => vec![text.clone()],
+            Some(OrText::Long(texts)) => texts.clone(),
+        };
+        Test::Line { which, key, is }
     }
 
     fn work(&mut self, work: &file::Work) -> Source {
@@ -342,74 +318,83 @@ impl Compiler {
             ("layers", SourceFormat::Layers),
         ];
         let usual = SourceFormat::PlanLines;
-        let format = self.word("work.format", Some(&work.format), usual, &formats);
+        let format = match self.needed("format", &work.format) {
+            true => self.word("format", Some(&work.format), usual, &formats),
+            false => usual,
+        };
+        self.listed("files", &work.files);
+        self.paths("files", &work.files);
         Source { format, files: work.files.clone() }
     }
 
     fn route(&mut self, route: &file::Route) -> Route {
-        Route {
-            from: self.names("routes.from", &route.from),
-            to: self.names("routes.to", &route.to),
-            kinds: self.names("routes.kinds", &route.kinds),
-        }
+        Route { from: names(&route.from), to: names(&route.to), kinds: names(&route.kinds) }
     }
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
-        Kind { about: kind.about.clone(), fields: self.fields(&kind.fields) }
+        let fields = self.below("fields", |this| this.fields(&kind.fields));
+        Kind { about: kind.about.clone(), fields }
     }
 
-    fn fields(&mut self, table: &toml::Table) -> BTreeMap<String, Field> {
-        let mut found = BTreeMap::new();
-        for (key, value) in table {
-            let (key, required) = match key.strip_suffix('?') {
-                Some(key) => (key, false),
-                None => (key.as_str(), true),
-            };
-            let shape = self.shape(key, value);
-            found.insert(key.to_owned(), Field { shape, required });
+    fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {
+        self.listed("levels", &escalation.levels);
+        let seconds = self.needed_whole("seconds", escalation.seconds, 1..=SECONDS_MAX);
+        Escalation {
+            levels: names(&escalation.levels),
+            level_ms: seconds * 1000,
+            round_trips_max: self.needed_whole(
+                "round-trips",
+                escalation.round_trips,
+                1..=ROUNDS_MAX,
+            ),
         }
-        found
     }
 
-    fn shape(&mut self, key: &str, value: &toml::Value) -> Shape {
-        match value {
-            toml::Value::String(word) => match word.as_str() {
-                "text" => Shape::Text,
-                "number" => Shape::Number,
-                "flag" => Shape::Flag,
-                "any" => Shape::Any,
-                list if list.starts_with('[') && list.ends_with(']') => {
-                    let inner = toml::Value::String(list[1..list.len() - 1].to_owned());
-                    Shape::List(Box::new(self.shape(key, &inner)))
-                }
-                other => {
-                    self.problem(format!("{key}: {other:?} is none of text, number, flag, any"));
-                    Shape::Any
-                }
-            },
-            toml::Value::Table(table) => Shape::Object(self.fields(table)),
-            toml::Value::Array(items) => match items.as_slice() {
-                [toml::Value::Table(table)] => {
-                    Shape::List(Box::new(Shape::Object(self.fields(table))))
-                }
-                words => {
-                    let texts = words.iter().filter_map(|word| word.as_str().map(str::to_owned));
-                    Shape::OneOf(texts.collect())
-                }
-            },
-            _ => {
-                self.problem(format!("{key}: a field is described by a word, a list or a table"));
-                Shape::Any
-            }
+    fn gate(&mut self, gate: &file::Gate) -> Gate {
+        self.listed("commands", &gate.commands);
+        let words = [("green", Expect::Green), ("red", Expect::Red)];
+        Gate {
+            commands: gate.commands.clone(),
+            expect: self.word("expect", gate.expect.as_deref(), Expect::Green, &words),
+        }
+    }
+
+    fn commit(&mut self, commit: &file::Commit) -> CommitRule {
+        let retries = self.whole("retries", commit.retries, 0..=RETRIES_MAX);
+        CommitRule {
+            message: commit.message.clone(),
+            branch: commit.branch.clone(),
+            push: commit.push.clone(),
+            retries: retries.unwrap_or(PUSH_RETRIES),
+        }
+    }
+
+    fn limits(&mut self, limits: &file::Limits) -> Counted {
+        Counted {
+            same_failure_max: self.whole("same-failure", limits.same_failure, 1..=COUNT_MAX),
+            contested_max: self.whole("contested", limits.contested, 1..=COUNT_MAX),
+        }
+    }
+
+    fn single(&mut self, single: &file::Single) -> Single {
+        Single {
+            independent_min: self.whole("independent-min", single.independent_min, 1..=COUNT_MAX),
+            files_min: self.whole("files-min", single.files_min, 1..=COUNT_MAX),
+            files_each_min: self.whole("files-each-min", single.files_each_min, 1..=COUNT_MAX),
+            minutes_min: self.whole("minutes-min", single.minutes_min, 1..=COUNT_MAX),
         }
     }
 
     fn artifact(&mut self, own: &file::Artifact) -> Artifact {
         let places = [("view", false), ("branch", true)];
+        self.needed("format", &own.format);
+        if self.needed("path", &own.path) {
+            self.path("path", None, &own.path);
+        }
         Artifact {
             format: own.format.clone(),
             path: own.path.clone(),
-            on_branch: self.word("artifacts.on", own.on.as_deref(), false, &places),
+            on_branch: self.word("on", own.on.as_deref(), false, &places),
         }
     }
 }

@@ -1,62 +1,46 @@
 //! A playbook as it is written: the keys of the file, one struct a table.
 //!
-//! Only the form is held here. What the values mean together is checked in `compile`.
+//! Only the form is held here, and every key may be missing: `read` tells of keys and types that
+//! do not fit, `compile` of what is missing or means nothing, `check` of what does not fit
+//! together. A key that is added here is known to all of them.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct File {
     pub(super) name: String,
-    #[serde(default)]
     pub(super) title: String,
-    #[serde(default)]
     pub(super) about: String,
-    #[serde(default)]
     pub(super) order: Option<String>,
-    #[serde(default)]
     pub(super) shutdown: Option<String>,
-    #[serde(default)]
     pub(super) select: Select,
-    #[serde(default)]
     pub(super) single: Option<Single>,
-    #[serde(default)]
     pub(super) values: BTreeMap<String, String>,
-    #[serde(default)]
     pub(super) protected: Vec<String>,
-    #[serde(default)]
     pub(super) minutes: Option<u64>,
-    #[serde(default)]
     pub(super) shutdown_seconds: Option<u64>,
-    #[serde(default)]
     pub(super) roles: BTreeMap<String, Role>,
-    #[serde(default)]
     pub(super) departments: Vec<Department>,
-    #[serde(default)]
     pub(super) phases: Vec<Phase>,
-    #[serde(default)]
     pub(super) work: Option<Work>,
-    #[serde(default)]
     pub(super) routes: Vec<Route>,
-    #[serde(default)]
     pub(super) kinds: BTreeMap<String, Kind>,
-    #[serde(default)]
     pub(super) escalation: Option<Escalation>,
-    #[serde(default)]
     pub(super) gates: BTreeMap<String, Gate>,
-    #[serde(default)]
     pub(super) artifacts: Vec<Artifact>,
-    #[serde(default)]
     pub(super) limits: Limits,
-    #[serde(default)]
     pub(super) commit: Commit,
 }
 
 /// How work is committed, and where it goes at the end.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Commit {
     pub(super) message: String,
     pub(super) branch: String,
@@ -66,7 +50,7 @@ pub(super) struct Commit {
 
 /// When the playbook is chosen by itself.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Select {
     /// One of these is in the repository.
     pub(super) files: Vec<String>,
@@ -75,7 +59,7 @@ pub(super) struct Select {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Single {
     pub(super) independent_min: Option<u32>,
     pub(super) files_min: Option<u32>,
@@ -84,7 +68,7 @@ pub(super) struct Single {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Role {
     pub(super) level: Option<String>,
     pub(super) lead: bool,
@@ -103,14 +87,14 @@ pub(super) struct Role {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Upgrade {
     pub(super) model: String,
     pub(super) when: Weight,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Weight {
     pub(super) files_min: Option<u32>,
     pub(super) touches: Vec<String>,
@@ -119,134 +103,86 @@ pub(super) struct Weight {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Department {
     pub(super) name: String,
-    #[serde(default)]
     pub(super) team: Option<String>,
-    #[serde(default)]
     pub(super) description: String,
-    #[serde(default)]
     pub(super) after: Vec<String>,
-    #[serde(default)]
-    pub(super) entry: Vec<Condition>,
-    #[serde(default)]
+    pub(super) entry: Vec<OrText<Condition>>,
     pub(super) denies: Vec<String>,
-    #[serde(default)]
     pub(super) values: BTreeMap<String, String>,
-    #[serde(default)]
     pub(super) without: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Phase {
     pub(super) name: String,
-    #[serde(default)]
     pub(super) title: String,
-    #[serde(default)]
     pub(super) level: Option<String>,
-    #[serde(default)]
-    pub(super) entry: Vec<Condition>,
-    #[serde(default)]
+    pub(super) entry: Vec<OrText<Condition>>,
     pub(super) optional: bool,
-    #[serde(default)]
-    pub(super) makes: Vec<Condition>,
-    #[serde(default)]
+    pub(super) makes: Vec<OrText<Condition>>,
     pub(super) roles: Vec<String>,
-    #[serde(default)]
     pub(super) departments: bool,
-    #[serde(default)]
     pub(super) lead_mode: Option<String>,
-    #[serde(default)]
     pub(super) lead_plans: bool,
-    #[serde(default)]
     pub(super) tasks: Vec<Task>,
-    #[serde(default)]
     pub(super) gate: Option<String>,
-    #[serde(default)]
-    pub(super) exit: Vec<Condition>,
-    #[serde(default)]
+    pub(super) exit: Vec<OrText<Condition>>,
     pub(super) minutes: Option<u64>,
-    #[serde(default)]
     pub(super) seconds: Option<u64>,
-    #[serde(default)]
-    pub(super) late: Option<Trouble>,
-    #[serde(default)]
-    pub(super) failed: Option<Trouble>,
-    #[serde(default)]
+    pub(super) late: Option<OrText<Back>>,
+    pub(super) failed: Option<OrText<Back>>,
     pub(super) dismiss: bool,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Trouble {
-    Word(String),
-    Back { back: String, rounds: u32 },
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Back {
+    pub(super) back: String,
+    pub(super) rounds: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Task {
     pub(super) id: String,
-    #[serde(default)]
     pub(super) each: Option<String>,
-    #[serde(default)]
     pub(super) having: Option<String>,
-    #[serde(default)]
     pub(super) round: Option<String>,
     pub(super) subject: String,
-    #[serde(default)]
     pub(super) description: String,
-    #[serde(default)]
     pub(super) role: Option<String>,
-    #[serde(default)]
     pub(super) lead: bool,
-    #[serde(default)]
     pub(super) files: Option<Vec<String>>,
-    #[serde(default)]
     pub(super) needs: Vec<String>,
-    #[serde(default)]
     pub(super) gate: Option<String>,
-    #[serde(default)]
     pub(super) retries: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Condition {
-    Path(String),
-    Table(ConditionTable),
-}
-
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub(super) struct ConditionTable {
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Condition {
     pub(super) file: Option<String>,
     pub(super) json: bool,
     pub(super) line: Option<String>,
     pub(super) key: Option<String>,
-    pub(super) is: Option<Texts>,
+    pub(super) is: Option<OrText<Vec<String>>>,
     pub(super) department: Option<String>,
     pub(super) phase: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Texts {
-    One(String),
-    Many(Vec<String>),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Work {
     pub(super) format: String,
     pub(super) files: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Route {
     pub(super) from: Vec<String>,
     pub(super) to: Vec<String>,
@@ -254,7 +190,7 @@ pub(super) struct Route {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Kind {
     pub(super) about: String,
     /// `text`, `number`, `flag`, `any`, a list of texts (one of them), `[text]`, a table; `?` at
@@ -263,34 +199,63 @@ pub(super) struct Kind {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Escalation {
     pub(super) levels: Vec<String>,
-    pub(super) seconds: u64,
-    pub(super) round_trips: u32,
+    pub(super) seconds: Option<u64>,
+    pub(super) round_trips: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Gate {
-    #[serde(default)]
     pub(super) commands: Vec<String>,
-    #[serde(default)]
     pub(super) expect: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Artifact {
     pub(super) format: String,
     pub(super) path: String,
-    #[serde(default)]
     pub(super) on: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct Limits {
     pub(super) same_failure: Option<u32>,
     pub(super) contested: Option<u32>,
+}
+
+/// A text, or something longer in its place.
+#[derive(Debug)]
+pub(super) enum OrText<T> {
+    Text(String),
+    Long(T),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrText<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OrText<T>, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = OrText<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or something longer in its place")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<OrText<T>, E> {
+                Ok(OrText::Text(text.to_owned()))
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                from: D,
+            ) -> Result<OrText<T>, D::Error> {
+                T::deserialize(from).map(OrText::Long)
+            }
+        }
+        from.deserialize_newtype_struct("OrText", Either(PhantomData))
+    }
 }

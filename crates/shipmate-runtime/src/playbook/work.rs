@@ -37,6 +37,17 @@ pub(crate) struct Work {
     pub(crate) groups: BTreeMap<String, Values>,
 }
 
+/// What templates can name of a piece of work and of a group, beyond what every piece has.
+pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'static str]) {
+    match format {
+        "plan-lines" => (
+            &["verify", "done", "spec", "tests", "checkpoint", "type", "effort", "skills"],
+            &["plan", "plan_title", "objective", "p", "n"],
+        ),
+        _ => (&[], &[]),
+    }
+}
+
 pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<Work, String> {
     let mut files = Vec::new();
     for pattern in &source.files {

@@ -1,6 +1,6 @@
-//! What is wrong with a plan, all of it: a person who mends a file wants the whole list at once.
+//! What is wrong with a file, all of it: a person who mends one wants the whole list at once.
 //!
-//! Every problem has a place, a fact and a remedy. Text of the plan inside a fact is quoted and
+//! Every problem has a place, a fact and a remedy. Text of the file inside a fact is quoted and
 //! cut, so that a problem stays one line whatever the file holds.
 
 use std::fmt;
@@ -11,7 +11,7 @@ const SHOWN_MAX: usize = 50;
 /// Problems that are kept. A file of garbage has one a line, and nobody reads them.
 const KEPT_MAX: usize = 10_000;
 
-/// Where something stands in the plan. Line 0 is the file as a whole.
+/// Where something stands. Line 0 is the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub file: Arc<str>,
@@ -28,11 +28,21 @@ impl fmt::Display for Place {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Problem {
-    place: Place,
-    column: Option<usize>,
-    fact: String,
-    remedy: String,
+pub struct Problem {
+    pub place: Place,
+    pub column: Option<usize>,
+    pub fact: String,
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place)?;
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        write!(f, ": {}\n  {}", self.fact, self.remedy)
+    }
 }
 
 /// A plan that cannot be run. Shown as it is; nothing has been started.
@@ -45,11 +55,7 @@ pub struct PlanErrors {
 impl fmt::Display for PlanErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for problem in self.problems.iter().take(SHOWN_MAX) {
-            write!(f, "{}", problem.place)?;
-            if let Some(column) = problem.column {
-                write!(f, ":{column}")?;
-            }
-            writeln!(f, ": {}\n  {}", problem.fact, problem.remedy)?;
+            writeln!(f, "{problem}")?;
         }
         match self.count {
             1 => f.write_str("1 problem; nothing was started"),
@@ -61,19 +67,19 @@ impl fmt::Display for PlanErrors {
 
 impl std::error::Error for PlanErrors {}
 
-/// Collects problems while a plan is read and checked.
+/// Collects problems while a file is read and checked.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub struct Problems {
     kept: Vec<Problem>,
     count: usize,
 }
 
 impl Problems {
-    pub(super) fn add(&mut self, place: &Place, fact: String, remedy: impl Into<String>) {
+    pub fn add(&mut self, place: &Place, fact: String, remedy: impl Into<String>) {
         self.push(place, None, fact, remedy.into());
     }
 
-    pub(super) fn add_at(&mut self, place: &Place, column: usize, fact: String, remedy: &str) {
+    pub fn add_at(&mut self, place: &Place, column: usize, fact: String, remedy: &str) {
         self.push(place, Some(column), fact, remedy.to_owned());
     }
 
@@ -86,23 +92,28 @@ impl Problems {
 
     /// Looking for the word that was meant costs more than reading the line, and nobody reads
     /// the hundredth guess.
-    pub(super) fn worth_a_guess(&self) -> bool {
+    pub fn worth_a_guess(&self) -> bool {
         self.count < 2 * SHOWN_MAX
     }
 
     /// Nothing, or everything that was found in the order of the files' lines.
-    pub(super) fn into_result(self) -> Result<(), PlanErrors> {
+    pub fn into_result(self) -> Result<(), PlanErrors> {
         if self.count == 0 {
             return Ok(());
         }
+        Err(PlanErrors { count: self.count, problems: self.into_list() })
+    }
+
+    /// Everything that was kept, in the order of the files' lines.
+    pub fn into_list(self) -> Vec<Problem> {
         let mut problems = self.kept;
         problems.sort_by(|a, b| (&a.place, a.column).cmp(&(&b.place, b.column)));
-        Err(PlanErrors { problems, count: self.count })
+        problems
     }
 }
 
-/// Text of the plan inside a message: on one line and not longer than a line.
-pub(super) fn quoted(text: &str) -> String {
+/// Text of the file inside a message: on one line and not longer than a line.
+pub fn quoted(text: &str) -> String {
     const SHOWN_CHARS: usize = 60;
     match text.char_indices().nth(SHOWN_CHARS) {
         None => format!("{text:?}"),
@@ -111,13 +122,13 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// An id inside a message: as it is where it is one, quoted where it is something else.
-pub(super) fn shown_id(id: &str) -> String {
+pub fn shown_id(id: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:#".contains(&b);
     if id.bytes().all(plain) && (1..=128).contains(&id.len()) { id.to_owned() } else { quoted(id) }
 }
 
 /// A few of many words, and how many were left out.
-pub(super) fn listed<T: fmt::Display>(words: impl IntoIterator<Item = T>) -> String {
+pub fn listed<T: fmt::Display>(words: impl IntoIterator<Item = T>) -> String {
     const SHOWN_WORDS: usize = 12;
     let mut words = words.into_iter();
     let shown: Vec<String> =
@@ -129,10 +140,7 @@ pub(super) fn listed<T: fmt::Display>(words: impl IntoIterator<Item = T>) -> Str
 }
 
 /// The candidate that was most likely meant, if one is near.
-pub(super) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const WORD_CHARS_MAX: usize = 64;
     if word.chars().count() > WORD_CHARS_MAX {
         return None;

@@ -1,0 +1,326 @@
+//! Whether the parts of a playbook fit together: everything that names something else names
+//! something that is there, can be reached, and comes in time.
+//!
+//! It looks at the file as it is written, so that a name is shown as its writer knows it.
+
+mod order;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shipmate_protocol::problem::{listed, nearest, quoted};
+use shipmate_protocol::tools::{self, Seat, SeatKind};
+
+use super::artifact::FORMATS;
+use super::file::{Condition, File, OrText, Phase, Task};
+use super::lines::{Page, Path, way};
+
+/// Kinds of messages that need no description.
+const PLAIN_KINDS: [&str; 2] = ["message", "broadcast"];
+/// Whoever is above all roles.
+const PERSON: &str = "person";
+
+pub(super) fn check(file: &File, page: &Page<'_>) {
+    let check = Check {
+        file,
+        page,
+        roles: file.roles.keys().map(String::as_str).collect(),
+        phases: file.phases.iter().map(|phase| phase.name.as_str()).collect(),
+        departments: file.departments.iter().map(|own| own.name.as_str()).collect(),
+        gates: file.gates.keys().map(String::as_str).collect(),
+    };
+    check.whole();
+    check.roles();
+    for (at, phase) in file.phases.iter().enumerate() {
+        check.phase(at, phase);
+    }
+    check.departments();
+    check.routes();
+    check.others();
+    order::check(&check);
+    texts::check(&check);
+}
+
+struct Check<'a, 't> {
+    file: &'a File,
+    page: &'a Page<'t>,
+    roles: Vec<&'a str>,
+    phases: Vec<&'a str>,
+    departments: Vec<&'a str>,
+    gates: Vec<&'a str>,
+}
+
+impl Check<'_, '_> {
+    fn add(&self, path: &Path, fact: String, remedy: impl Into<String>) {
+        self.page.add(path, fact, remedy);
+    }
+
+    /// Whether something of this name is there; where it is not, it is told with what is.
+    fn known(&self, path: &Path, what: &str, name: &str, known: &[&str]) -> bool {
+        if known.contains(&name) || name.trim().is_empty() {
+            return known.contains(&name);
+        }
+        let fact = format!("there is no {what} {}", quoted(name));
+        let there: BTreeSet<&str> = known.iter().copied().filter(|name| !name.is_empty()).collect();
+        let all = match there.is_empty() {
+            true => format!("the playbook has no {what}s"),
+            false => format!("the {what}s are {}", listed(there)),
+        };
+        let remedy = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean {near:?}? {all}"),
+            None => all,
+        };
+        self.add(path, fact, remedy);
+        false
+    }
+
+    fn all_known(&self, path: &Path, what: &str, names: &[String], known: &[&str]) {
+        for (at, name) in names.iter().enumerate() {
+            self.known(&path.to(at), what, name, known);
+        }
+    }
+
+    /// No two of a list have one name.
+    fn distinct<'n>(
+        &self,
+        list: &Path,
+        key: &str,
+        what: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) {
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, name) in names.enumerate().filter(|(_, name)| !name.is_empty()) {
+            let earlier = *first.entry(name).or_insert(at);
+            if earlier != at {
+                let line = self.page.line(&list.to(earlier).to(key));
+                let fact = format!("{what} {name} is there already: line {line}");
+                self.add(&list.to(at).to(key), fact, format!("give each {what} its own {key}"));
+            }
+        }
+    }
+
+    fn whole(&self) {
+        if self.file.phases.is_empty() {
+            let fact = "the playbook has no phases".to_owned();
+            self.add(&way!["phases"], fact, "add [[phases]] with name = \"…\" below it");
+        }
+        self.distinct(&way!["phases"], "name", "phase", self.phases.iter().copied());
+        let departments = self.departments.iter().copied();
+        self.distinct(&way!["departments"], "name", "department", departments);
+        let teams = self.file.departments.iter();
+        let teams = teams.map(|own| own.team.as_deref().unwrap_or_default());
+        self.distinct(&way!["departments"], "team", "team", teams);
+    }
+
+    fn roles(&self) {
+        for (name, role) in &self.file.roles {
+            let at = way!["roles", name.as_str()];
+            if let Some(to) = role.reports_to.as_deref().filter(|to| *to != PERSON) {
+                self.known(&at.to("reports-to"), "role", to, &self.roles);
+            }
+            if role.one_shot && role.lead {
+                let fact = format!("role {name} leads, and has a life for one task only");
+                self.add(&at.to("one-shot"), fact, "take out lead or one-shot");
+            }
+            if role.lead && role.cap.is_some_and(|cap| cap > 1) {
+                let fact = format!("role {name} leads, and there may be {}", role.cap.unwrap_or(1));
+                self.add(&at.to("cap"), fact, "take out cap: a team has one lead");
+            }
+            for (n, tool) in role.tools.iter().enumerate() {
+                self.known(&at.to("tools").to(n), "tool", tool, &tools());
+            }
+            if let Some(when) = &role.plan_when {
+                self.weighs(&at.to("plan-when"), when);
+            }
+            for (n, upgrade) in role.upgrades.iter().enumerate() {
+                self.weighs(&at.to("upgrades").to(n).to("when"), &upgrade.when);
+            }
+        }
+        for level in ["team", "root"] {
+            let lead = |(name, role): (&String, &super::file::Role)| {
+                (role.lead && self.level(role.level.as_deref()) == level).then(|| name.clone())
+            };
+            let leads: Vec<String> = self.file.roles.iter().filter_map(lead).collect();
+            for other in leads.iter().skip(1) {
+                let fact = format!("role {other} leads, and role {} does already", leads[0]);
+                let remedy = match self.departments.is_empty() {
+                    true => "a team has one lead: take out lead = true of one of them",
+                    false => "each level has one lead: give one of them another level",
+                };
+                self.add(&way!["roles", other.as_str(), "lead"], fact, remedy);
+            }
+        }
+    }
+
+    fn weighs(&self, at: &Path, when: &super::file::Weight) {
+        let some = when.files_min.is_some() || when.always;
+        let torn = ["files-min", "touches", "words", "always"];
+        let torn = torn.iter().any(|key| self.page.is_torn(&at.to(*key)));
+        if !torn && !some && when.touches.is_empty() && when.words.is_empty() {
+            let fact = format!("{at} never holds: it names nothing");
+            let remedy = "say files-min, touches or words, or always = true";
+            self.add(at, fact, remedy);
+        }
+    }
+
+    /// Where there are no departments there is one level.
+    fn level<'l>(&self, level: Option<&'l str>) -> &'l str {
+        if self.departments.is_empty() { "team" } else { level.unwrap_or("team") }
+    }
+
+    fn phase(&self, at: usize, phase: &Phase) {
+        let here = way!["phases", at];
+        self.all_known(&here.to("roles"), "role", &phase.roles, &self.roles);
+        if let Some(gate) = &phase.gate {
+            self.known(&here.to("gate"), "gate", gate, &self.gates);
+        }
+        for (key, list) in [("entry", &phase.entry), ("makes", &phase.makes), ("exit", &phase.exit)]
+        {
+            self.conditions(&here.to(key), list, Some((at, key)));
+        }
+        for (key, rule) in [("late", &phase.late), ("failed", &phase.failed)] {
+            let Some(OrText::Long(rule)) = rule else { continue };
+            let path = here.to(key).to("back");
+            if !self.known(&path, "phase", &rule.back, &self.phases) {
+                continue;
+            }
+            let to = self.phases.iter().position(|name| *name == rule.back);
+            if to.is_some_and(|to| to > at) {
+                let fact = format!("{key} goes back to {}, which comes later", rule.back);
+                self.add(&path, fact, "name this phase or an earlier one");
+            }
+        }
+        if phase.late.is_some() && phase.minutes.is_none() && phase.seconds.is_none() {
+            let fact = "late says nothing: the phase has no time".to_owned();
+            self.add(&here.to("late"), fact, "add minutes = …, or take it out");
+        }
+        if phase.lead_plans && !phase.tasks.is_empty() {
+            let fact = format!("in phase {} the lead plans, and there are tasks", phase.name);
+            self.add(&here.to("lead-plans"), fact, "take out lead-plans or [[phases.tasks]]");
+        }
+        self.departments_work(&here, phase);
+        self.distinct(&here.to("tasks"), "id", "task", phase.tasks.iter().map(|t| t.id.as_str()));
+        for (n, task) in phase.tasks.iter().enumerate() {
+            self.task(&here.to("tasks").to(n), phase, task);
+        }
+    }
+
+    fn departments_work(&self, here: &Path, phase: &Phase) {
+        if !phase.departments {
+            return;
+        }
+        if self.departments.is_empty() {
+            let fact = format!("phase {} is for departments, and there are none", phase.name);
+            self.add(&here.to("departments"), fact, "add [[departments]], or take it out");
+        } else if self.level(phase.level.as_deref()) != "root" {
+            let fact = format!("phase {} begins the departments, and is theirs", phase.name);
+            self.add(&here.to("departments"), fact, "add level = \"root\"");
+        }
+    }
+
+    fn task(&self, here: &Path, phase: &Phase, task: &Task) {
+        if let Some(role) = &task.role {
+            self.known(&here.to("role"), "role", role, &self.roles);
+        }
+        if task.role.is_some() && task.lead {
+            let fact = format!("task {} is for the lead and for a role", task.id);
+            self.add(&here.to("lead"), fact, "keep one of lead and role");
+        }
+        if let Some(gate) = &task.gate {
+            self.known(&here.to("gate"), "gate", gate, &self.gates);
+        }
+        let others: Vec<&str> = phase.tasks.iter().map(|task| task.id.as_str()).collect();
+        self.all_known(&here.to("needs"), "task", &task.needs, &others);
+        let each = task.each.as_deref().unwrap_or("once");
+        if ["item", "group"].contains(&each) && self.file.work.is_none() {
+            let fact = format!("task {} is for each {each}, and there is no work", task.id);
+            self.add(&here.to("each"), fact, "add [work] with format and files");
+        }
+        if task.having.is_some() && each != "item" {
+            let fact = format!("having says nothing: task {} is not for each item", task.id);
+            self.add(&here.to("having"), fact, "add each = \"item\", or take it out");
+        }
+    }
+
+    /// Conditions of a phase, or of a department.
+    fn conditions(&self, list: &Path, conditions: &[OrText<Condition>], of: Option<(usize, &str)>) {
+        for (n, condition) in conditions.iter().enumerate() {
+            let OrText::Long(condition) = condition else { continue };
+            let here = list.to(n);
+            if let Some(name) = &condition.department {
+                self.known(&here.to("department"), "department", name, &self.departments);
+            }
+            let Some(name) = &condition.phase else { continue };
+            let path = here.to("phase");
+            if !self.known(&path, "phase", name, &self.phases) {
+                continue;
+            }
+            let position = self.phases.iter().position(|phase| phase == name);
+            if let Some((at, key)) = of
+                && position.is_some_and(|position| position >= at)
+            {
+                let fact = format!("{key} waits for phase {name}, which is not over by then");
+                self.add(&path, fact, "name an earlier phase");
+            }
+        }
+    }
+
+    fn departments(&self) {
+        for (at, own) in self.file.departments.iter().enumerate() {
+            let here = way!["departments", at];
+            self.all_known(&here.to("after"), "department", &own.after, &self.departments);
+            self.all_known(&here.to("without"), "phase", &own.without, &self.phases);
+            self.conditions(&here.to("entry"), &own.entry, None);
+        }
+        let begins = self.file.phases.iter().any(|phase| phase.departments);
+        if !self.departments.is_empty() && !begins {
+            let fact = "there are departments, and no phase for them".to_owned();
+            let remedy = "add departments = true and level = \"root\" to one of the phases";
+            self.add(&way!["departments"], fact, remedy);
+        }
+    }
+
+    fn routes(&self) {
+        let kinds: Vec<&str> =
+            PLAIN_KINDS.into_iter().chain(self.file.kinds.keys().map(String::as_str)).collect();
+        let heard: Vec<&str> = self.roles.iter().copied().chain([PERSON]).collect();
+        for (at, route) in self.file.routes.iter().enumerate() {
+            let here = way!["routes", at];
+            self.all_known(&here.to("from"), "role", &route.from, &self.roles);
+            self.all_known(&here.to("to"), "role", &route.to, &heard);
+            self.all_known(&here.to("kinds"), "kind", &route.kinds, &kinds);
+            for (n, to) in route.to.iter().enumerate() {
+                if self.file.roles.get(to).is_some_and(|role| role.one_shot) {
+                    let fact = format!("role {to} has a life for one task and reads no messages");
+                    let remedy = "take it out, or take one-shot out of the role";
+                    self.add(&here.to("to").to(n), fact, remedy);
+                }
+            }
+        }
+    }
+
+    fn others(&self) {
+        if let Some(escalation) = &self.file.escalation {
+            let path = way!["escalation", "levels"];
+            self.all_known(&path, "role", &escalation.levels, &self.roles);
+        }
+        let formats: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+        for (at, artifact) in self.file.artifacts.iter().enumerate() {
+            let path = way!["artifacts", at, "format"];
+            self.known(&path, "format", &artifact.format, &formats);
+        }
+    }
+}
+
+/// The team's tools, as a lead has them, and those that only the native agent has.
+fn tools() -> Vec<&'static str> {
+    let lead = Seat {
+        team: String::new(),
+        name: String::new(),
+        kind: SeatKind::Lead,
+        mode: "normal".to_owned(),
+    };
+    tools::list(&lead).iter().map(|tool| tool.name).chain(["Skill", "Config"]).collect()
+}

@@ -1,0 +1,129 @@
+//! Placeholders: every `{name}` in a text stands for something.
+
+use std::collections::BTreeSet;
+
+use shipmate_protocol::problem::{listed, nearest};
+
+use super::Check;
+use crate::playbook::file::{OrText, Task};
+use crate::playbook::lines::{Path, way};
+use crate::playbook::work;
+
+/// What the run fills in.
+pub(in crate::playbook) const RUN: [&str; 8] =
+    ["goal", "title", "team", "root", "phase", "round", "dir", "department"];
+/// What every piece of work has.
+pub(in crate::playbook) const PIECE: [&str; 5] = ["id", "subject", "description", "files", "group"];
+/// What a gate is told about the task that it looks at.
+pub(in crate::playbook) const GATE: [&str; 2] = ["files", "task"];
+
+type Known<'a> = BTreeSet<&'a str>;
+
+pub(super) fn check(check: &Check<'_, '_>) {
+    let file = check.file;
+    let own = file.values.keys().chain(file.departments.iter().flat_map(|own| own.values.keys()));
+    let known: Known<'_> = RUN.into_iter().chain(own.map(String::as_str)).collect();
+    for (key, value) in &file.values {
+        text(check, &way!["values", key.as_str()], value, &known);
+    }
+    for (name, role) in &file.roles {
+        let here = way!["roles", name.as_str()];
+        text(check, &here.to("prompt"), &role.prompt, &known);
+        text(check, &here.to("agent"), &role.agent, &known);
+        texts(check, &here.to("scope"), &role.scope, &known);
+        texts(check, &here.to("may"), &role.may, &known);
+    }
+    for (at, own) in file.departments.iter().enumerate() {
+        let here = way!["departments", at];
+        text(check, &here.to("description"), &own.description, &known);
+        conditions(check, &here.to("entry"), &own.entry, &known);
+        for (key, value) in &own.values {
+            text(check, &here.to("values").to(key.as_str()), value, &known);
+        }
+    }
+    for (at, phase) in file.phases.iter().enumerate() {
+        let here = way!["phases", at];
+        for (key, list) in [("entry", &phase.entry), ("makes", &phase.makes), ("exit", &phase.exit)]
+        {
+            conditions(check, &here.to(key), list, &known);
+        }
+        for (n, task) in phase.tasks.iter().enumerate() {
+            template(check, &here.to("tasks").to(n), task, &known);
+        }
+    }
+    let gate = known.iter().copied().chain(GATE).collect();
+    for (name, own) in &file.gates {
+        texts(check, &way!["gates", name.as_str(), "commands"], &own.commands, &gate);
+    }
+    for (at, artifact) in file.artifacts.iter().enumerate() {
+        text(check, &way!["artifacts", at, "path"], &artifact.path, &known);
+    }
+    if let Some(work) = &file.work {
+        texts(check, &way!["work", "files"], &work.files, &known);
+    }
+}
+
+fn template(check: &Check<'_, '_>, here: &Path, task: &Task, known: &Known<'_>) {
+    let format = check.file.work.as_ref().map_or("", |work| work.format.as_str());
+    let (piece, group) = work::fields(format);
+    let mut known = known.clone();
+    match task.each.as_deref() {
+        None | Some("once") => {}
+        Some("group") => known.extend(["group"].into_iter().chain(group.iter().copied())),
+        Some(_) => known.extend(PIECE.into_iter().chain(piece.iter().chain(group).copied())),
+    }
+    text(check, &here.to("subject"), &task.subject, &known);
+    text(check, &here.to("description"), &task.description, &known);
+    texts(check, &here.to("files"), task.files.as_deref().unwrap_or_default(), &known);
+}
+
+fn conditions(
+    check: &Check<'_, '_>,
+    list: &Path,
+    conditions: &[OrText<crate::playbook::file::Condition>],
+    known: &Known<'_>,
+) {
+    for (n, condition) in conditions.iter().enumerate() {
+        match condition {
+            OrText::Text(path) => text(check, &list.to(n), path, known),
+            OrText::Long(table) => {
+                let path = table.file.as_deref().unwrap_or_default();
+                text(check, &list.to(n).to("file"), path, known);
+            }
+        }
+    }
+}
+
+fn texts(check: &Check<'_, '_>, list: &Path, all: &[String], known: &Known<'_>) {
+    for (n, one) in all.iter().enumerate() {
+        text(check, &list.to(n), one, known);
+    }
+}
+
+fn text(check: &Check<'_, '_>, path: &Path, text: &str, known: &Known<'_>) {
+    for name in placeholders(text).into_iter().filter(|name| !known.contains(name)) {
+        let fact = format!("{path}: nothing is known as {{{name}}}");
+        let all = format!("add {name} to [values], or use one of {}", listed(known));
+        let remedy = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean {{{near}}}?"),
+            None => all,
+        };
+        check.add(path, fact, remedy);
+    }
+}
+
+/// The names in braces. Braces around anything else, or behind a `$`, are the text's own.
+pub(in crate::playbook) fn placeholders(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for (at, _) in text.match_indices('{') {
+        let Some(end) = text[at..].find('}') else { break };
+        let name = &text[at + 1..at + end];
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let begins = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+        let of_the_shell = text[..at].ends_with('$');
+        if begins && name.bytes().all(plain) && !of_the_shell && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
