@@ -306,6 +306,8 @@ pub struct BeginPhase {
     /// Who joins; those that are members already are left as they are.
     pub teammates: Vec<(Name, Profile)>,
     pub tasks: Vec<NewTask>,
+    /// Tasks that failed in an earlier round and are tried again.
+    pub retry: Vec<TaskId>,
 }
 
 /// What the runtime found at the end of a phase.

@@ -20,6 +20,7 @@ use shipmate_core::{Name, State, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
+use crate::playbook::PIECE;
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -49,6 +50,8 @@ pub(crate) struct Submission {
     pub(crate) files: FileSet,
     pub(crate) granted: FileSet,
     pub(crate) scope: FileSet,
+    /// The handle of the piece of work that it is about.
+    pub(crate) piece: Option<String>,
     /// A gate of the playbook instead of the team's.
     pub(crate) gate: Option<Name>,
 }
@@ -73,6 +76,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: scope.clone(),
+            piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
         })
     });

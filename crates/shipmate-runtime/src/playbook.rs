@@ -10,6 +10,7 @@ pub(crate) mod artifact;
 mod check;
 mod compile;
 mod condition;
+mod departments;
 pub(crate) mod engine;
 mod file;
 mod fill;
@@ -31,8 +32,13 @@ use crate::merge::Submission;
 use crate::open::refused;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 1] =
-    [("contract-first", include_str!("playbook/builtin/contract-first.toml"))];
+pub(crate) const BUILTIN: [(&str, &str); 2] = [
+    ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
+    ("departments", include_str!("playbook/builtin/departments.toml")),
+];
+
+/// The note of a task that says which piece of work it is about.
+pub(crate) const PIECE: &str = "piece";
 
 /// Problems in a refusal; the rest is for `check`.
 const PROBLEMS_SHOWN: usize = 20;
@@ -79,6 +85,8 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         .map_err(|problems| bad(&order.name, &problems))?;
     let mut playbook = compiled.playbook;
     playbook.values.extend(order.values.clone());
+    departments::choose(&mut playbook)
+        .map_err(|(text, help)| refused("NoDepartment", text, &help))?;
     for skip in &order.skip {
         let phase = playbook.phases.iter().find(|phase| phase.name.as_str() == skip);
         match phase {
@@ -122,7 +130,13 @@ pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let files: Vec<String> = one.files.iter().map(|file| fill::quoted(file.as_str())).collect();
     values.insert("files".to_owned(), files.join(" "));
     values.insert("task".to_owned(), one.task.to_string());
-    let commands = gate.commands.iter().map(|line| fill::fill(line, &values)).collect();
+    values.insert("id".to_owned(), fill::quoted(one.piece.as_deref().unwrap_or_default()));
+    let known = values.clone();
+    for value in values.values_mut() {
+        *value = fill::fill(value, &known);
+    }
+    let commands = gate.commands.iter().map(|line| fill::fill(line, &values));
+    let commands = commands.filter(|line| !line.trim().is_empty()).collect();
     Some(Gate { commands, expect: gate.expect })
 }
 

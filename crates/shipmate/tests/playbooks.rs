@@ -17,6 +17,8 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/departments.rs"]
+mod departments;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
