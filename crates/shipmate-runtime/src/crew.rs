@@ -295,6 +295,7 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
+            let part = crate::playbook::part::of(state, &who.address);
             let one_shot = match (mate.supervision, profile.mode) {
                 (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
                 (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
@@ -324,6 +325,9 @@ impl Crew {
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
+                role_prompt: part.prompt,
+                tools: part.tools,
+                may: part.may,
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),

@@ -50,6 +50,8 @@ pub(crate) struct Submission {
     pub(crate) files: FileSet,
     pub(crate) granted: FileSet,
     pub(crate) scope: FileSet,
+    /// Protected paths that its teammate's role may write.
+    pub(crate) may: FileSet,
     /// The handle of the piece of work that it is about.
     pub(crate) piece: Option<String>,
     /// A gate of the playbook instead of the team's.
@@ -76,6 +78,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: scope.clone(),
+            may: crate::playbook::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
         })

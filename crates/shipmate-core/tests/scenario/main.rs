@@ -19,8 +19,10 @@ macro_rules! scenarios {
 
 mod breaker;
 mod commands;
+mod counts;
 mod dependencies;
 mod drafts;
+mod escalations;
 mod every;
 mod expect;
 mod files;
@@ -34,6 +36,7 @@ mod plans;
 mod play;
 mod playbooks;
 mod requests;
+mod routes;
 mod scope;
 mod shutdown;
 mod staff;

@@ -8,9 +8,9 @@ mod value;
 
 use shipmate_core::event::Mode;
 use shipmate_core::playbook::{
-    Artifact, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each, Escalation, Expect,
-    Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder, Single, Source,
-    SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Artifact, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each, Escalation,
+    Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder, Single,
+    Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
 };
 
 use shipmate_protocol::problem::{Problem, nearest, quoted};
@@ -350,12 +350,20 @@ impl Compiler<'_, '_> {
     }
 
     fn route(&mut self, route: &file::Route) -> Route {
-        Route { from: names(&route.from), to: names(&route.to), kinds: names(&route.kinds) }
+        let (person, to): (Vec<String>, Vec<String>) =
+            route.to.iter().cloned().partition(|to| to == "person");
+        Route {
+            from: names(&route.from),
+            to: names(&to),
+            person: !person.is_empty(),
+            kinds: names(&route.kinds),
+            across: route.across,
+        }
     }
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
         let fields = self.below("fields", |this| this.fields(&kind.fields));
-        Kind { about: kind.about.clone(), fields }
+        Kind { about: kind.about.clone(), fields, file: kind.file.clone(), internal: kind.internal }
     }
 
     fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {
