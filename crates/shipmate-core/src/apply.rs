@@ -187,7 +187,9 @@ fn apply_end_event(state: &mut State, record: &Record) {
         Event::PhaseBegan { team, phase, round } => {
             phase::apply_began(state, n, team, phase, *round)
         }
-        Event::PhaseLeftToLead { team, .. } => phase::apply_left_to_lead(state, n, team),
+        Event::PhaseLeftToLead { team, reason, for_good, .. } => {
+            phase::apply_left_to_lead(state, n, team, for_good.then_some(reason));
+        }
         Event::PhaseEnded { team, phase, round, end } => {
             phase::apply_ended(state, team, phase, *round, end);
         }

@@ -5,6 +5,8 @@
 //! Only one is under way in a team, so whatever is open on its board belongs to it. What the
 //! runtime finds in files is reported; every step from it is decided here.
 
+pub(crate) mod alone;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +17,7 @@ use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name, Position};
-use crate::playbook::{Department, Phase, Playbook, Trouble};
+use crate::playbook::{Cap, Department, Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
@@ -33,6 +35,9 @@ pub struct Course {
     /// How often each phase has begun.
     pub rounds: BTreeMap<Name, u32>,
     pub past: Vec<Past>,
+    /// Why the lead does all that is left, in every phase to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +98,7 @@ impl Course {
             standing: Standing::Waiting { missing: Vec::new() },
             rounds: BTreeMap::new(),
             past: Vec::new(),
+            alone: None,
         })
     }
 
@@ -107,7 +113,8 @@ impl Course {
     }
 
     pub fn is_left_to_lead(&self) -> bool {
-        matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
+        self.alone.is_some()
+            || matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
     }
 
     /// How a phase last ended.
@@ -188,7 +195,9 @@ pub(crate) fn decide_begin(
         return Err(Refusal::OtherPhase { team: cmd.team.clone(), phase: cmd.phase.clone() });
     }
     let (name, round) = (cmd.phase.clone(), cmd.round);
-    let mut events = vec![Event::PhaseBegan { team: cmd.team.clone(), phase: name, round }];
+    let mut events: Vec<Event> = alone::decided(course, cmd).into_iter().collect();
+    let is_alone = course.alone.is_some() || !events.is_empty();
+    events.push(Event::PhaseBegan { team: cmd.team.clone(), phase: name, round });
     if phase.departments {
         events
             .extend(playbook.departments.iter().map(|d| department(&cmd.team, team, playbook, d)));
@@ -203,7 +212,8 @@ pub(crate) fn decide_begin(
     }
     let lead =
         team.lead.as_ref().map(|name| Address { team: cmd.team.clone(), name: name.clone() });
-    if let (Some(mode), Some(who)) = (phase.lead_mode, &lead)
+    let lead_mode = if is_alone { Some(Mode::Normal) } else { phase.lead_mode };
+    if let (Some(mode), Some(who)) = (lead_mode, &lead)
         && state.teammates[who].profile.mode != mode
     {
         events.push(Event::TeammateModeChanged { who: who.clone(), mode });
@@ -299,7 +309,8 @@ pub(crate) fn decide_end(
     };
     let mut events = vec![ended(name, course, end)];
     if now.dismiss {
-        events.extend(dismiss(state, name, team, "the phase is over", events.len()));
+        let ms = team.setup.shutdown_ms;
+        events.extend(dismiss(state, name, team, "the phase is over", ms, events.len()));
     }
     Ok(events)
 }
@@ -349,7 +360,7 @@ fn trouble(
             [end].into_iter().chain(told).collect()
         }
         (Trouble::Lead, Some(lead)) if !course.is_left_to_lead() => {
-            leave_to_lead(state, name, team, now, &lead, reason)
+            leave_to_lead(state, name, team, now, &lead, reason, None)
         }
         (Trouble::Back { to, rounds }, _)
             if course.rounds.get(to).copied().unwrap_or_default() <= *rounds =>
@@ -379,35 +390,45 @@ fn leave_to_lead(
     now: &Phase,
     lead: &Address,
     reason: &str,
+    cap: Option<&Cap>,
 ) -> Vec<Event> {
-    let (phase, owned) = (now.name.clone(), reason.to_owned());
-    let mut events = vec![Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned }];
+    let (phase, owned, for_good) = (now.name.clone(), reason.to_owned(), cap.is_some());
+    let left = Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned, for_good };
+    let mut events = vec![left];
     if state.teammates[lead].profile.mode != Mode::Normal {
         events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
     }
     let failed = state.tasks().iter().filter(|task| task.team == *name);
     let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
     events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-    events.extend(dismiss(state, name, team, reason, events.len()));
+    let deadline_ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
+    events.extend(dismiss(state, name, team, reason, deadline_ms, events.len()));
     let text = format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
     events.extend(message::notice(state, lead, text));
     events
 }
 
-fn dismiss(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
+fn dismiss(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    reason: &str,
+    deadline_ms: u64,
+    before: usize,
+) -> Vec<Event> {
     let mut events = Vec::new();
     let others = state.members_of(name).filter(|(who, mate)| {
         mate.is_running() && mate.shutdown.is_none() && team.lead.as_ref() != Some(&who.name)
     });
     for (who, mate) in others {
         let id = state.position + 1 + (before + events.len()) as u64;
-        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
+        events.extend(shutdown::ask(state, who, mate, reason, deadline_ms, id));
     }
     events
 }
 
 fn dismiss_all(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
-    let mut events = dismiss(state, name, team, reason, before);
+    let mut events = dismiss(state, name, team, reason, team.setup.shutdown_ms, before);
     let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
     let mate = lead.as_ref().and_then(|lead| state.member(lead));
     if let (Some(who), Some(mate)) = (&lead, mate)
@@ -441,13 +462,20 @@ pub(crate) fn apply_began(
     let failed_before = state.team_mut(team).counts.failed;
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
-    course.standing = Standing::Running { began, failed_before, left_to_lead: None };
+    let left_to_lead = course.alone.is_some().then_some(began);
+    course.standing = Standing::Running { began, failed_before, left_to_lead };
 }
 
-pub(crate) fn apply_left_to_lead(state: &mut State, at: Position, team: &Name) {
-    match &mut course_mut(state, team).standing {
-        Standing::Running { left_to_lead, .. } => *left_to_lead = Some(at),
-        _ => unreachable!("only a phase under way is left to the lead"),
+pub(crate) fn apply_left_to_lead(
+    state: &mut State,
+    at: Position,
+    team: &Name,
+    for_good: Option<&String>,
+) {
+    let course = course_mut(state, team);
+    course.alone = course.alone.take().or(for_good.cloned());
+    if let Standing::Running { left_to_lead, .. } = &mut course.standing {
+        *left_to_lead = Some(at);
     }
 }
 

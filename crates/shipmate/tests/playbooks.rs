@@ -17,6 +17,8 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/contract_first.rs"]
+mod contract_first;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

@@ -18,9 +18,9 @@ use shipmate_core::state::Status;
 use shipmate_core::{Act, Actor, Command, Name};
 
 use super::condition::{self, Scene};
-use super::fill::{Values, fill};
+use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{artifact, staff, tasks, work};
+use super::{alone, artifact, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -74,11 +74,13 @@ impl Stage {
             values.insert("root".to_owned(), crew.board.root.to_string());
             values.insert("phase".to_owned(), phase.name.to_string());
             values.insert("round".to_owned(), course.round.to_string());
-            // A value may name another: the folder of a department, say.
-            let known = values.clone();
-            for value in values.values_mut() {
-                *value = fill(value, &known);
-            }
+            values.insert("reason".to_owned(), came_back(course).unwrap_or_default());
+            let mut values = resolved(&values);
+            // A name of which a part is not known is none.
+            let named = values.get("branch").filter(|name| !name.contains(['{', '}']));
+            let branch = named.cloned().filter(|name| !name.is_empty());
+            let own = || crate::crew::branch(found.setup.branch(team));
+            values.insert("branch".to_owned(), branch.unwrap_or_else(own));
             Some(Stage {
                 team: team.clone(),
                 setup: (*found.setup).clone(),
@@ -88,6 +90,11 @@ impl Stage {
                 values,
             })
         })
+    }
+
+    /// The first of its phases has not begun yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.course.rounds.is_empty() && self.course.alone.is_none()
     }
 
     fn end(&self, verdict: PhaseVerdict) -> Act {
@@ -107,6 +114,14 @@ impl Stage {
             Ok(Ground::Branch { repository: Arc::new(repository), tip })
         })
         .await
+    }
+}
+
+/// Why the phase begins once more.
+fn came_back(course: &Course) -> Option<String> {
+    match &course.past.last()?.end {
+        PhaseEnd::Back { reason, .. } => Some(reason.clone()),
+        _ => None,
     }
 }
 
@@ -209,7 +224,22 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         let note = "what it makes is there already".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Done { note })));
     }
-    begin(crew, stage, ground).await.map(Some)
+    if !stage.phase.unless.is_empty()
+        && self::missing(crew, stage, &ground, &stage.phase.unless).await?.is_empty()
+    {
+        let reason = "it is not needed: what it is for is there".to_owned();
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let alone = match alone::reason(stage, &ground).await {
+        Ok(alone) => alone,
+        Err(reason) => return Ok(Some(stage.end(PhaseVerdict::Failed { reason }))),
+    };
+    let is_alone = alone.as_ref().or(stage.course.alone.as_ref());
+    if let Some(reason) = is_alone.filter(|_| stage.phase.for_team) {
+        let reason = format!("one agent does it all: {reason}");
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    begin(crew, stage, ground, alone).await.map(Some)
 }
 
 /// What a phase that waits could see now. Nothing for one that does not wait.
@@ -271,8 +301,9 @@ async fn missing(
         open.collect::<Vec<String>>()
     });
     let (ground, values) = (ground.clone(), stage.values.clone());
+    let base = stage.setup.trees.as_ref().and_then(|trees| Commit::parse(&trees.base));
     let files = off_the_thread(move || {
-        let scene = Scene { ground: &ground, values: &values };
+        let scene = Scene { ground: &ground, values: &values, base: base.as_ref() };
         let mut missing = Vec::new();
         for one in &asked {
             missing.extend(scene.missing(one)?);
@@ -283,7 +314,12 @@ async fn missing(
     Ok(found)
 }
 
-async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, String> {
+async fn begin(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    ground: Ground,
+    alone: Option<String>,
+) -> Result<Act, String> {
     let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
     let work = match source {
         None => Ok(work::Work::default()),
@@ -303,14 +339,15 @@ async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, St
     };
     let phase = &stage.phase;
     let idle = made.is_empty() && !phase.departments && !phase.lead_plans;
-    if idle && !phase.tasks.is_empty() {
+    if idle && tasks::are_due(stage) {
         let reason = "there is nothing to do in it".to_owned();
         return Ok(stage.end(match phase.optional {
             true => PhaseVerdict::Skip { reason },
             false => PhaseVerdict::Failed { reason },
         }));
     }
-    let teammates = match staff::join(crew, stage, &made) {
+    let is_alone = alone.is_some() || stage.course.alone.is_some();
+    let teammates = match staff::join(crew, stage, &made, is_alone) {
         Ok(teammates) => teammates,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
@@ -320,6 +357,7 @@ async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, St
         round: stage.course.round,
         teammates,
         tasks: made,
+        alone,
     }))
 }
 
@@ -354,7 +392,8 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let note = push(crew, stage).await;
+    let notes = [unset(stage), push(crew, stage).await];
+    let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
 }
 
@@ -398,23 +437,35 @@ async fn push(crew: &Rc<Crew>, stage: &Stage) -> String {
     }
 }
 
+/// Which steps of the phase's gates were left out, because nothing is configured for them.
+fn unset(stage: &Stage) -> String {
+    let own = stage.phase.tasks.iter().filter_map(|template| template.gate.as_ref());
+    let mut lines = BTreeSet::new();
+    for name in own.chain(&stage.phase.gate) {
+        // What depends on the task is not known here, and not what is meant.
+        let found = super::gate(&stage.playbook, name, &stage.values);
+        lines.extend(found.into_iter().flat_map(|(_, unset)| unset));
+    }
+    match lines.is_empty() {
+        true => String::new(),
+        false => {
+            let lines: Vec<String> = lines.into_iter().collect();
+            format!("left out, because nothing is configured for it: {}", lines.join(", "))
+        }
+    }
+}
+
 /// The phase's gate on the team's branch; what it printed where it fails.
 async fn gate_fails(
     crew: &Rc<Crew>,
     stage: &Stage,
     ground: &Ground,
 ) -> Result<Option<String>, String> {
-    let gate = stage.phase.gate.as_ref().and_then(|name| stage.playbook.gates.get(name));
-    let Some(gate) = gate else { return Ok(None) };
-    let commands: Vec<String> = gate
-        .commands
-        .iter()
-        .map(|line| fill(line, &stage.values))
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    if commands.is_empty() {
+    let gate = stage.phase.gate.as_ref();
+    let gate = gate.and_then(|name| super::gate(&stage.playbook, name, &stage.values));
+    let Some((gate, _)) = gate.filter(|(gate, _)| !gate.commands.is_empty()) else {
         return Ok(None);
-    }
+    };
     let cwd = match ground {
         Ground::Folder(root) => root.clone(),
         Ground::Branch { repository, tip } => {
@@ -432,7 +483,7 @@ async fn gate_fails(
             .await?
         }
     };
-    let setup = Setup { gate: commands, ..stage.setup.clone() };
+    let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(crew, &stage.team, &setup, gate.expect, &cwd).await;
     Ok((!result.passed).then(|| format!("the gate of the phase fails: {}", result.evidence)))
 }
