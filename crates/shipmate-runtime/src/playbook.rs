@@ -25,6 +25,7 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use shipmate_core::Name;
+use shipmate_core::files::FileSet;
 use shipmate_core::playbook::{Gate, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
@@ -35,8 +36,11 @@ use crate::open::refused;
 use fill::Values;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 1] =
-    [("contract-first", include_str!("playbook/builtin/contract-first.toml"))];
+pub(crate) const BUILTIN: [(&str, &str); 3] = [
+    ("board", include_str!("playbook/builtin/board.toml")),
+    ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
+    ("delegate", include_str!("playbook/builtin/delegate.toml")),
+];
 
 /// Problems in a refusal; the rest is for `check`.
 const PROBLEMS_SHOWN: usize = 20;
@@ -122,6 +126,15 @@ fn bad(name: &str, problems: &[Problem]) -> Refused {
         told.push_str(&format!("\n{problem}"));
     }
     refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
+}
+
+/// The protected paths that a role may write all the same.
+pub(crate) fn may(setup: &Setup, role: Option<&Name>) -> FileSet {
+    let playbook = setup.playbook.as_ref();
+    let own = playbook.and_then(|playbook| Some((playbook.role(role)?, &playbook.values)));
+    let Some((role, values)) = own else { return FileSet::default() };
+    let paths = role.may.iter().map(|path| fill::fill(path, values));
+    FileSet::new(paths.filter_map(|path| path.parse().ok()).collect())
 }
 
 /// The gate of a submission that has one of its own, filled in.

@@ -332,6 +332,12 @@ async fn begin(
         Ok(work) => work,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
+    if let Some(reason) = work.absent {
+        return Ok(stage.end(match stage.phase.optional {
+            true => PhaseVerdict::Skip { reason },
+            false => PhaseVerdict::Failed { reason },
+        }));
+    }
     let made = crew.board.with_state(|state| tasks::make(state, stage, &work));
     let made = match made {
         Ok(made) => made,
