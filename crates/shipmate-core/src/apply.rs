@@ -10,7 +10,7 @@ use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
-use crate::{phase, staff, team, teammate, usage};
+use crate::{deviation, phase, staff, team, teammate, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -18,6 +18,7 @@ pub fn apply(state: &mut State, record: &Record) {
     if let Some(req) = &record.req {
         state.clients.apply(req, record.n);
     }
+    deviation::note(state, record);
     apply_event(state, record);
 }
 
@@ -185,13 +186,13 @@ fn apply_end_event(state: &mut State, record: &Record) {
             phase::apply_waits(state, team, phase, missing);
         }
         Event::PhaseBegan { team, phase, round } => {
-            phase::apply_began(state, n, team, phase, *round)
+            phase::apply_began(state, (n, record.at), team, phase, *round)
         }
         Event::PhaseLeftToLead { team, reason, for_good, .. } => {
             phase::apply_left_to_lead(state, n, team, for_good.then_some(reason));
         }
         Event::PhaseEnded { team, phase, round, end } => {
-            phase::apply_ended(state, team, phase, *round, end);
+            phase::apply_ended(state, record.at, team, phase, *round, end);
         }
         Event::BreakerOpened { team } => {
             health::apply_breaker(state, team, BreakerPhase::Open { at: n });

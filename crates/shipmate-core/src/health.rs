@@ -15,6 +15,9 @@ use crate::state::{BreakerPhase, ShutdownEnd, State};
 use crate::task::create::check_texts;
 use crate::teammate;
 
+/// Why a life is given up whose supervisor is asked and says nothing.
+pub(crate) const SILENT: &str = "its supervisor did not answer in time";
+
 /// The runtime saw a process or connection go. What it held is free again, once.
 pub(crate) fn decide_disappeared(
     state: &State,

@@ -10,6 +10,7 @@ mod apply;
 pub mod command;
 mod decide;
 mod desk;
+pub mod deviation;
 pub mod event;
 pub mod files;
 mod health;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Act, Probe};
 use crate::event::{ShutdownId, Supervision, TaskId, Token};
+use crate::health::SILENT;
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
 use crate::phase::{self, Standing, alone};
@@ -187,11 +188,9 @@ fn when_over(watch: Watch) -> Act {
         Watch::Team { team } | Watch::Cap { team } => Act::ExpireTeam { team },
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
-        Watch::Answer { who, .. } => Act::ReportDisappeared {
-            who,
-            reason: "its supervisor did not answer in time".to_owned(),
-            loss: Loss::Died,
-        },
+        Watch::Answer { who, .. } => {
+            Act::ReportDisappeared { who, reason: SILENT.to_owned(), loss: Loss::Died }
+        }
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
         Watch::Shutdown { shutdown } => Act::ExpireShutdown { shutdown },
         Watch::Strike { team, strike } => Act::ForgiveStrike { team, strike },

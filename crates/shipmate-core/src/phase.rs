@@ -6,24 +6,29 @@
 //! runtime finds in files is reported; every step from it is decided here.
 
 pub(crate) mod alone;
+mod trouble;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::{BeginPhase, PhaseVerdict};
-use crate::event::{Event, MessageKind, Mode, Recipient, Verification};
+use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, Verification};
 use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::message;
 use crate::name::{Actor, Address, Name, Position};
-use crate::playbook::{Cap, Department, Phase, Playbook, Trouble};
+use crate::playbook::{Department, Phase, Playbook};
 use crate::refusal::Refusal;
-use crate::setup::Setup;
-use crate::shutdown;
+use crate::setup::{Setup, StartRule};
 use crate::state::{State, Status, Team, TeamPhase};
 use crate::task::create::{check_texts, created};
 use crate::teammate;
+use trouble::{At, dismiss};
+
+/// Why somebody is asked to stop, in words that others know; the reason may say more.
+const PHASE_COMPLETE: &str = "phase_complete";
+const TIMEOUT: &str = "timeout";
+const ERROR: &str = "error";
 
 /// Where a team is in its playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +53,9 @@ pub enum Standing {
     },
     Running {
         began: Position,
+        /// Wall clock.
+        #[serde(default)]
+        began_at: u64,
         /// Failed tasks of the team when it began.
         failed_before: usize,
         /// Everybody else has stopped, and the lead does what is left.
@@ -63,6 +71,11 @@ pub struct Past {
     pub phase: Name,
     pub round: u32,
     pub end: PhaseEnd,
+    /// Wall clock; the beginning is absent where it never began.
+    #[serde(default)]
+    pub began_at: Option<u64>,
+    #[serde(default)]
+    pub ended_at: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +130,15 @@ impl Course {
             || matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
     }
 
+    /// How often a phase has sent the team back to another.
+    fn backs(&self, from: &Name, to: &Name) -> u32 {
+        let back = |past: &&Past| {
+            past.phase == *from
+                && matches!(&past.end, PhaseEnd::Back { to: there, .. } if there == to)
+        };
+        self.past.iter().filter(back).count() as u32
+    }
+
     /// How a phase last ended.
     pub fn end_of(&self, phase: &Name) -> Option<&PhaseEnd> {
         self.past.iter().rev().find(|past| past.phase == *phase).map(|past| &past.end)
@@ -142,6 +164,9 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
     if phase.departments && !playbook.departments.iter().all(|d| is_through_or_stopped(state, d)) {
         return false;
     }
+    if phase.alone && others_run(state, name, team.lead.as_ref()) {
+        return false;
+    }
     if team.counts.in_progress > 0 {
         return false;
     }
@@ -156,7 +181,18 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
 fn is_through_or_stopped(state: &State, department: &Department) -> bool {
     let team = state.teams.get(&department.team);
     team.is_some_and(|team| {
-        team.course.as_ref().is_none_or(Course::is_over) || team.phase != TeamPhase::Active
+        let over = team.course.as_ref().is_none_or(Course::is_over);
+        // What its people leave behind is part of what became of it.
+        (over && !others_run(state, &department.team, None)) || team.phase != TeamPhase::Active
+    })
+}
+
+/// Somebody that the runtime started is still there.
+fn others_run(state: &State, name: &Name, lead: Option<&Name>) -> bool {
+    state.members_of(name).any(|(who, mate)| {
+        mate.is_running()
+            && mate.profile.start == StartRule::WhenNeeded
+            && lead.is_none_or(|lead| *lead != who.name)
     })
 }
 
@@ -195,12 +231,21 @@ pub(crate) fn decide_begin(
         return Err(Refusal::OtherPhase { team: cmd.team.clone(), phase: cmd.phase.clone() });
     }
     let (name, round) = (cmd.phase.clone(), cmd.round);
+    let failed = |id: &&TaskId| {
+        let task = state.task(**id).filter(|task| task.team == cmd.team);
+        task.is_some_and(|task| matches!(task.status, Status::Failed { .. }))
+    };
     let mut events: Vec<Event> = alone::decided(course, cmd).into_iter().collect();
     let is_alone = course.alone.is_some() || !events.is_empty();
+    // Before it begins, so that what fails again counts as new.
+    events.extend(cmd.retry.iter().filter(failed).map(|id| Event::TaskRetried { task: *id }));
     events.push(Event::PhaseBegan { team: cmd.team.clone(), phase: name, round });
     if phase.departments {
-        events
-            .extend(playbook.departments.iter().map(|d| department(&cmd.team, team, playbook, d)));
+        let new = playbook.departments.iter().filter(|own| !state.teams.contains_key(&own.team));
+        events.extend(new.map(|own| department(&cmd.team, team, playbook, own)));
+    }
+    if phase.alone {
+        events.extend(dismiss(state, &cmd.team, team, PHASE_COMPLETE, events.len()));
     }
     let mut joining = Vec::new();
     for (name, profile) in &cmd.teammates {
@@ -304,13 +349,12 @@ pub(crate) fn decide_end(
         PhaseVerdict::Done { note } => PhaseEnd::Done { note: note.clone() },
         PhaseVerdict::Skip { reason } => PhaseEnd::Skipped { reason: reason.clone() },
         PhaseVerdict::Failed { reason } => {
-            return Ok(trouble(state, name, team, now, course, &now.failed, reason));
+            return Ok(At { state, name, team, now, course }.trouble(&now.failed, ERROR, reason));
         }
     };
     let mut events = vec![ended(name, course, end)];
     if now.dismiss {
-        let ms = team.setup.shutdown_ms;
-        events.extend(dismiss(state, name, team, "the phase is over", ms, events.len()));
+        events.extend(dismiss(state, name, team, PHASE_COMPLETE, events.len()));
     }
     Ok(events)
 }
@@ -335,110 +379,10 @@ pub(crate) fn decide_expire(
         Standing::Running { began, left_to_lead, .. } if runs(began, left_to_lead) => {
             let seconds = now.deadline_ms.unwrap_or_default() / 1000;
             let reason = format!("the time of phase {}, {seconds} s, is over", now.name);
-            Ok(trouble(state, name, team, now, course, &now.late, &reason))
+            Ok(At { state, name, team, now, course }.trouble(&now.late, TIMEOUT, &reason))
         }
         _ => Ok(Vec::new()),
     }
-}
-
-/// What becomes of a phase that failed or is late.
-fn trouble(
-    state: &State,
-    name: &Name,
-    team: &Team,
-    now: &Phase,
-    course: &Course,
-    rule: &Trouble,
-    reason: &str,
-) -> Vec<Event> {
-    let owned = reason.to_owned();
-    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
-    match (rule, lead) {
-        (Trouble::GoOn, _) => {
-            let told = message::tell_lead(state, name, format!("phase {}: {reason}", now.name));
-            let end = ended(name, course, PhaseEnd::Passed { reason: owned });
-            [end].into_iter().chain(told).collect()
-        }
-        (Trouble::Lead, Some(lead)) if !course.is_left_to_lead() => {
-            leave_to_lead(state, name, team, now, &lead, reason, None)
-        }
-        (Trouble::Back { to, rounds }, _)
-            if course.rounds.get(to).copied().unwrap_or_default() <= *rounds =>
-        {
-            let text = format!("phase {} goes back to {to}: {reason}", now.name);
-            let told = message::tell_lead(state, name, text);
-            let end = ended(name, course, PhaseEnd::Back { to: to.clone(), reason: owned });
-            [end].into_iter().chain(told).collect()
-        }
-        _ => {
-            let mut events = vec![ended(name, course, PhaseEnd::Failed { reason: owned })];
-            events.extend(dismiss_all(state, name, team, reason, events.len()));
-            let text = format!("{name} stops in phase {}: {reason}", now.name);
-            let above = team.parent.as_ref().unwrap_or(name);
-            let told = message::tell_lead(state, above, text);
-            events.extend(told);
-            events
-        }
-    }
-}
-
-/// Everybody else is asked to stop; the lead gets its hands free and whatever is left.
-fn leave_to_lead(
-    state: &State,
-    name: &Name,
-    team: &Team,
-    now: &Phase,
-    lead: &Address,
-    reason: &str,
-    cap: Option<&Cap>,
-) -> Vec<Event> {
-    let (phase, owned, for_good) = (now.name.clone(), reason.to_owned(), cap.is_some());
-    let left = Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned, for_good };
-    let mut events = vec![left];
-    if state.teammates[lead].profile.mode != Mode::Normal {
-        events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
-    }
-    let failed = state.tasks().iter().filter(|task| task.team == *name);
-    let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
-    events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-    let deadline_ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
-    events.extend(dismiss(state, name, team, reason, deadline_ms, events.len()));
-    let text = format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
-    events.extend(message::notice(state, lead, text));
-    events
-}
-
-fn dismiss(
-    state: &State,
-    name: &Name,
-    team: &Team,
-    reason: &str,
-    deadline_ms: u64,
-    before: usize,
-) -> Vec<Event> {
-    let mut events = Vec::new();
-    let others = state.members_of(name).filter(|(who, mate)| {
-        mate.is_running() && mate.shutdown.is_none() && team.lead.as_ref() != Some(&who.name)
-    });
-    for (who, mate) in others {
-        let id = state.position + 1 + (before + events.len()) as u64;
-        events.extend(shutdown::ask(state, who, mate, reason, deadline_ms, id));
-    }
-    events
-}
-
-fn dismiss_all(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
-    let mut events = dismiss(state, name, team, reason, team.setup.shutdown_ms, before);
-    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
-    let mate = lead.as_ref().and_then(|lead| state.member(lead));
-    if let (Some(who), Some(mate)) = (&lead, mate)
-        && mate.is_running()
-        && mate.shutdown.is_none()
-    {
-        let id = state.position + 1 + (before + events.len()) as u64;
-        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
-    }
-    events
 }
 
 fn course_mut<'a>(state: &'a mut State, team: &Name) -> &'a mut Course {
@@ -454,7 +398,7 @@ pub(crate) fn apply_waits(state: &mut State, team: &Name, phase: &Name, missing:
 
 pub(crate) fn apply_began(
     state: &mut State,
-    began: Position,
+    (began, began_at): (Position, u64),
     team: &Name,
     phase: &Name,
     round: u32,
@@ -463,7 +407,7 @@ pub(crate) fn apply_began(
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
     let left_to_lead = course.alone.is_some().then_some(began);
-    course.standing = Standing::Running { began, failed_before, left_to_lead };
+    course.standing = Standing::Running { began, began_at, failed_before, left_to_lead };
 }
 
 pub(crate) fn apply_left_to_lead(
@@ -481,6 +425,7 @@ pub(crate) fn apply_left_to_lead(
 
 pub(crate) fn apply_ended(
     state: &mut State,
+    ended_at: u64,
     name: &Name,
     phase: &Name,
     round: u32,
@@ -489,7 +434,12 @@ pub(crate) fn apply_ended(
     let team = state.team_mut(name);
     let playbook = team.setup.playbook.as_ref().expect("a phase is of a playbook");
     let course = team.course.as_mut().expect("a phase is of a team with a playbook");
-    course.past.push(Past { phase: phase.clone(), round, end: end.clone() });
+    let began_at = match &course.standing {
+        Standing::Running { began_at, .. } => Some(*began_at),
+        _ => None,
+    };
+    let (phase_name, end_now) = (phase.clone(), end.clone());
+    course.past.push(Past { phase: phase_name, round, end: end_now, began_at, ended_at });
     let next = match end {
         PhaseEnd::Failed { .. } => None,
         PhaseEnd::Back { to, .. } => Some(to),

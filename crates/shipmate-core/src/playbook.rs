@@ -25,6 +25,9 @@ pub struct Playbook {
     pub phases: Vec<Phase>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub departments: Vec<Department>,
+    /// What must have passed between departments, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub crossings: BTreeMap<Name, Crossing>,
     /// Which of them this team is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub department: Option<Name>,
@@ -205,6 +208,9 @@ pub struct Phase {
     /// What it makes. Where all of it is there when it begins, it has been done already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub makes: Vec<Condition>,
+    /// It is done anew even where what it makes is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     /// Roles that join the team when it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Name>,
@@ -236,6 +242,9 @@ pub struct Phase {
     /// Everybody but the lead is asked to stop at its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dismiss: bool,
+    /// Everybody but the lead is asked to stop when it begins, and it lasts until they have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
 }
 
 /// Which teams go through a phase.
@@ -260,8 +269,19 @@ pub enum Trouble {
     GoOn,
     /// Everybody else stops; the lead does what is left, with its hands free.
     Lead,
-    /// An earlier phase begins again, so often at most.
-    Back { to: Name, rounds: u32 },
+    /// An earlier phase begins again, so often at most; after that, `then`.
+    Back {
+        to: Name,
+        rounds: u32,
+        #[serde(default, skip_serializing_if = "is_stop")]
+        then: Box<Trouble>,
+    },
+    /// The team stops, and every team of the run waits for the person.
+    Halt,
+}
+
+fn is_stop(trouble: &Trouble) -> bool {
+    *trouble == Trouble::Stop
 }
 
 /// What tasks of a phase are made from.
@@ -273,6 +293,15 @@ pub struct TaskTemplate {
     /// Only for pieces of work that have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub having: Option<String>,
+    /// Only in these departments; empty: in all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<Name>,
+    /// Only where all of these departments take part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<Name>,
+    /// Only when these hold as the phase begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub when: Vec<Condition>,
     /// Only from this round on, or only in the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<RoundRule>,
@@ -326,6 +355,8 @@ pub enum Condition {
     Department { name: Name },
     /// An earlier phase is over, or was left out.
     Phase { name: Name },
+    /// What must pass between departments has passed.
+    Crossing { name: Name },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -377,6 +408,17 @@ pub struct Department {
     /// Phases it does not go through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<Name>,
+}
+
+/// What must pass from departments to others. It counts only where all of them take part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Crossing {
+    /// Empty: all that take part.
+    pub of: Vec<Name>,
+    /// They must be through with all their phases.
+    pub through: bool,
+    pub needs: Vec<Condition>,
 }
 
 /// Where pieces of work are read.
@@ -480,6 +522,9 @@ pub struct Artifact {
     /// On the team's branch, where teammates may not write it; else beside the log, for reading.
     #[serde(default)]
     pub on_branch: bool,
+    /// Which teams have it; no matter where there are no departments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
 }
 
 /// Which available task is taken first.
@@ -540,6 +585,19 @@ impl Playbook {
         self.phases.iter().filter(move |phase| {
             level.is_none_or(|level| phase.level == level) && !without.contains(&phase.name)
         })
+    }
+
+    /// Whether all of these departments take part.
+    pub fn has_departments(&self, names: &[Name]) -> bool {
+        names.iter().all(|name| self.departments.iter().any(|own| own.name == *name))
+    }
+
+    /// What the runtime writes for its team.
+    pub fn own_artifacts(&self) -> impl Iterator<Item = &Artifact> {
+        let level = (!self.departments.is_empty()).then(|| self.level());
+        self.artifacts
+            .iter()
+            .filter(move |one| one.level.is_none() || level.is_none() || one.level == level)
     }
 
     pub fn own_department(&self) -> Option<&Department> {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::deviation::Deviation;
 use crate::event::{
     Budget, Dependency, MessageId, Mode, Outcome, PlanId, Profile, QuestionId, ReservationId, Seat,
     ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage, Verification,
@@ -44,6 +45,9 @@ pub struct State {
     pub questions: BTreeMap<QuestionId, Question>,
     pub shutdowns: BTreeMap<ShutdownId, Shutdown>,
     pub(crate) reservations: BTreeMap<ReservationId, (Address, Usage)>,
+    /// What went otherwise than planned, where a playbook wants to tell of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Deviation>,
     /// Tasks in progress with a lease, for whoever measures leases.
     pub(crate) leased: BTreeSet<TaskId>,
     /// Tasks that wait for a gate.
@@ -163,6 +167,9 @@ pub struct Teammate {
     /// Tasks that a gate sent back; they come first.
     pub returned: BTreeSet<TaskId>,
     pub inbox: BTreeSet<MessageId>,
+    /// What it last claimed, in any life.
+    #[serde(default)]
+    pub last_task: Option<TaskId>,
     pub approved_plan: Option<PlanId>,
     pub shutdown: Option<ShutdownId>,
     /// Outlives epochs: how the agent's conversation can be resumed.

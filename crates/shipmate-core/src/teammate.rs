@@ -90,6 +90,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         submitted: submitted.unwrap_or_default(),
         returned: Default::default(),
         inbox: Default::default(),
+        last_task: None,
         approved_plan: None,
         shutdown: None,
         session: String::new(),

@@ -20,7 +20,7 @@ use shipmate_core::{Name, State, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
-use crate::playbook;
+use crate::playbook::{self, PIECE};
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -52,6 +52,8 @@ pub(crate) struct Submission {
     pub(crate) scope: FileSet,
     /// Protected paths that its teammate may write all the same.
     pub(crate) may: FileSet,
+    /// The handle of the piece of work that it is about.
+    pub(crate) piece: Option<String>,
     /// A gate of the playbook instead of the team's.
     pub(crate) gate: Option<Name>,
 }
@@ -77,6 +79,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
             may: playbook::may(&state.teams[team].setup, profile.role.as_ref()),
+            piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
         })
     });

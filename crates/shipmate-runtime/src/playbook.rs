@@ -12,6 +12,7 @@ mod check;
 mod compile;
 mod condition;
 mod config;
+mod departments;
 pub(crate) mod engine;
 mod file;
 mod fill;
@@ -36,11 +37,15 @@ use crate::open::refused;
 use fill::Values;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 3] = [
+pub(crate) const BUILTIN: [(&str, &str); 4] = [
     ("board", include_str!("playbook/builtin/board.toml")),
     ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
     ("delegate", include_str!("playbook/builtin/delegate.toml")),
+    ("departments", include_str!("playbook/builtin/departments.toml")),
 ];
+
+/// The note of a task that says which piece of work it is about.
+pub(crate) const PIECE: &str = "piece";
 
 /// Problems in a refusal; the rest is for `check`.
 const PROBLEMS_SHOWN: usize = 20;
@@ -93,6 +98,8 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         playbook.values.extend(own);
     }
     playbook.values.extend(order.values.clone());
+    departments::choose(&mut playbook)
+        .map_err(|(text, help)| refused("NoDepartment", text, &help))?;
     for skip in &order.skip {
         let phase = playbook.phases.iter().find(|phase| phase.name.as_str() == skip);
         match phase {
@@ -140,16 +147,18 @@ pub(crate) fn may(setup: &Setup, role: Option<&Name>) -> FileSet {
 /// The gate of a submission that has one of its own, filled in.
 pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let playbook = setup.playbook.as_ref()?;
-    let mut values = playbook.values.clone();
     let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
     let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
     let words =
         |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
-    values.insert("files".to_owned(), words(&files));
-    values.insert("tests".to_owned(), words(&tests));
-    values.insert("path".to_owned(), words(if tests.is_empty() { &files } else { &tests }));
-    values.insert("task".to_owned(), one.task.to_string());
-    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(&values))?.0)
+    let more = [
+        ("files", words(&files)),
+        ("tests", words(&tests)),
+        ("path", words(if tests.is_empty() { &files } else { &tests })),
+        ("task", one.task.to_string()),
+        ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
+    ];
+    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(playbook, more))?.0)
 }
 
 /// A gate with its commands filled in, and those that nothing is configured for. Where a value is

@@ -19,6 +19,8 @@ mod stage;
 
 #[path = "playbooks/contract_first.rs"]
 mod contract_first;
+#[path = "playbooks/departments.rs"]
+mod departments;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

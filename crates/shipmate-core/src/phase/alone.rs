@@ -7,7 +7,8 @@
 use crate::command::BeginPhase;
 use crate::event::Event;
 use crate::name::{Address, Name};
-use crate::phase::{Course, Standing, leave_to_lead};
+use crate::phase::trouble::At;
+use crate::phase::{Course, Standing, TIMEOUT};
 use crate::playbook::Cap;
 use crate::state::{State, Team};
 
@@ -32,10 +33,11 @@ pub(crate) fn running_cap(team: &Team) -> Option<&Cap> {
 
 /// The time of the team is over: everybody but the lead is asked to stop, all at once.
 pub(crate) fn expire(state: &State, name: &Name, team: &Team, cap: &Cap) -> Vec<Event> {
-    let Some(((_, now, _), lead)) = team.phase_now().zip(team.lead.clone()) else {
+    let Some(((_, now, course), lead)) = team.phase_now().zip(team.lead.clone()) else {
         return Vec::new();
     };
     let lead = Address { team: name.clone(), name: lead };
     let reason = format!("the team's time of {} s is over", cap.ms / 1000);
-    leave_to_lead(state, name, team, now, &lead, &reason, Some(cap))
+    let at = At { state, name, team, now, course };
+    at.leave_to_lead(&lead, TIMEOUT, &reason, Some(cap))
 }

@@ -7,14 +7,20 @@
 
 mod board;
 mod checkpoint;
-mod iso;
+mod department_result;
+mod moment;
+mod owner_signoff;
+mod plans;
+mod steps;
+mod summary;
 mod talk;
 mod view;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::playbook::Artifact;
+use serde_json::Value;
+use shipmate_core::playbook::{Artifact, Playbook};
 use shipmate_core::{Name, State};
 
 use super::engine::Stage;
@@ -54,7 +60,29 @@ pub(super) const FORMATS: &[(&str, Render)] = &[
     ("tasks-001", board::by_owner),
     ("tasks-002", board::by_claim),
     ("team-config", board::team),
+    ("summary", summary::render),
+    ("department-result", department_result::render),
+    ("owner-signoff", owner_signoff::render),
+    ("dept-status", steps::department_status),
+    ("execution-state", steps::execution_state),
+    ("orchestration", steps::orchestration),
 ];
+
+impl<'a> Sight<'a> {
+    fn playbook(&self) -> Option<&'a Playbook> {
+        self.state.teams.get(self.team)?.setup.playbook.as_deref()
+    }
+
+    fn value(&self, key: &str) -> &'a str {
+        self.values.get(key).map_or("", String::as_str)
+    }
+}
+
+/// The first line of a file as JSON, where it is there.
+fn first_line_of(ground: Option<&Ground>, path: &str) -> Option<Value> {
+    let text = ground?.read(path).ok()??;
+    serde_json::from_str(text.lines().find(|line| !line.trim().is_empty())?).ok()
+}
 
 fn render(artifact: &Artifact, sight: &Sight<'_>) -> Result<Files, String> {
     let format = FORMATS.iter().find(|(name, _)| *name == artifact.format);
@@ -67,40 +95,43 @@ fn now_s() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// Writes what is due on the branch. A branch that moves meanwhile is looked at again.
-pub(super) async fn commit(crew: &Rc<Crew>, stage: &Stage) -> Result<(), String> {
-    let due: Vec<Artifact> =
-        stage.playbook.artifacts.iter().filter(|artifact| artifact.on_branch).cloned().collect();
-    if due.is_empty() || stage.setup.trees.is_none() {
+/// Writes what is due on the branch for these teams, which share it. A branch that moves meanwhile
+/// is looked at again.
+pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage]) -> Result<(), String> {
+    let on_branch = |stage: &Stage| stage.playbook.own_artifacts().any(|one| one.on_branch);
+    let due: Vec<Stage> = stages.iter().filter(|stage| on_branch(stage)).cloned().collect();
+    let Some(first) = due.first().filter(|stage| stage.setup.trees.is_some()).cloned() else {
         return Ok(());
-    }
+    };
     for _ in 0..MOVED_MAX {
-        let Ground::Branch { repository, tip } = stage.ground(crew).await? else { return Ok(()) };
-        let ground = Ground::Branch { repository: Arc::clone(&repository), tip: tip.clone() };
-        let mut files = Vec::new();
-        for artifact in &due {
-            let path = fill(&artifact.path, &stage.values);
-            let made = crew.board.with_state(|state| {
-                let (team, values, ground) = (&stage.team, &stage.values, Some(&ground));
-                render(
-                    artifact,
-                    &Sight { state, team, path: &path, values, ground, now_s: now_s() },
-                )
-            });
-            files.extend(made?.into_iter().map(|(path, text)| (path, text.into_bytes())));
-        }
-        let branch = stage.setup.branch(&stage.team).to_string();
-        let message = format!("{}: {}", stage.phase.name, names(&files));
-        let lead = author(stage.playbook.lead().map_or("shipmate", |(name, _)| name.as_str()));
+        let ground = first.ground(crew).await?;
+        let Ground::Branch { repository, tip } = ground.clone() else { return Ok(()) };
+        let state = crew.board.with_state(State::clone);
+        let due = due.clone();
+        let branch = first.setup.branch(&first.team).to_string();
+        let phase = first.phase.name.clone();
+        let lead = author(first.playbook.lead().map_or("shipmate", |(name, _)| name.as_str()));
         let moved = off_the_thread(move || {
             let text = |e: &dyn std::fmt::Display| e.to_string();
+            let mut ground = ground;
+            let mut last = tip.clone();
+            // Those above read what those below have written.
+            for stage in &due {
+                let files = on_ground(&state, stage, &ground)?;
+                let message = format!("{phase}: {}", names(&files));
+                let made = repository.commit_files(&last, &files, &lead, &message);
+                if let Some(made) = made.map_err(|e| text(&e))? {
+                    last = made.clone();
+                    ground = Ground::Branch { repository: Arc::clone(&repository), tip: made };
+                }
+            }
+            if last == tip {
+                return Ok(false);
+            }
             if repository.tip(&branch).map_err(|e| text(&e))?.is_none() {
                 repository.begin(&branch, &tip).map_err(|e| text(&e))?;
             }
-            let made =
-                repository.commit_files(&tip, &files, &lead, &message).map_err(|e| text(&e))?;
-            let Some(made) = made else { return Ok(false) };
-            match repository.advance(&branch, &tip, &made) {
+            match repository.advance(&branch, &tip, &last) {
                 Ok(()) => Ok(false),
                 Err(AdvanceFailure::Moved { .. }) => Ok(true),
                 Err(e) => Err(e.to_string()),
@@ -112,6 +143,23 @@ pub(super) async fn commit(crew: &Rc<Crew>, stage: &Stage) -> Result<(), String>
         }
     }
     Err("the branch moves all the time".to_owned())
+}
+
+fn on_ground(
+    state: &State,
+    stage: &Stage,
+    ground: &Ground,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut files = Vec::new();
+    for artifact in stage.playbook.own_artifacts().filter(|artifact| artifact.on_branch) {
+        let path = fill(&artifact.path, &stage.values);
+        let (team, values, ground) = (&stage.team, &stage.values, Some(ground));
+        let sight = Sight { state, team, path: &path, values, ground, now_s: now_s() };
+        files.extend(
+            render(artifact, &sight)?.into_iter().map(|(path, text)| (path, text.into_bytes())),
+        );
+    }
+    Ok(files)
 }
 
 fn names(files: &[(String, Vec<u8>)]) -> String {

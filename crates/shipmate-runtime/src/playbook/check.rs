@@ -30,6 +30,7 @@ pub(super) fn check(file: &File, page: &Page<'_>) {
         phases: file.phases.iter().map(|phase| phase.name.as_str()).collect(),
         departments: file.departments.iter().map(|own| own.name.as_str()).collect(),
         gates: file.gates.keys().map(String::as_str).collect(),
+        crossings: file.crossings.keys().map(String::as_str).collect(),
     };
     check.whole();
     check.roles();
@@ -50,6 +51,7 @@ struct Check<'a, 't> {
     phases: Vec<&'a str>,
     departments: Vec<&'a str>,
     gates: Vec<&'a str>,
+    crossings: Vec<&'a str>,
 }
 
 impl Check<'_, '_> {
@@ -235,6 +237,9 @@ impl Check<'_, '_> {
         if let Some(gate) = &task.gate {
             self.known(&here.to("gate"), "gate", gate, &self.gates);
         }
+        self.all_known(&here.to("only"), "department", &task.only, &self.departments);
+        self.all_known(&here.to("with"), "department", &task.with, &self.departments);
+        self.conditions(&here.to("when"), &task.when, None);
         let others: Vec<&str> = phase.tasks.iter().map(|task| task.id.as_str()).collect();
         self.all_known(&here.to("needs"), "task", &task.needs, &others);
         let each = task.each.as_deref().unwrap_or("once");
@@ -255,6 +260,9 @@ impl Check<'_, '_> {
             let here = list.to(n);
             if let Some(name) = &condition.department {
                 self.known(&here.to("department"), "department", name, &self.departments);
+            }
+            if let Some(name) = &condition.crossing {
+                self.known(&here.to("crossing"), "crossing", name, &self.crossings);
             }
             let Some(name) = &condition.phase else { continue };
             let path = here.to("phase");
@@ -277,6 +285,11 @@ impl Check<'_, '_> {
             self.all_known(&here.to("after"), "department", &own.after, &self.departments);
             self.all_known(&here.to("without"), "phase", &own.without, &self.phases);
             self.conditions(&here.to("entry"), &own.entry, None);
+        }
+        for (name, crossing) in &self.file.crossings {
+            let here = way!["crossings", name.as_str()];
+            self.all_known(&here.to("of"), "department", &crossing.of, &self.departments);
+            self.conditions(&here.to("needs"), &crossing.needs, None);
         }
         let begins = self.file.phases.iter().any(|phase| phase.departments);
         if !self.departments.is_empty() && !begins {

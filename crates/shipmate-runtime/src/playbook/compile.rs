@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use shipmate_core::event::Mode;
 use shipmate_core::playbook::{
-    Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Department, Each, Escalation,
-    Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder, Single,
-    Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each,
+    Escalation, Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder,
+    Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
 };
 
 use shipmate_protocol::problem::{Problem, nearest, quoted};
@@ -73,6 +73,7 @@ impl Compiler<'_, '_> {
             roles: self.named("roles", &file.roles, Self::role),
             phases: self.each("phases", &file.phases, Self::phase),
             departments: self.each("departments", &file.departments, Self::department),
+            crossings: self.named("crossings", &file.crossings, Self::crossing),
             department: None,
             skip: Vec::new(),
             work: self.table("work", file.work.as_ref(), Self::work),
@@ -183,6 +184,11 @@ impl Compiler<'_, '_> {
         }
     }
 
+    fn crossing(&mut self, own: &file::Crossing) -> Crossing {
+        let needs = self.conditions("needs", &own.needs);
+        Crossing { of: names(&own.of), through: own.through, needs }
+    }
+
     fn phase(&mut self, phase: &file::Phase) -> Phase {
         let seconds = self.time(phase.minutes, phase.seconds);
         Phase {
@@ -194,6 +200,7 @@ impl Compiler<'_, '_> {
             unless: self.conditions("unless", &phase.unless),
             for_team: phase.for_team,
             makes: self.conditions("makes", &phase.makes),
+            again: phase.again,
             roles: names(&phase.roles),
             departments: phase.departments,
             lead_mode: self.mode("lead-mode", phase.lead_mode.as_deref()),
@@ -205,6 +212,7 @@ impl Compiler<'_, '_> {
             late: self.trouble("late", phase.late.as_ref()),
             failed: self.trouble("failed", phase.failed.as_ref()),
             dismiss: phase.dismiss,
+            alone: phase.alone,
         }
     }
 
@@ -240,28 +248,38 @@ impl Compiler<'_, '_> {
     }
 
     fn trouble(&mut self, key: &str, rule: Option<&OrText<file::Back>>) -> Trouble {
-        let words = ["stop", "go-on", "lead"];
         match rule {
             None => Trouble::Stop,
             Some(OrText::Long(rule)) => self.below(key, |this| {
                 this.needed("back", &rule.back);
                 let rounds = this.needed_whole("rounds", rule.rounds, 1..=ROUNDS_MAX);
-                Trouble::Back { to: named(&rule.back), rounds }
+                let then = rule.then.as_deref().map(|word| this.plain_trouble("then", word));
+                let then = Box::new(then.unwrap_or_default());
+                Trouble::Back { to: named(&rule.back), rounds, then }
             }),
-            Some(OrText::Text(word)) => match word.as_str() {
-                "stop" => Trouble::Stop,
-                "go-on" => Trouble::GoOn,
-                "lead" => Trouble::Lead,
-                other => {
-                    let known = "stop, go-on, lead, or { back = \"PHASE\", rounds = 2 }";
-                    let remedy = match nearest(other, words) {
-                        Some(near) => format!("did you mean {near:?}? it can be {known}"),
-                        None => format!("it can be {known}"),
-                    };
-                    self.problem(key, format!("{key} cannot be {}", quoted(other)), remedy);
-                    Trouble::Stop
-                }
-            },
+            Some(OrText::Text(word)) => self.plain_trouble(key, word),
+        }
+    }
+
+    fn plain_trouble(&mut self, key: &str, word: &str) -> Trouble {
+        let words = ["stop", "go-on", "lead", "halt"];
+        match word {
+            "stop" => Trouble::Stop,
+            "go-on" => Trouble::GoOn,
+            "lead" => Trouble::Lead,
+            "halt" => Trouble::Halt,
+            other => {
+                let known = match key {
+                    "then" => "stop, go-on, lead, halt",
+                    _ => "stop, go-on, lead, halt, or { back = \"PHASE\", rounds = 2 }",
+                };
+                let remedy = match nearest(other, words) {
+                    Some(near) => format!("did you mean {near:?}? it can be {known}"),
+                    None => format!("it can be {known}"),
+                };
+                self.problem(key, format!("{key} cannot be {}", quoted(other)), remedy);
+                Trouble::Stop
+            }
         }
     }
 
@@ -275,6 +293,9 @@ impl Compiler<'_, '_> {
             id: self.needed_name("id", &task.id),
             each: self.word("each", task.each.as_deref(), Each::Once, &each),
             having: task.having.clone(),
+            only: names(&task.only),
+            with: names(&task.with),
+            when: self.conditions("when", &task.when),
             round: round.map(|text| self.word("round", Some(text), RoundRule::First, &rounds)),
             subject: task.subject.clone(),
             description: task.description.clone(),
@@ -303,19 +324,20 @@ impl Compiler<'_, '_> {
     }
 
     fn condition(&mut self, table: &file::Condition) -> Condition {
-        let about = [&table.file, &table.department, &table.phase];
+        let about = [&table.file, &table.department, &table.phase, &table.crossing];
         match about {
-            [Some(path), None, None] => {
+            [Some(path), None, None, None] => {
                 self.path("file", None, path);
                 Condition::File { path: path.clone(), test: self.test(table) }
             }
-            [None, Some(name), None] => Condition::Department { name: named(name) },
-            [None, None, Some(name)] => Condition::Phase { name: named(name) },
+            [None, Some(name), None, None] => Condition::Department { name: named(name) },
+            [None, None, Some(name), None] => Condition::Phase { name: named(name) },
+            [None, None, None, Some(name)] => Condition::Crossing { name: named(name) },
             _ => {
                 let there = about.iter().filter(|key| key.is_some()).count();
                 let fact = format!("a condition is about one thing, and this names {there}");
                 let at = self.at.clone();
-                self.page.add(&at, fact, "keep one of file, department and phase");
+                self.page.add(&at, fact, "keep one of file, department, phase and crossing");
                 Condition::File { path: String::new(), test: Test::Exists }
             }
         }
@@ -435,6 +457,7 @@ impl Compiler<'_, '_> {
             format: own.format.clone(),
             path: own.path.clone(),
             on_branch: self.word("on", own.on.as_deref(), false, &places),
+            level: own.level.as_deref().map(|text| self.level(Some(text))),
         }
     }
 }

@@ -3,9 +3,9 @@
 mod written;
 
 use serde_json::Value;
-use shipmate_core::State;
 use shipmate_core::playbook::{Condition, Playbook, Test, Which};
 use shipmate_core::state::Team;
+use shipmate_core::{Name, State};
 
 use super::fill::{Values, fill};
 use super::ground::Ground;
@@ -19,6 +19,42 @@ pub(crate) struct Scene<'a> {
     pub(crate) base: Option<&'a Commit>,
 }
 
+/// What a list of conditions comes to, each with the crossing it is of. A crossing whose
+/// departments do not all take part asks for nothing; one of which a department never began
+/// does not hold.
+pub(crate) fn asked(
+    playbook: &Playbook,
+    conditions: &[Condition],
+) -> Vec<(Option<Name>, Condition)> {
+    let mut found = Vec::new();
+    for condition in conditions {
+        let Condition::Crossing { name } = condition else {
+            found.push((None, condition.clone()));
+            continue;
+        };
+        let Some(crossing) = playbook.crossings.get(name) else { continue };
+        if !playbook.has_departments(&crossing.of) {
+            continue;
+        }
+        if crossing.through {
+            let all = playbook.departments.iter().map(|own| &own.name);
+            let of = all.filter(|own| crossing.of.is_empty() || crossing.of.contains(own));
+            let through = of.map(|own| Condition::Department { name: own.clone() });
+            found.extend(through.map(|one| (Some(name.clone()), one)));
+        }
+        found.extend(crossing.needs.iter().map(|one| (Some(name.clone()), one.clone())));
+    }
+    found
+}
+
+/// With the crossing that it is of.
+pub(crate) fn named(crossing: Option<&Name>, why: String) -> String {
+    match crossing {
+        Some(name) => format!("{name}: {why}"),
+        None => why,
+    }
+}
+
 /// A condition that needs no file: why it does not hold.
 pub(crate) fn in_team(
     state: &State,
@@ -27,7 +63,7 @@ pub(crate) fn in_team(
     condition: &Condition,
 ) -> Option<String> {
     match condition {
-        Condition::File { .. } => None,
+        Condition::File { .. } | Condition::Crossing { .. } => None,
         Condition::Department { name } => {
             let department = playbook.departments.iter().find(|own| own.name == *name);
             let course = department.and_then(|own| state.teams.get(&own.team)?.course.as_ref());

@@ -30,6 +30,8 @@ use crate::workspace::{Commit, Repository, Tree};
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
+    /// Held from an act until the files that follow from it are written.
+    writing: tokio::sync::Mutex<()>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
@@ -69,13 +71,14 @@ impl Stage {
         crew.board.with_state(|state| {
             let found = state.teams.get(team)?;
             let (playbook, phase, course) = found.phase_now()?;
-            let mut values = playbook.values.clone();
-            values.insert("team".to_owned(), team.to_string());
-            values.insert("root".to_owned(), crew.board.root.to_string());
-            values.insert("phase".to_owned(), phase.name.to_string());
-            values.insert("round".to_owned(), course.round.to_string());
-            values.insert("reason".to_owned(), came_back(course).unwrap_or_default());
-            let mut values = resolved(&values);
+            let more = [
+                ("team", team.to_string()),
+                ("root", crew.board.root.to_string()),
+                ("phase", phase.name.to_string()),
+                ("round", course.round.to_string()),
+                ("trouble", trouble(course)),
+            ];
+            let mut values = resolved(playbook, more);
             // A name of which a part is not known is none.
             let named = values.get("branch").filter(|name| !name.contains(['{', '}']));
             let branch = named.cloned().filter(|name| !name.is_empty());
@@ -117,12 +120,14 @@ impl Stage {
     }
 }
 
-/// Why the phase begins once more.
-fn came_back(course: &Course) -> Option<String> {
-    match &course.past.last()?.end {
-        PhaseEnd::Back { reason, .. } => Some(reason.clone()),
+/// Why the team was last sent back.
+fn trouble(course: &Course) -> String {
+    let mut past = course.past.iter().rev();
+    let back = past.find_map(|past| match &past.end {
+        PhaseEnd::Back { reason, .. } => Some(format!("{}: {reason}", past.phase)),
         _ => None,
-    }
+    });
+    back.unwrap_or_default()
 }
 
 /// Looks whether the next phase of a team can begin, unless nothing has changed.
@@ -151,6 +156,8 @@ fn run(crew: &Rc<Crew>, team: Name, way: Way) {
     }
     let this = Rc::clone(crew);
     crew.beside(async move {
+        // What is decided and what is written about it are one step to everybody else.
+        drop(this.phases.writing.lock().await);
         if let Some(stage) = Stage::of(&this, &team) {
             let looked = match way {
                 Way::In => look_in(&this, &stage).await,
@@ -178,6 +185,7 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
         // Should it come to nothing, it is looked at again when the team goes on.
         crew.phases.looked.borrow_mut().remove(&stage.team);
     }
+    let writing = crew.phases.writing.lock().await;
     let command = Command { by: Actor::Runtime, req: None, act };
     let refused = crew.board.with_state(|state| shipmate_core::decide(state, &command).err());
     let failed = match refused {
@@ -185,10 +193,11 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
         None => {
             crew.board.tell(command.act);
             crew.board.settled().await;
-            let written = artifact::commit(crew, stage).await.err();
+            let written = artifact::commit(crew, &family(crew, &stage.team)).await.err();
             written.map(|text| format!("what the playbook writes cannot be written: {text}"))
         }
     };
+    drop(writing);
     let paused = crew
         .board
         .with_state(|state| state.teams.get(&stage.team).is_none_or(|team| team.paused.is_some()));
@@ -218,6 +227,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
+        && !stage.phase.again
         && stage.course.round == 1
         && self::missing(crew, stage, &ground, &makes).await?.is_empty()
     {
@@ -279,7 +289,17 @@ async fn missing(
     ground: &Ground,
     conditions: &[Condition],
 ) -> Result<Vec<String>, String> {
-    let skipped = |name: &Name| matches!(stage.course.end_of(name), Some(PhaseEnd::Skipped { .. }));
+    let above = crew.board.with_state(|state| {
+        let parent = state.teams.get(&stage.team)?.parent.as_ref()?;
+        state.teams.get(parent)?.course.clone()
+    });
+    let without = stage.playbook.own_department().map(|own| own.without.clone());
+    let without = without.unwrap_or_default();
+    let skipped = |name: &Name| {
+        let courses = [Some(&stage.course), above.as_ref()];
+        let mut ends = courses.into_iter().flatten().filter_map(|course| course.end_of(name));
+        without.contains(name) || ends.any(|end| matches!(end, PhaseEnd::Skipped { .. }))
+    };
     let left_out: Vec<Condition> = stage
         .playbook
         .phases
@@ -293,11 +313,14 @@ async fn missing(
             (Condition::File { path: a, .. }, Condition::File { path: b, .. }) if a == b)
         })
     };
-    let asked: Vec<Condition> = conditions.iter().filter(|one| !excused(one)).cloned().collect();
+    let mut asked = condition::asked(&stage.playbook, conditions);
+    asked.retain(|(_, one)| !excused(one));
     let mut found = crew.board.with_state(|state| {
         let Some(team) = state.teams.get(&stage.team) else { return Vec::new() };
-        let open =
-            asked.iter().filter_map(|one| condition::in_team(state, &stage.playbook, team, one));
+        let open = asked.iter().filter_map(|(of, one)| {
+            let why = condition::in_team(state, &stage.playbook, team, one)?;
+            Some(condition::named(of.as_ref(), why))
+        });
         open.collect::<Vec<String>>()
     });
     let (ground, values) = (ground.clone(), stage.values.clone());
@@ -305,13 +328,32 @@ async fn missing(
     let files = off_the_thread(move || {
         let scene = Scene { ground: &ground, values: &values, base: base.as_ref() };
         let mut missing = Vec::new();
-        for one in &asked {
-            missing.extend(scene.missing(one)?);
+        for (of, one) in &asked {
+            missing.extend(scene.missing(one)?.map(|why| condition::named(of.as_ref(), why)));
         }
         Ok(missing)
     });
     found.extend(files.await?);
     Ok(found)
+}
+
+/// The phase with those of its tasks that are for this department, with these others, now.
+async fn narrowed(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Stage, String> {
+    let mut stage = stage.clone();
+    let own = stage.playbook.department.clone();
+    let playbook = stage.playbook.clone();
+    stage.phase.tasks.retain(|task| {
+        let only = task.only.is_empty() || own.as_ref().is_some_and(|own| task.only.contains(own));
+        only && playbook.has_departments(&task.with)
+    });
+    let mut kept = Vec::new();
+    for task in std::mem::take(&mut stage.phase.tasks) {
+        if missing(crew, &stage, ground, &task.when).await?.is_empty() {
+            kept.push(task);
+        }
+    }
+    stage.phase.tasks = kept;
+    Ok(stage)
 }
 
 async fn begin(
@@ -320,6 +362,7 @@ async fn begin(
     ground: Ground,
     alone: Option<String>,
 ) -> Result<Act, String> {
+    let stage = &narrowed(crew, stage, &ground).await?;
     let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
     let work = match source {
         None => Ok(work::Work::default()),
@@ -338,13 +381,15 @@ async fn begin(
             false => PhaseVerdict::Failed { reason },
         }));
     }
-    let made = crew.board.with_state(|state| tasks::make(state, stage, &work));
-    let made = match made {
+    let made = crew.board.with_state(|state| {
+        Ok((tasks::make(state, stage, &work)?, tasks::again(state, stage, &work)))
+    });
+    let (made, retry) = match made {
         Ok(made) => made,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
     let phase = &stage.phase;
-    let idle = made.is_empty() && !phase.departments && !phase.lead_plans;
+    let idle = made.is_empty() && retry.is_empty() && !phase.departments && !phase.lead_plans;
     if idle && tasks::are_due(stage) {
         let reason = "there is nothing to do in it".to_owned();
         return Ok(stage.end(match phase.optional {
@@ -364,10 +409,30 @@ async fn begin(
         teammates,
         tasks: made,
         alone,
+        retry,
     }))
 }
 
+/// A team with those that share its branch and whose files follow from it, as they stand: itself;
+/// once it is over, the one above; and for that one, all below it first.
+fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
+    let names = crew.board.with_state(|state| {
+        let Some(found) = state.teams.get(team) else { return Vec::new() };
+        let below = state.teams.iter().filter(|(_, other)| other.parent.as_ref() == Some(team));
+        let mut names: Vec<Name> = below.map(|(name, _)| name.clone()).collect();
+        names.push(team.clone());
+        let over = found.course.as_ref().is_some_and(Course::is_over);
+        names.extend(found.parent.clone().filter(|_| over));
+        names
+    });
+    names.iter().filter_map(|name| Stage::of(crew, name)).collect()
+}
+
 async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+    // What is promised may be what the runtime itself writes.
+    let writing = crew.phases.writing.lock().await;
+    artifact::commit(crew, &family(crew, &stage.team)).await?;
+    drop(writing);
     let Standing::Running { failed_before, .. } = stage.course.standing else { return Ok(None) };
     let failed = crew.board.with_state(|state| {
         let own = state.tasks().iter().filter(|task| task.team == stage.team);

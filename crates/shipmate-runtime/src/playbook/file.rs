@@ -29,6 +29,7 @@ pub(super) struct File {
     pub(super) config: Option<Config>,
     pub(super) roles: BTreeMap<String, Role>,
     pub(super) departments: Vec<Department>,
+    pub(super) crossings: BTreeMap<String, Crossing>,
     pub(super) phases: Vec<Phase>,
     pub(super) work: Option<Work>,
     pub(super) routes: Vec<Route>,
@@ -137,6 +138,15 @@ pub(super) struct Department {
     pub(super) without: Vec<String>,
 }
 
+/// What must pass between departments; of all where none is named.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Crossing {
+    pub(super) of: Vec<String>,
+    pub(super) through: bool,
+    pub(super) needs: Vec<OrText<Condition>>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(super) struct Phase {
@@ -148,6 +158,7 @@ pub(super) struct Phase {
     pub(super) unless: Vec<OrText<Condition>>,
     pub(super) for_team: bool,
     pub(super) makes: Vec<OrText<Condition>>,
+    pub(super) again: bool,
     pub(super) roles: Vec<String>,
     pub(super) departments: bool,
     pub(super) lead_mode: Option<String>,
@@ -160,6 +171,7 @@ pub(super) struct Phase {
     pub(super) late: Option<OrText<Back>>,
     pub(super) failed: Option<OrText<Back>>,
     pub(super) dismiss: bool,
+    pub(super) alone: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -167,6 +179,7 @@ pub(super) struct Phase {
 pub(super) struct Back {
     pub(super) back: String,
     pub(super) rounds: Option<u32>,
+    pub(super) then: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -175,6 +188,9 @@ pub(super) struct Task {
     pub(super) id: String,
     pub(super) each: Option<String>,
     pub(super) having: Option<String>,
+    pub(super) only: Vec<String>,
+    pub(super) with: Vec<String>,
+    pub(super) when: Vec<OrText<Condition>>,
     pub(super) round: Option<String>,
     pub(super) subject: String,
     pub(super) description: String,
@@ -198,6 +214,7 @@ pub(super) struct Condition {
     pub(super) lacks: Option<OrText<Vec<String>>>,
     pub(super) department: Option<String>,
     pub(super) phase: Option<String>,
+    pub(super) crossing: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -247,6 +264,7 @@ pub(super) struct Artifact {
     pub(super) format: String,
     pub(super) path: String,
     pub(super) on: Option<String>,
+    pub(super) level: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

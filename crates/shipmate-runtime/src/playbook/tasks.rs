@@ -11,8 +11,10 @@ use shipmate_core::event::{Dependency, TaskSpec};
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use shipmate_core::playbook::{Each, Phase, RoundRule, TaskTemplate};
-use shipmate_core::{Alias, Name, State};
+use shipmate_core::state::{Status, Task};
+use shipmate_core::{Name, State, TaskId};
 
+use super::PIECE;
 use super::engine::Stage;
 use super::fill::{Values, fill};
 use super::work::{Item, Work};
@@ -59,7 +61,7 @@ pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewT
             Each::Item => {
                 let having =
                     |item: &&Item| template.having.as_ref().is_none_or(|key| item.has(key));
-                let open = |item: &&Item| !is_done(state, stage, template, item);
+                let open = |item: &&Item| on_board_already(state, stage, template, item).is_none();
                 made.extend(work.items.iter().filter(having).filter(open).map(|item| Made {
                     template,
                     item: Some(item),
@@ -73,18 +75,38 @@ pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewT
     made.iter().map(|one| one.task(state, stage, work, &handles)).collect()
 }
 
-/// The piece itself is on the board and completed from an earlier round.
-fn is_done(state: &State, stage: &Stage, template: &TaskTemplate, item: &Item) -> bool {
+/// The piece itself is on the board from an earlier round.
+fn on_board_already<'a>(
+    state: &'a State,
+    stage: &Stage,
+    template: &TaskTemplate,
+    item: &Item,
+) -> Option<&'a Task> {
     let made = Made { template, item: Some(item), group: None };
-    let alias = made.handle(stage).parse::<Alias>().ok();
-    let task = alias.and_then(|alias| state.by_alias(&alias)).and_then(|id| state.task(id));
-    template.id.as_str() == TASK && task.is_some_and(|task| task.status_word() == "completed")
+    let task = state.task(on_board(state, &made.handle(stage))?);
+    task.filter(|_| template.id.as_str() == TASK)
+}
+
+/// Pieces that failed in an earlier round.
+pub(super) fn again(state: &State, stage: &Stage, work: &Work) -> Vec<TaskId> {
+    let pieces = stage.phase.tasks.iter().filter(|template| template.each == Each::Item);
+    let there = pieces.flat_map(|template| {
+        work.items.iter().filter_map(|item| on_board_already(state, stage, template, item))
+    });
+    let failed = there.filter(|task| matches!(task.status, Status::Failed { .. }));
+    failed.map(|task| task.id).collect()
 }
 
 impl Item {
     /// A field that says something.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.fields.get(key).is_some_and(|value| !value.trim().is_empty())
+    }
+
+    fn notes(&self) -> Values {
+        let mut notes = self.fields.clone();
+        notes.insert(PIECE.to_owned(), self.id.clone());
+        notes
     }
 
     fn values(&self) -> Values {
@@ -204,7 +226,7 @@ impl Made<'_> {
             priority: own.and_then(|item| item.priority).unwrap_or(PRIORITY_DEFAULT),
             duration_ms: own.and_then(|item| item.duration_ms),
             retries_max: template.retries_max.unwrap_or(RETRIES_DEFAULT),
-            metadata: self.item.map(|item| item.fields.clone()).unwrap_or_default(),
+            metadata: self.item.map(Item::notes).unwrap_or_default(),
             gate: template.gate.clone(),
         };
         Ok(NewTask { spec, blocked_by_new })

@@ -96,6 +96,12 @@ fn plans(files: &[(String, String)]) -> Result<Work, String> {
         work.groups.insert(header.id.clone(), Values::from(values));
     }
     for (task, _) in plan.tasks {
+        let mut fields = task.metadata;
+        if let Some(header) = plan.plans.iter().find(|own| Some(&own.id) == task.group.as_ref()) {
+            fields.insert("plan".to_owned(), header.id.clone());
+            fields.insert("plan_title".to_owned(), header.title.clone());
+            fields.extend(header.wave.map(|wave| ("wave".to_owned(), wave.to_string())));
+        }
         work.items.push(Item {
             id: task.alias.unwrap_or_default(),
             subject: task.subject,
@@ -107,7 +113,7 @@ fn plans(files: &[(String, String)]) -> Result<Work, String> {
             assignee: task.assignee,
             priority: task.priority,
             duration_ms: task.duration_ms,
-            fields: task.metadata,
+            fields,
         });
     }
     Ok(work)

@@ -22,6 +22,13 @@ impl Repository {
         Ok(Some(self.git().args(["cat-file", "blob", &name]).run()?.stdout))
     }
 
+    /// The files that a commit changes, seen from its first parent.
+    pub fn changed_by(&self, commit: &Commit) -> Result<Vec<String>, Failure> {
+        let git = self.git().args(["diff-tree", "-r", "-z", "--root", "--no-commit-id"]);
+        let git = git.args(["--name-only", "--diff-merges=first-parent", "-m"]);
+        Ok(git.arg(commit).run()?.fields().map(path_text).collect())
+    }
+
     /// A commit on top of another that holds these files as they are given, and changes no other.
     /// Nothing where they are there already.
     pub fn commit_files(

@@ -17,7 +17,7 @@ use shipmate_core::state::TeamPhase;
 
 use super::{Files, Sight, now_s, render};
 use crate::crew::Crew;
-use crate::playbook::fill::fill;
+use crate::playbook::fill::{self, fill};
 use crate::supervisor::off_the_thread;
 
 /// A view is its owner's, and nobody writes it.
@@ -70,9 +70,8 @@ fn rendered(state: &State) -> Files {
         if found.phase == TeamPhase::Deleted {
             continue;
         }
-        let mut values = playbook.values.clone();
-        values.insert("team".to_owned(), team.to_string());
-        for artifact in playbook.artifacts.iter().filter(|artifact| !artifact.on_branch) {
+        let values = fill::resolved(playbook, [("team", team.to_string())]);
+        for artifact in playbook.own_artifacts().filter(|artifact| !artifact.on_branch) {
             let path = fill(&artifact.path, &values);
             let values = &values;
             let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };

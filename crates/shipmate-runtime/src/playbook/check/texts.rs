@@ -10,12 +10,24 @@ use crate::playbook::lines::{Path, way};
 use crate::playbook::work;
 
 /// What the run fills in.
-pub(in crate::playbook) const RUN: [&str; 10] =
-    ["goal", "title", "team", "root", "phase", "round", "dir", "department", "branch", "reason"];
+pub(in crate::playbook) const RUN: [&str; 12] = [
+    "goal",
+    "title",
+    "team",
+    "root",
+    "phase",
+    "round",
+    "trouble",
+    "dir",
+    "dir-number",
+    "dir-name",
+    "department",
+    "branch",
+];
 /// What every piece of work has.
 pub(in crate::playbook) const PIECE: [&str; 5] = ["id", "subject", "description", "files", "group"];
 /// What a gate is told about the task that it looks at.
-pub(in crate::playbook) const GATE: [&str; 4] = ["files", "tests", "path", "task"];
+pub(in crate::playbook) const GATE: [&str; 5] = ["files", "tests", "path", "task", "id"];
 
 type Known<'a> = BTreeSet<&'a str>;
 
@@ -61,8 +73,14 @@ pub(super) fn check(check: &Check<'_, '_>) {
     for (name, own) in &file.gates {
         texts(check, &way!["gates", name.as_str(), "commands"], &own.commands, &gate);
     }
+    let format = file.work.as_ref().map_or("", |work| work.format.as_str());
+    let written = known.iter().copied().chain(work::fields(format).1.iter().copied()).collect();
     for (at, artifact) in file.artifacts.iter().enumerate() {
-        text(check, &way!["artifacts", at, "path"], &artifact.path, &known);
+        text(check, &way!["artifacts", at, "path"], &artifact.path, &written);
+    }
+    for (name, crossing) in &file.crossings {
+        let here = way!["crossings", name.as_str()];
+        conditions(check, &here.to("needs"), &crossing.needs, &known);
     }
     if let Some(work) = &file.work {
         texts(check, &way!["work", "files"], &work.files, &known);
@@ -81,6 +99,7 @@ fn template(check: &Check<'_, '_>, here: &Path, task: &Task, known: &Known<'_>) 
     text(check, &here.to("subject"), &task.subject, &known);
     text(check, &here.to("description"), &task.description, &known);
     texts(check, &here.to("files"), task.files.as_deref().unwrap_or_default(), &known);
+    conditions(check, &here.to("when"), &task.when, &known);
 }
 
 /// A text that may name what a piece of work has.

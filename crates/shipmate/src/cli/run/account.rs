@@ -3,7 +3,7 @@
 //! Everything is folded from the log, so a run that was detached from, or whose coordinator
 //! died, is told the same way as one that was watched from its first record on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,10 +14,16 @@ use super::progress::{Event, EventKind, Row, RunView};
 use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
 use super::tasks::{Status, TaskLine, Tasks};
 
-/// One run, folded from its records.
 /// What the reason of a pause begins with where a budget is spent.
 const SPENT: &str = "its budget is spent";
+/// Why a life is given up whose supervisor says nothing.
+const SILENT: &str = "its supervisor did not answer in time";
+/// How long it has where the team's record does not say.
+const ANSWER_MS: u64 = 60_000;
+/// Why one-shot agents take over.
+const BROKEN: &str = "teammates disappeared one after the other";
 
+/// One run, folded from its records.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) began_ms: u64,
@@ -37,6 +43,11 @@ pub(crate) struct Account {
     pub(crate) led: Led,
     /// Of a run by a playbook.
     pub(crate) phases: Phases,
+    answer_ms: u64,
+    /// Teams in which one-shot agents have taken over.
+    open_breakers: BTreeSet<String>,
+    /// Requests to stop, with who was asked and the seconds it has.
+    asked: BTreeMap<u64, (String, u64)>,
 }
 
 /// Something that went otherwise than planned.
@@ -81,11 +92,15 @@ fn number(fields: &Value, key: &str) -> u64 {
     fields.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// `alpha/ana@2` as people say it.
-fn who(fields: &Value, key: &str) -> String {
+/// `alpha/ana@2` as people say it: a member of the run's own team by its name alone, one of a team
+/// below with that team, because names repeat there.
+fn who(root: Option<&str>, fields: &Value, key: &str) -> String {
     let name = text(fields, key);
-    let name = name.rsplit('/').next().unwrap_or(name);
-    name.split('@').next().unwrap_or(name).to_owned()
+    let name = name.split('@').next().unwrap_or(name);
+    match name.split_once('/') {
+        Some((team, bare)) if root.is_none_or(|root| root == team) => bare.to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 fn first_line(text: &str) -> &str {
@@ -126,6 +141,7 @@ impl Account {
             self.create(id, fields);
             return None;
         }
+        let root = self.phases.root().map(str::to_owned);
         let task = self.tasks.get_mut(id)?;
         let name = format!("task {id} ({})", task.subject);
         let owner = task.owner.clone();
@@ -135,7 +151,7 @@ impl Account {
         let health = |text: String| Some((EventKind::Health, text));
         match event {
             "task.claimed" => {
-                let owner = who(fields, "by");
+                let owner = who(root.as_deref(), fields, "by");
                 (task.owner, task.claimed_ms) = (owner.clone(), at);
                 self.tasks.set_status(id, Status::Claimed);
                 self.set_mate(&owner, "works", at);
@@ -215,7 +231,7 @@ impl Account {
     }
 
     fn teammate(&mut self, event: &str, fields: &Value, at: u64) -> Option<(EventKind, String)> {
-        let name = who(fields, "who");
+        let name = who(self.phases.root(), fields, "who");
         let health = |text: String| Some((EventKind::Health, text));
         match event {
             "teammate.added" => {
@@ -225,6 +241,7 @@ impl Account {
             }
             "teammate.started" => {
                 let one_shot = text(fields, "supervision") == "one_shot";
+                let team = text(fields, "who").split('/').next().unwrap_or_default().to_owned();
                 let plans = self.led.plans(&name);
                 self.set_mate(&name, if plans { "plans" } else { "idle" }, at);
                 let mate = self.mates.get_mut(&name)?;
@@ -236,8 +253,12 @@ impl Account {
                         let told = format!("{name} reads the repository and makes a plan");
                         Some((EventKind::Step, told))
                     }
+                    // Asked for, in task mode or by its role: nothing has failed.
+                    (true, _) if !self.open_breakers.contains(&team) => {
+                        Some((EventKind::Step, format!("{name} runs as a one-shot agent")))
+                    }
                     (true, _) => {
-                        let text = format!("{name} runs as a one-shot agent");
+                        let text = format!("{BROKEN}: switching from teammate to task for {name}");
                         Some((EventKind::Fallback, text))
                     }
                     (false, 1) => Some((EventKind::Step, format!("{name} starts"))),
@@ -248,7 +269,15 @@ impl Account {
                 self.set_mate(&name, "gone", at);
                 self.mates.get_mut(&name)?.running = false;
                 self.disappeared += 1;
-                let told = format!("{name} disappeared: {}", first_line(text(fields, "reason")));
+                let told = match text(fields, "reason") {
+                    SILENT => {
+                        let seconds = self.answer_ms / 1000;
+                        format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
+                    }
+                    reason => {
+                        format!("[HEALTH] Agent {name} disappeared: {}", first_line(reason))
+                    }
+                };
                 self.deviates(None, &told);
                 health(told)
             }
@@ -290,6 +319,8 @@ impl Account {
         match event {
             "team.created" => {
                 self.has_trees |= fields.pointer("/setup/trees").is_some();
+                let answer_ms = fields.pointer("/setup/answer_ms").and_then(Value::as_u64);
+                self.answer_ms = answer_ms.unwrap_or(ANSWER_MS);
                 self.phases.created(fields);
                 None
             }
@@ -323,12 +354,14 @@ impl Account {
         match event {
             "gate.ran" => self.gate(fields),
             "breaker.opened" => {
-                let told = "teammates disappeared one after the other; each task gets a one-shot \
-                            agent until one answers again";
+                let team = text(fields, "team");
+                self.open_breakers.insert(team.to_owned());
+                let told = format!("{BROKEN}: switching from teammate to task for {team}");
                 self.deviates(None, &format!("[FALLBACK] {told}"));
-                Some((EventKind::Fallback, told.to_owned()))
+                Some((EventKind::Fallback, told))
             }
             "breaker.closed" => {
+                self.open_breakers.remove(text(fields, "team"));
                 Some((EventKind::Health, "teammates can be started again".to_owned()))
             }
             "question.asked" => {
@@ -365,9 +398,17 @@ impl Account {
                 self.deviates(None, &told);
                 Some((EventKind::Health, told))
             }
-            "shutdown.timed_out" => {
-                self.deviates(None, "a teammate did not answer its shutdown in time");
+            "shutdown.requested" => {
+                let name = who(self.phases.root(), fields, "who");
+                self.asked.insert(n, (name, number(fields, "deadline_ms") / 1000));
                 None
+            }
+            "shutdown.timed_out" => {
+                let (name, seconds) = self.asked.remove(&number(fields, "shutdown"))?;
+                let told =
+                    format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");
+                self.deviates(None, &told);
+                Some((EventKind::Health, told))
             }
             _ => None,
         }

@@ -115,6 +115,10 @@ impl Phases {
         }
     }
 
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
     /// Whether the run has a playbook that is not over yet.
     pub(crate) fn are_open(&self) -> bool {
         self.root_course().is_some_and(|course| course.over.is_none())

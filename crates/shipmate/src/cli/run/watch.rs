@@ -17,7 +17,7 @@ use super::Begun;
 use super::account::{Account, PausedBy};
 use super::decide::{Decided, decide};
 use super::ending::report;
-use super::progress::{Event, Live, RunView, is_unicode, write_plain};
+use super::progress::{Event, EventKind, Live, RunView, is_unicode, write_plain};
 use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -330,7 +330,11 @@ impl<'a> Watcher<'a> {
         let events = std::mem::take(&mut self.events);
         let mut out = std::io::stdout().lock();
         let Some(live) = &mut self.live else {
-            return write_plain(&mut out, &events).map_err(|_| Failure::PipeClosed);
+            // What is done in another way than asked is said where errors are said.
+            let (aside, told): (Vec<Event>, Vec<Event>) =
+                events.into_iter().partition(|event| event.kind == EventKind::Fallback);
+            drop(write_plain(&mut std::io::stderr().lock(), &aside));
+            return write_plain(&mut out, &told).map_err(|_| Failure::PipeClosed);
         };
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let (title, team) = (&self.begun.plan.title, &self.begun.team);

@@ -1,0 +1,125 @@
+//! Deviations: what went otherwise than planned in a team that works by a playbook.
+//!
+//! Summaries tell them, so they are kept in words and with the task they are about. They follow
+//! from the records alone; a team without a playbook is told of by whoever reads its log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Outcome, Record, TaskId};
+use crate::health::SILENT;
+use crate::name::{Address, Name};
+use crate::state::{ShutdownEnd, State, Teammate};
+
+/// Most that are kept of one tree: a summary with more is read by nobody.
+const DEVIATIONS_MAX: usize = 1000;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deviation {
+    pub team: Name,
+    /// The task it is about; absent: the whole team.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    pub text: String,
+}
+
+/// Notes what a record says before it is applied: a life that ends still holds what it held.
+pub(crate) fn note(state: &mut State, record: &Record) {
+    let found = of(state, &record.event);
+    let keeps = |one: &Deviation| {
+        state.teams.get(&one.team).is_some_and(|team| team.setup.playbook.is_some())
+    };
+    let found: Vec<Deviation> = found.into_iter().filter(keeps).collect();
+    let room = DEVIATIONS_MAX.saturating_sub(state.deviations.len());
+    state.deviations.extend(found.into_iter().take(room));
+    if let Event::TaskClaimed { task, by, .. } = &record.event {
+        state.teammate_mut(&by.address).last_task = Some(*task);
+    }
+}
+
+fn of(state: &State, event: &Event) -> Vec<Deviation> {
+    match event {
+        Event::TaskFailed { task, reason, .. } => {
+            about_task(state, *task, |name| format!("{name} failed: {}", first_line(reason)))
+        }
+        Event::TaskWorkSetAside { task, who, work, .. } => about_task(state, *task, |name| {
+            format!("work of {} on {name} was set aside: {work}", who.address.name)
+        }),
+        Event::TeammateDisappeared { who, reason, .. } => {
+            let mate = &state.teammates[&who.address];
+            let seconds = state.teams[&who.address.team].setup.answer_ms / 1000;
+            let text = match reason.as_str() {
+                SILENT => {
+                    format!("[HEALTH] Agent {} disappeared after {seconds}s timeout.", who.address)
+                }
+                _ => format!("[HEALTH] Agent {} disappeared: {}", who.address, first_line(reason)),
+            };
+            of_life(state, &who.address, mate, text)
+        }
+        Event::BreakerOpened { team } => {
+            let text = format!(
+                "[FALLBACK] teammates disappeared one after the other: switching from teammate to \
+                 task for {team}"
+            );
+            vec![Deviation { team: team.clone(), task: None, text }]
+        }
+        Event::ShutdownTimedOut { shutdown } => {
+            let Some(asked) = state.shutdowns.get(shutdown) else { return Vec::new() };
+            let who = &asked.who.address;
+            let text = format!(
+                "[SHUTDOWN] Timeout: {who} did not respond within {}s.",
+                asked.deadline_ms / 1000
+            );
+            of_life(state, who, &state.teammates[who], text)
+        }
+        Event::TeammateStopped { who, outcome } => {
+            let (address, mate) = (&who.address, &state.teammates[&who.address]);
+            let unanswered = mate
+                .shutdown
+                .and_then(|id| state.shutdowns.get(&id))
+                .is_some_and(|asked| asked.end == ShutdownEnd::Open);
+            let mut found = Vec::new();
+            if unanswered {
+                let text = format!(
+                    "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {address} ended \
+                     without an answer"
+                );
+                found.extend(of_life(state, address, mate, text));
+            }
+            let left = match outcome {
+                Outcome::InProgress { pending } => {
+                    format!("{address} left work in progress: {}", pending.join("; "))
+                }
+                Outcome::Error { reason } => {
+                    format!("{address} ended with an error: {}", first_line(reason))
+                }
+                Outcome::Clean | Outcome::TimedOut | Outcome::Forced => return found,
+            };
+            found.extend(of_life(state, address, mate, left));
+            found
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn about_task(state: &State, id: TaskId, text: impl FnOnce(&str) -> String) -> Vec<Deviation> {
+    let Some(task) = state.task(id) else { return Vec::new() };
+    let name = match &task.spec.alias {
+        Some(alias) => alias.to_string(),
+        None => format!("task {id}"),
+    };
+    vec![Deviation { team: task.team.clone(), task: Some(id), text: text(&name) }]
+}
+
+/// About what a life held, else what it last had.
+fn of_life(state: &State, who: &Address, mate: &Teammate, text: String) -> Vec<Deviation> {
+    let team = &who.team;
+    let one = |task| Deviation { team: team.clone(), task, text: text.clone() };
+    let held = mate.holds.iter().chain(&mate.returned);
+    let held: Vec<Deviation> = held.map(|id| one(Some(*id))).collect();
+    let last = mate.last_task.filter(|id| state.task(*id).is_some());
+    if held.is_empty() { vec![one(last)] } else { held }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
