@@ -69,6 +69,8 @@ fn phase(words: &Words) -> Phase {
         unless: Vec::new(),
         for_team: false,
         makes: Vec::new(),
+        again: false,
+        alone: false,
         roles: names(words, "roles"),
         departments: words.has("departments"),
         lead_mode: words.get("mode").map(mode),
@@ -91,7 +93,8 @@ fn trouble(text: Option<&str>) -> Trouble {
         Some("lead") => Trouble::Lead,
         Some(back) => {
             let (to, rounds) = back.split_once(':').expect("back is `phase:rounds`");
-            Trouble::Back { to: name(to), rounds: rounds.parse().expect("a number of rounds") }
+            let rounds = rounds.parse().expect("a number of rounds");
+            Trouble::Back { to: name(to), rounds, then: Box::new(Trouble::Stop) }
         }
     }
 }
@@ -138,7 +141,9 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             }
             let (team, phase, round) = (team(), phase(), round());
             let alone = words.get("alone").map(str::to_owned);
-            runtime(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, alone }))
+            let retry = Vec::new();
+            let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone };
+            runtime(Act::BeginPhase(begin))
         }
         "hold" => {
             let missing = words.list("missing");

@@ -362,7 +362,9 @@ async fn begin(
     ground: Ground,
     alone: Option<String>,
 ) -> Result<Act, String> {
-    let stage = &narrowed(crew, stage, &ground).await?;
+    let mut stage = narrowed(crew, stage, &ground).await?;
+    stage.course.alone = stage.course.alone.take().or(alone.clone());
+    let stage = &stage;
     let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
     let work = match source {
         None => Ok(work::Work::default()),
@@ -397,8 +399,7 @@ async fn begin(
             false => PhaseVerdict::Failed { reason },
         }));
     }
-    let is_alone = alone.is_some() || stage.course.alone.is_some();
-    let teammates = match staff::join(crew, stage, &made, is_alone) {
+    let teammates = match staff::join(crew, stage, &made) {
         Ok(teammates) => teammates,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };

@@ -23,11 +23,11 @@ pub(super) fn join(
     crew: &Rc<Crew>,
     stage: &Stage,
     tasks: &[NewTask],
-    alone: bool,
 ) -> Result<Vec<(Name, Profile)>, String> {
     let mut found = Vec::new();
     for name in &stage.phase.roles {
         let Some(role) = stage.playbook.roles.get(name) else { continue };
+        let alone = stage.course.alone.is_some();
         if alone && !role.lead {
             continue;
         }

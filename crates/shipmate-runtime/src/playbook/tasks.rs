@@ -203,8 +203,9 @@ impl Made<'_> {
         }
         let role =
             template.role.clone().or_else(|| own.and_then(|item| item.role.as_ref()?.parse().ok()));
+        let is_leads = template.lead || stage.course.alone.is_some();
         let assignee = match stage.playbook.role(role.as_ref()) {
-            Some(own) if !own.named.is_empty() && !template.lead => {
+            Some(own) if !own.named.is_empty() && !is_leads => {
                 let name = fill(&own.named, &values);
                 Some(name.parse().map_err(|e| format!("{e}"))?)
             }
@@ -221,8 +222,8 @@ impl Made<'_> {
                 .transpose()?,
             blocked_by,
             files: patterns(&files)?,
-            role: if template.lead { None } else { role },
-            assignee: if template.lead { lead() } else { assignee },
+            role: if is_leads { None } else { role },
+            assignee: if is_leads { lead() } else { assignee },
             priority: own.and_then(|item| item.priority).unwrap_or(PRIORITY_DEFAULT),
             duration_ms: own.and_then(|item| item.duration_ms),
             retries_max: template.retries_max.unwrap_or(RETRIES_DEFAULT),

@@ -63,6 +63,9 @@ integrate() {
   put src/app.sh '. src/models/user.sh; . src/service/greet.sh; greet "$NAME"'
   put tests/integration/test_flow.sh '[ "$(sh src/app.sh)" = "hello ann" ]'
 }
+shorten() { :; }
+mend() { :; }
+finish() { :; }
 # What a test does differently.
 . "$S/other.sh"
 case "$SHIPMATE_SUBJECT" in
@@ -406,8 +409,8 @@ fn shared_exports_and_root_test_configuration_are_the_lead_s() {
     let other = "contracts() { put src/__init__.py one; put conftest.py root; }\n\
                  models() { put src/models/user.sh NAME=ann; put tests/models/test_user.sh true; \
                  if [ -z \"${SHIPMATE_FEEDBACK:-}\" ]; then put src/__init__.py two; \
-                 put conftest.py mine; else git checkout -q HEAD~1 -- src/__init__.py conftest.py 2>/dev/null || \
-                 { put src/__init__.py one; put conftest.py root; }; fi; put tests/models/conftest.py own; }\n\
+                 put conftest.py mine; else put src/__init__.py one; put conftest.py root; \
+                 fi; put tests/models/conftest.py own; }\n\
                  integrate() { put src/app.sh x=1; put src/__init__.py three; put tests/integration/test_flow.sh true; }\n\
                  service() { put tests/service/test_greet.sh true; }";
     let plan = PLAN.replace(
