@@ -308,6 +308,8 @@ pub struct BeginPhase {
     pub tasks: Vec<NewTask>,
     /// Tasks that failed in an earlier round and are tried again.
     pub retry: Vec<TaskId>,
+    /// Why the lead does all of it alone, from here on.
+    pub alone: Option<String>,
 }
 
 /// What the runtime found at the end of a phase.

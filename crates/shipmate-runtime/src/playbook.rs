@@ -6,10 +6,12 @@
 //! end. Nothing here knows any particular playbook; formats of files have their readers in
 //! `work` and their writers in `artifact`.
 
+mod alone;
 pub(crate) mod artifact;
 mod check;
 mod compile;
 mod condition;
+mod config;
 mod departments;
 pub(crate) mod engine;
 mod file;
@@ -23,6 +25,7 @@ mod work;
 
 use std::path::{Path, PathBuf};
 
+use shipmate_core::Name;
 use shipmate_core::playbook::{Gate, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
@@ -30,6 +33,7 @@ use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
 use crate::open::refused;
+use fill::Values;
 
 /// The playbooks that come with shipmate.
 pub(crate) const BUILTIN: [(&str, &str); 2] = [
@@ -84,6 +88,12 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     let compiled = compile::compile(&found.file, &found.text)
         .map_err(|problems| bad(&order.name, &problems))?;
     let mut playbook = compiled.playbook;
+    if let Some((file, places)) = &compiled.config {
+        let own = config::read(&place.workspace, file, places).map_err(|text| {
+            refused("BadConfig", text, "mend the file, or give the values with --set")
+        })?;
+        playbook.values.extend(own);
+    }
     playbook.values.extend(order.values.clone());
     departments::choose(&mut playbook)
         .map_err(|(text, help)| refused("NoDepartment", text, &help))?;
@@ -125,19 +135,35 @@ fn bad(name: &str, problems: &[Problem]) -> Refused {
 /// The gate of a submission that has one of its own, filled in.
 pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let playbook = setup.playbook.as_ref()?;
-    let gate = playbook.gates.get(one.gate.as_ref()?)?;
     let mut values = playbook.values.clone();
-    let files: Vec<String> = one.files.iter().map(|file| fill::quoted(file.as_str())).collect();
-    values.insert("files".to_owned(), files.join(" "));
+    let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
+    let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
+    let words =
+        |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
+    values.insert("files".to_owned(), words(&files));
+    values.insert("tests".to_owned(), words(&tests));
+    values.insert("path".to_owned(), words(if tests.is_empty() { &files } else { &tests }));
     values.insert("task".to_owned(), one.task.to_string());
     values.insert("id".to_owned(), fill::quoted(one.piece.as_deref().unwrap_or_default()));
-    let known = values.clone();
-    for value in values.values_mut() {
-        *value = fill::fill(value, &known);
+    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(&values))?.0)
+}
+
+/// A gate with its commands filled in, and those that nothing is configured for. Where a value is
+/// unset that it needs, it is the other gate that it names.
+fn gate(playbook: &Playbook, name: &Name, values: &Values) -> Option<(Gate, Vec<String>)> {
+    let is_set = |key: &String| values.get(key).is_some_and(|value| !value.trim().is_empty());
+    let mut gate = playbook.gates.get(name)?;
+    // A gate that names itself, by way of others, ends where it began.
+    for _ in 0..playbook.gates.len() {
+        let other = gate.otherwise.as_ref().filter(|_| !gate.needs.iter().all(is_set));
+        gate = other.and_then(|other| playbook.gates.get(other)).unwrap_or(gate);
     }
-    let commands = gate.commands.iter().map(|line| fill::fill(line, &values));
-    let commands = commands.filter(|line| !line.trim().is_empty()).collect();
-    Some(Gate { commands, expect: gate.expect })
+    let (mut commands, mut unset) = (Vec::new(), Vec::new());
+    for line in &gate.commands {
+        let filled = fill::fill(line, values);
+        if filled.trim().is_empty() { unset.push(line.clone()) } else { commands.push(filled) }
+    }
+    Some((Gate { commands, ..gate.clone() }, unset))
 }
 
 /// The subject of the commit with which a submission lands.

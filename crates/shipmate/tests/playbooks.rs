@@ -17,6 +17,8 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/contract_first.rs"]
+mod contract_first;
 #[path = "playbooks/departments.rs"]
 mod departments;
 #[path = "playbooks/phases.rs"]

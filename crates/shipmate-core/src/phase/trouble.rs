@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Course, PhaseEnd, ended};
+use super::{Course, PhaseEnd, Standing, ended};
 use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, TaskSpec};
 use crate::files::FileSet;
 use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use crate::message;
 use crate::name::{Address, Alias, Name};
-use crate::playbook::{Phase, Trouble};
+use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
 use crate::state::{State, Status, Team, TeamPhase};
 
@@ -37,7 +37,7 @@ impl At<'_> {
                 [end].into_iter().chain(told).collect()
             }
             (Trouble::Lead, Some(lead)) if !course.is_left_to_lead() => {
-                self.leave_to_lead(&lead, word, reason)
+                self.leave_to_lead(&lead, word, reason, None)
             }
             (Trouble::Back { to, rounds, .. }, _) if course.backs(&now.name, to) < *rounds => {
                 let text = format!("phase {} goes back to {to}: {reason}", now.name);
@@ -80,10 +80,17 @@ impl At<'_> {
 
     /// Everybody else is asked to stop; the lead gets its hands free and whatever is left. Where
     /// no task is left, the trouble itself becomes one.
-    fn leave_to_lead(&self, lead: &Address, word: &str, reason: &str) -> Vec<Event> {
+    pub(super) fn leave_to_lead(
+        &self,
+        lead: &Address,
+        word: &str,
+        reason: &str,
+        cap: Option<&Cap>,
+    ) -> Vec<Event> {
         let At { state, name, team, now, course } = *self;
-        let (phase, owned) = (now.name.clone(), reason.to_owned());
-        let mut events = vec![Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned }];
+        let (phase, owned, for_good) = (now.name.clone(), reason.to_owned(), cap.is_some());
+        let left = Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned, for_good };
+        let mut events = vec![left];
         if state.teammates[lead].profile.mode != Mode::Normal {
             events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
         }
@@ -91,11 +98,14 @@ impl At<'_> {
         let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
         let before = events.len();
         events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-        if team.counts.pending == 0 && team.counts.in_progress == 0 && events.len() == before {
+        let runs = matches!(course.standing, Standing::Running { .. });
+        let nothing_left = team.counts.pending == 0 && team.counts.in_progress == 0;
+        if runs && nothing_left && events.len() == before {
             events.push(settle(state, name, now, course, lead, reason));
         }
         let why = format!("{word}: {reason}");
-        events.extend(dismiss(state, name, team, &why, events.len()));
+        let deadline_ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
+        events.extend(dismiss(state, name, team, &why, deadline_ms, events.len()));
         let text =
             format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
         events.extend(message::notice(state, lead, text));
@@ -138,6 +148,7 @@ pub(super) fn dismiss(
     name: &Name,
     team: &Team,
     reason: &str,
+    deadline_ms: u64,
     before: usize,
 ) -> Vec<Event> {
     let mut events = Vec::new();
@@ -146,13 +157,13 @@ pub(super) fn dismiss(
     });
     for (who, mate) in others {
         let id = state.position + 1 + (before + events.len()) as u64;
-        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
+        events.extend(shutdown::ask(state, who, mate, reason, deadline_ms, id));
     }
     events
 }
 
 fn dismiss_all(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
-    let mut events = dismiss(state, name, team, reason, before);
+    let mut events = dismiss(state, name, team, reason, team.setup.shutdown_ms, before);
     let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
     let mate = lead.as_ref().and_then(|lead| state.member(lead));
     if let (Some(who), Some(mate)) = (&lead, mate)

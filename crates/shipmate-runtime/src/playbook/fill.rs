@@ -11,14 +11,10 @@ pub(crate) type Values = BTreeMap<String, String>;
 
 /// What placeholders stand for in a team, with these beside. A value may name another: the folder
 /// of a department, say.
-pub(crate) fn resolved<const N: usize>(playbook: &Playbook, more: [(&str, String); N]) -> Values {
+pub(crate) fn values<const N: usize>(playbook: &Playbook, more: [(&str, String); N]) -> Values {
     let mut values = playbook.values.clone();
     values.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
-    let known = values.clone();
-    for value in values.values_mut() {
-        *value = fill(value, &known);
-    }
-    values
+    resolved(&values)
 }
 
 /// The text with every known placeholder replaced, once: what is filled in is not looked at again.
@@ -62,6 +58,22 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// The values with those filled in that they name: the folder of a department, say.
+pub(crate) fn resolved(values: &Values) -> Values {
+    values.iter().map(|(key, value)| (key.clone(), fill(value, values))).collect()
+}
+
+/// Whether a path is one of tests, as most languages name them.
+pub(crate) fn is_test(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    folders.split('/').any(|part| matches!(part, "test" | "tests" | "spec" | "specs" | "__tests__"))
+        || stem.starts_with("test_")
+        || ["_test", "_spec", "Test", "Tests"].iter().any(|end| stem.ends_with(end))
+        || name.contains(".test.")
+        || name.contains(".spec.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +89,15 @@ mod tests {
     #[test]
     fn a_word_for_the_shell_is_one_word() {
         assert_eq!(quoted("a'b $c"), r"'a'\''b $c'");
+    }
+
+    #[test]
+    fn tests_are_known_by_their_place_or_name() {
+        for path in ["tests/a.py", "a/__tests__/b.ts", "test_a.py", "a_test.go", "a.spec.ts"] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in ["src/a.py", "latest/a.rs", "contest.py", "src/testament.rs"] {
+            assert!(!is_test(path), "{path}");
+        }
     }
 }

@@ -63,8 +63,7 @@ fn backend() -> Scene {
     Scene::new(&[(&plans, BACKEND), (&second, SECOND)], AGENT)
 }
 
-const ONE: [&str; 5] =
-    [DIR, "--set", "departments=backend", "--set", "test-one=sh tests/{id}.sh"];
+const ONE: [&str; 5] = [DIR, "--set", "departments=backend", "--set", "test-one=sh tests/{id}.sh"];
 
 #[test]
 fn a_department_goes_from_its_plans_to_the_sign_off() {
