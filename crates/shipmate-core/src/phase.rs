@@ -245,8 +245,7 @@ pub(crate) fn decide_begin(
         events.extend(new.map(|own| department(&cmd.team, team, playbook, own)));
     }
     if phase.alone {
-        let ms = team.setup.shutdown_ms;
-        events.extend(dismiss(state, &cmd.team, team, PHASE_COMPLETE, ms, events.len()));
+        events.extend(dismiss(state, &cmd.team, team, PHASE_COMPLETE, events.len()));
     }
     let mut joining = Vec::new();
     for (name, profile) in &cmd.teammates {
@@ -355,8 +354,7 @@ pub(crate) fn decide_end(
     };
     let mut events = vec![ended(name, course, end)];
     if now.dismiss {
-        let ms = team.setup.shutdown_ms;
-        events.extend(dismiss(state, name, team, PHASE_COMPLETE, ms, events.len()));
+        events.extend(dismiss(state, name, team, PHASE_COMPLETE, events.len()));
     }
     Ok(events)
 }

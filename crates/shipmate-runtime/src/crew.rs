@@ -295,6 +295,7 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
+            let may = crate::playbook::may(setup, profile.role.as_ref());
             let one_shot = match (mate.supervision, profile.mode) {
                 (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
                 (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
@@ -320,7 +321,12 @@ impl Crew {
                 argv: way.argv,
                 env: way.env,
                 own_folders: way.own_folders,
-                protected: setup.protected.iter().map(ToString::to_string).collect(),
+                protected: setup
+                    .protected
+                    .iter()
+                    .filter(|path| !may.contains(path))
+                    .map(ToString::to_string)
+                    .collect(),
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),

@@ -26,6 +26,7 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use shipmate_core::Name;
+use shipmate_core::files::FileSet;
 use shipmate_core::playbook::{Gate, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
@@ -36,8 +37,10 @@ use crate::open::refused;
 use fill::Values;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 2] = [
+pub(crate) const BUILTIN: [(&str, &str); 4] = [
+    ("board", include_str!("playbook/builtin/board.toml")),
     ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
+    ("delegate", include_str!("playbook/builtin/delegate.toml")),
     ("departments", include_str!("playbook/builtin/departments.toml")),
 ];
 
@@ -132,20 +135,30 @@ fn bad(name: &str, problems: &[Problem]) -> Refused {
     refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
 }
 
+/// The protected paths that a role may write all the same.
+pub(crate) fn may(setup: &Setup, role: Option<&Name>) -> FileSet {
+    let playbook = setup.playbook.as_ref();
+    let own = playbook.and_then(|playbook| Some((playbook.role(role)?, &playbook.values)));
+    let Some((role, values)) = own else { return FileSet::default() };
+    let paths = role.may.iter().map(|path| fill::fill(path, values));
+    FileSet::new(paths.filter_map(|path| path.parse().ok()).collect())
+}
+
 /// The gate of a submission that has one of its own, filled in.
 pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let playbook = setup.playbook.as_ref()?;
-    let mut values = playbook.values.clone();
     let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
     let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
     let words =
         |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
-    values.insert("files".to_owned(), words(&files));
-    values.insert("tests".to_owned(), words(&tests));
-    values.insert("path".to_owned(), words(if tests.is_empty() { &files } else { &tests }));
-    values.insert("task".to_owned(), one.task.to_string());
-    values.insert("id".to_owned(), fill::quoted(one.piece.as_deref().unwrap_or_default()));
-    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(&values))?.0)
+    let more = [
+        ("files", words(&files)),
+        ("tests", words(&tests)),
+        ("path", words(if tests.is_empty() { &files } else { &tests })),
+        ("task", one.task.to_string()),
+        ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
+    ];
+    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(playbook, more))?.0)
 }
 
 /// A gate with its commands filled in, and those that nothing is configured for. Where a value is

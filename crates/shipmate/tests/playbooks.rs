@@ -26,3 +26,6 @@ mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/scene.rs"]
 mod scene;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/views.rs"]
+mod views;

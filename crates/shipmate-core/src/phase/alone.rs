@@ -8,7 +8,7 @@ use crate::command::BeginPhase;
 use crate::event::Event;
 use crate::name::{Address, Name};
 use crate::phase::trouble::At;
-use crate::phase::{Course, Standing};
+use crate::phase::{Course, Standing, TIMEOUT};
 use crate::playbook::Cap;
 use crate::state::{State, Team};
 
@@ -38,5 +38,6 @@ pub(crate) fn expire(state: &State, name: &Name, team: &Team, cap: &Cap) -> Vec<
     };
     let lead = Address { team: name.clone(), name: lead };
     let reason = format!("the team's time of {} s is over", cap.ms / 1000);
-    At { state, name, team, now, course }.leave_to_lead(&lead, "timeout", &reason, Some(cap))
+    let at = At { state, name, team, now, course };
+    at.leave_to_lead(&lead, TIMEOUT, &reason, Some(cap))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Course, PhaseEnd, Standing, ended};
+use super::{Course, PhaseEnd, ended};
 use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, TaskSpec};
 use crate::files::FileSet;
 use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
@@ -80,6 +80,8 @@ impl At<'_> {
 
     /// Everybody else is asked to stop; the lead gets its hands free and whatever is left. Where
     /// no task is left, the trouble itself becomes one.
+    ///
+    /// With a cap this is for good, and the others have the cap's time.
     pub(super) fn leave_to_lead(
         &self,
         lead: &Address,
@@ -98,14 +100,13 @@ impl At<'_> {
         let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
         let before = events.len();
         events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-        let runs = matches!(course.standing, Standing::Running { .. });
-        let nothing_left = team.counts.pending == 0 && team.counts.in_progress == 0;
-        if runs && nothing_left && events.len() == before {
+        let is_idle = team.counts.pending == 0 && team.counts.in_progress == 0;
+        if is_idle && events.len() == before && cap.is_none() {
             events.push(settle(state, name, now, course, lead, reason));
         }
         let why = format!("{word}: {reason}");
-        let deadline_ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
-        events.extend(dismiss(state, name, team, &why, deadline_ms, events.len()));
+        let ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
+        events.extend(dismiss_within(state, name, team, &why, ms, events.len()));
         let text =
             format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
         events.extend(message::notice(state, lead, text));
@@ -148,6 +149,16 @@ pub(super) fn dismiss(
     name: &Name,
     team: &Team,
     reason: &str,
+    before: usize,
+) -> Vec<Event> {
+    dismiss_within(state, name, team, reason, team.setup.shutdown_ms, before)
+}
+
+fn dismiss_within(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    reason: &str,
     deadline_ms: u64,
     before: usize,
 ) -> Vec<Event> {
@@ -163,7 +174,7 @@ pub(super) fn dismiss(
 }
 
 fn dismiss_all(state: &State, name: &Name, team: &Team, reason: &str, before: usize) -> Vec<Event> {
-    let mut events = dismiss(state, name, team, reason, team.setup.shutdown_ms, before);
+    let mut events = dismiss(state, name, team, reason, before);
     let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
     let mate = lead.as_ref().and_then(|lead| state.member(lead));
     if let (Some(who), Some(mate)) = (&lead, mate)

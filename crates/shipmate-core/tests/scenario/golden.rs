@@ -51,11 +51,15 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
-        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
+        let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
+        lines.extend(course.map(|text| text.replace(", alone: None", "")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
+            let setup = setup.replace(", named: \"\"", "").replace(", cap: None }", " }");
+            let setup = setup.replace(", unless: [], for_team: false", "");
+            let setup = setup.replace(", needs: [], otherwise: None", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use shipmate_core::command::{Act, BeginPhase, PhaseVerdict};
 use shipmate_core::event::Profile;
 use shipmate_core::phase::{PhaseEnd, Standing};
-use shipmate_core::playbook::{Department, Level, Phase, Playbook, Role, Trouble};
+use shipmate_core::playbook::{Cap, Department, Level, Phase, Playbook, Role, Trouble};
 use shipmate_core::{Name, Refusal};
 
 use crate::commands::{Read, files, mode, new_task, not_a_verb, profile, runtime};
@@ -46,6 +46,11 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "phase" => book.phases.push(phase(&part)),
             "role" => drop(book.roles.insert(own(), role(&part))),
             "department" => book.departments.push(department(&part)),
+            "cap" => {
+                let ms = part.duration_ms("after").expect("cap after 900s");
+                let shutdown_ms = part.duration_ms("stops").unwrap_or(30_000);
+                book.cap = Some(Cap { ms, from: part.get("from").map(name), shutdown_ms });
+            }
             "value" => drop(book.values.insert(own().to_string(), part.plain(1).to_owned())),
             other => panic!("{other:?} is no part of a playbook"),
         }
@@ -61,6 +66,8 @@ fn phase(words: &Words) -> Phase {
         level,
         entry: Vec::new(),
         optional: words.has("optional"),
+        unless: Vec::new(),
+        for_team: false,
         makes: Vec::new(),
         roles: names(words, "roles"),
         departments: words.has("departments"),
@@ -130,7 +137,8 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 tasks.push(new_task(world, &task)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
-            runtime(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks }))
+            let alone = words.get("alone").map(str::to_owned);
+            runtime(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, alone }))
         }
         "hold" => {
             let missing = words.list("missing");

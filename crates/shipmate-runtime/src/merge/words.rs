@@ -26,7 +26,7 @@ pub(super) fn outside<'a>(
         if one.granted.covers(&pattern) {
             continue;
         }
-        let reason = if protected.covers(&pattern) {
+        let reason = if protected.covers(&pattern) && !one.may.covers(&pattern) {
             "protected"
         } else if !one.files.is_empty() && !one.files.covers(&pattern) {
             "not among the task's files"

@@ -17,7 +17,10 @@ pub(super) async fn reason(stage: &Stage, ground: &Ground) -> Result<Option<Stri
     }
     let (ground, values) = (ground.clone(), stage.values.clone());
     let work = off_the_thread(move || work::read(&source, &ground, &values)).await?;
-    Ok(too_little(&single, &work))
+    match &work.absent {
+        Some(absent) => Err(absent.clone()),
+        None => Ok(too_little(&single, &work)),
+    }
 }
 
 fn too_little(single: &Single, work: &Work) -> Option<String> {

@@ -8,7 +8,6 @@
 mod board;
 mod checkpoint;
 mod department_result;
-mod iso;
 mod moment;
 mod owner_signoff;
 mod plans;
@@ -56,17 +55,17 @@ type Render = fn(&Sight<'_>) -> Result<Files, String>;
 /// Every format there is.
 pub(super) const FORMATS: &[(&str, Render)] = &[
     ("checkpoint", checkpoint::render),
-    ("department-result", department_result::render),
-    ("dept-status", steps::department_status),
-    ("execution-state", steps::execution_state),
     ("inboxes", talk::inboxes),
     ("mailbox-002", talk::mailboxes),
-    ("orchestration", steps::orchestration),
-    ("owner-signoff", owner_signoff::render),
-    ("summary", summary::render),
     ("tasks-001", board::by_owner),
     ("tasks-002", board::by_claim),
     ("team-config", board::team),
+    ("summary", summary::render),
+    ("department-result", department_result::render),
+    ("owner-signoff", owner_signoff::render),
+    ("dept-status", steps::department_status),
+    ("execution-state", steps::execution_state),
+    ("orchestration", steps::orchestration),
 ];
 
 impl<'a> Sight<'a> {

@@ -18,7 +18,7 @@ use shipmate_core::state::Status;
 use shipmate_core::{Act, Actor, Command, Name};
 
 use super::condition::{self, Scene};
-use super::fill::{self, Values, fill};
+use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
 use super::{alone, artifact, staff, tasks, work};
 use crate::crew::Crew;
@@ -71,16 +71,14 @@ impl Stage {
         crew.board.with_state(|state| {
             let found = state.teams.get(team)?;
             let (playbook, phase, course) = found.phase_now()?;
-            let why = trouble(course);
             let more = [
                 ("team", team.to_string()),
                 ("root", crew.board.root.to_string()),
                 ("phase", phase.name.to_string()),
                 ("round", course.round.to_string()),
-                ("reason", why.clone()),
-                ("trouble", why),
+                ("trouble", trouble(course)),
             ];
-            let mut values = fill::values(playbook, more);
+            let mut values = resolved(playbook, more);
             // A name of which a part is not known is none.
             let named = values.get("branch").filter(|name| !name.contains(['{', '}']));
             let branch = named.cloned().filter(|name| !name.is_empty());
@@ -377,6 +375,12 @@ async fn begin(
         Ok(work) => work,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
+    if let Some(reason) = work.absent {
+        return Ok(stage.end(match stage.phase.optional {
+            true => PhaseVerdict::Skip { reason },
+            false => PhaseVerdict::Failed { reason },
+        }));
+    }
     let made = crew.board.with_state(|state| {
         Ok((tasks::make(state, stage, &work)?, tasks::again(state, stage, &work)))
     });
@@ -404,8 +408,8 @@ async fn begin(
         round: stage.course.round,
         teammates,
         tasks: made,
-        retry,
         alone,
+        retry,
     }))
 }
 

@@ -11,10 +11,14 @@ pub(crate) type Values = BTreeMap<String, String>;
 
 /// What placeholders stand for in a team, with these beside. A value may name another: the folder
 /// of a department, say.
-pub(crate) fn values<const N: usize>(playbook: &Playbook, more: [(&str, String); N]) -> Values {
+pub(crate) fn resolved<const N: usize>(playbook: &Playbook, more: [(&str, String); N]) -> Values {
     let mut values = playbook.values.clone();
     values.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
-    resolved(&values)
+    let known = values.clone();
+    for value in values.values_mut() {
+        *value = fill(value, &known);
+    }
+    values
 }
 
 /// The text with every known placeholder replaced, once: what is filled in is not looked at again.
@@ -56,11 +60,6 @@ pub(crate) fn pattern(text: &str, values: &Values) -> String {
 /// A word for the shell, whatever it holds.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-/// The values with those filled in that they name: the folder of a department, say.
-pub(crate) fn resolved(values: &Values) -> Values {
-    values.iter().map(|(key, value)| (key.clone(), fill(value, values))).collect()
 }
 
 /// Whether a path is one of tests, as most languages name them.

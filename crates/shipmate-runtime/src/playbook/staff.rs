@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use shipmate_core::command::NewTask;
-use shipmate_core::event::{Profile, Seat};
+use shipmate_core::event::{Mode, Profile, Seat};
 use shipmate_core::files::FileSet;
 use shipmate_core::playbook::Role;
 use shipmate_core::setup::StartRule;
@@ -34,7 +34,11 @@ pub(super) fn join(
         for own in names(name, role, tasks)? {
             let who = Address { team: stage.team.clone(), name: own.clone() };
             if crew.board.with_state(|state| state.member(&who).is_none()) {
-                found.push((own.clone(), profile(crew, stage, name, role, &own)?));
+                let mut profile = profile(crew, stage, name, role, &own)?;
+                if alone {
+                    profile.mode = Mode::Normal;
+                }
+                found.push((own.clone(), profile));
             }
         }
     }

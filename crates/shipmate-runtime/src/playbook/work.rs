@@ -42,6 +42,8 @@ pub(crate) struct Work {
     pub(crate) independent: Option<usize>,
     /// Why it is not clear what is whose.
     pub(crate) unclear: Option<String>,
+    /// There is nothing to read, and where it would be.
+    pub(crate) absent: Option<String>,
 }
 
 /// What templates can name of a piece of work and of a group, beyond what every piece has.
@@ -69,7 +71,8 @@ pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<
         }
     }
     if files.is_empty() {
-        return Err(format!("there is no {}", fill(&source.files.join(" or "), values)));
+        let absent = Some(format!("there is no {}", fill(&source.files.join(" or "), values)));
+        return Ok(Work { absent, ..Work::default() });
     }
     match source.format {
         SourceFormat::PlanLines => plans(&files),

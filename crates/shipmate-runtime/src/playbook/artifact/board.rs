@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use shipmate_core::event::Dependency;
 use shipmate_core::state::{Life, Status, Task};
 
-use super::{Files, Sight, iso};
+use super::moment::iso;
+use super::{Files, Sight};
 
 /// Every task that there is; a deleted one has no file.
 fn tasks<'a>(sight: &'a Sight<'_>) -> impl Iterator<Item = &'a Task> {
@@ -67,7 +68,7 @@ pub(super) fn by_claim(sight: &Sight<'_>) -> Result<Files, String> {
         let (status, completed_at) = match &task.status {
             Status::Pending | Status::Deleted => ("pending", String::new()),
             Status::InProgress(_) => ("claimed", String::new()),
-            Status::Completed { .. } => ("done", iso::date_and_time(task.changed_at)),
+            Status::Completed { .. } => ("done", iso(task.changed_at)),
             Status::Failed { .. } => ("failed", String::new()),
         };
         let text = json!({
@@ -76,7 +77,7 @@ pub(super) fn by_claim(sight: &Sight<'_>) -> Result<Files, String> {
             "description": task.spec.description,
             "status": status,
             "claimed_by": owner(task),
-            "created_at": iso::date_and_time(task.created_at),
+            "created_at": iso(task.created_at),
             "completed_at": completed_at,
         });
         (format!("{}/{id}.json", sight.path), format!("{text:#}\n"))
@@ -103,7 +104,7 @@ pub(super) fn team(sight: &Sight<'_>) -> Result<Files, String> {
         })
     });
     let members: Vec<Value> = members.collect();
-    let created = iso::date_and_time(team.created_at);
+    let created = iso(team.created_at);
     let text = json!({ "name": sight.team.as_str(), "members": members, "created": created });
     Ok(vec![(sight.path.to_owned(), format!("{text:#}\n"))])
 }

@@ -6,7 +6,8 @@ use shipmate_core::event::MessageKind;
 use shipmate_core::state::Message;
 use shipmate_core::{Actor, Name};
 
-use super::{Files, Sight, iso};
+use super::moment::iso;
+use super::{Files, Sight};
 
 /// The unread messages of each member of the team, oldest first.
 fn unread<'a>(sight: &'a Sight<'_>) -> impl Iterator<Item = (&'a Name, Vec<(u64, &'a Message)>)> {
@@ -67,7 +68,7 @@ pub(super) fn mailboxes(sight: &Sight<'_>) -> Result<Files, String> {
                 "to": name.as_str(),
                 "type": control(&message.kind).unwrap_or("direct"),
                 "content": message.body,
-                "timestamp": iso::date_and_time(message.sent_at),
+                "timestamp": iso(message.sent_at),
             });
             files.push((format!("{}/{name}/{own}.json", sight.path), format!("{text:#}\n")));
         }

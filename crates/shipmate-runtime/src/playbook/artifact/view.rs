@@ -70,7 +70,7 @@ fn rendered(state: &State) -> Files {
         if found.phase == TeamPhase::Deleted {
             continue;
         }
-        let values = fill::values(playbook, [("team", team.to_string())]);
+        let values = fill::resolved(playbook, [("team", team.to_string())]);
         for artifact in playbook.own_artifacts().filter(|artifact| !artifact.on_branch) {
             let path = fill(&artifact.path, &values);
             let values = &values;

@@ -10,14 +10,13 @@ use crate::playbook::lines::{Path, way};
 use crate::playbook::work;
 
 /// What the run fills in.
-pub(in crate::playbook) const RUN: [&str; 13] = [
+pub(in crate::playbook) const RUN: [&str; 12] = [
     "goal",
     "title",
     "team",
     "root",
     "phase",
     "round",
-    "reason",
     "trouble",
     "dir",
     "dir-number",

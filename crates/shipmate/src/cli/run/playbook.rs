@@ -8,6 +8,7 @@ use std::path::Path;
 
 use shipmate_protocol::ask::PlaybookOrder;
 use shipmate_protocol::plan_file::{self, PlanFile};
+use shipmate_protocol::{Answer, Ask};
 
 use super::{Begun, RunArgs, found};
 use crate::cli::failure::Failure;
@@ -63,9 +64,27 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
         skip: args.skip.clone(),
         compiled: None,
     });
+    left_over(session)?;
     found(&team, &plan.title, setup, args.budget, session)?;
     let summaries = session.place.team(&team).join("summaries");
     Ok(Begun { team, plan, summaries, goal: None })
+}
+
+/// What earlier teams left is told before a new one begins; nothing of it is removed here.
+fn left_over(session: &mut Session) -> Result<(), Failure> {
+    session.client.team = None;
+    let Answer::Leftovers(left) = session.ask(Ask::Leftovers { remove: false })? else {
+        return Ok(());
+    };
+    for one in left.iter().filter(|_| !session.screen.json) {
+        let remedy = match one.kind.as_str() {
+            "unfinished" => "`shipmate resume` goes on with it",
+            _ => "`shipmate doctor --clean` removes it",
+        };
+        let text = format!("note: left over: {} {}: {}; {remedy}", one.kind, one.name, one.why);
+        session.screen.line(&text)?;
+    }
+    Ok(())
 }
 
 /// `--set KEY=VALUE`.
