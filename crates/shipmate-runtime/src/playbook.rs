@@ -19,10 +19,13 @@ mod fill;
 mod ground;
 mod lines;
 mod read;
+mod schema;
+pub(crate) mod shown;
 mod staff;
 mod tasks;
 mod work;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shipmate_core::Name;
@@ -57,31 +60,54 @@ pub(crate) struct Found {
     /// As it is shown: a path, or the name of one that comes with shipmate.
     pub(crate) file: String,
     pub(crate) text: String,
+    pub(crate) builtin: bool,
 }
 
 /// Finds a playbook by its name or path: the project's own come first.
 pub(crate) fn find(name: &str, project: &Path) -> Result<Found, Refused> {
-    let own = project.join("playbooks").join(format!("{name}.toml"));
-    let path = PathBuf::from(name);
     let is_path = name.contains('/') || name.ends_with(".toml");
-    let file = if is_path { Some(path) } else { own.exists().then_some(own) };
-    if let Some(file) = file {
-        let text = std::fs::read_to_string(&file).map_err(|e| {
-            let text = format!("{} cannot be read: {e}", file.display());
-            refused("NoPlaybook", text, "`shipmate playbook list` names those there are")
-        })?;
-        return Ok(Found { name: name.to_owned(), file: file.display().to_string(), text });
-    }
-    match BUILTIN.iter().find(|(own, _)| *own == name) {
-        Some((_, text)) => {
-            let (name, text) = (name.to_owned(), (*text).to_owned());
-            Ok(Found { file: format!("{name} (built in)"), name, text })
+    let own = project.join("playbooks").join(format!("{name}.toml"));
+    let builtin = BUILTIN.iter().find(|(own, _)| *own == name && !is_path);
+    let (file, shown) = match is_path {
+        true => (PathBuf::from(name), name.to_owned()),
+        false => (own, format!(".shipmate/playbooks/{name}.toml")),
+    };
+    let name = match is_path {
+        true => file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        false => name.to_owned(),
+    };
+    match (std::fs::read_to_string(&file), builtin) {
+        (Ok(text), _) => Ok(Found { name, file: shown, text, builtin: false }),
+        (Err(e), Some((_, text))) if e.kind() == std::io::ErrorKind::NotFound => {
+            let file = format!("{name} (built in)");
+            Ok(Found { file, name, text: (*text).to_owned(), builtin: true })
         }
-        None => {
+        (Err(e), None) if e.kind() == std::io::ErrorKind::NotFound && !is_path => {
             let text = format!("there is no playbook {name}");
-            Err(refused("NoPlaybook", text, "`shipmate playbook list` names those there are"))
+            Err(refused("NoPlaybook", text, &known(project)))
+        }
+        (Err(e), _) => {
+            Err(refused("NoPlaybook", format!("{shown} cannot be read: {e}"), &known(project)))
         }
     }
+}
+
+/// The names of the project's own playbooks, in order.
+fn own_playbooks(project: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(project.join("playbooks")).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        name.strip_suffix(".toml").map(str::to_owned)
+    });
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().collect()
+}
+
+fn known(project: &Path) -> String {
+    let builtin = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
+    let all: BTreeSet<String> = own_playbooks(project).into_iter().chain(builtin).collect();
+    let all: Vec<String> = all.into_iter().collect();
+    format!("there are {}; a file is named with its path", all.join(", "))
 }
 
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
