@@ -212,7 +212,9 @@ fn apply_end_event(state: &mut State, record: &Record) {
         Event::PhaseBegan { team, phase, round } => {
             phase::apply_began(state, (n, record.at), team, phase, *round)
         }
-        Event::PhaseLeftToLead { team, .. } => phase::apply_left_to_lead(state, n, team),
+        Event::PhaseLeftToLead { team, reason, for_good, .. } => {
+            phase::apply_left_to_lead(state, n, team, for_good.then_some(reason));
+        }
         Event::PhaseEnded { team, phase, round, end } => {
             phase::apply_ended(state, record.at, team, phase, *round, end);
         }

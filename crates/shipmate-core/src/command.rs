@@ -312,6 +312,8 @@ pub struct BeginPhase {
     /// Who joins; those that are members already are left as they are.
     pub teammates: Vec<(Name, Profile)>,
     pub tasks: Vec<NewTask>,
+    /// Why the lead does all of it alone, from here on.
+    pub alone: Option<String>,
     /// Tasks that failed in an earlier round and are tried again.
     pub retry: Vec<TaskId>,
 }

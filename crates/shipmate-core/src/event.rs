@@ -275,7 +275,14 @@ pub enum Event {
     PhaseBegan { team: Name, phase: Name, round: u32 },
     /// It is in trouble: the lead does what is left of it.
     #[serde(rename = "phase.left_to_lead")]
-    PhaseLeftToLead { team: Name, phase: Name, reason: String },
+    PhaseLeftToLead {
+        team: Name,
+        phase: Name,
+        reason: String,
+        /// And every phase after it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_good: bool,
+    },
     #[serde(rename = "phase.ended")]
     PhaseEnded { team: Name, phase: Name, round: u32, end: PhaseEnd },
 

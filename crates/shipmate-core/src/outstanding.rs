@@ -13,7 +13,7 @@ use crate::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
 use crate::health::SILENT;
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
-use crate::phase::{self, Standing};
+use crate::phase::{self, Standing, alone};
 use crate::setup::Loss;
 use crate::staff::{self, Wanted};
 use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
@@ -54,6 +54,10 @@ pub enum Watch {
     /// Whoever does not want to stop, while others wait for it.
     Held {
         shutdown: ShutdownId,
+    },
+    /// The time in which there is a team, where a playbook has a cap.
+    Cap {
+        team: Name,
     },
     /// A phase with a deadline.
     Phase {
@@ -161,6 +165,9 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
         {
             found.insert(Watch::Team { team: name.clone() }, timeout_ms);
         }
+        if let Some(cap) = alone::running_cap(team).filter(|_| team.phase == TeamPhase::Active) {
+            found.insert(Watch::Cap { team: name.clone() }, cap.ms);
+        }
         if let Some((_, phase, course)) = team.phase_now()
             && let Standing::Running { began, left_to_lead: None, .. } = course.standing
             && let Some(deadline_ms) = phase.deadline_ms
@@ -200,7 +207,7 @@ fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
 
 fn when_over(watch: Watch) -> Act {
     match watch {
-        Watch::Team { team } => Act::ExpireTeam { team },
+        Watch::Team { team } | Watch::Cap { team } => Act::ExpireTeam { team },
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
         Watch::Answer { who, .. } => {

@@ -5,6 +5,7 @@
 //! Only one is under way in a team, so whatever is open on its board belongs to it. What the
 //! runtime finds in files is reported; every step from it is decided here.
 
+pub(crate) mod alone;
 mod trouble;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{BeginPhase, PhaseVerdict};
-use crate::event::{Event, MessageKind, Recipient, TaskId, Verification};
+use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, Verification};
 use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::name::{Actor, Address, Name, Position};
@@ -41,6 +42,9 @@ pub struct Course {
     /// How often each phase has begun.
     pub rounds: BTreeMap<Name, u32>,
     pub past: Vec<Past>,
+    /// Why the lead does all that is left, in every phase to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +113,7 @@ impl Course {
             standing: Standing::Waiting { missing: Vec::new() },
             rounds: BTreeMap::new(),
             past: Vec::new(),
+            alone: None,
         })
     }
 
@@ -123,7 +128,8 @@ impl Course {
     }
 
     pub fn is_left_to_lead(&self) -> bool {
-        matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
+        self.alone.is_some()
+            || matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
     }
 
     /// How often a phase has sent the team back to another.
@@ -231,9 +237,10 @@ pub(crate) fn decide_begin(
         let task = state.task(**id).filter(|task| task.team == cmd.team);
         task.is_some_and(|task| matches!(task.status, Status::Failed { .. }))
     };
+    let mut events: Vec<Event> = alone::decided(course, cmd).into_iter().collect();
+    let is_alone = course.alone.is_some() || !events.is_empty();
     // Before it begins, so that what fails again counts as new.
-    let mut events: Vec<Event> =
-        cmd.retry.iter().filter(failed).map(|id| Event::TaskRetried { task: *id }).collect();
+    events.extend(cmd.retry.iter().filter(failed).map(|id| Event::TaskRetried { task: *id }));
     events.push(Event::PhaseBegan { team: cmd.team.clone(), phase: name, round });
     if phase.departments {
         for own in &playbook.departments {
@@ -255,7 +262,8 @@ pub(crate) fn decide_begin(
     }
     let lead =
         team.lead.as_ref().map(|name| Address { team: cmd.team.clone(), name: name.clone() });
-    if let (Some(mode), Some(who)) = (phase.lead_mode, &lead)
+    let lead_mode = if is_alone { Some(Mode::Normal) } else { phase.lead_mode };
+    if let (Some(mode), Some(who)) = (lead_mode, &lead)
         && state.teammates[who].profile.mode != mode
     {
         events.push(Event::TeammateModeChanged { who: who.clone(), mode });
@@ -435,13 +443,20 @@ pub(crate) fn apply_began(
     let failed_before = state.team_mut(team).counts.failed;
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
-    course.standing = Standing::Running { began, began_at, failed_before, left_to_lead: None };
+    let left_to_lead = course.alone.is_some().then_some(began);
+    course.standing = Standing::Running { began, began_at, failed_before, left_to_lead };
 }
 
-pub(crate) fn apply_left_to_lead(state: &mut State, at: Position, team: &Name) {
-    match &mut course_mut(state, team).standing {
-        Standing::Running { left_to_lead, .. } => *left_to_lead = Some(at),
-        _ => unreachable!("only a phase under way is left to the lead"),
+pub(crate) fn apply_left_to_lead(
+    state: &mut State,
+    at: Position,
+    team: &Name,
+    for_good: Option<&String>,
+) {
+    let course = course_mut(state, team);
+    course.alone = course.alone.take().or(for_good.cloned());
+    if let Standing::Running { left_to_lead, .. } = &mut course.standing {
+        *left_to_lead = Some(at);
     }
 }
 

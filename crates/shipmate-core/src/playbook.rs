@@ -63,6 +63,20 @@ pub struct Playbook {
     /// When one agent does better than a team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Single>,
+    /// How long there is a team; from then on the lead does what is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Cap>,
+}
+
+/// The time of a team, counted from a phase on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cap {
+    pub ms: u64,
+    /// The phase with whose beginning it begins; absent: the first that begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Name>,
+    /// How long the others have to stop when it is over.
+    pub shutdown_ms: u64,
 }
 
 /// How work is committed, and where it goes at the end.
@@ -136,6 +150,9 @@ pub struct Role {
     /// Protected paths that it may write all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub may: Vec<String>,
+    /// What a member is called after the piece of work that is its own; empty: after the role.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub named: String,
     /// How many there are at most.
     pub cap: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,6 +203,12 @@ pub struct Phase {
     /// It may be left out: when it is asked for, or when there is nothing for it to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    /// Left out where all of this holds already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unless: Vec<Condition>,
+    /// Left out where one agent works alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_team: bool,
     /// What it makes. Where all of it is there when it begins, it has been done already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub makes: Vec<Condition>,
@@ -349,6 +372,10 @@ pub enum Test {
     Json,
     /// A line of JSON has this key, and one of these values; none: any but nothing.
     Line { which: Which, key: String, is: Vec<String> },
+    /// No block of what the team has written is longer: an unindented line and those below it.
+    LinesMax(u32),
+    /// No line that the team has written holds one of these.
+    Lacks(Vec<String>),
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -423,6 +450,11 @@ pub struct Gate {
     pub commands: Vec<String>,
     #[serde(default)]
     pub expect: Expect,
+    /// Values that have to say something; else the other gate is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Name>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

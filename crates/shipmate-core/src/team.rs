@@ -7,6 +7,7 @@ use crate::event::{Event, Outcome, Profile, Seat};
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
+use crate::phase::alone;
 use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
@@ -115,6 +116,9 @@ pub(crate) fn decide_continue(
 pub(crate) fn decide_expire(state: &State, by: &Actor, team: &Name) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "end a team's time")?;
     let found = state.require_active_team(team)?;
+    if let Some(cap) = alone::running_cap(found) {
+        return Ok(alone::expire(state, team, found, cap));
+    }
     let Some(timeout_ms) = found.setup.timeout_ms.filter(|_| found.paused.is_none()) else {
         return Ok(Vec::new());
     };

@@ -68,7 +68,7 @@ fn show_teammate(scene: &Scene<'_>, text: &str, signs: &Signs) -> Result<Answer,
     let mut members = scene.state.members_of(&team);
     match members.find(|(who, _)| who.name == name) {
         Some((who, mate)) => {
-            Ok(Answer::Teammate(Box::new(views::teammate(state, who, mate, signs))))
+            Ok(Answer::Teammate(Box::new(views::teammate(scene.state, who, mate, signs))))
         }
         None => Err(unknown("teammate", "UnknownTeammate", name.as_str())),
     }

@@ -20,7 +20,7 @@ use shipmate_core::{Name, State, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
-use crate::playbook::PIECE;
+use crate::playbook::{self, PIECE};
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(crate) struct Submission {
     pub(crate) files: FileSet,
     pub(crate) granted: FileSet,
     pub(crate) scope: FileSet,
-    /// Protected paths that its teammate's role may write.
+    /// Protected paths that its teammate may write all the same.
     pub(crate) may: FileSet,
     /// The handle of the piece of work that it is about.
     pub(crate) piece: Option<String>,
@@ -64,7 +64,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
     let found = mine.filter(|task| task.scope_question.is_none()).filter_map(|task| {
         let claim = task.claim()?;
         let Stage::Submitted { commit, result } = &claim.stage else { return None };
-        let scope = &state.teammates[&claim.by.address].profile.scope;
+        let profile = &state.teammates[&claim.by.address].profile;
         Some(Submission {
             task: task.id,
             token: claim.token,
@@ -77,8 +77,8 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             result: result.clone(),
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
-            scope: scope.clone(),
-            may: crate::playbook::part::of(state, &claim.by.address).free(),
+            scope: profile.scope.clone(),
+            may: playbook::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
         })

@@ -278,7 +278,7 @@ pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
             .teammates
             .iter()
             .filter(present)
-            .map(|(who, mate)| teammate(who, mate, signs))
+            .map(|(who, mate)| teammate(state, who, mate, signs))
             .collect(),
         available: shipmate_core::available(state, 20),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),

@@ -17,6 +17,8 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/contract_first.rs"]
+mod contract_first;
 #[path = "playbooks/departments.rs"]
 mod departments;
 #[path = "playbooks/phases.rs"]
@@ -24,3 +26,6 @@ mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/scene.rs"]
 mod scene;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/views.rs"]
+mod views;

@@ -11,7 +11,7 @@ use crate::files::FileSet;
 use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use crate::message;
 use crate::name::{Address, Alias, Name};
-use crate::playbook::{Phase, Trouble};
+use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
 use crate::state::{State, Status, Team, TeamPhase};
 
@@ -43,7 +43,7 @@ impl At<'_> {
                 [end].into_iter().chain(told).collect()
             }
             (Trouble::Lead, Some(lead)) if runs && !course.is_left_to_lead() => {
-                self.leave_to_lead(&lead, word, reason)
+                self.leave_to_lead(&lead, word, reason, None)
             }
             (Trouble::Back { to, rounds, .. }, _)
                 if runs && course.backs(&now.name, to) < *rounds =>
@@ -106,10 +106,19 @@ impl At<'_> {
 
     /// Everybody else is asked to stop; the lead gets its hands free and whatever is left. Where
     /// no task is left, the trouble itself becomes one.
-    fn leave_to_lead(&self, lead: &Address, word: &str, reason: &str) -> Vec<Event> {
+    ///
+    /// With a cap this is for good, and the others have the cap's time.
+    pub(super) fn leave_to_lead(
+        &self,
+        lead: &Address,
+        word: &str,
+        reason: &str,
+        cap: Option<&Cap>,
+    ) -> Vec<Event> {
         let At { state, name, team, now, course } = *self;
-        let (phase, owned) = (now.name.clone(), reason.to_owned());
-        let mut events = vec![Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned }];
+        let (phase, owned, for_good) = (now.name.clone(), reason.to_owned(), cap.is_some());
+        let left = Event::PhaseLeftToLead { team: name.clone(), phase, reason: owned, for_good };
+        let mut events = vec![left];
         if state.teammates[lead].profile.mode != Mode::Normal {
             events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
         }
@@ -117,11 +126,13 @@ impl At<'_> {
         let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
         let before = events.len();
         events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-        if team.counts.pending == 0 && team.counts.in_progress == 0 && events.len() == before {
+        let is_idle = team.counts.pending == 0 && team.counts.in_progress == 0;
+        if is_idle && events.len() == before && cap.is_none() {
             events.push(settle(state, name, now, course, lead, reason));
         }
         let why = format!("{word}: {reason}");
-        events.extend(dismiss(state, name, team, &why, events.len()));
+        let ms = cap.map_or(team.setup.shutdown_ms, |cap| cap.shutdown_ms);
+        events.extend(dismiss_within(state, name, team, &why, ms, events.len()));
         let text =
             format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
         events.extend(message::notice(state, lead, text));
@@ -166,13 +177,24 @@ pub(super) fn dismiss(
     reason: &str,
     before: usize,
 ) -> Vec<Event> {
+    dismiss_within(state, name, team, reason, team.setup.shutdown_ms, before)
+}
+
+fn dismiss_within(
+    state: &State,
+    name: &Name,
+    team: &Team,
+    reason: &str,
+    deadline_ms: u64,
+    before: usize,
+) -> Vec<Event> {
     let mut events = Vec::new();
     let others = state.members_of(name).filter(|(who, mate)| {
         mate.is_running() && mate.shutdown.is_none() && team.lead.as_ref() != Some(&who.name)
     });
     for (who, mate) in others {
         let id = state.position + 1 + (before + events.len()) as u64;
-        events.extend(shutdown::ask(state, who, mate, reason, team.setup.shutdown_ms, id));
+        events.extend(shutdown::ask(state, who, mate, reason, deadline_ms, id));
     }
     events
 }

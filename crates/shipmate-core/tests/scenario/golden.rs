@@ -467,8 +467,7 @@ const STORIES: &[&str] = &[
     end-phase build failed in alpha-back reason "the gate is red"
     begin build in alpha-back
     end-phase build done in alpha-back reason "as planned"
-    begin build in alpha-front mates "fay role head seat lead"
-    expire-phase in alpha-front
+    begin build in alpha-front alone "one piece" mates "fay role head seat lead"
     end-phase build skip in alpha-front reason "nothing to build"
     end-phase work failed reason "no report"
     end-phase work failed reason "again none"

@@ -17,6 +17,7 @@ macro_rules! scenarios {
     };
 }
 
+mod alone;
 mod breaker;
 mod commands;
 mod counts;

@@ -58,6 +58,13 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "contested" => book["counted"]["contested_max"] = number(&own),
             "order" => book["order"] = own.into(),
             "in-turn" => book["shutdown"] = "in_turn".into(),
+            "cap" => {
+                book["cap"] = json!({
+                    "ms": part.duration_ms("after").expect("cap after 900s"),
+                    "from": part.get("from"),
+                    "shutdown_ms": part.duration_ms("stops").unwrap_or(30_000),
+                });
+            }
             other => panic!("{other:?} is no part of a playbook"),
         }
     }
@@ -88,7 +95,7 @@ fn phase(words: &Words) -> Value {
         "late": trouble(words.get("late")),
         "failed": trouble(words.get("fails")),
         "dismiss": words.has("dismiss"),
-        "alone": words.has("alone"),
+        "alone": words.has("lead-only"),
     })
 }
 
@@ -164,7 +171,8 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             }
             let (team, phase, round) = (team(), phase(), round());
             let retry = words.list("retry").iter().map(|id| task(world, id)).collect();
-            let begin = BeginPhase { team, phase, round, teammates, tasks, retry };
+            let alone = words.get("alone").map(str::to_owned);
+            let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone };
             runtime(Act::BeginPhase(begin))
         }
         "hold" => {

@@ -5,17 +5,17 @@
 //! Beside the log it is a view: for reading only, replaced in one step, and never read back.
 //! Nothing here is a truth: everything follows from the log, and may be deleted.
 
+mod board;
+mod checkpoint;
 mod department_result;
 mod moment;
 mod owner_signoff;
 mod plans;
 mod steps;
 mod summary;
+mod talk;
+mod view;
 
-use std::cell::Cell;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,11 +24,13 @@ use shipmate_core::playbook::{Artifact, Playbook};
 use shipmate_core::{Name, State};
 
 use super::engine::Stage;
-use super::fill::{self, Values, fill};
+use super::fill::{Values, fill};
 use super::ground::Ground;
 use crate::crew::Crew;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::AdvanceFailure;
+
+pub(crate) use view::{Views, view};
 
 /// How often a commit is made anew because the branch moved under it.
 const MOVED_MAX: usize = 20;
@@ -52,6 +54,12 @@ type Render = fn(&Sight<'_>) -> Result<Files, String>;
 
 /// Every format there is.
 pub(super) const FORMATS: &[(&str, Render)] = &[
+    ("checkpoint", checkpoint::render),
+    ("inboxes", talk::inboxes),
+    ("mailbox-002", talk::mailboxes),
+    ("tasks-001", board::by_owner),
+    ("tasks-002", board::by_claim),
+    ("team-config", board::team),
     ("summary", summary::render),
     ("department-result", department_result::render),
     ("owner-signoff", owner_signoff::render),
@@ -158,75 +166,4 @@ fn names(files: &[(String, Vec<u8>)]) -> String {
     let names: Vec<&str> =
         files.iter().map(|(path, _)| path.rsplit('/').next().unwrap_or(path)).collect();
     names.join(", ")
-}
-
-/// Keeps the views of a board up to date, one pass at a time.
-#[derive(Debug, Default)]
-pub(crate) struct Views {
-    running: Cell<bool>,
-    written: Cell<u64>,
-}
-
-/// Writes the views anew where something has happened since.
-pub(crate) fn view(crew: &Rc<Crew>) {
-    let has_views = crew.board.with_state(|state| {
-        let books = state.teams.values().filter_map(|team| team.setup.playbook.as_ref());
-        books.flat_map(|book| &book.artifacts).any(|artifact| !artifact.on_branch)
-    });
-    let position = crew.board.with_state(|state| state.position);
-    if !has_views || crew.views.written.get() == position || crew.views.running.replace(true) {
-        return;
-    }
-    let this = Rc::clone(crew);
-    crew.beside(async move {
-        this.views.written.set(position);
-        let root = this.settings.place.team(this.board.root.as_str()).join("views");
-        let files = this.board.with_state(rendered);
-        let wrote = off_the_thread(move || {
-            for (path, text) in files {
-                replace(&root.join(path), text.as_bytes()).map_err(|e| e.to_string())?;
-            }
-            Ok(())
-        });
-        if let Err(text) = wrote.await {
-            eprintln!("the views cannot be written: {text}");
-        }
-        this.views.running.set(false);
-        this.board.look();
-    });
-}
-
-fn rendered(state: &State) -> Files {
-    let mut files = Vec::new();
-    for (team, found) in &state.teams {
-        let Some(playbook) = &found.setup.playbook else { continue };
-        let values = fill::resolved(playbook, [("team", team.to_string())]);
-        for artifact in playbook.own_artifacts().filter(|artifact| !artifact.on_branch) {
-            let path = fill(&artifact.path, &values);
-            let values = &values;
-            let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };
-            match render(artifact, &sight) {
-                Ok(made) => files.extend(made),
-                Err(text) => eprintln!("{text}"),
-            }
-        }
-    }
-    files
-}
-
-/// Replaces a file in one step. Nobody but its owner reads it, and nobody writes it.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if std::fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let fresh: PathBuf = folder.join(name);
-    drop(std::fs::remove_file(&fresh));
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o400).open(&fresh)?;
-    file.write_all(bytes)?;
-    std::fs::rename(&fresh, path)
 }

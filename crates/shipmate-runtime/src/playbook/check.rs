@@ -178,8 +178,12 @@ impl Check<'_, '_> {
         if let Some(gate) = &phase.gate {
             self.known(&here.to("gate"), "gate", gate, &self.gates);
         }
-        for (key, list) in [("entry", &phase.entry), ("makes", &phase.makes), ("exit", &phase.exit)]
-        {
+        for (key, list) in [
+            ("entry", &phase.entry),
+            ("unless", &phase.unless),
+            ("makes", &phase.makes),
+            ("exit", &phase.exit),
+        ] {
             self.conditions(&here.to(key), list, Some((at, key)));
         }
         for (key, rule) in [("late", &phase.late), ("failed", &phase.failed)] {
@@ -318,6 +322,14 @@ impl Check<'_, '_> {
         if let Some(escalation) = &self.file.escalation {
             let path = way!["escalation", "levels"];
             self.all_known(&path, "role", &escalation.levels, &self.roles);
+        }
+        if let Some(from) = self.file.cap.as_ref().and_then(|cap| cap.from.as_deref()) {
+            self.known(&way!["cap", "from"], "phase", from, &self.phases);
+        }
+        for (name, gate) in &self.file.gates {
+            if let Some(other) = &gate.otherwise {
+                self.known(&way!["gates", name.as_str(), "otherwise"], "gate", other, &self.gates);
+            }
         }
         let formats: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
         for (at, artifact) in self.file.artifacts.iter().enumerate() {

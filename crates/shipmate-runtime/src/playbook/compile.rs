@@ -6,11 +6,13 @@
 mod kind;
 mod value;
 
+use std::collections::BTreeMap;
+
 use shipmate_core::event::Mode;
 use shipmate_core::playbook::{
-    Artifact, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each, Escalation,
-    Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder, Single,
-    Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each,
+    Escalation, Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder,
+    Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
 };
 
 use shipmate_protocol::problem::{Problem, nearest, quoted};
@@ -27,6 +29,8 @@ const ROUNDS_MAX: u64 = 100;
 const CAP_MAX: u64 = 1_000;
 const COUNT_MAX: u64 = 1_000_000;
 
+/// How long the others have when the team's time is over, where nothing is said.
+const CAP_SHUTDOWN_SECONDS: u64 = 30;
 /// How often a push is tried again where nothing is said.
 const PUSH_RETRIES: u32 = 3;
 
@@ -41,6 +45,8 @@ pub(crate) struct Compiled {
     pub(crate) shutdown_ms: Option<u64>,
     pub(crate) select_files: Vec<String>,
     pub(crate) select_env: Option<String>,
+    /// A file of the project, and which values it has where.
+    pub(crate) config: Option<(String, BTreeMap<String, String>)>,
 }
 
 /// A playbook that can be run, or everything that is wrong with it.
@@ -91,6 +97,7 @@ impl Compiler<'_, '_> {
             ),
             commit: self.table("commit", Some(&file.commit), Self::commit).unwrap_or_default(),
             single: self.table("single", file.single.as_ref(), Self::single),
+            cap: self.table("cap", file.cap.as_ref(), Self::cap),
         };
         self.paths("protected", &file.protected);
         self.table("select", Some(&file.select), |this, select| {
@@ -108,6 +115,7 @@ impl Compiler<'_, '_> {
             shutdown_ms: shutdown.map(|seconds| seconds * 1000),
             select_files: file.select.files.clone(),
             select_env: file.select.env.clone(),
+            config: self.table("config", file.config.as_ref(), Self::config),
         }
     }
 
@@ -143,6 +151,7 @@ impl Compiler<'_, '_> {
             prompt: role.prompt.clone(),
             scope: role.scope.clone(),
             may: role.may.clone(),
+            named: role.named.clone(),
             cap: self.whole("cap", role.cap, 1..=CAP_MAX).unwrap_or(1),
             reports_to: role.reports_to.as_deref().map(named),
             one_shot: role.one_shot,
@@ -181,19 +190,15 @@ impl Compiler<'_, '_> {
     }
 
     fn phase(&mut self, phase: &file::Phase) -> Phase {
-        let minutes = self.whole("minutes", phase.minutes, 1..=MINUTES_MAX);
-        let seconds = self.whole("seconds", phase.seconds, 1..=SECONDS_MAX);
-        if minutes.is_some() && seconds.is_some() {
-            let fact = "minutes and seconds are both there".to_owned();
-            self.problem("seconds", fact, "keep one of them");
-        }
-        let seconds = seconds.or(minutes.map(|minutes| minutes * 60));
+        let seconds = self.time(phase.minutes, phase.seconds);
         Phase {
             name: self.needed_name("name", &phase.name),
             title: phase.title.clone(),
             level: self.level(phase.level.as_deref()),
             entry: self.conditions("entry", &phase.entry),
             optional: phase.optional,
+            unless: self.conditions("unless", &phase.unless),
+            for_team: phase.for_team,
             makes: self.conditions("makes", &phase.makes),
             again: phase.again,
             roles: names(&phase.roles),
@@ -209,6 +214,37 @@ impl Compiler<'_, '_> {
             dismiss: phase.dismiss,
             alone: phase.alone,
         }
+    }
+
+    /// A length of time in seconds, however it is written.
+    fn time(&mut self, minutes: Option<u64>, seconds: Option<u64>) -> Option<u64> {
+        let minutes = self.whole("minutes", minutes, 1..=MINUTES_MAX);
+        let seconds = self.whole("seconds", seconds, 1..=SECONDS_MAX);
+        if minutes.is_some() && seconds.is_some() {
+            let fact = "minutes and seconds are both there".to_owned();
+            self.problem("seconds", fact, "keep one of them");
+        }
+        seconds.or(minutes.map(|minutes| minutes * 60))
+    }
+
+    fn cap(&mut self, cap: &file::Cap) -> Cap {
+        let seconds = self.time(cap.minutes, cap.seconds);
+        if seconds.is_none() {
+            self.problem("minutes", "cap has no time".to_owned(), "add minutes = 15");
+        }
+        let stop = self.whole("shutdown-seconds", cap.shutdown_seconds, 1..=SECONDS_MAX);
+        Cap {
+            ms: seconds.unwrap_or_default() * 1000,
+            from: cap.from.as_deref().map(named),
+            shutdown_ms: stop.unwrap_or(CAP_SHUTDOWN_SECONDS) * 1000,
+        }
+    }
+
+    fn config(&mut self, config: &file::Config) -> (String, BTreeMap<String, String>) {
+        if self.needed("file", &config.file) {
+            self.path("file", None, &config.file);
+        }
+        (config.file.clone(), config.values.clone())
     }
 
     fn trouble(&mut self, key: &str, rule: Option<&OrText<file::Back>>) -> Trouble {
@@ -308,6 +344,12 @@ impl Compiler<'_, '_> {
     }
 
     fn test(&mut self, table: &file::Condition) -> Test {
+        if let Some(max) = self.whole("lines-max", table.lines_max, 1..=COUNT_MAX) {
+            return Test::LinesMax(max);
+        }
+        if let Some(lacks) = &table.lacks {
+            return Test::Lacks(texts(lacks));
+        }
         let Some(key) = table.key.clone() else {
             for (other, there) in [("line", table.line.is_some()), ("is", table.is.is_some())] {
                 if there {
@@ -325,11 +367,7 @@ impl Compiler<'_, '_> {
             ("all", Which::All),
         ];
         let which = self.word("line", table.line.as_deref(), Which::Any, &which);
-        let is = match &table.is {
-            None => Vec::new(),
-            Some(OrText::Text(text)) => vec![text.clone()],
-            Some(OrText::Long(texts)) => texts.clone(),
-        };
+        let is = table.is.as_ref().map(texts).unwrap_or_default();
         Test::Line { which, key, is }
     }
 
@@ -386,6 +424,8 @@ impl Compiler<'_, '_> {
         Gate {
             commands: gate.commands.clone(),
             expect: self.word("expect", gate.expect.as_deref(), Expect::Green, &words),
+            needs: gate.needs.clone(),
+            otherwise: gate.otherwise.as_deref().map(named),
         }
     }
 
@@ -427,5 +467,12 @@ impl Compiler<'_, '_> {
             on_branch: self.word("on", own.on.as_deref(), false, &places),
             level: own.level.as_deref().map(|text| self.level(Some(text))),
         }
+    }
+}
+
+fn texts(texts: &OrText<Vec<String>>) -> Vec<String> {
+    match texts {
+        OrText::Text(text) => vec![text.clone()],
+        OrText::Long(texts) => texts.clone(),
     }
 }

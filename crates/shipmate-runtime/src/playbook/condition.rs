@@ -1,5 +1,7 @@
 //! Conditions: whether what a phase needs or promises is there.
 
+mod written;
+
 use serde_json::Value;
 use shipmate_core::playbook::{Condition, Playbook, Test, Which};
 use shipmate_core::state::Team;
@@ -7,11 +9,14 @@ use shipmate_core::{Name, State};
 
 use super::fill::{Values, fill};
 use super::ground::Ground;
+use crate::workspace::Commit;
 
 /// What a condition may look at.
 pub(crate) struct Scene<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) values: &'a Values,
+    /// Where the team began.
+    pub(crate) base: Option<&'a Commit>,
 }
 
 /// What a list of conditions comes to, each with the crossing it is of. A crossing whose
@@ -82,6 +87,9 @@ impl Scene<'_> {
         let Condition::File { path, test } = condition else { return Ok(None) };
         let path = fill(path, self.values);
         let files = self.ground.find(&path)?;
+        if let Test::LinesMax(_) | Test::Lacks(_) = test {
+            return self.written(files, test);
+        }
         if files.is_empty() {
             return Ok(Some(format!("{path} is not there")));
         }
@@ -95,12 +103,34 @@ impl Scene<'_> {
     }
 }
 
+impl Scene<'_> {
+    /// Tests of what the team itself has written: what was there before is nobody's fault.
+    fn written(&self, files: Vec<String>, test: &Test) -> Result<Option<String>, String> {
+        for file in files {
+            let text = self.ground.read(&file)?.unwrap_or_default();
+            let before = self.ground.read_at(self.base, &file)?.unwrap_or_default();
+            if text == before {
+                continue;
+            }
+            let why = match test {
+                Test::LinesMax(max) => written::too_long(&text, &before, *max),
+                Test::Lacks(marks) => written::still_has(&text, &before, marks),
+                _ => None,
+            };
+            if let Some(why) = why {
+                return Ok(Some(format!("{file} {why}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
 fn fails(text: &str, test: &Test) -> Option<String> {
     if text.trim().is_empty() {
         return Some("is empty".to_owned());
     }
     match test {
-        Test::Exists => None,
+        Test::Exists | Test::LinesMax(_) | Test::Lacks(_) => None,
         Test::Json => records(text).err(),
         Test::Line { which, key, is } => {
             let records = match records(text) {

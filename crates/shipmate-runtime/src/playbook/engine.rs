@@ -20,7 +20,7 @@ use shipmate_core::{Act, Actor, Command, Name};
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{artifact, staff, tasks, work};
+use super::{alone, artifact, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -78,7 +78,12 @@ impl Stage {
                 ("round", course.round.to_string()),
                 ("trouble", trouble(course)),
             ];
-            let values = resolved(playbook, more);
+            let mut values = resolved(playbook, more);
+            // A name of which a part is not known is none.
+            let named = values.get("branch").filter(|name| !name.contains(['{', '}']));
+            let branch = named.cloned().filter(|name| !name.is_empty());
+            let own = || crate::crew::branch(found.setup.branch(team));
+            values.insert("branch".to_owned(), branch.unwrap_or_else(own));
             Some(Stage {
                 team: team.clone(),
                 setup: (*found.setup).clone(),
@@ -88,6 +93,11 @@ impl Stage {
                 values,
             })
         })
+    }
+
+    /// The first of its phases has not begun yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.course.rounds.is_empty() && self.course.alone.is_none()
     }
 
     fn end(&self, verdict: PhaseVerdict) -> Act {
@@ -224,7 +234,22 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         let note = "what it makes is there already".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Done { note })));
     }
-    begin(crew, stage, ground).await.map(Some)
+    if !stage.phase.unless.is_empty()
+        && self::missing(crew, stage, &ground, &stage.phase.unless).await?.is_empty()
+    {
+        let reason = "it is not needed: what it is for is there".to_owned();
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let alone = match alone::reason(stage, &ground).await {
+        Ok(alone) => alone,
+        Err(reason) => return Ok(Some(stage.end(PhaseVerdict::Failed { reason }))),
+    };
+    let is_alone = alone.as_ref().or(stage.course.alone.as_ref());
+    if let Some(reason) = is_alone.filter(|_| stage.phase.for_team) {
+        let reason = format!("one agent does it all: {reason}");
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    begin(crew, stage, ground, alone).await.map(Some)
 }
 
 /// What a phase that waits could see now. Nothing for one that does not wait.
@@ -299,8 +324,9 @@ async fn missing(
         open.collect::<Vec<String>>()
     });
     let (ground, values) = (ground.clone(), stage.values.clone());
+    let base = stage.setup.trees.as_ref().and_then(|trees| Commit::parse(&trees.base));
     let files = off_the_thread(move || {
-        let scene = Scene { ground: &ground, values: &values };
+        let scene = Scene { ground: &ground, values: &values, base: base.as_ref() };
         let mut missing = Vec::new();
         for (of, one) in &asked {
             missing.extend(scene.missing(one)?.map(|why| condition::named(of.as_ref(), why)));
@@ -330,8 +356,15 @@ async fn narrowed(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Sta
     Ok(stage)
 }
 
-async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, String> {
-    let stage = &narrowed(crew, stage, &ground).await?;
+async fn begin(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    ground: Ground,
+    alone: Option<String>,
+) -> Result<Act, String> {
+    let mut stage = narrowed(crew, stage, &ground).await?;
+    stage.course.alone = stage.course.alone.take().or(alone.clone());
+    let stage = &stage;
     let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
     let work = match source {
         None => Ok(work::Work::default()),
@@ -344,6 +377,12 @@ async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, St
         Ok(work) => work,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
+    if let Some(reason) = work.absent {
+        return Ok(stage.end(match stage.phase.optional {
+            true => PhaseVerdict::Skip { reason },
+            false => PhaseVerdict::Failed { reason },
+        }));
+    }
     let made = crew.board.with_state(|state| {
         Ok((tasks::make(state, stage, &work)?, tasks::again(state, stage, &work)))
     });
@@ -353,7 +392,7 @@ async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, St
     };
     let phase = &stage.phase;
     let idle = made.is_empty() && retry.is_empty() && !phase.departments && !phase.lead_plans;
-    if idle && !phase.tasks.is_empty() {
+    if idle && tasks::are_due(stage) {
         let reason = "there is nothing to do in it".to_owned();
         return Ok(stage.end(match phase.optional {
             true => PhaseVerdict::Skip { reason },
@@ -370,6 +409,7 @@ async fn begin(crew: &Rc<Crew>, stage: &Stage, ground: Ground) -> Result<Act, St
         round: stage.course.round,
         teammates,
         tasks: made,
+        alone,
         retry,
     }))
 }
@@ -424,7 +464,8 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let note = push(crew, stage).await;
+    let notes = [unset(stage), push(crew, stage).await];
+    let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
 }
 
@@ -468,23 +509,35 @@ async fn push(crew: &Rc<Crew>, stage: &Stage) -> String {
     }
 }
 
+/// Which steps of the phase's gates were left out, because nothing is configured for them.
+fn unset(stage: &Stage) -> String {
+    let own = stage.phase.tasks.iter().filter_map(|template| template.gate.as_ref());
+    let mut lines = BTreeSet::new();
+    for name in own.chain(&stage.phase.gate) {
+        // What depends on the task is not known here, and not what is meant.
+        let found = super::gate(&stage.playbook, name, &stage.values);
+        lines.extend(found.into_iter().flat_map(|(_, unset)| unset));
+    }
+    match lines.is_empty() {
+        true => String::new(),
+        false => {
+            let lines: Vec<String> = lines.into_iter().collect();
+            format!("left out, because nothing is configured for it: {}", lines.join(", "))
+        }
+    }
+}
+
 /// The phase's gate on the team's branch; what it printed where it fails.
 async fn gate_fails(
     crew: &Rc<Crew>,
     stage: &Stage,
     ground: &Ground,
 ) -> Result<Option<String>, String> {
-    let gate = stage.phase.gate.as_ref().and_then(|name| stage.playbook.gates.get(name));
-    let Some(gate) = gate else { return Ok(None) };
-    let commands: Vec<String> = gate
-        .commands
-        .iter()
-        .map(|line| fill(line, &stage.values))
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    if commands.is_empty() {
+    let gate = stage.phase.gate.as_ref();
+    let gate = gate.and_then(|name| super::gate(&stage.playbook, name, &stage.values));
+    let Some((gate, _)) = gate.filter(|(gate, _)| !gate.commands.is_empty()) else {
         return Ok(None);
-    }
+    };
     let cwd = match ground {
         Ground::Folder(root) => root.clone(),
         Ground::Branch { repository, tip } => {
@@ -502,7 +555,7 @@ async fn gate_fails(
             .await?
         }
     };
-    let setup = Setup { gate: commands, ..stage.setup.clone() };
+    let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(crew, &stage.team, &setup, gate.expect, &cwd).await;
     Ok((!result.passed).then(|| format!("the gate of the phase fails: {}", result.evidence)))
 }

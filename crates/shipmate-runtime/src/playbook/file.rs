@@ -25,6 +25,8 @@ pub(super) struct File {
     pub(super) protected: Vec<String>,
     pub(super) minutes: Option<u64>,
     pub(super) shutdown_seconds: Option<u64>,
+    pub(super) cap: Option<Cap>,
+    pub(super) config: Option<Config>,
     pub(super) roles: BTreeMap<String, Role>,
     pub(super) departments: Vec<Department>,
     pub(super) crossings: BTreeMap<String, Crossing>,
@@ -68,6 +70,25 @@ pub(super) struct Single {
     pub(super) minutes_min: Option<u32>,
 }
 
+/// How long there is a team.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Cap {
+    pub(super) minutes: Option<u64>,
+    pub(super) seconds: Option<u64>,
+    pub(super) from: Option<String>,
+    pub(super) shutdown_seconds: Option<u64>,
+}
+
+/// A file of the project that has some of the values.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Config {
+    pub(super) file: String,
+    /// A value, and where in the file it is: `commands.test.full`.
+    pub(super) values: BTreeMap<String, String>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(super) struct Role {
@@ -81,6 +102,7 @@ pub(super) struct Role {
     pub(super) prompt: String,
     pub(super) scope: Vec<String>,
     pub(super) may: Vec<String>,
+    pub(super) named: String,
     pub(super) cap: Option<u32>,
     pub(super) reports_to: Option<String>,
     pub(super) one_shot: bool,
@@ -133,6 +155,8 @@ pub(super) struct Phase {
     pub(super) level: Option<String>,
     pub(super) entry: Vec<OrText<Condition>>,
     pub(super) optional: bool,
+    pub(super) unless: Vec<OrText<Condition>>,
+    pub(super) for_team: bool,
     pub(super) makes: Vec<OrText<Condition>>,
     pub(super) again: bool,
     pub(super) roles: Vec<String>,
@@ -186,6 +210,8 @@ pub(super) struct Condition {
     pub(super) line: Option<String>,
     pub(super) key: Option<String>,
     pub(super) is: Option<OrText<Vec<String>>>,
+    pub(super) lines_max: Option<u32>,
+    pub(super) lacks: Option<OrText<Vec<String>>>,
     pub(super) department: Option<String>,
     pub(super) phase: Option<String>,
     pub(super) crossing: Option<String>,
@@ -233,6 +259,8 @@ pub(super) struct Escalation {
 pub(super) struct Gate {
     pub(super) commands: Vec<String>,
     pub(super) expect: Option<String>,
+    pub(super) needs: Vec<String>,
+    pub(super) otherwise: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -62,6 +62,19 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Whether a path is one of tests, as most languages name them; what they share is none.
+pub(crate) fn is_test(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    let is_folder = |part: &str| matches!(part, "test" | "tests" | "spec" | "specs" | "__tests__");
+    let is_shared = matches!(stem, "conftest" | "__init__" | "mod" | "common" | "fixtures");
+    (folders.split('/').any(is_folder) && !is_shared)
+        || stem.starts_with("test_")
+        || ["_test", "_spec", "Test", "Tests"].iter().any(|end| stem.ends_with(end))
+        || name.contains(".test.")
+        || name.contains(".spec.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +90,15 @@ mod tests {
     #[test]
     fn a_word_for_the_shell_is_one_word() {
         assert_eq!(quoted("a'b $c"), r"'a'\''b $c'");
+    }
+
+    #[test]
+    fn tests_are_known_by_their_place_or_name() {
+        for path in ["tests/a.py", "a/__tests__/b.ts", "test_a.py", "a_test.go", "a.spec.ts"] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in ["src/a.py", "latest/a.rs", "contest.py", "tests/a/conftest.py"] {
+            assert!(!is_test(path), "{path}");
+        }
     }
 }

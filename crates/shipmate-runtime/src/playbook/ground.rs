@@ -62,6 +62,23 @@ impl Ground {
     }
 }
 
+impl Ground {
+    /// What a file held at another commit; nothing where there are no commits.
+    pub(crate) fn read_at(
+        &self,
+        commit: Option<&Commit>,
+        path: &str,
+    ) -> Result<Option<String>, String> {
+        match (self, commit) {
+            (Ground::Branch { repository, .. }, Some(commit)) => {
+                let bytes = repository.read_file(commit, path).map_err(|e| e.to_string())?;
+                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
 fn walk(root: &std::path::Path, at: &std::path::Path, found: &mut Vec<String>) {
     let Ok(meta) = std::fs::symlink_metadata(at) else { return };
     if meta.is_file() {

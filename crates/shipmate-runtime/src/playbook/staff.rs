@@ -1,9 +1,10 @@
 //! Who joins a team when a phase begins: its roles, each on the agent and model it names.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use shipmate_core::command::NewTask;
-use shipmate_core::event::{Profile, Seat};
+use shipmate_core::event::{Mode, Profile, Seat};
 use shipmate_core::files::FileSet;
 use shipmate_core::playbook::Role;
 use shipmate_core::setup::StartRule;
@@ -26,18 +27,43 @@ pub(super) fn join(
     let mut found = Vec::new();
     for name in &stage.phase.roles {
         let Some(role) = stage.playbook.roles.get(name) else { continue };
-        let wanted = tasks.iter().filter(|task| task.spec.role.as_ref() == Some(name)).count();
-        let many = (role.cap as usize).min(wanted.max(1));
-        for n in 1..=many {
-            let own = if role.cap == 1 { name.to_string() } else { format!("{name}-{n}") };
-            let own: Name = own.parse().map_err(|e| format!("{e}"))?;
+        let alone = stage.course.alone.is_some();
+        if alone && !role.lead {
+            continue;
+        }
+        for own in names(name, role, tasks)? {
             let who = Address { team: stage.team.clone(), name: own.clone() };
             if crew.board.with_state(|state| state.member(&who).is_none()) {
-                found.push((own.clone(), profile(crew, stage, name, role, &own)?));
+                let mut profile = profile(crew, stage, name, role, &own)?;
+                if alone {
+                    profile.mode = Mode::Normal;
+                }
+                found.push((own.clone(), profile));
             }
         }
     }
     Ok(found)
+}
+
+/// What the members of a role are called: each after its own piece of work, or by number.
+fn names(name: &Name, role: &Role, tasks: &[NewTask]) -> Result<Vec<Name>, String> {
+    let wanted = || tasks.iter().filter(|task| task.spec.role.as_ref() == Some(name));
+    if !role.named.is_empty() {
+        let owners: BTreeSet<Name> =
+            wanted().filter_map(|task| task.spec.assignee.clone()).collect();
+        if owners.len() > role.cap as usize {
+            return Err(format!(
+                "there is work for {} of role {name}, and there may be {}: put some of it together, \
+                 or raise the role's cap",
+                owners.len(),
+                role.cap
+            ));
+        }
+        return Ok(owners.into_iter().collect());
+    }
+    let many = (role.cap as usize).min(wanted().count().max(1));
+    let one = |n: usize| if role.cap == 1 { name.to_string() } else { format!("{name}-{n}") };
+    (1..=many).map(|n| one(n).parse().map_err(|e| format!("{e}"))).collect()
 }
 
 fn profile(

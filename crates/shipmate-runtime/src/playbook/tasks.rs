@@ -26,6 +26,19 @@ pub(super) fn needs_work(phase: &Phase) -> bool {
     phase.tasks.iter().any(|template| template.each != Each::Once)
 }
 
+/// Some of its templates are for this round.
+pub(super) fn are_due(stage: &Stage) -> bool {
+    stage.phase.tasks.iter().any(|template| fits(stage, template))
+}
+
+fn fits(stage: &Stage, template: &TaskTemplate) -> bool {
+    match template.round {
+        None => true,
+        Some(RoundRule::First) => stage.course.round == 1,
+        Some(RoundRule::Later) => stage.course.round > 1,
+    }
+}
+
 /// One task to be, with what it is made from.
 struct Made<'a> {
     template: &'a TaskTemplate,
@@ -36,12 +49,7 @@ struct Made<'a> {
 pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewTask>, String> {
     let mut made = Vec::new();
     for template in &stage.phase.tasks {
-        let fits = match template.round {
-            None => true,
-            Some(RoundRule::First) => stage.course.round == 1,
-            Some(RoundRule::Later) => stage.course.round > 1,
-        };
-        if !fits {
+        if !fits(stage, template) {
             continue;
         }
         match template.each {
@@ -142,11 +150,13 @@ impl Made<'_> {
     }
 
     fn values(&self, stage: &Stage, work: &Work) -> Values {
-        let mut values = stage.values.clone();
-        values.extend(
-            self.group.and_then(|group| work.groups.get(group)).cloned().unwrap_or_default(),
-        );
-        values.extend(self.item.map(Item::values).unwrap_or_default());
+        let group = self.group.and_then(|group| work.groups.get(group)).cloned();
+        let mut own = group.unwrap_or_default();
+        own.extend(self.item.map(Item::values).unwrap_or_default());
+        // A value of the playbook may name one of the piece; what the piece says is as it is.
+        let mut values: Values =
+            stage.values.iter().map(|(key, value)| (key.clone(), fill(value, &own))).collect();
+        values.extend(own);
         values
     }
 
@@ -164,7 +174,7 @@ impl Made<'_> {
             lead.or_else(|| stage.playbook.lead().map(|(name, _)| name.clone()))
         };
         let files = match (&template.files, self.item) {
-            (Some(files), _) => files.iter().map(|file| fill(file, &values)).collect(),
+            (Some(files), _) => files.iter().flat_map(|file| listed(file, &values)).collect(),
             (None, Some(item)) => item.files.clone(),
             (None, None) => Vec::new(),
         };
@@ -193,7 +203,14 @@ impl Made<'_> {
         }
         let role =
             template.role.clone().or_else(|| own.and_then(|item| item.role.as_ref()?.parse().ok()));
-        let assignee = own.and_then(|item| item.assignee.as_ref()?.parse().ok());
+        let is_leads = template.lead || stage.course.alone.is_some();
+        let assignee = match stage.playbook.role(role.as_ref()) {
+            Some(own) if !own.named.is_empty() && !is_leads => {
+                let name = fill(&own.named, &values);
+                Some(name.parse().map_err(|e| format!("{e}"))?)
+            }
+            _ => own.and_then(|item| item.assignee.as_ref()?.parse().ok()),
+        };
         let spec = TaskSpec {
             subject: line(&fill(&template.subject, &values)),
             description: fill(&template.description, &values),
@@ -205,8 +222,8 @@ impl Made<'_> {
                 .transpose()?,
             blocked_by,
             files: patterns(&files)?,
-            role: if template.lead { None } else { role },
-            assignee: if template.lead { lead() } else { assignee },
+            role: if is_leads { None } else { role },
+            assignee: if is_leads { lead() } else { assignee },
             priority: own.and_then(|item| item.priority).unwrap_or(PRIORITY_DEFAULT),
             duration_ms: own.and_then(|item| item.duration_ms),
             retries_max: template.retries_max.unwrap_or(RETRIES_DEFAULT),
@@ -230,6 +247,17 @@ impl Made<'_> {
             (_, Each::Once) => Made { template, item: None, group: None }.handle(stage) == handle,
         }
     }
+}
+
+/// A path; or several, where a value that is all of it names them.
+fn listed(file: &str, values: &Values) -> Vec<String> {
+    let filled = fill(file, values);
+    let is_value = file.starts_with('{') && file.find('}') == Some(file.len() - 1);
+    if !is_value {
+        return vec![filled];
+    }
+    let parts = filled.split(", ").map(str::trim).filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
 }
 
 fn on_board(state: &State, handle: &str) -> Option<u32> {

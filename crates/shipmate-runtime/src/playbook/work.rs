@@ -3,6 +3,8 @@
 //! Every format gives the same: pieces with files and what they wait for, in groups. What a format
 //! holds beyond that is kept in a piece's fields, where templates can name it.
 
+mod layers;
+
 use std::collections::BTreeMap;
 
 use shipmate_core::playbook::{Source, SourceFormat};
@@ -35,6 +37,13 @@ pub(crate) struct Work {
     pub(crate) items: Vec<Item>,
     /// Values of each group, for templates.
     pub(crate) groups: BTreeMap<String, Values>,
+    /// How many pieces can be worked on side by side, where the format knows better than what
+    /// they wait for.
+    pub(crate) independent: Option<usize>,
+    /// Why it is not clear what is whose.
+    pub(crate) unclear: Option<String>,
+    /// There is nothing to read, and where it would be.
+    pub(crate) absent: Option<String>,
 }
 
 /// What templates can name of a piece of work and of a group, beyond what every piece has.
@@ -43,6 +52,10 @@ pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'stat
         "plan-lines" => (
             &["verify", "done", "spec", "tests", "checkpoint", "type", "effort", "skills"],
             &["plan", "plan_title", "objective", "p", "n"],
+        ),
+        "layers" => (
+            &["layer", "excerpt", "owned", "tests", "test_folder", "path", "member"],
+            &["shared", "layers"],
         ),
         _ => (&[], &[]),
     }
@@ -58,11 +71,13 @@ pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<
         }
     }
     if files.is_empty() {
-        return Err(format!("there is no {}", fill(&source.files.join(" or "), values)));
+        let absent = Some(format!("there is no {}", fill(&source.files.join(" or "), values)));
+        return Ok(Work { absent, ..Work::default() });
     }
     match source.format {
         SourceFormat::PlanLines => plans(&files),
-        SourceFormat::Features | SourceFormat::Layers => Err("not yet".to_owned()),
+        SourceFormat::Layers => layers::read(&files),
+        SourceFormat::Features => Err("not yet".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::playbook::lines::{Path, way};
 use crate::playbook::work;
 
 /// What the run fills in.
-pub(in crate::playbook) const RUN: [&str; 11] = [
+pub(in crate::playbook) const RUN: [&str; 12] = [
     "goal",
     "title",
     "team",
@@ -22,18 +22,20 @@ pub(in crate::playbook) const RUN: [&str; 11] = [
     "dir-number",
     "dir-name",
     "department",
+    "branch",
 ];
 /// What every piece of work has.
 pub(in crate::playbook) const PIECE: [&str; 5] = ["id", "subject", "description", "files", "group"];
 /// What a gate is told about the task that it looks at.
-pub(in crate::playbook) const GATE: [&str; 3] = ["files", "task", "id"];
+pub(in crate::playbook) const GATE: [&str; 5] = ["files", "tests", "path", "task", "id"];
 
 type Known<'a> = BTreeSet<&'a str>;
 
 pub(super) fn check(check: &Check<'_, '_>) {
     let file = check.file;
     let own = file.values.keys().chain(file.departments.iter().flat_map(|own| own.values.keys()));
-    let known: Known<'_> = RUN.into_iter().chain(own.map(String::as_str)).collect();
+    let read = file.config.iter().flat_map(|config| config.values.keys());
+    let known: Known<'_> = RUN.into_iter().chain(own.chain(read).map(String::as_str)).collect();
     for (key, value) in &file.values {
         text(check, &way!["values", key.as_str()], value, &known);
     }
@@ -41,6 +43,7 @@ pub(super) fn check(check: &Check<'_, '_>) {
         let here = way!["roles", name.as_str()];
         text(check, &here.to("prompt"), &role.prompt, &known);
         text(check, &here.to("agent"), &role.agent, &known);
+        piece(check, &here.to("named"), &role.named, &known);
         texts(check, &here.to("scope"), &role.scope, &known);
         texts(check, &here.to("may"), &role.may, &known);
     }
@@ -54,8 +57,12 @@ pub(super) fn check(check: &Check<'_, '_>) {
     }
     for (at, phase) in file.phases.iter().enumerate() {
         let here = way!["phases", at];
-        for (key, list) in [("entry", &phase.entry), ("makes", &phase.makes), ("exit", &phase.exit)]
-        {
+        for (key, list) in [
+            ("entry", &phase.entry),
+            ("unless", &phase.unless),
+            ("makes", &phase.makes),
+            ("exit", &phase.exit),
+        ] {
             conditions(check, &here.to(key), list, &known);
         }
         for (n, task) in phase.tasks.iter().enumerate() {
@@ -93,6 +100,14 @@ fn template(check: &Check<'_, '_>, here: &Path, task: &Task, known: &Known<'_>) 
     text(check, &here.to("description"), &task.description, &known);
     texts(check, &here.to("files"), task.files.as_deref().unwrap_or_default(), &known);
     conditions(check, &here.to("when"), &task.when, &known);
+}
+
+/// A text that may name what a piece of work has.
+fn piece(check: &Check<'_, '_>, path: &Path, own: &str, known: &Known<'_>) {
+    let format = check.file.work.as_ref().map_or("", |work| work.format.as_str());
+    let (piece, group) = work::fields(format);
+    let all = known.iter().copied().chain(PIECE).chain(piece.iter().chain(group).copied());
+    text(check, path, own, &all.collect());
 }
 
 fn conditions(

@@ -94,7 +94,7 @@ pub(super) fn begin(c: &mut Chooser<'_>) -> Option<Act> {
         _ => Vec::new(),
     };
     let (teammates, retry) = (joining(c.random), vec![c.task()]);
-    Some(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, retry }))
+    Some(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, retry, alone: None }))
 }
 
 /// Who joins with a phase: members, never a second lead.

@@ -74,7 +74,7 @@ impl Crew<'_> {
         let (phase, round) =
             course.map(|c| (c.phase.clone(), c.round)).expect("it has a phase to begin");
         let (teammates, tasks, retry) = (Vec::new(), self.new_tasks(), Vec::new());
-        let begin = BeginPhase { team, phase, round, teammates, tasks, retry };
+        let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone: None };
         self.give(Actor::Runtime, Act::BeginPhase(begin)).map(drop)
     }
 

@@ -405,8 +405,7 @@ impl Account {
             }
             "shutdown.timed_out" => {
                 let (name, seconds) = self.asked.remove(&number(fields, "shutdown"))?;
-                let told =
-                    format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");
+                let told = format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");
                 self.deviates(None, &told);
                 Some((EventKind::Health, told))
             }

@@ -1,0 +1,43 @@
+//! When there is no team any more, or never was one: the lead does what is left.
+//!
+//! There are two ways to it. The work is too little for a team, which is known before the first
+//! phase begins; or the time of the team is over. Both hold for every phase to come, and whatever
+//! has landed stays.
+
+use crate::command::BeginPhase;
+use crate::event::Event;
+use crate::name::{Address, Name};
+use crate::phase::trouble::At;
+use crate::phase::{Course, Standing, TIMEOUT};
+use crate::playbook::Cap;
+use crate::state::{State, Team};
+
+/// The runtime has found that the work is for one.
+pub(super) fn decided(course: &Course, cmd: &BeginPhase) -> Option<Event> {
+    let reason = cmd.alone.clone().filter(|_| course.alone.is_none())?;
+    let (team, phase) = (cmd.team.clone(), cmd.phase.clone());
+    Some(Event::PhaseLeftToLead { team, phase, reason, for_good: true })
+}
+
+/// The cap whose time runs now.
+pub(crate) fn running_cap(team: &Team) -> Option<&Cap> {
+    let (playbook, _, course) = team.phase_now()?;
+    let cap = playbook.cap.as_ref()?;
+    let began = match &cap.from {
+        Some(from) => course.rounds.contains_key(from),
+        None => !course.rounds.is_empty(),
+    };
+    let is_open = course.standing != Standing::Over && course.alone.is_none();
+    (began && is_open && team.paused.is_none() && team.lead.is_some()).then_some(cap)
+}
+
+/// The time of the team is over: everybody but the lead is asked to stop, all at once.
+pub(crate) fn expire(state: &State, name: &Name, team: &Team, cap: &Cap) -> Vec<Event> {
+    let Some(((_, now, course), lead)) = team.phase_now().zip(team.lead.clone()) else {
+        return Vec::new();
+    };
+    let lead = Address { team: name.clone(), name: lead };
+    let reason = format!("the team's time of {} s is over", cap.ms / 1000);
+    let at = At { state, name, team, now, course };
+    at.leave_to_lead(&lead, TIMEOUT, &reason, Some(cap))
+}

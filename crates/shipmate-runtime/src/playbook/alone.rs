@@ -1,0 +1,42 @@
+//! Whether the work is too little for a team: asked once, before the first phase begins.
+
+use shipmate_core::playbook::Single;
+
+use super::engine::Stage;
+use super::ground::Ground;
+use super::work::{self, Work};
+use crate::supervisor::off_the_thread;
+
+/// Why one agent should do it all; nothing for a team, or where a phase has begun already.
+pub(super) async fn reason(stage: &Stage, ground: &Ground) -> Result<Option<String>, String> {
+    let (Some(single), Some(source)) = (stage.playbook.single, stage.playbook.work.clone()) else {
+        return Ok(None);
+    };
+    if !stage.is_new() {
+        return Ok(None);
+    }
+    let (ground, values) = (ground.clone(), stage.values.clone());
+    let work = off_the_thread(move || work::read(&source, &ground, &values)).await?;
+    match &work.absent {
+        Some(absent) => Err(absent.clone()),
+        None => Ok(too_little(&single, &work)),
+    }
+}
+
+fn too_little(single: &Single, work: &Work) -> Option<String> {
+    if let Some(unclear) = &work.unclear {
+        return Some(format!("it is not clear which work is whose: {unclear}"));
+    }
+    let free = work.items.iter().filter(|item| item.needs.is_empty()).count();
+    let independent = work.independent.unwrap_or(free);
+    let min = single.independent_min.unwrap_or_default() as usize;
+    (independent < min).then(|| {
+        let (pieces, names) = (work.items.len(), work.items.iter().map(|item| item.id.as_str()));
+        let names: Vec<&str> = names.collect();
+        format!(
+            "{independent} of {pieces} pieces ({}) can be worked on side by side, and a team is \
+             worth it from {min} on",
+            names.join(", ")
+        )
+    })
+}

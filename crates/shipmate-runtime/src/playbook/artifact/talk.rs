@@ -1,0 +1,77 @@
+//! Unread messages as files, in two forms: a file of lines for each member (`inboxes`), or a file
+//! for each message (`mailboxes`). What a member reads is gone from them.
+
+use serde_json::json;
+use shipmate_core::event::MessageKind;
+use shipmate_core::state::Message;
+use shipmate_core::{Actor, Name};
+
+use super::moment::iso;
+use super::{Files, Sight};
+
+/// The unread messages of each member of the team, oldest first.
+fn unread<'a>(sight: &'a Sight<'_>) -> impl Iterator<Item = (&'a Name, Vec<(u64, &'a Message)>)> {
+    let messages = &sight.state.messages;
+    sight.state.members_of(sight.team).map(move |(who, mate)| {
+        let own = mate.inbox.iter().filter_map(|id| Some((*id, messages.get(id)?)));
+        (&who.name, own.collect())
+    })
+}
+
+/// Who sent it, by its short name.
+fn sender(message: &Message) -> String {
+    match &message.from {
+        Actor::Teammate(who) => who.address.name.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// The kinds that both forms know; everything else is a plain message there.
+fn control(kind: &MessageKind) -> Option<&'static str> {
+    match kind {
+        MessageKind::Broadcast => Some("broadcast"),
+        MessageKind::ShutdownRequest => Some("shutdown_request"),
+        MessageKind::ShutdownResponse => Some("shutdown_response"),
+        MessageKind::PlanApprovalResponse => Some("plan_approval_response"),
+        _ => None,
+    }
+}
+
+/// `{path}/{name}_inbox.jsonl`.
+pub(super) fn inboxes(sight: &Sight<'_>) -> Result<Files, String> {
+    let mut files = Files::new();
+    for (name, messages) in unread(sight) {
+        let mut text = String::new();
+        for (_, message) in messages {
+            let line = json!({
+                "type": control(&message.kind).unwrap_or("message"),
+                "sender": sender(message),
+                "content": message.body,
+                "timestamp": message.sent_at as f64 / 1000.0,
+            });
+            text.push_str(&format!("{line}\n"));
+        }
+        files.push((format!("{}/{name}_inbox.jsonl", sight.path), text));
+    }
+    Ok(files)
+}
+
+/// `{path}/{name}/msg-001.json`.
+pub(super) fn mailboxes(sight: &Sight<'_>) -> Result<Files, String> {
+    let mut files = Files::new();
+    for (name, messages) in unread(sight) {
+        for (id, message) in messages {
+            let own = format!("msg-{id:03}");
+            let text = json!({
+                "id": own,
+                "from": sender(message),
+                "to": name.as_str(),
+                "type": control(&message.kind).unwrap_or("direct"),
+                "content": message.body,
+                "timestamp": iso(message.sent_at),
+            });
+            files.push((format!("{}/{name}/{own}.json", sight.path), format!("{text:#}\n")));
+        }
+    }
+    Ok(files)
+}
