@@ -130,7 +130,9 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 tasks.push(new_task(world, &task)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
-            runtime(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks }))
+            let (again, notes, alone) = (Vec::new(), Vec::new(), None);
+            let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+            runtime(Act::BeginPhase(begin))
         }
         "hold" => {
             let missing = words.list("missing");
