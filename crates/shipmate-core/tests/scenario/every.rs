@@ -95,6 +95,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TaskReleased", "task.released"),
     ("TaskFailed", "task.failed"),
     ("TaskRetried", "task.retried"),
+    ("TaskReverted", "task.reverted"),
     ("TaskAssigned", "task.assigned"),
     ("TaskDeleted", "task.deleted"),
     ("TaskWorkSetAside", "task.work_set_aside"),
