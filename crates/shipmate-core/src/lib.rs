@@ -15,6 +15,7 @@ pub mod escalation;
 pub mod event;
 pub mod files;
 mod health;
+pub mod kept;
 pub mod limits;
 mod message;
 pub mod name;

@@ -17,6 +17,7 @@ use crate::event::{
     Verification,
 };
 use crate::files::FileSet;
+use crate::kept::Kept;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
@@ -86,6 +87,9 @@ pub struct Team {
     /// How often two members have asked for each other's files; the first name is the lesser.
     #[serde(default)]
     pub contested: BTreeMap<Name, BTreeMap<Name, u32>>,
+    /// What its playbook keeps of what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Kept>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -108,6 +112,7 @@ impl Team {
             plan: String::new(),
             course: None,
             contested: BTreeMap::new(),
+            kept: Vec::new(),
             counts: Counts::default(),
         }
     }

@@ -7,45 +7,54 @@
 //! `work` and their writers in `artifact`.
 
 mod alone;
+mod approval;
 pub(crate) mod artifact;
 mod check;
 mod compile;
 mod condition;
 mod config;
+mod coverage;
 mod departments;
 pub(crate) mod engine;
 mod file;
 mod fill;
-mod ground;
+pub(crate) mod gates;
+pub(crate) mod ground;
 pub(crate) mod handoff;
+mod json_text;
 mod lines;
 pub(crate) mod part;
+mod posts;
+pub(crate) mod proof;
 mod read;
+mod revert;
 mod schema;
 pub(crate) mod shown;
+mod single;
 mod staff;
 mod tasks;
+mod weight;
 mod work;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shipmate_core::Name;
-use shipmate_core::playbook::{Gate, Playbook};
+use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
 use crate::open::refused;
-use fill::Values;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 4] = [
+pub(crate) const BUILTIN: [(&str, &str); 5] = [
     ("board", include_str!("playbook/builtin/board.toml")),
     ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
     ("delegate", include_str!("playbook/builtin/delegate.toml")),
     ("departments", include_str!("playbook/builtin/departments.toml")),
+    ("features", include_str!("playbook/builtin/features.toml")),
 ];
 
 /// The note of a task that says which piece of work it is about.
@@ -161,41 +170,6 @@ fn bad(name: &str, problems: &[Problem]) -> Refused {
         told.push_str(&format!("\n{problem}"));
     }
     refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
-}
-
-/// The gate of a submission that has one of its own, filled in.
-pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
-    let playbook = setup.playbook.as_ref()?;
-    let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
-    let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
-    let words =
-        |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
-    let more = [
-        ("files", words(&files)),
-        ("tests", words(&tests)),
-        ("path", words(if tests.is_empty() { &files } else { &tests })),
-        ("task", one.task.to_string()),
-        ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
-    ];
-    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(playbook, more))?.0)
-}
-
-/// A gate with its commands filled in, and those that nothing is configured for. Where a value is
-/// unset that it needs, it is the other gate that it names.
-fn gate(playbook: &Playbook, name: &Name, values: &Values) -> Option<(Gate, Vec<String>)> {
-    let is_set = |key: &String| values.get(key).is_some_and(|value| !value.trim().is_empty());
-    let mut gate = playbook.gates.get(name)?;
-    // A gate that names itself, by way of others, ends where it began.
-    for _ in 0..playbook.gates.len() {
-        let other = gate.otherwise.as_ref().filter(|_| !gate.needs.iter().all(is_set));
-        gate = other.and_then(|other| playbook.gates.get(other)).unwrap_or(gate);
-    }
-    let (mut commands, mut unset) = (Vec::new(), Vec::new());
-    for line in &gate.commands {
-        let filled = fill::fill(line, values);
-        if filled.trim().is_empty() { unset.push(line.clone()) } else { commands.push(filled) }
-    }
-    Some((Gate { commands, ..gate.clone() }, unset))
 }
 
 /// The subject of the commit with which a submission lands.

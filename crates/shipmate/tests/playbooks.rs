@@ -21,6 +21,14 @@ mod stage;
 mod contract_first;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/features.rs"]
+mod features;
+#[path = "playbooks/features_gate.rs"]
+mod features_gate;
+#[path = "playbooks/features_native.rs"]
+mod features_native;
+#[path = "playbooks/features_repair.rs"]
+mod features_repair;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

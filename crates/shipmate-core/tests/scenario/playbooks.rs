@@ -6,8 +6,8 @@
 //! between bars as well. `playbook full` has everything that a playbook can have.
 
 use serde_json::{Value, json};
-use shipmate_core::command::{Act, BeginPhase, PhaseVerdict};
-use shipmate_core::event::Profile;
+use shipmate_core::command::{Act, Again, BeginPhase, PhaseVerdict};
+use shipmate_core::event::{Profile, TaskChanges};
 use shipmate_core::phase::{PhaseEnd, Standing};
 use shipmate_core::playbook::Playbook;
 use shipmate_core::{Name, Refusal};
@@ -170,9 +170,15 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 tasks.push(new_task(world, &new)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
-            let retry = words.list("retry").iter().map(|id| task(world, id)).collect();
             let alone = words.get("alone").map(str::to_owned);
-            let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone };
+            let again = |id: &String| Again {
+                task: task(world, id),
+                changes: TaskChanges::default(),
+                blocked_by_new: Vec::new(),
+            };
+            let again = words.list("retry").iter().map(again).collect();
+            let notes = words.list("notes");
+            let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
             runtime(Act::BeginPhase(begin))
         }
         "hold" => {

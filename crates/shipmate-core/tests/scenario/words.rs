@@ -51,6 +51,7 @@ const KEYWORDS: &[&str] = &[
     "mode",
     "model",
     "on",
+    "notes",
     "options",
     "own-gate",
     "playbook",

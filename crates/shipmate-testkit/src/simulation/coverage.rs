@@ -94,7 +94,7 @@ words!(ACTS, act_word, Act:
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
-    ReserveUsage ReportUsage);
+    ReserveUsage ReportUsage RevertTask);
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
@@ -105,8 +105,9 @@ words!(EVENTS, event_word, Event:
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
-    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded);
+    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
+    PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
+    UsageRecorded TaskReverted);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

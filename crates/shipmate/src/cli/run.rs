@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "AGENT")]
     lead: Option<String>,
 
-    /// Approve the lead's plan when it comes
+    /// Approve the lead's plan when it comes, and what a playbook shows before it begins
     #[arg(long)]
     yes: bool,
 

@@ -127,8 +127,19 @@ fn trouble(rule: &Trouble) -> String {
         Trouble::Stop => "the team stops".to_owned(),
         Trouble::GoOn => "the next phase begins all the same".to_owned(),
         Trouble::Lead => "the lead does what is left".to_owned(),
-        Trouble::Back { to, rounds: 1 } => format!("{to} begins again, once"),
-        Trouble::Back { to, rounds } => format!("{to} begins again, {rounds} times at most"),
+        Trouble::Halt => "everything stops, and the person is told".to_owned(),
+        Trouble::Back { to, rounds, then } => {
+            let often = match rounds {
+                1 => "once".to_owned(),
+                more => format!("{more} times at most"),
+            };
+            let then = if **then == Trouble::Stop {
+                String::new()
+            } else {
+                format!("; then {}", trouble(then))
+            };
+            format!("{to} begins again, {often}{then}")
+        }
     }
 }
 
@@ -136,6 +147,13 @@ fn condition(condition: &Condition) -> String {
     match condition {
         Condition::Department { name } => format!("department {name} to be through"),
         Condition::Phase { name } => format!("phase {name} to be over"),
+        Condition::Crossing { name } => format!("{name} to have passed between departments"),
+        Condition::File { path, test: Test::LinesMax(max) } => {
+            format!("{path} without a block of more than {max} lines")
+        }
+        Condition::File { path, test: Test::Lacks(words) } => {
+            format!("{path} without {}", words.join(", "))
+        }
         Condition::File { path, test: Test::Exists } => path.clone(),
         Condition::File { path, test: Test::Json } => format!("{path} in JSON"),
         Condition::File { path, test: Test::Line { which, key, is } } => {

@@ -1,12 +1,13 @@
 //! Playbooks, and what becomes of their phases.
 
 use serde_json::{Value, json};
-use shipmate_core::command::{BeginPhase, PhaseVerdict};
-use shipmate_core::event::Profile;
+use shipmate_core::command::{Again, BeginPhase, PhaseVerdict};
+use shipmate_core::event::{Profile, TaskChanges};
 use shipmate_core::phase::Standing;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::StartRule;
-use shipmate_core::{Act, Name, State};
+use shipmate_core::state::{Status, Task};
+use shipmate_core::{Act, Name, State, TaskId};
 
 use super::{Chooser, task};
 use crate::Random;
@@ -93,8 +94,17 @@ pub(super) fn begin(c: &mut Chooser<'_>) -> Option<Act> {
         Some(Act::CreateTasks { tasks, .. }) if c.random.chance(800) => tasks,
         _ => Vec::new(),
     };
-    let (teammates, retry) = (joining(c.random), vec![c.task()]);
-    Some(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, retry, alone: None }))
+    let (teammates, again, notes, alone) = (joining(c.random), again(c, &team), Vec::new(), None);
+    let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+    Some(Act::BeginPhase(begin))
+}
+
+/// Failed tasks of a team that are tried again.
+fn again(c: &mut Chooser<'_>, team: &Name) -> Vec<Again> {
+    let failed = |task: &&Task| task.team == *team && matches!(task.status, Status::Failed { .. });
+    let failed: Vec<TaskId> = c.state.tasks().iter().filter(failed).map(|task| task.id).collect();
+    let again = |task| Again { task, changes: TaskChanges::default(), blocked_by_new: Vec::new() };
+    failed.into_iter().filter(|_| c.random.chance(700)).map(again).collect()
 }
 
 /// Who joins with a phase: members, never a second lead.

@@ -73,8 +73,9 @@ impl Crew<'_> {
         let course = self.desk.state().teams[&team].course.as_ref();
         let (phase, round) =
             course.map(|c| (c.phase.clone(), c.round)).expect("it has a phase to begin");
-        let (teammates, tasks, retry) = (Vec::new(), self.new_tasks(), Vec::new());
-        let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone: None };
+        let (teammates, tasks, again) = (Vec::new(), self.new_tasks(), Vec::new());
+        let (notes, alone) = (Vec::new(), None);
+        let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
         self.give(Actor::Runtime, Act::BeginPhase(begin)).map(drop)
     }
 

@@ -85,6 +85,9 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
             }
         }
     }
+    if args.yes {
+        values.insert("approved".to_owned(), "yes".to_owned());
+    }
     if let Some(goal) = &args.goal {
         values.insert("goal".to_owned(), goal.clone());
     }
