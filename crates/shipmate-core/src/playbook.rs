@@ -5,6 +5,7 @@
 //! follows from it lies with its subject: `phase` goes from phase to phase, `message` keeps to
 //! the routes, `escalation` climbs the levels.
 
+mod gate;
 mod talk;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::event::Mode;
 use crate::files::FileSet;
 use crate::name::Name;
 
+pub use gate::{Artifact, Coverage, Expect, Gate, Listed};
 pub use talk::{Escalation, Field, Kind, Route, Shape};
 
 /// A way of working.
@@ -487,70 +489,6 @@ pub enum SourceFormat {
     Layers,
 }
 
-/// A gate of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
-    pub commands: Vec<String>,
-    #[serde(default)]
-    pub expect: Expect,
-    /// Values that have to say something; else the other gate is asked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<Name>,
-    /// What must be there on the tree it ran on, beyond what its commands say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exit: Vec<Condition>,
-    /// Fields of the task that name a file: its own word, else the first changed file that one of
-    /// these patterns covers. Such a file has to be there, and is recorded with the task.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub finds: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<Coverage>,
-}
-
-/// How much of the lines that a task touched its tests must reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Coverage {
-    /// Reports that the gate's commands write; the first that is there counts.
-    pub files: Vec<String>,
-    /// Per cent. Placeholders are filled in with the task's own fields; empty or `no`: not asked.
-    pub target: String,
-}
-
-/// A list in a file of JSON on the team's branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    pub file: String,
-    pub key: String,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expect {
-    #[default]
-    Green,
-    /// New tests have to fail before there is anything that could make them pass.
-    Red,
-}
-
-/// A file that the runtime writes in the lead's name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    pub format: String,
-    pub path: String,
-    /// On the team's branch, where teammates may not write it; else beside the log, for reading.
-    #[serde(default)]
-    pub on_branch: bool,
-    /// Which teams have it; no matter where there are no departments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<Level>,
-    /// On the branch: written whenever a task changes, not only between phases.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub live: bool,
-}
-
 /// Which available task is taken first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -586,19 +524,6 @@ pub enum ShutdownOrder {
     Together,
     /// One after the other: the next is asked when this one has answered, or its time is over.
     InTurn,
-}
-
-impl Weight {
-    /// Whether work on these files, described like this, weighs so much.
-    pub fn fits(&self, files: &FileSet, text: &str) -> bool {
-        let many = self.files_min.is_some_and(|min| files.iter().count() >= min as usize);
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let named = |wanted: &String| {
-            let mut words = text.split(|c: char| !is_word(c));
-            words.any(|word| word.eq_ignore_ascii_case(wanted))
-        };
-        self.always || many || self.touches.overlaps(files) || self.words.iter().any(named)
-    }
 }
 
 impl Playbook {
@@ -652,31 +577,5 @@ impl Playbook {
 
     pub fn role(&self, name: Option<&Name>) -> Option<&Role> {
         self.roles.get(name?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn files(texts: &[&str]) -> FileSet {
-        FileSet::new(texts.iter().map(|text| text.parse().expect("a pattern")).collect())
-    }
-
-    #[test]
-    fn work_weighs_more_by_its_files_its_places_or_its_words() {
-        let none = Weight::default();
-        assert!(!none.fits(&files(&["src/a", "src/b"]), "anything"));
-        let many = Weight { files_min: Some(2), ..Weight::default() };
-        assert!(!many.fits(&files(&["src/a"]), ""));
-        assert!(many.fits(&files(&["src/a", "src/b"]), ""));
-        let place = Weight { touches: files(&["src/auth"]), ..Weight::default() };
-        assert!(place.fits(&files(&["src/auth/login.rs"]), ""));
-        assert!(place.fits(&files(&["src"]), ""), "a folder above holds it");
-        assert!(!place.fits(&files(&["src/author.rs"]), ""));
-        let words = Weight { words: vec!["crypto".to_owned()], ..Weight::default() };
-        assert!(words.fits(&files(&[]), "Replace the Crypto: layer"));
-        assert!(!words.fits(&files(&[]), "cryptography"), "a whole word");
-        assert!(Weight { always: true, ..Weight::default() }.fits(&files(&[]), ""));
     }
 }

@@ -127,7 +127,16 @@ fn places(value: &Value, at: &str, found: &mut BTreeSet<String>) {
     match value {
         // The keys of metadata are the user's, and those of these parts of a playbook.
         Value::Object(map) if !at.ends_with("metadata") => {
-            let named = [".roles", ".values", ".kinds", ".gates", ".fields", ".object"];
+            let named = [
+                ".roles",
+                ".values",
+                ".kinds",
+                ".gates",
+                ".fields",
+                ".object",
+                ".finds",
+                ".crossings",
+            ];
             let named = named.iter().any(|part| at.ends_with(part));
             for (key, value) in map {
                 let key = if named { "*" } else { key };

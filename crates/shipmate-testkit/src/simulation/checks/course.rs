@@ -14,9 +14,8 @@ pub(super) fn phases_come_in_their_order(model: &Model, record: &Record) -> Chec
         Event::PhaseWaits { team, phase, .. } | Event::PhaseLeftToLead { team, phase, .. } => {
             (team, phase, None)
         }
-        Event::PhaseBegan { team, phase, round } | Event::PhaseEnded { team, phase, round, .. } => {
-            (team, phase, Some(*round))
-        }
+        Event::PhaseBegan { team, phase, round, .. }
+        | Event::PhaseEnded { team, phase, round, .. } => (team, phase, Some(*round)),
         _ => return Ok(()),
     };
     let Some(course) = model.course(team) else {
