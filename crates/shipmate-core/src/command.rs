@@ -3,9 +3,9 @@
 //! from a clock or from chance.
 
 use crate::event::{
-    Budget, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId, QuestionKind,
-    Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision, TaskChanges,
-    TaskId, TaskSpec, Token, Usage, Verification,
+    Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId,
+    QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision,
+    TaskChanges, TaskId, TaskSpec, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
@@ -247,6 +247,12 @@ pub enum Act {
     },
     ExpireShutdown {
         shutdown: ShutdownId,
+    },
+
+    /// An observer measured the time that a level has for an escalation.
+    RaiseEscalation {
+        escalation: EscalationId,
+        asked: Position,
     },
 
     BeginPhase(BeginPhase),

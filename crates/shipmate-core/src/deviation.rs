@@ -65,6 +65,9 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::ShutdownTimedOut { shutdown } => {
             let Some(asked) = state.shutdowns.get(shutdown) else { return Vec::new() };
             let who = &asked.who.address;
+            if asked.rejected.is_some() {
+                return Vec::new();
+            }
             let text = format!(
                 "[SHUTDOWN] Timeout: {who} did not respond within {}s.",
                 asked.deadline_ms / 1000

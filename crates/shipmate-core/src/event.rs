@@ -47,6 +47,7 @@ pub type PlanId = Position;
 pub type QuestionId = Position;
 pub type ShutdownId = Position;
 pub type ReservationId = Position;
+pub type EscalationId = Position;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -235,6 +236,9 @@ pub enum Event {
         task: Option<TaskId>,
         #[serde(default, skip_serializing_if = "FileSet::is_empty")]
         files: FileSet,
+        /// Whose those paths are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Name>,
     },
     #[serde(rename = "question.answered")]
     QuestionAnswered { question: QuestionId, answer: String },
@@ -247,6 +251,25 @@ pub enum Event {
     ShutdownAnswered { shutdown: ShutdownId, answer: ShutdownAnswer },
     #[serde(rename = "shutdown.timed_out")]
     ShutdownTimedOut { shutdown: ShutdownId },
+
+    /// Trouble comes to lie with somebody: for the first time, again, or one level higher.
+    #[serde(rename = "escalation.raised")]
+    EscalationRaised {
+        /// Absent: it begins with this record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalation: Option<EscalationId>,
+        from: Address,
+        to: Recipient,
+        /// What whoever raised it holds meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The question to the person that it has become.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<QuestionId>,
+        body: String,
+    },
+    #[serde(rename = "escalation.resolved")]
+    EscalationResolved { escalation: EscalationId },
 
     /// A phase of the team's playbook waits for something.
     #[serde(rename = "phase.waits")]

@@ -5,6 +5,8 @@
 //! follows from it lies with its subject: `phase` goes from phase to phase, `message` keeps to
 //! the routes, `escalation` climbs the levels.
 
+mod talk;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::event::Mode;
 use crate::files::FileSet;
 use crate::name::Name;
+
+pub use talk::{Escalation, Field, Kind, Route, Shape};
 
 /// A way of working.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -483,61 +487,6 @@ pub enum SourceFormat {
     Layers,
 }
 
-/// Who may write to whom, and what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Route {
-    /// Roles; empty: everybody.
-    pub from: Vec<Name>,
-    /// Roles; empty: everybody. `person` is the person.
-    pub to: Vec<Name>,
-    /// Kinds, `message` among them; empty: every kind.
-    pub kinds: Vec<Name>,
-}
-
-/// A kind of handoff.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Kind {
-    /// What it is for.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub about: String,
-    pub fields: BTreeMap<String, Field>,
-    /// What is said in it is kept with the team.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub keep: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Field {
-    pub shape: Shape,
-    pub required: bool,
-}
-
-/// What a field of a handoff holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shape {
-    Text,
-    Number,
-    Flag,
-    /// One of these texts.
-    OneOf(Vec<String>),
-    List(Box<Shape>),
-    Object(BTreeMap<String, Field>),
-    Any,
-}
-
-/// How trouble climbs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Escalation {
-    /// Roles from the lowest to the highest; the person is above all.
-    pub levels: Vec<Name>,
-    /// How long a level has before the next one is asked.
-    pub level_ms: u64,
-    /// How often a level may answer and be asked again before the next one is.
-    pub round_trips_max: u32,
-}
-
 /// A gate of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -639,6 +588,19 @@ pub enum ShutdownOrder {
     InTurn,
 }
 
+impl Weight {
+    /// Whether work on these files, described like this, weighs so much.
+    pub fn fits(&self, files: &FileSet, text: &str) -> bool {
+        let many = self.files_min.is_some_and(|min| files.iter().count() >= min as usize);
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let named = |wanted: &String| {
+            let mut words = text.split(|c: char| !is_word(c));
+            words.any(|word| word.eq_ignore_ascii_case(wanted))
+        };
+        self.always || many || self.touches.overlaps(files) || self.words.iter().any(named)
+    }
+}
+
 impl Playbook {
     pub fn phase(&self, name: &Name) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == *name)
@@ -690,5 +652,31 @@ impl Playbook {
 
     pub fn role(&self, name: Option<&Name>) -> Option<&Role> {
         self.roles.get(name?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(texts: &[&str]) -> FileSet {
+        FileSet::new(texts.iter().map(|text| text.parse().expect("a pattern")).collect())
+    }
+
+    #[test]
+    fn work_weighs_more_by_its_files_its_places_or_its_words() {
+        let none = Weight::default();
+        assert!(!none.fits(&files(&["src/a", "src/b"]), "anything"));
+        let many = Weight { files_min: Some(2), ..Weight::default() };
+        assert!(!many.fits(&files(&["src/a"]), ""));
+        assert!(many.fits(&files(&["src/a", "src/b"]), ""));
+        let place = Weight { touches: files(&["src/auth"]), ..Weight::default() };
+        assert!(place.fits(&files(&["src/auth/login.rs"]), ""));
+        assert!(place.fits(&files(&["src"]), ""), "a folder above holds it");
+        assert!(!place.fits(&files(&["src/author.rs"]), ""));
+        let words = Weight { words: vec!["crypto".to_owned()], ..Weight::default() };
+        assert!(words.fits(&files(&[]), "Replace the Crypto: layer"));
+        assert!(!words.fits(&files(&[]), "cryptography"), "a whole word");
+        assert!(Weight { always: true, ..Weight::default() }.fits(&files(&[]), ""));
     }
 }

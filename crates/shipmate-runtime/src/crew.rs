@@ -302,7 +302,7 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
-            let may = crate::playbook::may(setup, profile.role.as_ref());
+            let part = crate::playbook::part::of(state, &who.address);
             let one_shot = match (mate.supervision, profile.mode) {
                 (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
                 (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
@@ -328,16 +328,13 @@ impl Crew {
                 argv: way.argv,
                 env: way.env,
                 own_folders: way.own_folders,
-                protected: setup
-                    .protected
-                    .iter()
-                    .filter(|path| !may.contains(path))
-                    .map(ToString::to_string)
-                    .collect(),
+                protected: setup.protected.iter().map(ToString::to_string).collect(),
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
-                prompt: crate::playbook::gates::prompt(setup, profile.role.as_ref()),
+                role_prompt: part.prompt,
+                tools: part.tools,
+                may: part.may,
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),

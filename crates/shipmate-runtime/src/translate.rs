@@ -20,6 +20,7 @@ use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, Te
 use shipmate_protocol::{Ask, Refused, ask};
 
 use crate::open::refused;
+use crate::playbook::handoff;
 use crate::secret::{Secrets, hash};
 
 /// What a translation may look at.
@@ -200,10 +201,7 @@ impl Scene<'_> {
         Ok(Some(match ask {
             Ask::Send { to, body, kind, reply_to } => Act::SendMessage {
                 to: self.recipient(to)?,
-                kind: match kind.as_deref() {
-                    None | Some("message" | "broadcast") => MessageKind::Message,
-                    Some(kind) => MessageKind::Handoff(name(kind)?),
-                },
+                kind: self.kind(kind.as_deref(), body)?,
                 body: body.clone(),
                 reply_to: *reply_to,
             },
@@ -397,6 +395,19 @@ impl Scene<'_> {
             remove_blocked_by: self.dependencies(&changes.remove_blocked_by)?,
             metadata: changes.metadata.clone(),
         })
+    }
+
+    /// A handoff is held against its kind where the team's playbook has kinds.
+    fn kind(&self, kind: Option<&str>, body: &str) -> Result<MessageKind, Refused> {
+        let kind = match kind {
+            None | Some("message" | "broadcast") => return Ok(MessageKind::Message),
+            Some(kind) => name(kind)?,
+        };
+        let team = self.state.teams.get(self.team);
+        if let Some(playbook) = team.and_then(|team| team.setup.playbook.as_deref()) {
+            handoff::check(playbook, &kind, body)?;
+        }
+        Ok(MessageKind::Handoff(kind))
     }
 
     fn recipient(&self, text: &str) -> Result<To, Refused> {

@@ -358,6 +358,11 @@ fn tools() -> Vec<&'static str> {
         name: String::new(),
         kind: SeatKind::Lead,
         mode: "normal".to_owned(),
+        tools: Vec::new(),
     };
-    tools::list(&lead).iter().map(|tool| tool.name).chain(["Skill", "Config"]).collect()
+    tools::list(&lead)
+        .iter()
+        .map(|tool| tool.name)
+        .chain(["Skill", "Config", "read_file", "glob", "grep"])
+        .collect()
 }

@@ -417,12 +417,21 @@ impl Compiler<'_, '_> {
     }
 
     fn route(&mut self, route: &file::Route) -> Route {
-        Route { from: names(&route.from), to: names(&route.to), kinds: names(&route.kinds) }
+        let (person, to): (Vec<String>, Vec<String>) =
+            route.to.iter().cloned().partition(|to| to == "person");
+        Route {
+            from: names(&route.from),
+            to: names(&to),
+            person: !person.is_empty(),
+            kinds: names(&route.kinds),
+            across: route.across,
+        }
     }
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
         let fields = self.below("fields", |this| this.fields(&kind.fields));
-        Kind { about: kind.about.clone(), fields, keep: kind.keep }
+        let (file, internal, keep) = (kind.file.clone(), kind.internal, kind.keep);
+        Kind { about: kind.about.clone(), fields, file, internal, keep }
     }
 
     fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {

@@ -244,6 +244,7 @@ pub(super) struct Route {
     pub(super) from: Vec<String>,
     pub(super) to: Vec<String>,
     pub(super) kinds: Vec<String>,
+    pub(super) across: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -254,6 +255,10 @@ pub(super) struct Kind {
     /// the end of a key: it may be left out.
     pub(super) fields: toml::Table,
     pub(super) keep: bool,
+    /// It goes by this file and is never sent.
+    pub(super) file: Option<String>,
+    /// Only the runtime has it.
+    pub(super) internal: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

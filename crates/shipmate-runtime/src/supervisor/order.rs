@@ -49,9 +49,15 @@ pub(crate) struct Order {
     pub(crate) model: String,
     #[serde(default)]
     pub(crate) role: String,
-    /// What the playbook tells this role.
+    /// What it is told about its role.
     #[serde(default)]
-    pub(crate) prompt: String,
+    pub(crate) role_prompt: String,
+    /// The tools of its role; empty: all that there are for it.
+    #[serde(default)]
+    pub(crate) tools: Vec<String>,
+    /// Protected paths that its role may write all the same.
+    #[serde(default)]
+    pub(crate) may: Vec<String>,
     #[serde(default)]
     pub(crate) lead: bool,
     /// `normal`, `plan`, `delegate` or `read_only`.
