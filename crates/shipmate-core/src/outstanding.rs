@@ -46,10 +46,6 @@ pub enum Watch {
     Team {
         team: Name,
     },
-    /// The time in which there is a team, where a playbook has a cap.
-    Cap {
-        team: Name,
-    },
     /// A level that an escalation lies with.
     Escalation {
         escalation: EscalationId,
@@ -58,6 +54,10 @@ pub enum Watch {
     /// Whoever does not want to stop, while others wait for it.
     Held {
         shutdown: ShutdownId,
+    },
+    /// The time in which there is a team, where a playbook has a cap.
+    Cap {
+        team: Name,
     },
     /// A phase with a deadline.
     Phase {

@@ -292,10 +292,6 @@ pub(crate) fn decide_begin(
     Ok(events)
 }
 
-fn is_retried(event: &Event) -> bool {
-    matches!(event, Event::TaskRetried { .. })
-}
-
 /// A phase that begins again finds its departments; another team of that name is in the way.
 fn is_there(state: &State, parent: &Name, own: &Department) -> Result<bool, Refusal> {
     let Some(found) = state.teams.get(&own.team) else {
@@ -308,6 +304,10 @@ fn is_there(state: &State, parent: &Name, own: &Department) -> Result<bool, Refu
         TeamPhase::Deleted => Err(Refusal::TeamGone { team: own.team.clone() }),
         _ => Err(Refusal::TeamExists { team: own.team.clone() }),
     }
+}
+
+fn is_retried(event: &Event) -> bool {
+    matches!(event, Event::TaskRetried { .. })
 }
 
 /// A department works as its parent does, on the same branch, and leaves alone what is not its own.

@@ -84,12 +84,12 @@ pub struct Team {
     /// Where it is in its playbook.
     #[serde(default)]
     pub course: Option<Course>,
-    /// What its playbook keeps of what was said.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<Kept>,
     /// How often two members have asked for each other's files; the first name is the lesser.
     #[serde(default)]
     pub contested: BTreeMap<Name, BTreeMap<Name, u32>>,
+    /// What its playbook keeps of what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Kept>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -111,8 +111,8 @@ impl Team {
             breaker: Breaker::default(),
             plan: String::new(),
             course: None,
-            kept: Vec::new(),
             contested: BTreeMap::new(),
+            kept: Vec::new(),
             counts: Counts::default(),
         }
     }

@@ -332,7 +332,7 @@ impl Crew {
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
-                role_prompt: part.prompt,
+                prompt: part.prompt,
                 tools: part.tools,
                 may: part.may,
                 lead: profile.seat == shipmate_core::event::Seat::Lead,

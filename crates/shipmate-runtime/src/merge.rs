@@ -22,7 +22,7 @@ use shipmate_core::{Name, State, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
-use crate::playbook::PIECE;
+use crate::playbook::{self, PIECE};
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ pub(crate) struct Submission {
     pub(crate) files: FileSet,
     pub(crate) granted: FileSet,
     pub(crate) scope: FileSet,
-    /// Protected paths that its teammate's role may write.
+    /// Protected paths that its teammate may write all the same.
     pub(crate) may: FileSet,
     /// The handle of the piece of work that it is about.
     pub(crate) piece: Option<String>,
@@ -82,7 +82,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
-            may: crate::playbook::part::of(state, &claim.by.address).free(),
+            may: playbook::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
             fields: fields(&task.spec),

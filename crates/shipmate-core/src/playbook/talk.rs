@@ -31,15 +31,15 @@ pub struct Kind {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
     pub fields: BTreeMap<String, Field>,
+    /// What is said in it is kept with the team.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
     /// It goes by this file and is never sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The runtime keeps it for itself; nobody sends it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub internal: bool,
-    /// What is said in it is kept with the team.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub keep: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -181,7 +181,7 @@ scenarios! {
         stopped ana                            => teammate.stopped, message.expired
     ",
     a_phase_that_sends_everybody_home_does_so_in_turn: "
-        team alpha lead lia stops 60s playbook \"phase build dismiss | phase alone alone | in-turn\"
+        team alpha lead lia stops 60s playbook \"phase build dismiss | phase close lead-only | in-turn\"
         start lia
         begin build mates \"ana when-needed | bo when-needed\" tasks \"x | y\"
         staff
@@ -192,7 +192,7 @@ scenarios! {
         end-phase build done                   => phase.ended
         wait 0s                                => shutdown.requested, message.sent
         expect due: nothing
-        begin alone                            => phase.began
+        begin close                            => phase.began
         expect effects: nothing
         answer-shutdown clean by ana
         stopped ana

@@ -9,8 +9,8 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    breaker, counts, dependencies, escalations, files, goals, messages, observer, phases, plans,
-    requests, routes, scope, shutdown, staff, stalls, tasks, teammates, teams, usage,
+    alone, breaker, counts, dependencies, escalations, files, goals, messages, observer, phases,
+    plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates, teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -134,6 +134,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
 
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     [
+        alone::ALL,
         breaker::ALL,
         counts::ALL,
         dependencies::ALL,

@@ -51,15 +51,11 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
-        let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
-        lines.extend(course.map(|text| text.replace(", alone: None", "")));
+        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
-            let setup = setup.replace(", named: \"\"", "").replace(", cap: None }", " }");
-            let setup = setup.replace(", unless: [], for_team: false", "");
-            let setup = setup.replace(", needs: [], otherwise: None", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }
@@ -471,8 +467,7 @@ const STORIES: &[&str] = &[
     end-phase build failed in alpha-back reason "the gate is red"
     begin build in alpha-back
     end-phase build done in alpha-back reason "as planned"
-    begin build in alpha-front mates "fay role head seat lead"
-    expire-phase in alpha-front
+    begin build in alpha-front alone "one piece" mates "fay role head seat lead"
     end-phase build skip in alpha-front reason "nothing to build"
     end-phase work failed reason "no report"
     end-phase work failed reason "again none"

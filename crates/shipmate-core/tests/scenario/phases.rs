@@ -207,7 +207,7 @@ scenarios! {
         expect effects: nothing
     ",
     a_phase_alone_lasts_until_the_others_have_stopped: "
-        team alpha lead lia stops 5s playbook \"phase build | phase close alone\"
+        team alpha lead lia stops 5s playbook \"phase build | phase close lead-only\"
         start lia
         begin build mates \"ana when-needed\" tasks \"x\"
         staff

@@ -41,13 +41,6 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "phase" => push(&mut book["phases"], phase(&part)),
             "role" => book["roles"][own] = role(&part),
             "department" => push(&mut book["departments"], department(&part)),
-            "cap" => {
-                book["cap"] = json!({
-                    "ms": part.duration_ms("after").expect("cap after 900s"),
-                    "from": part.get("from"),
-                    "shutdown_ms": part.duration_ms("stops").unwrap_or(30_000),
-                });
-            }
             "value" => book["values"][own] = part.plain(1).into(),
             "route" => push(&mut book["routes"], route(&part)),
             "kind" => {
@@ -65,6 +58,13 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "contested" => book["counted"]["contested_max"] = number(&own),
             "order" => book["order"] = own.into(),
             "in-turn" => book["shutdown"] = "in_turn".into(),
+            "cap" => {
+                book["cap"] = json!({
+                    "ms": part.duration_ms("after").expect("cap after 900s"),
+                    "from": part.get("from"),
+                    "shutdown_ms": part.duration_ms("stops").unwrap_or(30_000),
+                });
+            }
             other => panic!("{other:?} is no part of a playbook"),
         }
     }
@@ -95,7 +95,7 @@ fn phase(words: &Words) -> Value {
         "late": trouble(words.get("late")),
         "failed": trouble(words.get("fails")),
         "dismiss": words.has("dismiss"),
-        "alone": words.has("alone"),
+        "alone": words.has("lead-only"),
     })
 }
 
@@ -171,13 +171,13 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             }
             let (team, phase, round) = (team(), phase(), round());
             let alone = words.get("alone").map(str::to_owned);
-            let again = words.list("retry");
-            let again = again.iter().map(|id| Again {
+            let again = |id: &String| Again {
                 task: task(world, id),
                 changes: TaskChanges::default(),
                 blocked_by_new: Vec::new(),
-            });
-            let (again, notes) = (again.collect(), Vec::new());
+            };
+            let again = words.list("retry").iter().map(again).collect();
+            let notes = words.list("notes");
             let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
             runtime(Act::BeginPhase(begin))
         }

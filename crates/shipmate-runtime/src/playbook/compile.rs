@@ -430,8 +430,13 @@ impl Compiler<'_, '_> {
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
         let fields = self.below("fields", |this| this.fields(&kind.fields));
-        let (file, internal, keep) = (kind.file.clone(), kind.internal, kind.keep);
-        Kind { about: kind.about.clone(), fields, file, internal, keep }
+        Kind {
+            about: kind.about.clone(),
+            fields,
+            keep: kind.keep,
+            file: kind.file.clone(),
+            internal: kind.internal,
+        }
     }
 
     fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {

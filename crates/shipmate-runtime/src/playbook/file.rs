@@ -254,11 +254,11 @@ pub(super) struct Kind {
     /// `text`, `number`, `flag`, `any`, a list of texts (one of them), `[text]`, a table; `?` at
     /// the end of a key: it may be left out.
     pub(super) fields: toml::Table,
-    pub(super) keep: bool,
     /// It goes by this file and is never sent.
     pub(super) file: Option<String>,
     /// Only the runtime has it.
     pub(super) internal: bool,
+    pub(super) keep: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -4,7 +4,7 @@ use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::playbook::{Playbook, Route};
 use shipmate_core::{Address, Name, State};
 
-use super::{fill, handoff};
+use super::{fill, gates, handoff};
 
 #[derive(Debug, Default)]
 pub(crate) struct Part {
@@ -23,7 +23,8 @@ pub(crate) fn of(state: &State, who: &Address) -> Part {
         return Part::default();
     };
     let values = fill::resolved(playbook, [("name", who.name.to_string())]);
-    let mut parts = vec![fill::fill(role.prompt.trim(), &values)];
+    let setup = &state.teams[&who.team].setup;
+    let mut parts = vec![gates::prompt(setup, Some(name)).trim().to_owned()];
     if !role.one_shot {
         parts.extend(talk(playbook, name));
     }

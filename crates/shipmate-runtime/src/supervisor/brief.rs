@@ -38,8 +38,10 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
             ("mode", mode_words(order.lead, mode)),
         ],
     );
-    let prompt = order.role_prompt.trim();
-    format!("{}\n\n{prompt}", text.trim()).trim().to_owned()
+    match order.prompt.trim() {
+        "" => text.trim().to_owned(),
+        prompt => format!("{}\n\n{prompt}", text.trim()),
+    }
 }
 
 /// Who a teammate is, said again when its conversation was summarised.
@@ -214,7 +216,7 @@ pub(crate) fn once(order: &Order, work: &Work) -> String {
     let completion = "End when it is done: your last message is the result.";
     let task = work.task.as_ref().map(|task| assignment(task, work, completion));
     let messages: Vec<String> = work.messages.iter().map(envelope).collect();
-    let prompt = match order.role_prompt.trim() {
+    let prompt = match order.prompt.trim() {
         "" => String::new(),
         prompt => format!("{prompt}\n\n"),
     };

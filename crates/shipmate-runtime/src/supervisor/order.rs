@@ -49,9 +49,9 @@ pub(crate) struct Order {
     pub(crate) model: String,
     #[serde(default)]
     pub(crate) role: String,
-    /// What it is told about its role.
+    /// What the playbook tells this role.
     #[serde(default)]
-    pub(crate) role_prompt: String,
+    pub(crate) prompt: String,
     /// The tools of its role; empty: all that there are for it.
     #[serde(default)]
     pub(crate) tools: Vec<String>,

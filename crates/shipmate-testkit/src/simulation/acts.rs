@@ -32,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 61] = [
+const TABLE: [([u32; 4], Make); 62] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -68,6 +68,7 @@ const TABLE: [([u32; 4], Make); 61] = [
     ([4, 3, 1, 0], task::assign),
     ([8, 5, 1, 0], task::retry),
     ([2, 1, 2, 0], task::delete),
+    ([0, 0, 1, 1], task::revert),
     ([1, 2, 5, 0], task::set_aside),
     ([8, 10, 14, 1], talk::send),
     ([2, 6, 8, 0], talk::escalate),

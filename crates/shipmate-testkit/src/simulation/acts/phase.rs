@@ -6,7 +6,8 @@ use shipmate_core::event::{Profile, TaskChanges};
 use shipmate_core::phase::Standing;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::StartRule;
-use shipmate_core::{Act, Name, State};
+use shipmate_core::state::{Status, Task};
+use shipmate_core::{Act, Name, State, TaskId};
 
 use super::{Chooser, task};
 use crate::Random;
@@ -93,10 +94,17 @@ pub(super) fn begin(c: &mut Chooser<'_>) -> Option<Act> {
         Some(Act::CreateTasks { tasks, .. }) if c.random.chance(800) => tasks,
         _ => Vec::new(),
     };
-    let (changes, blocked_by_new) = (TaskChanges::default(), Vec::new());
-    let again = vec![Again { task: c.task(), changes, blocked_by_new }];
-    let (teammates, notes, alone) = (joining(c.random), Vec::new(), None);
-    Some(Act::BeginPhase(BeginPhase { team, phase, round, teammates, tasks, again, notes, alone }))
+    let (teammates, again, notes, alone) = (joining(c.random), again(c, &team), Vec::new(), None);
+    let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+    Some(Act::BeginPhase(begin))
+}
+
+/// Failed tasks of a team that are tried again.
+fn again(c: &mut Chooser<'_>, team: &Name) -> Vec<Again> {
+    let failed = |task: &&Task| task.team == *team && matches!(task.status, Status::Failed { .. });
+    let failed: Vec<TaskId> = c.state.tasks().iter().filter(failed).map(|task| task.id).collect();
+    let again = |task| Again { task, changes: TaskChanges::default(), blocked_by_new: Vec::new() };
+    failed.into_iter().filter(|_| c.random.chance(700)).map(again).collect()
 }
 
 /// Who joins with a phase: members, never a second lead.

@@ -196,6 +196,12 @@ pub(super) fn retry(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::RetryTask { task })
 }
 
+/// Landed work is taken back.
+pub(super) fn revert(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, commit) = (c.task(), "5eed".to_owned());
+    Some(Act::RevertTask { task, commit, reason: c.text("it was wrong") })
+}
+
 pub(super) fn delete(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::DeleteTask { task: c.task() })
 }

@@ -99,6 +99,12 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && active(&cmd.team)
                 && !model.teams[&cmd.team].paused
                 && course.is_some_and(|course| course.is_at(&cmd.phase, cmd.round))
+                && cmd.again.iter().all(|one| {
+                    let failed = |task: &&TaskFacts| {
+                        task.status == StatusFacts::Failed && task.team == cmd.team
+                    };
+                    model.task(one.task).filter(failed).is_some()
+                })
                 && (cmd.tasks.is_empty() || plan_fits(model, &cmd.team, &cmd.tasks, &names))
         }
         Act::HoldPhase { team: name, .. } | Act::ExpirePhase { team: name, .. } => {
@@ -225,6 +231,7 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
             let facts = of(task)?;
             model.manages(by, &facts.team) && facts.status == StatusFacts::Failed
         }
+        Act::RevertTask { task, .. } => runtime && of(task).is_some(),
         Act::DeleteTask { task } => {
             let facts = of(task)?;
             let own = made_by(facts, by);
