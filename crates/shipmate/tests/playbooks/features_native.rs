@@ -121,9 +121,11 @@ fn a_large_feature_is_reviewed_into_a_file_and_a_small_one_is_not() {
         built("F002", 2)
     );
     let server = Server::start(&script);
-    let mut scope: Vec<String> = (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
+    let mut scope: Vec<String> =
+        (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
     scope.push("tests/F001.sh".to_owned());
-    let features = [feature("F001", json!({ "scope": scope })), feature("F002", json!({ "priority": 2 }))];
+    let features =
+        [feature("F001", json!({ "scope": scope })), feature("F002", json!({ "priority": 2 }))];
     let mut scene = scene(&server, &features, &[]);
     let ran = run(&scene, &[]);
     ran.ends(0, &["phase review begins", "phase review is done", "3 of 3 tasks"]);

@@ -200,6 +200,7 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
             let facts = of(task)?;
             model.manages(by, &facts.team) && facts.status == StatusFacts::Failed
         }
+        Act::RevertTask { task, .. } => runtime && of(task).is_some(),
         Act::DeleteTask { task } => {
             let facts = of(task)?;
             let own = made_by(facts, by);
