@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use crate::setup::{Setup, StartRule};
 use crate::shutdown;
 use crate::state::{State, Team, TeamPhase};
-use crate::task::change;
+use crate::task::{change, graph};
 use crate::task::create::{check_texts, created};
 use crate::team;
 use crate::teammate;
@@ -174,7 +174,8 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
         return false;
     }
     let failed = team.counts.failed > failed_before;
-    let stuck = || failed && !state.ready.open_pools().any(|pool| pool.team == *name);
+    let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
+    let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
     if team.counts.pending > 0 && !stuck() {
         return false;
     }

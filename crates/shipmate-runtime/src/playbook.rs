@@ -39,7 +39,6 @@ mod work;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use shipmate_core::Name;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;

@@ -25,6 +25,8 @@ mod departments;
 mod features;
 #[path = "playbooks/features_gate.rs"]
 mod features_gate;
+#[path = "playbooks/features_hooks.rs"]
+mod features_hooks;
 #[path = "playbooks/features_native.rs"]
 mod features_native;
 #[path = "playbooks/features_repair.rs"]

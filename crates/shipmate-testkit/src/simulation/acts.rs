@@ -67,6 +67,7 @@ const TABLE: [([u32; 4], Make); 62] = [
     ([2, 2, 4, 1], task::release),
     ([4, 3, 1, 0], task::assign),
     ([8, 5, 1, 0], task::retry),
+    ([1, 0, 1, 3], task::revert),
     ([2, 1, 2, 0], task::delete),
     ([0, 0, 1, 1], task::revert),
     ([1, 2, 5, 0], task::set_aside),
