@@ -182,7 +182,7 @@ fn apply_end_event(state: &mut State, record: &Record) {
             shutdown::apply_answered(state, *shutdown, answer);
         }
         Event::ShutdownTimedOut { shutdown } => shutdown::apply_timed_out(state, *shutdown),
-        Event::PhaseWaits { team, phase, missing } => {
+        Event::PhaseWaits { team, phase, missing, .. } => {
             phase::apply_waits(state, team, phase, missing);
         }
         Event::PhaseBegan { team, phase, round } => {

@@ -18,6 +18,7 @@ mod file;
 mod fill;
 mod ground;
 mod lines;
+mod outside;
 mod read;
 mod staff;
 mod tasks;
@@ -112,7 +113,7 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         }
     }
     let written = playbook.artifacts.iter().filter(|artifact| artifact.on_branch);
-    let known = fill::resolved(&playbook, []);
+    let known = fill::resolved(&playbook.values);
     let written: Vec<String> =
         written.map(|artifact| fill::pattern(&artifact.path, &known)).collect();
     let value = serde_json::to_value(&playbook);

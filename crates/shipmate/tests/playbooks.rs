@@ -21,6 +21,8 @@ mod stage;
 mod contract_first;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/departments_ways.rs"]
+mod departments_ways;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

@@ -20,7 +20,7 @@ use shipmate_core::{Act, Actor, Command, Name};
 use super::condition::{self, Scene};
 use super::fill::{self, Values, fill};
 use super::ground::Ground;
-use super::{alone, artifact, staff, tasks, work};
+use super::{alone, artifact, outside, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -35,6 +35,7 @@ pub(crate) struct Desk {
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
+    pub(super) watches: outside::Watches,
 }
 
 impl Desk {
@@ -225,7 +226,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
         let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing }));
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: false }));
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
@@ -250,6 +251,11 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     if let Some(reason) = is_alone.filter(|_| stage.phase.for_team) {
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let missing = outside::missing(crew, stage, &ground).await?;
+    if !missing.is_empty() {
+        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: true }));
     }
     begin(crew, stage, ground, alone).await.map(Some)
 }
