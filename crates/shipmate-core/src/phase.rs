@@ -339,6 +339,7 @@ pub(crate) fn decide_hold(
     team: &Name,
     phase: &Name,
     missing: &[String],
+    outside: bool,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "say what a phase waits for")?;
     let found = state.require_active_team(team)?;
@@ -349,7 +350,7 @@ pub(crate) fn decide_hold(
     match &course.standing {
         Standing::Waiting { missing: told } if course.phase == *phase && told != missing => {
             let (team, phase, missing) = (team.clone(), phase.clone(), missing.to_vec());
-            Ok(vec![Event::PhaseWaits { team, phase, missing }])
+            Ok(vec![Event::PhaseWaits { team, phase, missing, outside }])
         }
         _ => Ok(Vec::new()),
     }

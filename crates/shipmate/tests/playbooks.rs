@@ -31,6 +31,8 @@ mod features_hooks;
 mod features_native;
 #[path = "playbooks/features_repair.rs"]
 mod features_repair;
+#[path = "playbooks/departments_ways.rs"]
+mod departments_ways;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

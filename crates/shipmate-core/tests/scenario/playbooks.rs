@@ -183,7 +183,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
         }
         "hold" => {
             let missing = words.list("missing");
-            runtime(Act::HoldPhase { team: team(), phase: phase(), missing })
+            runtime(Act::HoldPhase { team: team(), phase: phase(), missing, outside: false })
         }
         "end-phase" => {
             let reason = words.text("reason", "so it is");
