@@ -47,9 +47,9 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "role" => drop(book.roles.insert(own(), role(&part))),
             "department" => book.departments.push(department(&part)),
             "cap" => {
-                let ms = part.duration_ms("after").expect("cap after 900s");
+                let ms = part.duration_ms("for").expect("cap for 900s");
                 let shutdown_ms = part.duration_ms("stops").unwrap_or(30_000);
-                book.cap = Some(Cap { ms, from: part.get("from").map(name), shutdown_ms });
+                book.cap = Some(Cap { ms, from: part.get("in").map(name), shutdown_ms });
             }
             "value" => drop(book.values.insert(own().to_string(), part.plain(1).to_owned())),
             other => panic!("{other:?} is no part of a playbook"),
@@ -140,7 +140,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 tasks.push(new_task(world, &task)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
-            let alone = words.get("alone").map(str::to_owned);
+            let alone = words.get("single").map(str::to_owned);
             let retry = Vec::new();
             let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone };
             runtime(Act::BeginPhase(begin))

@@ -24,6 +24,7 @@ struct Course {
     /// Names of its phases, in order.
     all: Vec<String>,
     now: Option<String>,
+    begun: bool,
     missing: Vec<String>,
     over: Option<bool>,
 }
@@ -79,10 +80,16 @@ impl Phases {
             }
             "phase.began" => {
                 course.now = Some(phase);
+                course.begun = true;
                 course.missing.clear();
                 let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
                 let again = if round > 1 { format!(", round {round}") } else { String::new() };
                 Some((EventKind::Step, format!("{shown} begins{again}")))
+            }
+            // Before any phase has begun nothing fell back: it is work for one from the start.
+            "phase.left_to_lead" if !course.begun => {
+                let told = format!("one agent does it all: {}", text(fields, "reason"));
+                Some((EventKind::Step, told))
             }
             "phase.left_to_lead" => {
                 let told = format!("{shown} is left to the lead: {}", text(fields, "reason"));
