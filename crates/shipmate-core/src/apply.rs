@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Record};
 use crate::health;
+use crate::kept;
 use crate::message;
 use crate::name::Position;
 use crate::plan;
@@ -96,6 +97,9 @@ fn apply_task_event(state: &mut State, record: &Record) {
             finish::apply_released(state, at, *task, *cause, reason);
         }
         Event::TaskFailed { task, reason, .. } => finish::apply_failed(state, at, *task, reason),
+        Event::TaskReverted { task, reason, .. } => {
+            change::apply_reverted(state, at, *task, reason);
+        }
         Event::TaskRetried { task } => change::apply_retried(state, at, *task),
         Event::TaskAssigned { task, to } => change::apply_assigned(state, at, *task, to.as_ref()),
         Event::TaskDeleted { task } => change::apply_deleted(state, at, *task),
@@ -112,6 +116,7 @@ fn apply_talk_event(state: &mut State, record: &Record) {
     let (n, at) = (record.n, record.at);
     match &record.event {
         Event::MessageSent { to, kind, body, reply_to, epoch } => {
+            kept::apply_sent(state, &record.by, kind, body);
             let waiting = to.iter().map(|to| (to.clone(), Delivery::Queued)).collect();
             let (from, kind, body) = (record.by.clone(), kind.clone(), body.clone());
             let (reply_to, epoch) = (*reply_to, *epoch);
@@ -185,7 +190,7 @@ fn apply_end_event(state: &mut State, record: &Record) {
         Event::PhaseWaits { team, phase, missing } => {
             phase::apply_waits(state, team, phase, missing);
         }
-        Event::PhaseBegan { team, phase, round } => {
+        Event::PhaseBegan { team, phase, round, .. } => {
             phase::apply_began(state, (n, record.at), team, phase, *round)
         }
         Event::PhaseLeftToLead { team, reason, for_good, .. } => {

@@ -168,6 +168,12 @@ pub enum Act {
     RetryTask {
         task: TaskId,
     },
+    /// The runtime has taken landed work back; the commit is the branch without it.
+    RevertTask {
+        task: TaskId,
+        commit: String,
+        reason: String,
+    },
     DeleteTask {
         task: TaskId,
     },
@@ -308,8 +314,19 @@ pub struct BeginPhase {
     pub tasks: Vec<NewTask>,
     /// Why the lead does all of it alone, from here on.
     pub alone: Option<String>,
-    /// Tasks that failed in an earlier round and are tried again.
-    pub retry: Vec<TaskId>,
+    /// Failed tasks that are tried again in it.
+    pub again: Vec<Again>,
+    /// What a person should know about how it begins.
+    pub notes: Vec<String>,
+}
+
+/// A failed task that is tried again, with what is other than before.
+#[derive(Debug, Clone)]
+pub struct Again {
+    pub task: TaskId,
+    pub changes: TaskChanges,
+    /// New tasks of the same command that it waits for.
+    pub blocked_by_new: Vec<usize>,
 }
 
 /// What the runtime found at the end of a phase.

@@ -140,6 +140,9 @@ fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
             finish::decide_release(state, by, *task, *token, reason)
         }
         Act::AssignTask { task, to } => change::decide_assign(state, by, *task, to.as_ref()),
+        Act::RevertTask { task, commit, reason } => {
+            change::decide_revert(state, by, *task, commit, reason)
+        }
         Act::RetryTask { task } => change::decide_retry(state, by, *task),
         Act::DeleteTask { task } => change::decide_delete(state, by, *task),
         Act::SetAsideWork { task, token, work } => {

@@ -161,6 +161,9 @@ pub enum Event {
     TaskFailed { task: TaskId, token: Token, reason: String },
     #[serde(rename = "task.retried")]
     TaskRetried { task: TaskId },
+    /// Its landed work was taken back from the branch: it counts as failed until it is retried.
+    #[serde(rename = "task.reverted")]
+    TaskReverted { task: TaskId, commit: String, reason: String },
     #[serde(rename = "task.assigned")]
     TaskAssigned {
         task: TaskId,
@@ -249,7 +252,14 @@ pub enum Event {
     #[serde(rename = "phase.waits")]
     PhaseWaits { team: Name, phase: Name, missing: Vec<String> },
     #[serde(rename = "phase.began")]
-    PhaseBegan { team: Name, phase: Name, round: u32 },
+    PhaseBegan {
+        team: Name,
+        phase: Name,
+        round: u32,
+        /// What a person should know about how it began.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+    },
     /// It is in trouble: the lead does what is left of it.
     #[serde(rename = "phase.left_to_lead")]
     PhaseLeftToLead {

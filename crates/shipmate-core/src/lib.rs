@@ -14,6 +14,7 @@ pub mod deviation;
 pub mod event;
 pub mod files;
 mod health;
+pub mod kept;
 pub mod limits;
 mod message;
 pub mod name;

@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{BeginPhase, PhaseVerdict};
-use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, Verification};
+use crate::event::{Event, MessageKind, Mode, Recipient, Verification};
 use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::name::{Actor, Address, Name, Position};
-use crate::playbook::{Department, Phase, Playbook};
+use crate::playbook::{Department, Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
 use crate::setup::{Setup, StartRule};
-use crate::state::{State, Status, Team, TeamPhase};
+use crate::state::{State, Team, TeamPhase};
+use crate::task::change;
 use crate::task::create::{check_texts, created};
 use crate::teammate;
 use trouble::{At, dismiss};
@@ -231,15 +232,19 @@ pub(crate) fn decide_begin(
         return Err(Refusal::OtherPhase { team: cmd.team.clone(), phase: cmd.phase.clone() });
     }
     let (name, round) = (cmd.phase.clone(), cmd.round);
-    let failed = |id: &&TaskId| {
-        let task = state.task(**id).filter(|task| task.team == cmd.team);
-        task.is_some_and(|task| matches!(task.status, Status::Failed { .. }))
-    };
+    for note in &cmd.notes {
+        check_texts(&[("a note about the phase", note, TEXT_BYTES_MAX / 4)])?;
+    }
+    let (of, notes) = (cmd.team.clone(), cmd.notes.clone());
+    // New tasks first: what is tried again may wait for them. The phase counts what failed
+    // before it, and what is tried again has not.
+    let first = state.tasks.len() as u32 + 1;
+    let again = change::again(state, &cmd.team, &cmd.again, first, &cmd.tasks)?;
+    let retried: Vec<Event> = again.iter().filter(|e| is_retried(e)).cloned().collect();
     let mut events: Vec<Event> = alone::decided(course, cmd).into_iter().collect();
     let is_alone = course.alone.is_some() || !events.is_empty();
-    // Before it begins, so that what fails again counts as new.
-    events.extend(cmd.retry.iter().filter(failed).map(|id| Event::TaskRetried { task: *id }));
-    events.push(Event::PhaseBegan { team: cmd.team.clone(), phase: name, round });
+    events.extend(retried);
+    events.push(Event::PhaseBegan { team: of, phase: name, round, notes });
     if phase.departments {
         let new = playbook.departments.iter().filter(|own| !state.teams.contains_key(&own.team));
         events.extend(new.map(|own| department(&cmd.team, team, playbook, own)));
@@ -266,6 +271,7 @@ pub(crate) fn decide_begin(
     if !cmd.tasks.is_empty() {
         events.extend(created(state, &cmd.team, &cmd.tasks, &joining)?);
     }
+    events.extend(again.into_iter().filter(|event| !is_retried(event)));
     if phase.lead_plans {
         let joins = |(name, profile): &&(Name, crate::event::Profile)| {
             profile.seat == crate::event::Seat::Lead && joining.contains(&name)
@@ -279,6 +285,10 @@ pub(crate) fn decide_begin(
         }
     }
     Ok(events)
+}
+
+fn is_retried(event: &Event) -> bool {
+    matches!(event, Event::TaskRetried { .. })
 }
 
 /// A department works as its parent does, on the same branch, and leaves alone what is not its own.
@@ -349,7 +359,12 @@ pub(crate) fn decide_end(
         PhaseVerdict::Done { note } => PhaseEnd::Done { note: note.clone() },
         PhaseVerdict::Skip { reason } => PhaseEnd::Skipped { reason: reason.clone() },
         PhaseVerdict::Failed { reason } => {
-            return Ok(At { state, name, team, now, course }.trouble(&now.failed, ERROR, reason));
+            // What could not even begin has come to nothing that the team could go on with.
+            let rule = match &now.failed {
+                Trouble::GoOn | Trouble::Lead if waits => &Trouble::Stop,
+                rule => rule,
+            };
+            return Ok(At { state, name, team, now, course }.trouble(rule, ERROR, reason));
         }
     };
     let mut events = vec![ended(name, course, end)];

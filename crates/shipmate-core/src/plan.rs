@@ -70,12 +70,22 @@ pub(crate) fn decide_submit(
             "\n\ntasks: {tasks}, teammates: {mates}; `shipmate plan list` shows them"
         ));
     }
+    if let Some(criteria) = criteria(state, &who.address) {
+        text.push_str(&format!("\n\nWhat it has to meet: {criteria}"));
+    }
     let (who, body) = (who.clone(), body.to_owned());
     let told = message::tell_lead_as(state, &who.address, MessageKind::PlanApprovalRequest, text);
     let mut events = vec![Event::PlanSubmitted { who, task, body, work }];
     events.extend(told);
     message::reply_to(&mut events, id);
     Ok(events)
+}
+
+/// What the playbook asks of the plans of this one's role.
+fn criteria<'a>(state: &'a State, who: &Address) -> Option<&'a str> {
+    let playbook = state.teams.get(&who.team)?.setup.playbook.as_ref()?;
+    let role = playbook.role(state.teammates.get(who)?.profile.role.as_ref())?;
+    Some(role.criteria.as_str()).filter(|criteria| !criteria.is_empty())
 }
 
 pub(crate) fn decide_verdict(

@@ -114,6 +114,12 @@ pub struct Single {
     /// Minutes of all pieces together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes_min: Option<u32>,
+    /// What a file takes, where a piece does not say how long it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes_per_file: Option<u32>,
+    /// What each teammate costs in planning and words, against what working side by side saves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead_minutes: Option<u32>,
 }
 
 /// What a member of a role is.
@@ -159,6 +165,12 @@ pub struct Role {
     /// When its plan has to be approved before it writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_when: Option<Weight>,
+    /// What a plan has to meet: shown to whoever decides it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub criteria: String,
+    /// A gate that has to pass in its own tree before it begins a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_claim: Option<Name>,
 }
 
 /// A model for work of some weight.
@@ -172,7 +184,7 @@ pub struct Upgrade {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Weight {
-    /// So many entries in its list of files, or more.
+    /// So many files or more: those it names, and what is in the folders it names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_min: Option<u32>,
     /// It touches one of these.
@@ -181,6 +193,15 @@ pub struct Weight {
     /// One of these words is in its subject or description.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
+    /// Its files lie in so many modules or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modules_min: Option<u32>,
+    /// It has one of these fields.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub having: Vec<String>,
+    /// Its files meet those of another piece.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub always: bool,
 }
@@ -205,6 +226,19 @@ pub struct Phase {
     /// Left out where one agent works alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_team: bool,
+    /// It is gone through only when a later one goes back to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_call: bool,
+    /// A person is shown what it will be, and lets it begin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
+    /// Pieces of work that failed and are tried again when it begins anew: a list of handles in a
+    /// file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redo: Option<Listed>,
+    /// Tasks whose work is taken back from the branch at its end: a list of handles in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<Listed>,
     /// What it makes. Where all of it is there when it begins, it has been done already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub makes: Vec<Condition>,
@@ -302,6 +336,9 @@ pub struct TaskTemplate {
     /// Only when these hold as the phase begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Condition>,
+    /// Only for pieces of work that weigh as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Weight>,
     /// Only from this round on, or only in the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<RoundRule>,
@@ -427,6 +464,12 @@ pub struct Source {
     pub format: SourceFormat,
     /// Files or patterns, on the team's branch.
     pub files: Vec<String>,
+    /// `leave-out`: what is wrong in it is left out; else it is refused as a whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub malformed: String,
+    /// `refuse`: pieces that could be worked on side by side must not share files.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub overlap: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -459,6 +502,9 @@ pub struct Kind {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
     pub fields: BTreeMap<String, Field>,
+    /// What is said in it is kept with the team.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -503,6 +549,32 @@ pub struct Gate {
     pub needs: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Name>,
+    /// What must be there on the tree it ran on, beyond what its commands say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exit: Vec<Condition>,
+    /// Fields of the task that name a file: its own word, else the first changed file that one of
+    /// these patterns covers. Such a file has to be there, and is recorded with the task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub finds: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+}
+
+/// How much of the lines that a task touched its tests must reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Coverage {
+    /// Reports that the gate's commands write; the first that is there counts.
+    pub files: Vec<String>,
+    /// Per cent. Placeholders are filled in with the task's own fields; empty or `no`: not asked.
+    pub target: String,
+}
+
+/// A list in a file of JSON on the team's branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    pub file: String,
+    pub key: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -525,6 +597,9 @@ pub struct Artifact {
     /// Which teams have it; no matter where there are no departments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
+    /// On the branch: written whenever a task changes, not only between phases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
 }
 
 /// Which available task is taken first.

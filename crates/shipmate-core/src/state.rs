@@ -15,6 +15,7 @@ use crate::event::{
     ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage, Verification,
 };
 use crate::files::FileSet;
+use crate::kept::Kept;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
@@ -79,6 +80,9 @@ pub struct Team {
     /// Where it is in its playbook.
     #[serde(default)]
     pub course: Option<Course>,
+    /// What its playbook keeps of what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Kept>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -100,6 +104,7 @@ impl Team {
             breaker: Breaker::default(),
             plan: String::new(),
             course: None,
+            kept: Vec::new(),
             counts: Counts::default(),
         }
     }

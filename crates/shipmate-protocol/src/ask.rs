@@ -40,6 +40,15 @@ pub enum Ask {
     Survey,
     /// The agent programs this machine knows, and the state each is in.
     Agents,
+    /// The playbooks that can be used here.
+    Playbooks,
+    PlaybookShow {
+        name: String,
+    },
+    /// Everything that is wrong with these.
+    PlaybookCheck {
+        files: Vec<PlaybookFile>,
+    },
     /// A session of some other program comes in without a token: it gets a seat.
     Enrol(Enrol),
     /// An enrolled session stays for as long as this connection does.
@@ -345,6 +354,14 @@ pub struct Setup {
     /// Files that may be uncommitted: the plans themselves.
     #[serde(default)]
     pub plans: Vec<String>,
+}
+
+/// A playbook by its name, or with the text of its file.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PlaybookFile {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A playbook for one run.

@@ -1,10 +1,16 @@
 //! Views: what a front end shows. Neutral between terminal, page and tools; the
 //! fields of each are the documented shape of the CLI's `--json`.
 
+mod playbook;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+pub use playbook::{
+    PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
+};
 
 /// One line of a task list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use crate::ask::Ask;
 use crate::view::{
     AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView,
-    QuestionView, Resumed, Status, Survey, TaskRow, TaskView, TeamView, TeammateView,
+    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey, TaskRow,
+    TaskView, TeamView, TeammateView,
 };
 
 /// The first line of a connection.
@@ -144,6 +145,9 @@ pub enum Answer {
     HooksTried(Vec<HookTry>),
     Survey(Box<Survey>),
     Agents(Vec<AgentView>),
+    Playbooks(Vec<PlaybookRow>),
+    Playbook(Box<PlaybookView>),
+    PlaybooksChecked(Vec<PlaybookChecked>),
     /// A session has a seat; its token is told once, here.
     Enrolled {
         seat: Box<TeammateView>,

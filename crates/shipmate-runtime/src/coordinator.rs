@@ -261,7 +261,11 @@ impl Coordinator {
         let found = self.find_board(root, team.as_deref(), &ask).await;
         let nobodys = matches!(ask, Ask::Survey | Ask::TryHooks)
             || matches!((&ask, &found), (Ask::Leftovers { .. }, Err(e)) if e.code == "NoTeam");
-        if nobodys && *actor == Actor::Person || matches!(ask, Ask::Agents) {
+        let anybodys = matches!(
+            ask,
+            Ask::Agents | Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. }
+        );
+        if nobodys && *actor == Actor::Person || anybodys {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
             connection.took_request();
             tokio::task::spawn_local(async move {

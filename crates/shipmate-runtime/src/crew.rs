@@ -49,6 +49,10 @@ pub(crate) struct Crew {
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
     pub(crate) views: artifact::Views,
+    pub(crate) kept: artifact::Kept,
+    /// One at a time moves the branches of the teams: what a gate ran on stays the tip until its
+    /// verdict counts.
+    pub(crate) turn: tokio::sync::Mutex<()>,
     hooks: RefCell<Option<Rc<Hooks>>>,
     asked: Cell<u64>,
     /// How often the idle hook sent a life back to work since its last claim.
@@ -101,6 +105,8 @@ impl Crew {
             queue: Rc::default(),
             phases: engine::Desk::default(),
             views: artifact::Views::default(),
+            kept: artifact::Kept::default(),
+            turn: tokio::sync::Mutex::default(),
             hooks: RefCell::new(None),
             asked: Cell::new(0),
             sent_back: RefCell::default(),
@@ -134,6 +140,7 @@ impl Crew {
             self.queue.look();
         }
         artifact::view(self);
+        artifact::keep(self);
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);
@@ -330,10 +337,13 @@ impl Crew {
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
                 role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
+                prompt: crate::playbook::gates::prompt(setup, profile.role.as_ref()),
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
                 gate: setup.gate.clone(),
+                before: crate::playbook::gates::before_claim(setup, profile.role.as_ref()),
+                before_ms: setup.gate_timeout_ms,
                 plan: state.teams[&who.address.team].plan.clone(),
                 scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
                 tree: setup.trees.as_ref().map(|trees| TreeOrder {

@@ -444,6 +444,9 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
 pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
     match ask {
         Ask::Agents => Ok(Answer::Agents(programs::here(settings).await)),
+        Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. } => {
+            playbook::shown::answer(&settings.place, ask)
+        }
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove } => {
             leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)

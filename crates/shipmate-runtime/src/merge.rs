@@ -7,12 +7,14 @@
 //! is known by the trailer of its commit.
 
 pub(crate) mod gate;
+mod prove;
 mod verify;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use shipmate_core::event::TaskSpec;
 use shipmate_core::files::FileSet;
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Stage;
@@ -56,6 +58,8 @@ pub(crate) struct Submission {
     pub(crate) piece: Option<String>,
     /// A gate of the playbook instead of the team's.
     pub(crate) gate: Option<Name>,
+    /// What is known about its task beyond its words, and its handle as `id`.
+    pub(crate) fields: BTreeMap<String, String>,
 }
 
 /// What waits in one team, oldest task first.
@@ -81,6 +85,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             may: playbook::may(&state.teams[team].setup, profile.role.as_ref()),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
+            fields: fields(&task.spec),
         })
     });
     let mut found: Vec<Submission> = found.take(max).collect();
@@ -91,6 +96,12 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
         None => {}
     }
     found
+}
+
+fn fields(spec: &TaskSpec) -> BTreeMap<String, String> {
+    let mut fields = spec.metadata.clone();
+    fields.extend(spec.metadata.get(PIECE).map(|piece| ("id".to_owned(), piece.clone())));
+    fields
 }
 
 /// Serves the queue for as long as the board lives.
@@ -114,9 +125,11 @@ pub(crate) async fn run(crew: Rc<Crew>) {
                 continue;
             }
             let bench = benches.entry(team.clone()).or_default();
+            let turn = crew.turn.lock().await;
             if bench.verify(&crew, &team, &setup, batch).await == verify::Verified::Stuck {
                 stuck.insert(team);
             }
+            drop(turn);
             // What was told is decided before the queue looks again.
             crew.board.settled().await;
         }

@@ -7,41 +7,53 @@
 //! `work` and their writers in `artifact`.
 
 mod alone;
+mod approval;
 pub(crate) mod artifact;
 mod check;
 mod compile;
 mod condition;
 mod config;
+mod coverage;
 mod departments;
 pub(crate) mod engine;
 mod file;
 mod fill;
-mod ground;
+pub(crate) mod gates;
+pub(crate) mod ground;
+mod json_text;
 mod lines;
+mod posts;
+pub(crate) mod proof;
 mod read;
+mod revert;
+mod schema;
+pub(crate) mod shown;
+mod single;
 mod staff;
 mod tasks;
+mod weight;
 mod work;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shipmate_core::Name;
 use shipmate_core::files::FileSet;
-use shipmate_core::playbook::{Gate, Playbook};
+use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
 use crate::open::refused;
-use fill::Values;
 
 /// The playbooks that come with shipmate.
-pub(crate) const BUILTIN: [(&str, &str); 4] = [
+pub(crate) const BUILTIN: [(&str, &str); 5] = [
     ("board", include_str!("playbook/builtin/board.toml")),
     ("contract-first", include_str!("playbook/builtin/contract-first.toml")),
     ("delegate", include_str!("playbook/builtin/delegate.toml")),
     ("departments", include_str!("playbook/builtin/departments.toml")),
+    ("features", include_str!("playbook/builtin/features.toml")),
 ];
 
 /// The note of a task that says which piece of work it is about.
@@ -57,31 +69,54 @@ pub(crate) struct Found {
     /// As it is shown: a path, or the name of one that comes with shipmate.
     pub(crate) file: String,
     pub(crate) text: String,
+    pub(crate) builtin: bool,
 }
 
 /// Finds a playbook by its name or path: the project's own come first.
 pub(crate) fn find(name: &str, project: &Path) -> Result<Found, Refused> {
-    let own = project.join("playbooks").join(format!("{name}.toml"));
-    let path = PathBuf::from(name);
     let is_path = name.contains('/') || name.ends_with(".toml");
-    let file = if is_path { Some(path) } else { own.exists().then_some(own) };
-    if let Some(file) = file {
-        let text = std::fs::read_to_string(&file).map_err(|e| {
-            let text = format!("{} cannot be read: {e}", file.display());
-            refused("NoPlaybook", text, "`shipmate playbook list` names those there are")
-        })?;
-        return Ok(Found { name: name.to_owned(), file: file.display().to_string(), text });
-    }
-    match BUILTIN.iter().find(|(own, _)| *own == name) {
-        Some((_, text)) => {
-            let (name, text) = (name.to_owned(), (*text).to_owned());
-            Ok(Found { file: format!("{name} (built in)"), name, text })
+    let own = project.join("playbooks").join(format!("{name}.toml"));
+    let builtin = BUILTIN.iter().find(|(own, _)| *own == name && !is_path);
+    let (file, shown) = match is_path {
+        true => (PathBuf::from(name), name.to_owned()),
+        false => (own, format!(".shipmate/playbooks/{name}.toml")),
+    };
+    let name = match is_path {
+        true => file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        false => name.to_owned(),
+    };
+    match (std::fs::read_to_string(&file), builtin) {
+        (Ok(text), _) => Ok(Found { name, file: shown, text, builtin: false }),
+        (Err(e), Some((_, text))) if e.kind() == std::io::ErrorKind::NotFound => {
+            let file = format!("{name} (built in)");
+            Ok(Found { file, name, text: (*text).to_owned(), builtin: true })
         }
-        None => {
+        (Err(e), None) if e.kind() == std::io::ErrorKind::NotFound && !is_path => {
             let text = format!("there is no playbook {name}");
-            Err(refused("NoPlaybook", text, "`shipmate playbook list` names those there are"))
+            Err(refused("NoPlaybook", text, &known(project)))
+        }
+        (Err(e), _) => {
+            Err(refused("NoPlaybook", format!("{shown} cannot be read: {e}"), &known(project)))
         }
     }
+}
+
+/// The names of the project's own playbooks, in order.
+fn own_playbooks(project: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(project.join("playbooks")).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| {
+        let name = file.file_name().into_string().ok()?;
+        name.strip_suffix(".toml").map(str::to_owned)
+    });
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().collect()
+}
+
+fn known(project: &Path) -> String {
+    let builtin = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
+    let all: BTreeSet<String> = own_playbooks(project).into_iter().chain(builtin).collect();
+    let all: Vec<String> = all.into_iter().collect();
+    format!("there are {}; a file is named with its path", all.join(", "))
 }
 
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
@@ -115,8 +150,9 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         }
     }
     let written = playbook.artifacts.iter().filter(|artifact| artifact.on_branch);
+    let known = fill::resolved(&playbook, []);
     let written: Vec<String> =
-        written.map(|artifact| fill::pattern(&artifact.path, &playbook.values)).collect();
+        written.map(|artifact| fill::pattern(&artifact.path, &known)).collect();
     let value = serde_json::to_value(&playbook);
     order.compiled = Some(value.expect("a playbook is plain data"));
     setup.protected.extend(compiled.protected);
@@ -142,41 +178,6 @@ pub(crate) fn may(setup: &Setup, role: Option<&Name>) -> FileSet {
     let Some((role, values)) = own else { return FileSet::default() };
     let paths = role.may.iter().map(|path| fill::fill(path, values));
     FileSet::new(paths.filter_map(|path| path.parse().ok()).collect())
-}
-
-/// The gate of a submission that has one of its own, filled in.
-pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
-    let playbook = setup.playbook.as_ref()?;
-    let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
-    let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
-    let words =
-        |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
-    let more = [
-        ("files", words(&files)),
-        ("tests", words(&tests)),
-        ("path", words(if tests.is_empty() { &files } else { &tests })),
-        ("task", one.task.to_string()),
-        ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
-    ];
-    Some(gate(playbook, one.gate.as_ref()?, &fill::resolved(playbook, more))?.0)
-}
-
-/// A gate with its commands filled in, and those that nothing is configured for. Where a value is
-/// unset that it needs, it is the other gate that it names.
-fn gate(playbook: &Playbook, name: &Name, values: &Values) -> Option<(Gate, Vec<String>)> {
-    let is_set = |key: &String| values.get(key).is_some_and(|value| !value.trim().is_empty());
-    let mut gate = playbook.gates.get(name)?;
-    // A gate that names itself, by way of others, ends where it began.
-    for _ in 0..playbook.gates.len() {
-        let other = gate.otherwise.as_ref().filter(|_| !gate.needs.iter().all(is_set));
-        gate = other.and_then(|other| playbook.gates.get(other)).unwrap_or(gate);
-    }
-    let (mut commands, mut unset) = (Vec::new(), Vec::new());
-    for line in &gate.commands {
-        let filled = fill::fill(line, values);
-        if filled.trim().is_empty() { unset.push(line.clone()) } else { commands.push(filled) }
-    }
-    Some((Gate { commands, ..gate.clone() }, unset))
 }
 
 /// The subject of the commit with which a submission lands.

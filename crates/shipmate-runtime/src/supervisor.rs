@@ -24,6 +24,7 @@ mod permit;
 mod pipe_mcp;
 mod planning;
 mod program;
+mod ready;
 mod rpc;
 mod talk;
 mod transcript;
@@ -357,13 +358,17 @@ impl<D: Driver> Supervisor<D> {
     async fn work_on(&mut self, task: TaskView, token: u64) -> Option<Ending> {
         let (id, subject) = (task.row.id, task.row.subject.clone());
         let files = task.files.clone();
-        let ready = match self.tree.ready_for(&task, token).await {
+        let mut ready = match self.tree.ready_for(&task, token).await {
             Ok(ready) => ready,
             Err(reason) => return Some(Ending::Broken(reason)),
         };
-        for (task, token, work) in ready.set_aside {
+        for (task, token, work) in std::mem::take(&mut ready.set_aside) {
             let task = task.to_string();
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
+        }
+        if let Some(reason) = self.not_ready(&ready, id).await {
+            let told = self.fail(id, token, reason).await;
+            return self.after(told).await;
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
         self.talks = 0;
@@ -397,6 +402,11 @@ impl<D: Driver> Supervisor<D> {
                 return Some(Ending::Broken(reason));
             }
         };
+        self.after(told).await
+    }
+
+    /// The board has been told what came of a task.
+    async fn after(&mut self, told: Result<(), LinkEnd>) -> Option<Ending> {
         match told {
             Err(LinkEnd::Over(reason)) => Some(Ending::Over(reason)),
             Err(LinkEnd::Refused(refused)) => Some(Ending::Broken(refused.message)),

@@ -43,7 +43,9 @@ mod git;
 mod land;
 mod merging;
 mod repository;
+mod revert;
 mod snapshot;
+mod touched;
 mod tree;
 mod work;
 

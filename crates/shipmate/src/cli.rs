@@ -23,6 +23,7 @@ mod message;
 mod pause;
 mod phase;
 mod plan;
+mod playbook;
 mod questions;
 mod reference;
 mod resume;
@@ -104,6 +105,8 @@ enum Command {
     Phase(phase::PhaseCommand),
     #[command(subcommand)]
     Plan(plan::PlanCommand),
+    #[command(subcommand)]
+    Playbook(playbook::PlaybookCommand),
     Ask(ask::AskArgs),
     Answer(answer::AnswerArgs),
     Questions(questions::QuestionsArgs),
@@ -178,6 +181,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Message(command) => message::run(&command, session()?)?,
         Command::Phase(command) => phase::run(command, session()?)?,
         Command::Plan(command) => plan::run(command, session()?)?,
+        Command::Playbook(command) => return Ok(playbook::run(command, session()?)?.into()),
         Command::Ask(args) => ask::run(&args, session()?)?,
         Command::Answer(args) => answer::run(&args, session()?)?,
         Command::Questions(args) => questions::run(&args, session()?)?,

@@ -19,7 +19,7 @@ use shipmate_protocol::ask::Setup;
 
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;
-pub(crate) use mode::Resolved;
+pub(crate) use mode::{Resolved, TeamMode};
 pub(crate) use models::ProviderConfig;
 
 /// The commented default file, as `shipmate config --default` prints it.
@@ -39,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) agent_teams_env: String,
     /// `auto`, `teammate` or `task`; anything else is told where the mode is decided.
     pub(crate) team_mode: String,
+    /// The playbook of runs that name none; empty: as the repository's files say. `none`: none.
+    pub(crate) playbook: String,
     pub(crate) agents: AgentsConfig,
     pub(crate) models: ModelsConfig,
     pub(crate) native: NativeConfig,
@@ -181,6 +183,7 @@ impl Default for Config {
             agent_teams: true,
             agent_teams_env: String::new(),
             team_mode: "auto".to_owned(),
+            playbook: String::new(),
             agents: AgentsConfig {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
@@ -365,6 +368,7 @@ impl Config {
             ("idle-exit-seconds", number(self.idle_exit_seconds)),
             ("shutdown-deadline-seconds", number(self.shutdown_deadline_seconds)),
             ("team-mode", text(&self.team_mode)),
+            ("playbook", text(&self.playbook)),
             ("agent-teams", toml::Value::Boolean(self.agent_teams)),
             ("agent-teams-env", text(&self.agent_teams_env)),
             ("agents.default", text(&self.agents.default)),
@@ -402,7 +406,7 @@ impl Config {
     pub(crate) fn setup(&self) -> Setup {
         let ms = |seconds: u64| Some(seconds * 1000);
         Setup {
-            one_shot: self.mode(|name| std::env::var(name).ok()).mode == mode::TeamMode::Task,
+            one_shot: self.mode(|name| std::env::var(name).ok()).mode == TeamMode::Task,
             trees: Some(self.team.trees.word().to_owned()),
             gate: self.gate.commands.clone(),
             gate_timeout_ms: ms(self.gate.timeout_seconds),

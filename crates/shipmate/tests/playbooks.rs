@@ -25,6 +25,14 @@ mod contract_first;
 mod delegate;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/features.rs"]
+mod features;
+#[path = "playbooks/features_gate.rs"]
+mod features_gate;
+#[path = "playbooks/features_native.rs"]
+mod features_native;
+#[path = "playbooks/features_repair.rs"]
+mod features_repair;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/native.rs"]
 mod native;

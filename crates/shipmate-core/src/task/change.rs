@@ -1,5 +1,8 @@
 //! Changing a task that exists: its words, its dependencies, who it is for.
 
+use std::collections::BTreeMap;
+
+use crate::command::{Again, NewTask};
 use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, TaskId};
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
@@ -199,6 +202,86 @@ pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
     });
     let team = state.task_mut(id).team.clone();
     crate::staff::recall(state, &team);
+}
+
+/// Its landed work is gone from the branch: whatever waits for it waits again.
+pub(crate) fn decide_revert(
+    state: &State,
+    by: &Actor,
+    id: TaskId,
+    commit: &str,
+    reason: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "take back landed work")?;
+    let task = state.require_task(id)?;
+    if !matches!(task.status, Status::Completed { .. }) {
+        // Safe to repeat: it was taken back before.
+        return Ok(Vec::new());
+    }
+    check_texts(&[
+        ("the reason", reason, TEXT_BYTES_MAX),
+        ("the commit", commit, SUBJECT_BYTES_MAX),
+    ])?;
+    let waiting = graph::dependents_clause(state, task);
+    let text = format!("task {id} ({}) was taken back: {reason}{waiting}", task.spec.subject);
+    let (commit, reason) = (commit.to_owned(), reason.to_owned());
+    let mut events = vec![Event::TaskReverted { task: id, commit, reason }];
+    events.extend(message::tell_lead(state, &task.team, text));
+    Ok(events)
+}
+
+pub(crate) fn apply_reverted(state: &mut State, at: u64, id: TaskId, reason: &str) {
+    retask(state, id, |task| {
+        task.status = Status::Failed { reason: reason.to_owned() };
+        task.last_failure = Some(reason.to_owned());
+        task.changed_at = at;
+    });
+    graph::block_dependents(state, id);
+    if let Some(group) = state.task_mut(id).spec.group.clone() {
+        graph::regroup(state, &group, |group| group.completed -= 1);
+    }
+}
+
+/// Failed tasks that a phase tries again, with what is other than before. New tasks begin at
+/// `first`; what waits for what has been checked by whoever read it, and is checked again.
+pub(crate) fn again(
+    state: &State,
+    team: &Name,
+    all: &[Again],
+    first: TaskId,
+    new: &[NewTask],
+) -> Result<Vec<Event>, Refusal> {
+    let mut events = Vec::new();
+    let mut waits: BTreeMap<TaskId, Vec<Dependency>> = BTreeMap::new();
+    for one in all {
+        let task = state.require_task(one.task)?;
+        if !matches!(task.status, Status::Failed { .. }) || task.team != *team {
+            return Err(Refusal::NotFailed { task: one.task, status: task.status_word() });
+        }
+        let mut changes = one.changes.clone();
+        let later = one.blocked_by_new.iter().map(|at| Dependency::Task(first + *at as TaskId));
+        changes.add_blocked_by.extend(later);
+        check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
+        create::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+        let removed = |on: &&Dependency| !changes.remove_blocked_by.contains(on);
+        let kept = task.spec.blocked_by.iter().filter(removed);
+        waits.insert(one.task, kept.chain(&changes.add_blocked_by).cloned().collect());
+        events.push(Event::TaskRetried { task: one.task });
+        if changes != TaskChanges::default() {
+            events.push(Event::TaskUpdated { task: one.task, changes });
+        }
+    }
+    for (at, one) in new.iter().enumerate() {
+        let later = one.blocked_by_new.iter().map(|at| Dependency::Task(first + *at as TaskId));
+        let on = one.spec.blocked_by.iter().cloned().chain(later).collect();
+        waits.insert(first + at as TaskId, on);
+    }
+    let starts: Vec<TaskId> = waits.keys().copied().collect();
+    graph::refuse_cycle(starts, |node| match node {
+        Dependency::Task(id) if waits.contains_key(id) => waits[id].clone(),
+        other => graph::depends_on(state, other),
+    })?;
+    Ok(events)
 }
 
 /// Takes a task off the board. What depends on it stays blocked, and the lead is told.

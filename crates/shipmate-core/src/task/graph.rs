@@ -175,6 +175,14 @@ pub(crate) fn unblock_dependents(state: &mut State, id: TaskId) {
     state.task_mut(id).dependents = dependents;
 }
 
+/// A task whose work was taken back blocks its dependents again.
+pub(crate) fn block_dependents(state: &mut State, id: TaskId) {
+    let dependents = state.task_mut(id).dependents.clone();
+    for dependent in dependents {
+        retask(state, dependent, |task| task.unmet += 1);
+    }
+}
+
 /// Changes a group; when that makes it done or undone, its dependents follow.
 pub(crate) fn regroup(state: &mut State, name: &Name, change: impl FnOnce(&mut Group)) {
     let group = state.groups.entry(name.clone()).or_default();

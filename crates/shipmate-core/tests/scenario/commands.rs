@@ -241,6 +241,10 @@ fn task_act(world: &World, words: &Words) -> Read {
             person(Act::AssignTask { task: id(), to: to.map(str::parse).transpose()? })
         }
         "retry" => person(Act::RetryTask { task: id() }),
+        "revert" => {
+            let commit = commit.unwrap_or_default();
+            runtime(Act::RevertTask { task: id(), commit, reason: reason() })
+        }
         "delete" => person(Act::DeleteTask { task: id() }),
         "set-aside" => {
             let work = words.plain(1).to_owned();

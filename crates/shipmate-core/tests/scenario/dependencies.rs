@@ -119,6 +119,30 @@ scenarios! {
         submit 1 by ana
         expect available: 2
     ",
+    landed_work_that_is_taken_back_blocks_those_who_wait_again: "
+        team alpha gate
+        join ana
+        create a group auth
+        create b after 1
+        create c after group:auth
+        revert 1                       => unchanged
+        claim 1 by ana
+        submit 1 by ana
+        complete 1 by runtime          => task.completed
+        expect 2 pending
+        revert 1 by person             => refused: person may not take back landed work
+        revert 1 commit 3333333 reason \"the suite is red\" => task.reverted, message.sent
+        expect 1 failed the suite is red
+        expect 2 blocked by 1 (failed)
+        expect 3 blocked by group auth (0 of 1 completed, 1 failed)
+        expect inbox person: task 1 (a) was taken back: the suite is red; still blocked by it: 2
+        revert 1                       => unchanged
+        retry 1
+        claim 1 by ana
+        submit 1 by ana
+        complete 1 by runtime
+        claim 2 by ana                 => task.claimed
+    ",
     a_group_is_done_when_its_members_are: "
         join ana holds 5
         create a group auth

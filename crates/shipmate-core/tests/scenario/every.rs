@@ -35,6 +35,7 @@ every! { ACTS, is_act, Act:
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown BeginPhase HoldPhase EndPhase
     ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage ReportUsage
+    RevertTask
 }
 
 every! { EVENTS, is_event, Event:
@@ -48,6 +49,7 @@ every! { EVENTS, is_event, Event:
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
+    TaskReverted
 }
 
 every! { REFUSALS, is_refusal, Refusal:
@@ -93,6 +95,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TaskReleased", "task.released"),
     ("TaskFailed", "task.failed"),
     ("TaskRetried", "task.retried"),
+    ("TaskReverted", "task.reverted"),
     ("TaskAssigned", "task.assigned"),
     ("TaskDeleted", "task.deleted"),
     ("TaskWorkSetAside", "task.work_set_aside"),

@@ -141,8 +141,8 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             }
             let (team, phase, round) = (team(), phase(), round());
             let alone = words.get("single").map(str::to_owned);
-            let retry = Vec::new();
-            let begin = BeginPhase { team, phase, round, teammates, tasks, retry, alone };
+            let (again, notes) = (Vec::new(), Vec::new());
+            let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
             runtime(Act::BeginPhase(begin))
         }
         "hold" => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::files::FileSet;
-use shipmate_core::playbook::Expect;
+use shipmate_core::playbook::{Expect, Gate};
 use shipmate_core::setup::{GateRun, Setup};
 use shipmate_core::state::Status;
 use shipmate_core::{Act, Name};
@@ -15,7 +15,7 @@ use super::gate::{self, GateResult};
 use super::words::{blame, outside, some};
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
-use crate::playbook;
+use crate::playbook::{self, gates, proof};
 use crate::supervisor::order::Order;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
@@ -26,8 +26,8 @@ pub(crate) struct Bench {
     open: Option<Arc<(Repository, Tree)>>,
     /// The tip on which the gate is known to pass.
     green: Option<Commit>,
-    /// The batch has a gate of its own, which expects this.
-    own: Option<Expect>,
+    /// The batch is one submission with a gate of its own.
+    pub(super) own: Option<Gate>,
 }
 
 /// A submission that is merged, and what the tree is with it.
@@ -52,11 +52,10 @@ impl Bench {
         setup: &Setup,
         batch: Vec<Submission>,
     ) -> Verified {
-        let own = batch.first().and_then(|one| playbook::own_gate(setup, one));
-        self.own = own.as_ref().map(|gate| gate.expect);
+        self.own = batch.first().and_then(|one| gates::own_gate(setup, one));
         let mut setup = setup.clone();
-        if let Some(gate) = own {
-            setup.gate = gate.commands;
+        if let Some(gate) = &self.own {
+            setup.gate.clone_from(&gate.commands);
         }
         let verified = match &setup.trees {
             None => self.verify_in_place(crew, team, &setup, batch).await,
@@ -84,6 +83,9 @@ impl Bench {
                 give_back(crew, &submission, reason);
                 continue;
             }
+            if let Some(gate) = &self.own {
+                proof::forget_reports(gate, &cwd);
+            }
             if !setup.gate.is_empty() {
                 let result = gate::run(crew, team, setup, self.expect(), &cwd).await;
                 record(crew, team, &[submission.task], "", &result);
@@ -91,6 +93,9 @@ impl Bench {
                     give_back(crew, &submission, blame(&submission, &result, &[]));
                     continue;
                 }
+            }
+            if !self.is_proven_in_place(crew, setup, &cwd, &submission).await? {
+                continue;
             }
             let commit = submission.commit.as_deref().and_then(Commit::parse);
             complete(crew, &submission, commit.as_ref());
@@ -163,7 +168,9 @@ impl Bench {
                     return Ok(Verified::Stuck);
                 }
                 for one in &merged {
-                    complete(crew, &one.submission, one.merge.landed.as_ref());
+                    if self.is_proven(crew, setup, open, (&tip, &tip), &one.submission).await? {
+                        complete(crew, &one.submission, one.merge.landed.as_ref());
+                    }
                 }
                 continue;
             };
@@ -176,6 +183,11 @@ impl Bench {
                 continue;
             }
             if result.passed {
+                if let [one] = merged.as_slice()
+                    && !self.is_proven(crew, setup, open, (&tip, &last), &one.submission).await?
+                {
+                    continue;
+                }
                 if self.advance(open, setup.branch(team), &tip, &last).await? {
                     self.green = self.own.is_none().then_some(last);
                     for one in &merged {
@@ -207,7 +219,7 @@ impl Bench {
     }
 
     fn expect(&self) -> Expect {
-        self.own.unwrap_or_default()
+        self.own.as_ref().map(|gate| gate.expect).unwrap_or_default()
     }
 
     async fn tip(
@@ -298,6 +310,9 @@ impl Bench {
         let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
         say(crew, &format!("gate on task {}", names.join(", ")));
         let tree = self.check_out(open, commit).await?;
+        if let Some(gate) = &self.own {
+            proof::forget_reports(gate, &tree);
+        }
         let result = gate::run(crew, team, setup, self.expect(), &tree).await;
         record(crew, team, tasks, commit.as_str(), &result);
         Ok(result)
@@ -507,7 +522,7 @@ fn say(crew: &Rc<Crew>, text: &str) {
     crew.board.signs.borrow_mut().queue = Some(text.to_owned());
 }
 
-fn give_back(crew: &Rc<Crew>, one: &Submission, reason: String) {
+pub(super) fn give_back(crew: &Rc<Crew>, one: &Submission, reason: String) {
     crew.board.tell(Act::ReturnTask { task: one.task, token: one.token, reason });
 }
 

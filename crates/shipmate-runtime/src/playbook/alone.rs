@@ -4,6 +4,7 @@ use shipmate_core::playbook::Single;
 
 use super::engine::Stage;
 use super::ground::Ground;
+use super::single;
 use super::work::{self, Work};
 use crate::supervisor::off_the_thread;
 
@@ -12,7 +13,9 @@ pub(super) async fn reason(stage: &Stage, ground: &Ground) -> Result<Option<Stri
     let (Some(single), Some(source)) = (stage.playbook.single, stage.playbook.work.clone()) else {
         return Ok(None);
     };
-    if !stage.is_new() {
+    // Somebody may want a team all the same.
+    let is_wanted = stage.values.get("single").is_some_and(|word| word == "no");
+    if !stage.is_new() || is_wanted {
         return Ok(None);
     }
     let (ground, values) = (ground.clone(), stage.values.clone());
@@ -30,7 +33,7 @@ fn too_little(single: &Single, work: &Work) -> Option<String> {
     let free = work.items.iter().filter(|item| item.needs.is_empty()).count();
     let independent = work.independent.unwrap_or(free);
     let min = single.independent_min.unwrap_or_default() as usize;
-    (independent < min).then(|| {
+    let few = (independent < min).then(|| {
         let (pieces, names) = (work.items.len(), work.items.iter().map(|item| item.id.as_str()));
         let names: Vec<&str> = names.collect();
         format!(
@@ -38,5 +41,10 @@ fn too_little(single: &Single, work: &Work) -> Option<String> {
              worth it from {min} on",
             names.join(", ")
         )
+    });
+    let reasons: Vec<String> = few.into_iter().chain(single::advice(single, work)).collect();
+    (!reasons.is_empty()).then(|| {
+        let reasons = reasons.join("; ");
+        format!("one agent is enough: {reasons} (--set single=no: a team all the same)")
     })
 }

@@ -8,9 +8,12 @@
 mod board;
 mod checkpoint;
 mod department_result;
+mod features;
+mod live;
 mod moment;
 mod owner_signoff;
 mod plans;
+mod session;
 mod steps;
 mod summary;
 mod talk;
@@ -30,6 +33,7 @@ use crate::crew::Crew;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::AdvanceFailure;
 
+pub(crate) use live::{Kept, keep};
 pub(crate) use view::{Views, view};
 
 /// How often a commit is made anew because the branch moved under it.
@@ -57,6 +61,9 @@ pub(super) const FORMATS: &[(&str, Render)] = &[
     ("checkpoint", checkpoint::render),
     ("inboxes", talk::inboxes),
     ("mailbox-002", talk::mailboxes),
+    ("features", features::render),
+    ("decisions", session::decisions),
+    ("handoff", session::handoff),
     ("tasks-001", board::by_owner),
     ("tasks-002", board::by_claim),
     ("team-config", board::team),
@@ -95,14 +102,29 @@ fn now_s() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
+/// Which files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    All,
+    /// Those that follow the tasks.
+    Live,
+}
+
+impl Due {
+    fn is(self, artifact: &Artifact) -> bool {
+        artifact.on_branch && (self == Due::All || artifact.live)
+    }
+}
+
 /// Writes what is due on the branch for these teams, which share it. A branch that moves meanwhile
 /// is looked at again.
-pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage]) -> Result<(), String> {
-    let on_branch = |stage: &Stage| stage.playbook.own_artifacts().any(|one| one.on_branch);
-    let due: Vec<Stage> = stages.iter().filter(|stage| on_branch(stage)).cloned().collect();
+pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Result<(), String> {
+    let is_due = |stage: &Stage| stage.playbook.own_artifacts().any(|one| which.is(one));
+    let due: Vec<Stage> = stages.iter().filter(|stage| is_due(stage)).cloned().collect();
     let Some(first) = due.first().filter(|stage| stage.setup.trees.is_some()).cloned() else {
         return Ok(());
     };
+    let _turn = crew.turn.lock().await;
     for _ in 0..MOVED_MAX {
         let ground = first.ground(crew).await?;
         let Ground::Branch { repository, tip } = ground.clone() else { return Ok(()) };
@@ -117,7 +139,7 @@ pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage]) -> Result<(), Stri
             let mut last = tip.clone();
             // Those above read what those below have written.
             for stage in &due {
-                let files = on_ground(&state, stage, &ground)?;
+                let files = on_ground(&state, stage, &ground, which)?;
                 let message = format!("{phase}: {}", names(&files));
                 let made = repository.commit_files(&last, &files, &lead, &message);
                 if let Some(made) = made.map_err(|e| text(&e))? {
@@ -149,9 +171,10 @@ fn on_ground(
     state: &State,
     stage: &Stage,
     ground: &Ground,
+    which: Due,
 ) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut files = Vec::new();
-    for artifact in stage.playbook.own_artifacts().filter(|artifact| artifact.on_branch) {
+    for artifact in stage.playbook.own_artifacts().filter(|artifact| which.is(artifact)) {
         let path = fill(&artifact.path, &stage.values);
         let (team, values, ground) = (&stage.team, &stage.values, Some(ground));
         let sight = Sight { state, team, path: &path, values, ground, now_s: now_s() };

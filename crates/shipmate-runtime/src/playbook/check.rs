@@ -133,6 +133,9 @@ impl Check<'_, '_> {
             for (n, tool) in role.tools.iter().enumerate() {
                 self.known(&at.to("tools").to(n), "tool", tool, &tools());
             }
+            if let Some(gate) = &role.before_claim {
+                self.known(&at.to("before-claim"), "gate", gate, &self.gates);
+            }
             if let Some(when) = &role.plan_when {
                 self.weighs(&at.to("plan-when"), when);
             }
@@ -157,12 +160,14 @@ impl Check<'_, '_> {
     }
 
     fn weighs(&self, at: &Path, when: &super::file::Weight) {
-        let some = when.files_min.is_some() || when.always;
-        let torn = ["files-min", "touches", "words", "always"];
+        let some = when.files_min.or(when.modules_min).is_some() || when.always || when.shared;
+        let some = some || !when.having.is_empty();
+        let torn = ["files-min", "modules-min", "touches", "words", "having", "shared", "always"];
         let torn = torn.iter().any(|key| self.page.is_torn(&at.to(*key)));
         if !torn && !some && when.touches.is_empty() && when.words.is_empty() {
             let fact = format!("{at} never holds: it names nothing");
-            let remedy = "say files-min, touches or words, or always = true";
+            let remedy =
+                "say files-min, modules-min, touches, words, having or shared, or always = true";
             self.add(at, fact, remedy);
         }
     }
@@ -246,6 +251,13 @@ impl Check<'_, '_> {
         if ["item", "group"].contains(&each) && self.file.work.is_none() {
             let fact = format!("task {} is for each {each}, and there is no work", task.id);
             self.add(&here.to("each"), fact, "add [work] with format and files");
+        }
+        if let Some(weight) = &task.weight {
+            self.weighs(&here.to("weight"), weight);
+            if each != "item" {
+                let fact = format!("weight says nothing: task {} is not for each item", task.id);
+                self.add(&here.to("weight"), fact, "add each = \"item\", or take it out");
+            }
         }
         if task.having.is_some() && each != "item" {
             let fact = format!("having says nothing: task {} is not for each item", task.id);

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 
 use shipmate_core::event::Mode;
 use shipmate_core::playbook::{
-    Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Crossing, Department, Each,
-    Escalation, Expect, Gate, Kind, Level, Phase, Playbook, Role, RoundRule, Route, ShutdownOrder,
-    Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight, Which,
+    Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Coverage, Crossing, Department,
+    Each, Escalation, Expect, Gate, Kind, Level, Listed, Phase, Playbook, Role, RoundRule, Route,
+    ShutdownOrder, Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight,
+    Which,
 };
 
 use shipmate_protocol::problem::{Problem, nearest, quoted};
@@ -156,6 +157,8 @@ impl Compiler<'_, '_> {
             reports_to: role.reports_to.as_deref().map(named),
             one_shot: role.one_shot,
             plan_when: self.table("plan-when", role.plan_when.as_ref(), Self::weight),
+            criteria: role.criteria.clone(),
+            before_claim: role.before_claim.as_deref().map(named),
         }
     }
 
@@ -164,6 +167,9 @@ impl Compiler<'_, '_> {
             files_min: self.whole("files-min", weight.files_min, 1..=COUNT_MAX),
             touches: self.files("touches", &weight.touches),
             words: weight.words.clone(),
+            modules_min: self.whole("modules-min", weight.modules_min, 1..=COUNT_MAX),
+            having: weight.having.clone(),
+            shared: weight.shared,
             always: weight.always,
         }
     }
@@ -199,6 +205,10 @@ impl Compiler<'_, '_> {
             optional: phase.optional,
             unless: self.conditions("unless", &phase.unless),
             for_team: phase.for_team,
+            on_call: phase.on_call,
+            approval: phase.approval,
+            redo: self.table("redo", phase.redo.as_ref(), Self::list),
+            reverts: self.table("reverts", phase.reverts.as_ref(), Self::list),
             makes: self.conditions("makes", &phase.makes),
             again: phase.again,
             roles: names(&phase.roles),
@@ -296,6 +306,7 @@ impl Compiler<'_, '_> {
             only: names(&task.only),
             with: names(&task.with),
             when: self.conditions("when", &task.when),
+            weight: self.table("weight", task.weight.as_ref(), Self::weight),
             round: round.map(|text| self.word("round", Some(text), RoundRule::First, &rounds)),
             subject: task.subject.clone(),
             description: task.description.clone(),
@@ -384,7 +395,25 @@ impl Compiler<'_, '_> {
         };
         self.listed("files", &work.files);
         self.paths("files", &work.files);
-        Source { format, files: work.files.clone() }
+        Source {
+            format,
+            files: work.files.clone(),
+            malformed: work.malformed.clone(),
+            overlap: work.overlap.clone(),
+        }
+    }
+
+    fn list(&mut self, list: &file::Listed) -> Listed {
+        if self.needed("file", &list.file) {
+            self.path("file", None, &list.file);
+        }
+        self.needed("key", &list.key);
+        Listed { file: list.file.clone(), key: list.key.clone() }
+    }
+
+    fn coverage(&mut self, coverage: &file::Coverage) -> Coverage {
+        self.listed("files", &coverage.files);
+        Coverage { files: coverage.files.clone(), target: coverage.target.clone() }
     }
 
     fn route(&mut self, route: &file::Route) -> Route {
@@ -393,7 +422,7 @@ impl Compiler<'_, '_> {
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
         let fields = self.below("fields", |this| this.fields(&kind.fields));
-        Kind { about: kind.about.clone(), fields }
+        Kind { about: kind.about.clone(), fields, keep: kind.keep }
     }
 
     fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {
@@ -411,13 +440,21 @@ impl Compiler<'_, '_> {
     }
 
     fn gate(&mut self, gate: &file::Gate) -> Gate {
-        self.listed("commands", &gate.commands);
+        if gate.exit.is_empty() {
+            self.listed("commands", &gate.commands);
+        }
+        for patterns in gate.finds.values() {
+            self.paths("finds", patterns);
+        }
         let words = [("green", Expect::Green), ("red", Expect::Red)];
         Gate {
             commands: gate.commands.clone(),
             expect: self.word("expect", gate.expect.as_deref(), Expect::Green, &words),
             needs: gate.needs.clone(),
             otherwise: gate.otherwise.as_deref().map(named),
+            exit: self.conditions("exit", &gate.exit),
+            finds: gate.finds.clone(),
+            coverage: self.table("coverage", gate.coverage.as_ref(), Self::coverage),
         }
     }
 
@@ -444,6 +481,16 @@ impl Compiler<'_, '_> {
             files_min: self.whole("files-min", single.files_min, 1..=COUNT_MAX),
             files_each_min: self.whole("files-each-min", single.files_each_min, 1..=COUNT_MAX),
             minutes_min: self.whole("minutes-min", single.minutes_min, 1..=COUNT_MAX),
+            minutes_per_file: self.whole(
+                "minutes-per-file",
+                single.minutes_per_file,
+                1..=COUNT_MAX,
+            ),
+            overhead_minutes: self.whole(
+                "overhead-minutes",
+                single.overhead_minutes,
+                1..=COUNT_MAX,
+            ),
         }
     }
 
@@ -456,6 +503,7 @@ impl Compiler<'_, '_> {
         Artifact {
             format: own.format.clone(),
             path: own.path.clone(),
+            live: own.live,
             on_branch: self.word("on", own.on.as_deref(), false, &places),
             level: own.level.as_deref().map(|text| self.level(Some(text))),
         }

@@ -20,7 +20,7 @@ use shipmate_core::{Act, Actor, Command, Name};
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{alone, artifact, staff, tasks, work};
+use super::{alone, approval, artifact, gates, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
     writing: tokio::sync::Mutex<()>,
+    /// Teams whose person has been shown what a phase will be.
+    shown: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
@@ -66,8 +68,15 @@ pub(super) struct Stage {
     pub(super) values: Values,
 }
 
+impl Desk {
+    /// The first time that a team's person is shown what a phase will be.
+    pub(super) fn shows(&self, team: &Name) -> bool {
+        self.shown.borrow_mut().insert(team.clone())
+    }
+}
+
 impl Stage {
-    fn of(crew: &Crew, team: &Name) -> Option<Stage> {
+    pub(super) fn of(crew: &Crew, team: &Name) -> Option<Stage> {
         crew.board.with_state(|state| {
             let found = state.teams.get(team)?;
             let (playbook, phase, course) = found.phase_now()?;
@@ -193,7 +202,8 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
         None => {
             crew.board.tell(command.act);
             crew.board.settled().await;
-            let written = artifact::commit(crew, &family(crew, &stage.team)).await.err();
+            let written =
+                artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await.err();
             written.map(|text| format!("what the playbook writes cannot be written: {text}"))
         }
     };
@@ -213,6 +223,13 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     }
     if stage.playbook.skip.contains(&stage.phase.name) {
         let reason = "it was left out of this run".to_owned();
+        return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let was_called = stage.course.past.last().is_some_and(
+        |past| matches!(&past.end, PhaseEnd::Back { to, .. } if *to == stage.phase.name),
+    );
+    if stage.phase.on_call && !was_called {
+        let reason = "nothing has gone back to it".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
     // Taken before looking: what changes meanwhile is looked at again.
@@ -365,6 +382,7 @@ async fn begin(
     let mut stage = narrowed(crew, stage, &ground).await?;
     stage.course.alone = stage.course.alone.take().or(alone.clone());
     let stage = &stage;
+    let now = ground.clone();
     let source = stage.playbook.work.clone().filter(|_| tasks::needs_work(&stage.phase));
     let work = match source {
         None => Ok(work::Work::default()),
@@ -383,15 +401,29 @@ async fn begin(
             false => PhaseVerdict::Failed { reason },
         }));
     }
-    let made = crew.board.with_state(|state| {
-        Ok((tasks::make(state, stage, &work)?, tasks::again(state, stage, &work)))
+    let source = stage.playbook.work.as_ref();
+    if source.is_some_and(|source| fill(&source.overlap, &stage.values) == "refuse") {
+        let clashes = work.clashes();
+        if !clashes.is_empty() {
+            let reason = format!("work that would meet:\n  {}", clashes.join("\n  "));
+            return Ok(stage.end(PhaseVerdict::Failed { reason }));
+        }
+    }
+    let notes = single::note(stage, &work);
+    let phase = &stage.phase;
+    let again = match &phase.redo {
+        Some(listed) => revert::listed(stage, &now, listed).map(Some),
+        None => Ok(None),
+    };
+    let made = again.and_then(|again| {
+        crew.board.with_state(|state| tasks::make(state, stage, &work, again.as_deref()))
     });
-    let (made, retry) = match made {
+    let tasks::Begins { tasks: mut made, again } = match made {
         Ok(made) => made,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
-    let phase = &stage.phase;
-    let idle = made.is_empty() && retry.is_empty() && !phase.departments && !phase.lead_plans;
+    let nothing = made.is_empty() && again.is_empty();
+    let idle = nothing && !phase.departments && !phase.lead_plans;
     if idle && tasks::are_due(stage) {
         let reason = "there is nothing to do in it".to_owned();
         return Ok(stage.end(match phase.optional {
@@ -399,18 +431,23 @@ async fn begin(
             false => PhaseVerdict::Failed { reason },
         }));
     }
-    let teammates = match staff::join(crew, stage, &made) {
-        Ok(teammates) => teammates,
+    let is_alone = stage.course.alone.is_some();
+    let (teammates, about) = match staff::join(crew, stage, &mut made, &work, is_alone) {
+        Ok(joining) => joining,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
+    if let Some(act) = approval::asked(crew, stage, &made, &teammates) {
+        return Ok(act);
+    }
     Ok(Act::BeginPhase(BeginPhase {
         team: stage.team.clone(),
         phase: phase.name.clone(),
         round: stage.course.round,
         teammates,
         tasks: made,
+        again,
+        notes: work.notes.into_iter().chain(notes).chain(about).collect(),
         alone,
-        retry,
     }))
 }
 
@@ -432,7 +469,7 @@ fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
 async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
     // What is promised may be what the runtime itself writes.
     let writing = crew.phases.writing.lock().await;
-    artifact::commit(crew, &family(crew, &stage.team)).await?;
+    artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await?;
     drop(writing);
     let Standing::Running { failed_before, .. } = stage.course.standing else { return Ok(None) };
     let failed = crew.board.with_state(|state| {
@@ -461,6 +498,13 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
         let reason = missing.join("; ");
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
+    let ground = match &stage.phase.reverts {
+        None => ground,
+        Some(listed) => match revert::carry_out(crew, stage, &ground, listed).await? {
+            Ok(()) => stage.ground(crew).await?,
+            Err(reason) => return Ok(Some(stage.end(PhaseVerdict::Failed { reason }))),
+        },
+    };
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
@@ -515,7 +559,7 @@ fn unset(stage: &Stage) -> String {
     let mut lines = BTreeSet::new();
     for name in own.chain(&stage.phase.gate) {
         // What depends on the task is not known here, and not what is meant.
-        let found = super::gate(&stage.playbook, name, &stage.values);
+        let found = gates::gate(&stage.playbook, name, &stage.values);
         lines.extend(found.into_iter().flat_map(|(_, unset)| unset));
     }
     match lines.is_empty() {
@@ -534,7 +578,7 @@ async fn gate_fails(
     ground: &Ground,
 ) -> Result<Option<String>, String> {
     let gate = stage.phase.gate.as_ref();
-    let gate = gate.and_then(|name| super::gate(&stage.playbook, name, &stage.values));
+    let gate = gate.and_then(|name| gates::gate(&stage.playbook, name, &stage.values));
     let Some((gate, _)) = gate.filter(|(gate, _)| !gate.commands.is_empty()) else {
         return Ok(None);
     };

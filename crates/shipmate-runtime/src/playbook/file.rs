@@ -68,6 +68,8 @@ pub(super) struct Single {
     pub(super) files_min: Option<u32>,
     pub(super) files_each_min: Option<u32>,
     pub(super) minutes_min: Option<u32>,
+    pub(super) minutes_per_file: Option<u32>,
+    pub(super) overhead_minutes: Option<u32>,
 }
 
 /// How long there is a team.
@@ -107,6 +109,8 @@ pub(super) struct Role {
     pub(super) reports_to: Option<String>,
     pub(super) one_shot: bool,
     pub(super) plan_when: Option<Weight>,
+    pub(super) criteria: String,
+    pub(super) before_claim: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -122,6 +126,9 @@ pub(super) struct Weight {
     pub(super) files_min: Option<u32>,
     pub(super) touches: Vec<String>,
     pub(super) words: Vec<String>,
+    pub(super) modules_min: Option<u32>,
+    pub(super) having: Vec<String>,
+    pub(super) shared: bool,
     pub(super) always: bool,
 }
 
@@ -157,6 +164,10 @@ pub(super) struct Phase {
     pub(super) optional: bool,
     pub(super) unless: Vec<OrText<Condition>>,
     pub(super) for_team: bool,
+    pub(super) on_call: bool,
+    pub(super) approval: bool,
+    pub(super) redo: Option<Listed>,
+    pub(super) reverts: Option<Listed>,
     pub(super) makes: Vec<OrText<Condition>>,
     pub(super) again: bool,
     pub(super) roles: Vec<String>,
@@ -191,6 +202,7 @@ pub(super) struct Task {
     pub(super) only: Vec<String>,
     pub(super) with: Vec<String>,
     pub(super) when: Vec<OrText<Condition>>,
+    pub(super) weight: Option<Weight>,
     pub(super) round: Option<String>,
     pub(super) subject: String,
     pub(super) description: String,
@@ -222,6 +234,8 @@ pub(super) struct Condition {
 pub(super) struct Work {
     pub(super) format: String,
     pub(super) files: Vec<String>,
+    pub(super) malformed: String,
+    pub(super) overlap: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -239,6 +253,7 @@ pub(super) struct Kind {
     /// `text`, `number`, `flag`, `any`, a list of texts (one of them), `[text]`, a table; `?` at
     /// the end of a key: it may be left out.
     pub(super) fields: toml::Table,
+    pub(super) keep: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -256,6 +271,24 @@ pub(super) struct Gate {
     pub(super) expect: Option<String>,
     pub(super) needs: Vec<String>,
     pub(super) otherwise: Option<String>,
+    pub(super) exit: Vec<OrText<Condition>>,
+    pub(super) finds: BTreeMap<String, Vec<String>>,
+    pub(super) coverage: Option<Coverage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Coverage {
+    pub(super) files: Vec<String>,
+    pub(super) target: String,
+}
+
+/// A list in a file of JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Listed {
+    pub(super) file: String,
+    pub(super) key: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -265,6 +298,7 @@ pub(super) struct Artifact {
     pub(super) path: String,
     pub(super) on: Option<String>,
     pub(super) level: Option<String>,
+    pub(super) live: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

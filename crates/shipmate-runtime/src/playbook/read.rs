@@ -5,6 +5,9 @@
 //! empty. The structs say themselves which keys they have, so that nothing has to be kept in step
 //! with them.
 
+#[cfg(test)]
+mod keys;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! Who joins a team when a phase begins: its roles, each on the agent and model it names.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use shipmate_core::command::NewTask;
@@ -8,62 +8,64 @@ use shipmate_core::event::{Mode, Profile, Seat};
 use shipmate_core::files::FileSet;
 use shipmate_core::playbook::Role;
 use shipmate_core::setup::StartRule;
-use shipmate_core::{Actor, Address, Name};
+use shipmate_core::{Actor, Name};
 use shipmate_protocol::ask::TeammateAdd;
 
 use super::engine::Stage;
 use super::fill::fill;
+use super::posts::{Need, Post, posts};
+use super::work::Work;
 use crate::crew::Crew;
 use crate::errand::staffed::staffed;
 use crate::programs;
+
+/// Who joins, and what a person should know about it.
+pub(super) type Joining = (Vec<(Name, Profile)>, Vec<String>);
 
 /// The members that are not there yet. Of a role that several may have, as many as there are tasks
 /// for it.
 pub(super) fn join(
     crew: &Rc<Crew>,
     stage: &Stage,
-    tasks: &[NewTask],
-) -> Result<Vec<(Name, Profile)>, String> {
-    let mut found = Vec::new();
+    tasks: &mut [NewTask],
+    work: &Work,
+    alone: bool,
+) -> Result<Joining, String> {
+    let there: BTreeMap<Name, Profile> = crew.board.with_state(|state| {
+        let members = state.members_of(&stage.team);
+        members.map(|(who, mate)| (who.name.clone(), mate.profile.clone())).collect()
+    });
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
     for name in &stage.phase.roles {
         let Some(role) = stage.playbook.roles.get(name) else { continue };
-        let alone = stage.course.alone.is_some();
         if alone && !role.lead {
             continue;
         }
-        for own in names(name, role, tasks)? {
-            let who = Address { team: stage.team.clone(), name: own.clone() };
-            if crew.board.with_state(|state| state.member(&who).is_none()) {
-                let mut profile = profile(crew, stage, name, role, &own)?;
+        let cap = stage.setup.cap.map_or(role.cap, |cap| role.cap.min(cap)) as usize;
+        let need = Need {
+            name,
+            role,
+            cap,
+            work,
+            there: there.clone(),
+            model: &|model| fill(model, &stage.values),
+        };
+        for post in posts(&need, tasks)? {
+            if !there.contains_key(&post.name) {
+                let mut profile = profile(crew, stage, name, role, &post)?;
                 if alone {
                     profile.mode = Mode::Normal;
                 }
-                found.push((own.clone(), profile));
+                if post.kind.plans && profile.mode != Mode::Plan {
+                    let name = &post.name;
+                    notes
+                        .push(format!("{name} shows no plan first: its agent cannot be talked to"));
+                }
+                found.push((post.name, profile));
             }
         }
     }
-    Ok(found)
-}
-
-/// What the members of a role are called: each after its own piece of work, or by number.
-fn names(name: &Name, role: &Role, tasks: &[NewTask]) -> Result<Vec<Name>, String> {
-    let wanted = || tasks.iter().filter(|task| task.spec.role.as_ref() == Some(name));
-    if !role.named.is_empty() {
-        let owners: BTreeSet<Name> =
-            wanted().filter_map(|task| task.spec.assignee.clone()).collect();
-        if owners.len() > role.cap as usize {
-            return Err(format!(
-                "there is work for {} of role {name}, and there may be {}: put some of it together, \
-                 or raise the role's cap",
-                owners.len(),
-                role.cap
-            ));
-        }
-        return Ok(owners.into_iter().collect());
-    }
-    let many = (role.cap as usize).min(wanted().count().max(1));
-    let one = |n: usize| if role.cap == 1 { name.to_string() } else { format!("{name}-{n}") };
-    (1..=many).map(|n| one(n).parse().map_err(|e| format!("{e}"))).collect()
+    Ok((found, notes))
 }
 
 fn profile(
@@ -71,17 +73,17 @@ fn profile(
     stage: &Stage,
     name: &Name,
     role: &Role,
-    own: &Name,
+    post: &Post,
 ) -> Result<Profile, String> {
     let usual = &stage.setup;
     let text = [&role.agent, &usual.agent].into_iter().find(|text| !text.is_empty());
     let mut add = TeammateAdd {
-        name: own.to_string(),
+        name: post.name.to_string(),
         lead: role.lead,
-        model: [&role.model, &usual.model]
+        model: [&post.kind.model, &role.model, &usual.model]
             .into_iter()
-            .find(|m| !m.is_empty())
-            .cloned()
+            .map(|model| fill(model, &stage.values))
+            .find(|model| !model.is_empty())
             .unwrap_or_default(),
         when_needed: true,
         ..TeammateAdd::default()
@@ -92,7 +94,10 @@ fn profile(
             Err(_) => add.command = text,
         }
     }
-    staffed(crew, &Actor::Person, &mut add).map_err(|refused| refused.one_line())?;
+    staffed(crew, &Actor::Person, &mut add).map_err(|refused| {
+        let own = if add.model.is_empty() { String::new() } else { map_model(stage, &add.model) };
+        format!("{} of role {name}: {}{own}", post.name, refused.one_line())
+    })?;
     let mut scope = Vec::new();
     for path in &role.scope {
         scope.push(fill(path, &stage.values).parse().map_err(|e| format!("{e}"))?);
@@ -103,11 +108,19 @@ fn profile(
         agent: add.agent,
         model: add.model,
         scope: FileSet::new(scope),
-        mode: role.mode,
+        // Whoever cannot be talked to would wait for its approval for ever.
+        mode: if post.kind.plans && add.hears { Mode::Plan } else { role.mode },
         tasks_max: 1,
         command: add.command,
         start: StartRule::WhenNeeded,
         hears: add.hears && !role.one_shot,
         one_shot: role.one_shot,
     })
+}
+
+/// How to say what a model of the playbook is called here, where one of its values names it.
+fn map_model(stage: &Stage, model: &str) -> String {
+    let key = stage.playbook.values.iter().find(|(_, value)| *value == model);
+    key.map(|(key, _)| format!("; or name another model with --set {key}=MODEL"))
+        .unwrap_or_default()
 }

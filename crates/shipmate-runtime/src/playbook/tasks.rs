@@ -6,17 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Dependency, TaskSpec};
+use shipmate_core::command::{Again, NewTask};
+use shipmate_core::event::{Dependency, TaskChanges, TaskSpec};
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use shipmate_core::playbook::{Each, Phase, RoundRule, TaskTemplate};
 use shipmate_core::state::{Status, Task};
-use shipmate_core::{Name, State, TaskId};
+use shipmate_core::{Name, State};
 
 use super::PIECE;
 use super::engine::Stage;
 use super::fill::{Values, fill};
+use super::weight;
 use super::work::{Item, Work};
 
 /// The template that is the piece of work itself.
@@ -46,8 +47,23 @@ struct Made<'a> {
     group: Option<&'a str>,
 }
 
-pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewTask>, String> {
+/// What a phase begins with.
+#[derive(Debug, Default)]
+pub(super) struct Begins {
+    pub(super) tasks: Vec<NewTask>,
+    /// Pieces that failed before.
+    pub(super) again: Vec<Again>,
+}
+
+/// `again` says which pieces that failed are tried again; without it, all are.
+pub(super) fn make(
+    state: &State,
+    stage: &Stage,
+    work: &Work,
+    again: Option<&[String]>,
+) -> Result<Begins, String> {
     let mut made = Vec::new();
+    let mut failed = Vec::new();
     for template in &stage.phase.tasks {
         if !fits(stage, template) {
             continue;
@@ -61,40 +77,55 @@ pub(super) fn make(state: &State, stage: &Stage, work: &Work) -> Result<Vec<NewT
             Each::Item => {
                 let having =
                     |item: &&Item| template.having.as_ref().is_none_or(|key| item.has(key));
-                let open = |item: &&Item| on_board_already(state, stage, template, item).is_none();
-                made.extend(work.items.iter().filter(having).filter(open).map(|item| Made {
-                    template,
-                    item: Some(item),
-                    group: item.group.as_deref(),
-                }));
+                let heavy = |item: &&Item| {
+                    template.weight.as_ref().is_none_or(|weight| weight::fits(weight, item, work))
+                };
+                // Work about a piece that was done in this run comes after it.
+                let is_ours = |item: &&Item| on_board(state, &item.id).is_some();
+                let done = work.done.iter().filter(|item| !is_piece(template) && is_ours(item));
+                for item in work.items.iter().chain(done).filter(having).filter(heavy) {
+                    let one = Made { template, item: Some(item), group: item.group.as_deref() };
+                    let there = on_board(state, &one.handle(stage)).filter(|_| one.is_piece());
+                    match there.and_then(|id| state.task(id)) {
+                        None => made.push(one),
+                        Some(task) if matches!(task.status, Status::Failed { .. }) => {
+                            if again.is_none_or(|listed| listed.contains(&item.id)) {
+                                failed.push((task, one));
+                            }
+                        }
+                        // Done, or still open from an earlier round.
+                        Some(_) => {}
+                    }
+                }
             }
         }
     }
     let handles: BTreeMap<String, usize> =
         made.iter().enumerate().map(|(at, one)| (one.handle(stage), at)).collect();
-    made.iter().map(|one| one.task(state, stage, work, &handles)).collect()
+    let tasks = made.iter().map(|one| one.task(state, stage, work, &handles));
+    let tasks = tasks.collect::<Result<Vec<NewTask>, String>>()?;
+    let again = failed
+        .into_iter()
+        .map(|(task, one)| Ok(changed(task, one.task(state, stage, work, &handles)?)));
+    Ok(Begins { tasks, again: again.collect::<Result<Vec<Again>, String>>()? })
 }
 
-/// The piece itself is on the board from an earlier round.
-fn on_board_already<'a>(
-    state: &'a State,
-    stage: &Stage,
-    template: &TaskTemplate,
-    item: &Item,
-) -> Option<&'a Task> {
-    let made = Made { template, item: Some(item), group: None };
-    let task = state.task(on_board(state, &made.handle(stage))?);
-    task.filter(|_| template.id.as_str() == TASK)
-}
-
-/// Pieces that failed in an earlier round.
-pub(super) fn again(state: &State, stage: &Stage, work: &Work) -> Vec<TaskId> {
-    let pieces = stage.phase.tasks.iter().filter(|template| template.each == Each::Item);
-    let there = pieces.flat_map(|template| {
-        work.items.iter().filter_map(|item| on_board_already(state, stage, template, item))
-    });
-    let failed = there.filter(|task| matches!(task.status, Status::Failed { .. }));
-    failed.map(|task| task.id).collect()
+/// What of a task that failed is other now: the work may have been cut anew.
+fn changed(task: &Task, now: NewTask) -> Again {
+    let (before, spec) = (&task.spec, now.spec);
+    let gone = before.blocked_by.iter().filter(|on| !spec.blocked_by.contains(on));
+    let changes = TaskChanges {
+        subject: (before.subject != spec.subject).then_some(spec.subject),
+        description: (before.description != spec.description).then_some(spec.description),
+        files: (before.files != spec.files).then_some(spec.files),
+        remove_blocked_by: gone.cloned().collect(),
+        add_blocked_by: {
+            let new = spec.blocked_by.into_iter().filter(|on| !before.blocked_by.contains(on));
+            new.collect()
+        },
+        ..TaskChanges::default()
+    };
+    Again { task: task.id, changes, blocked_by_new: now.blocked_by_new }
 }
 
 impl Item {
@@ -126,7 +157,7 @@ impl Item {
 
 impl Made<'_> {
     fn is_piece(&self) -> bool {
-        self.item.is_some() && self.template.id.as_str() == TASK
+        self.item.is_some() && is_piece(self.template)
     }
 
     /// How it is known on the board: unique in the tree of teams.
@@ -211,6 +242,8 @@ impl Made<'_> {
             }
             _ => own.and_then(|item| item.assignee.as_ref()?.parse().ok()),
         };
+        // A lead that leads takes up nothing that somebody once began.
+        let assignee = assignee.filter(|name| lead().as_ref() != Some(name));
         let spec = TaskSpec {
             subject: line(&fill(&template.subject, &values)),
             description: fill(&template.description, &values),
@@ -258,6 +291,10 @@ fn listed(file: &str, values: &Values) -> Vec<String> {
     }
     let parts = filled.split(", ").map(str::trim).filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
+}
+
+fn is_piece(template: &TaskTemplate) -> bool {
+    template.id.as_str() == TASK
 }
 
 fn on_board(state: &State, handle: &str) -> Option<u32> {

@@ -3,10 +3,14 @@
 //! Every format gives the same: pieces with files and what they wait for, in groups. What a format
 //! holds beyond that is kept in a piece's fields, where templates can name it.
 
+mod features;
 mod layers;
+mod overlap;
 
 use std::collections::BTreeMap;
 
+use shipmate_core::event::TaskSpec;
+use shipmate_core::files::Pattern;
 use shipmate_core::playbook::{Source, SourceFormat};
 use shipmate_protocol::plan_file;
 
@@ -28,6 +32,9 @@ pub(crate) struct Item {
     pub(crate) assignee: Option<String>,
     pub(crate) priority: Option<i32>,
     pub(crate) duration_ms: Option<u64>,
+    /// How many files it is about: those it names, and those in folders it names; absent where
+    /// a folder is not there yet.
+    pub(crate) size: Option<usize>,
     /// Everything else, for templates.
     pub(crate) fields: Values,
 }
@@ -35,6 +42,8 @@ pub(crate) struct Item {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Work {
     pub(crate) items: Vec<Item>,
+    /// Pieces that are done already, for work about them.
+    pub(crate) done: Vec<Item>,
     /// Values of each group, for templates.
     pub(crate) groups: BTreeMap<String, Values>,
     /// How many pieces can be worked on side by side, where the format knows better than what
@@ -44,6 +53,8 @@ pub(crate) struct Work {
     pub(crate) unclear: Option<String>,
     /// There is nothing to read, and where it would be.
     pub(crate) absent: Option<String>,
+    /// What a person should know about how it was read.
+    pub(crate) notes: Vec<String>,
 }
 
 /// What templates can name of a piece of work and of a group, beyond what every piece has.
@@ -52,6 +63,10 @@ pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'stat
         "plan-lines" => (
             &["verify", "done", "spec", "tests", "checkpoint", "type", "effort", "skills"],
             &["plan", "plan_title", "objective", "p", "n"],
+        ),
+        "features" => (
+            &["test_file", "coverage", "coverage_target", "notes", "correction_cycles", "first"],
+            &[],
         ),
         "layers" => (
             &["layer", "excerpt", "owned", "tests", "test_folder", "path", "member"],
@@ -74,10 +89,45 @@ pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<
         let absent = Some(format!("there is no {}", fill(&source.files.join(" or "), values)));
         return Ok(Work { absent, ..Work::default() });
     }
-    match source.format {
+    let mut work = match source.format {
         SourceFormat::PlanLines => plans(&files),
         SourceFormat::Layers => layers::read(&files),
-        SourceFormat::Features => Err("not yet".to_owned()),
+        SourceFormat::Features => {
+            let (path, text) = &files[0];
+            features::read(path, text, fill(&source.malformed, values) == "leave-out")
+        }
+    }?;
+    let all = ground.find(".")?;
+    for item in work.items.iter_mut().chain(&mut work.done) {
+        item.size = size(&item.files, &all);
+    }
+    Ok(work)
+}
+
+/// Files that are named count, whether they are there or not.
+fn size(files: &[String], there: &[String]) -> Option<usize> {
+    if files.is_empty() {
+        return None;
+    }
+    let mut count = 0;
+    for file in files {
+        let pattern: Pattern = file.parse().ok()?;
+        let covered = |path: &&String| path.parse().is_ok_and(|path| pattern.covers(&path));
+        let is_folder = file.ends_with('/') || file.contains(['*', '?']);
+        count += match there.iter().filter(covered).count() {
+            0 if is_folder => return None,
+            0 => 1,
+            found => found,
+        };
+    }
+    Some(count)
+}
+
+impl Work {
+    /// The piece that a task is about.
+    pub(crate) fn item_of(&self, spec: &TaskSpec) -> Option<&Item> {
+        let piece = spec.metadata.get(super::PIECE)?;
+        self.items.iter().chain(&self.done).find(|item| item.id == *piece)
     }
 }
 
@@ -114,6 +164,7 @@ fn plans(files: &[(String, String)]) -> Result<Work, String> {
             priority: task.priority,
             duration_ms: task.duration_ms,
             fields,
+            size: None,
         });
     }
     Ok(work)

@@ -38,7 +38,10 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
             ("mode", mode_words(order.lead, mode)),
         ],
     );
-    text.trim().to_owned()
+    match order.prompt.trim() {
+        "" => text.trim().to_owned(),
+        prompt => format!("{}\n\n{prompt}", text.trim()),
+    }
 }
 
 /// Who a teammate is, said again when its conversation was summarised.
@@ -213,9 +216,13 @@ pub(crate) fn once(order: &Order, work: &Work) -> String {
     let completion = "End when it is done: your last message is the result.";
     let task = work.task.as_ref().map(|task| assignment(task, work, completion));
     let messages: Vec<String> = work.messages.iter().map(envelope).collect();
+    let prompt = match order.prompt.trim() {
+        "" => String::new(),
+        prompt => format!("{prompt}\n\n"),
+    };
     format!(
         "You are {name} in the team {team}. Do the one task below in the current directory and \
-         end.\n\n{}\n\n{}\n",
+         end.\n\n{prompt}{}\n\n{}\n",
         task.unwrap_or_default(),
         messages.join("\n\n")
     )

@@ -49,6 +49,9 @@ pub(crate) struct Order {
     pub(crate) model: String,
     #[serde(default)]
     pub(crate) role: String,
+    /// What the playbook tells this role.
+    #[serde(default)]
+    pub(crate) prompt: String,
     #[serde(default)]
     pub(crate) lead: bool,
     /// `normal`, `plan`, `delegate` or `read_only`.
@@ -61,6 +64,11 @@ pub(crate) struct Order {
     /// Commands that must succeed on the merged tree.
     #[serde(default)]
     pub(crate) gate: Vec<String>,
+    /// Commands that must succeed in a fresh tree before a task is begun there, and their time.
+    #[serde(default)]
+    pub(crate) before: Vec<String>,
+    #[serde(default)]
+    pub(crate) before_ms: u64,
     /// The text of the plan that the team works by, where its lead made one.
     #[serde(default)]
     pub(crate) plan: String,

@@ -29,6 +29,8 @@ pub(crate) struct WorkTree {
 pub(crate) struct Ready {
     pub(crate) path: PathBuf,
     pub(crate) conflicts: Vec<String>,
+    /// It holds what the team has, and nothing of an earlier attempt.
+    pub(crate) is_fresh: bool,
     /// What an attempt at another task had left: that task, its token and where it is now.
     pub(crate) set_aside: Vec<(u32, u64, String)>,
 }
@@ -89,7 +91,7 @@ impl WorkTree {
 
     pub(crate) async fn ready_for(&mut self, task: &TaskView, token: u64) -> Result<Ready, String> {
         let Some(order) = self.order.clone() else {
-            return Ok(Ready { path: self.workspace.clone(), ..Ready::default() });
+            return Ok(Ready { path: self.workspace.clone(), is_fresh: true, ..Ready::default() });
         };
         let (id, team) = (task.row.id, self.team.clone());
         let open = self.open(&order).await?;
@@ -130,9 +132,10 @@ impl WorkTree {
             // The new tenant comes last: what a crash leaves half removed is not its work.
             tree.bring_up(came_back.as_ref().unwrap_or(&tip), Keep::Nothing).map_err(text)?;
             set_tenant(&path, &now)?;
+            let is_fresh = came_back.is_none();
             let conflicts = came_back.map(|_| take_up(tree, &tip)).transpose()?;
             let conflicts = conflicts.unwrap_or_default();
-            Ok(Ready { path, conflicts, set_aside })
+            Ok(Ready { path, conflicts, set_aside, is_fresh })
         })
         .await
     }

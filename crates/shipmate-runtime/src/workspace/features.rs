@@ -117,7 +117,7 @@ impl Repository {
     }
 
     /// Author and times of a merge, for commits made from it.
-    fn dated(&self, merge: &Commit) -> Result<Git, Failure> {
+    pub(super) fn dated(&self, merge: &Commit) -> Result<Git, Failure> {
         let args = ["rev-list", "--no-walk", "--no-commit-header", "--format=%an%n%ae%n%at"];
         let text = self.git().args(args).arg(merge).run()?.text();
         let mut lines = text.lines().map(str::to_owned);

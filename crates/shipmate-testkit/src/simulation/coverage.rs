@@ -94,7 +94,7 @@ words!(ACTS, act_word, Act:
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
-    ReserveUsage ReportUsage);
+    ReserveUsage ReportUsage RevertTask);
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
@@ -106,7 +106,8 @@ words!(EVENTS, event_word, Event:
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
-    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded);
+    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
+    TaskReverted);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

@@ -126,7 +126,7 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
     let (event, what) = describe(&record, root);
     let paint = match event.as_str() {
         "task.completed" => Paint::Good,
-        "task.failed" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
+        "task.failed" | "task.reverted" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
         "team.paused" | "teammate.stalled" | "task.returned" => Paint::Busy,
         _ => Paint::Bold,
     };

@@ -25,7 +25,7 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
 use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
-use crate::config::Config;
+use crate::config::{Config, Resolved};
 use goal::Aim;
 use shipmate_protocol::plan_file::{self, PlanFile};
 
@@ -52,30 +52,35 @@ SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/
 means that the task is done. Exit codes of this command: 0 all done, 8 something is not done.")]
 pub(crate) struct RunArgs {
     /// A goal in quotes; or plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
-    #[arg(required_unless_present_any = ["goal", "playbook"], value_name = "GOAL|PLAN")]
+    #[arg(value_name = "GOAL|PLAN")]
     what: Vec<PathBuf>,
 
     /// The goal, whatever it looks like
     #[arg(long, value_name = "TEXT")]
     goal: Option<String>,
 
-    /// Work by a playbook (`shipmate playbook list`); GOAL is then its goal, PLAN its folder
+    /// Work by a playbook (`shipmate playbook list`, or a file); GOAL is then its goal, PLAN its
+    /// folder. `none`: by none [default: as configured, else as the repository's files say]
     #[arg(long, value_name = "NAME")]
     playbook: Option<String>,
 
     /// What a placeholder of the playbook stands for; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", requires = "playbook")]
+    #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 
     /// A phase of the playbook to leave out; may be given several times
-    #[arg(long, value_name = "PHASE", requires = "playbook")]
+    #[arg(long, value_name = "PHASE")]
     skip: Vec<String>,
+
+    /// One agent for each task, which ends with it: nobody stays, nobody talks
+    #[arg(long)]
+    task_mode: bool,
 
     /// The program behind the lead, for a goal [default: as --agent, else as configured]
     #[arg(long, value_name = "AGENT")]
     lead: Option<String>,
 
-    /// Approve the lead's plan when it comes
+    /// Approve the lead's plan when it comes, and what a playbook shows before it begins
     #[arg(long)]
     yes: bool,
 
@@ -160,8 +165,15 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
 
 /// Checks everything, then makes the team, its tasks and its teammates.
 pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Failure> {
-    if let Some(name) = &args.playbook {
-        return playbook::begin(args, name, session);
+    if let Some(name) = playbook::chosen(args, session)? {
+        return playbook::begin(args, &name, session);
+    }
+    if !args.set.is_empty() || !args.skip.is_empty() {
+        return Err(Failure::Usage(
+            "--set and --skip are for a playbook, and this run works by none\n  name one with \
+             --playbook, or leave them out"
+                .to_owned(),
+        ));
     }
     match args.aim()? {
         Aim::Goal(goal) => goal::begin(args, &goal, session),
@@ -189,7 +201,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
             }
         }
     }
-    notes(&plan, &config, session)?;
+    notes(&plan, &args.mode(&config, None), session)?;
     let mut setup = setup(args, &plan, &config);
     setup.plans = own_paths(plans, &session.place.workspace);
     let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
@@ -210,8 +222,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
     Ok(Begun { team, plan, summaries, goal: None })
 }
 
-fn notes(plan: &PlanFile, config: &Config, session: &Session) -> Result<(), Failure> {
-    let mode = config.mode(|name| std::env::var(name).ok());
+fn notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Failure> {
     let notes = plan.notes.iter().chain(&mode.fallback_notice);
     for note in notes.filter(|_| !session.screen.json) {
         session.screen.line(&format!("note: {note}"))?;
@@ -309,6 +320,14 @@ impl RunArgs {
         RunArgs { what: vec![plan], agent: Some(agent), model, ..RunArgs::default() }
     }
 
+    /// Team mode or task mode; a playbook may ask for a variable.
+    fn mode(&self, config: &Config, env: Option<&str>) -> Resolved {
+        match self.task_mode {
+            true => Resolved::asked_for_tasks(),
+            false => config.mode_for(env, |name| std::env::var(name).ok()),
+        }
+    }
+
     fn team(&self, plan: &PlanFile, first: &Path, session: &Session) -> String {
         let given = session.client.team.clone();
         let named = || plan.team.clone();
@@ -323,7 +342,8 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
     let gates = [&args.gate, &plan.gate, &usual.gate];
     let gate = gates.into_iter().find(|gate| !gate.is_empty()).cloned().unwrap_or_default();
     let timeout_ms = args.timeout.or(usual.timeout_ms);
-    Setup { trees, gate, timeout_ms, dirty: args.dirty, ..usual }
+    let one_shot = usual.one_shot || args.task_mode;
+    Setup { trees, gate, timeout_ms, one_shot, dirty: args.dirty, ..usual }
 }
 
 /// The teammates, each with the command that does its tasks.

@@ -24,6 +24,7 @@ pub(super) struct Layer {
     agent_teams: Option<bool>,
     agent_teams_env: Option<Spanned<String>>,
     team_mode: Option<Spanned<String>>,
+    playbook: Option<Spanned<String>>,
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
@@ -117,6 +118,7 @@ impl Layer {
             &mut config.agent_teams_env
         })?;
         taking.text("team-mode", self.team_mode, any_line, |config| &mut config.team_mode)?;
+        taking.text("playbook", self.playbook, any_line, |config| &mut config.playbook)?;
         taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
         taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {
             &mut config.idle_exit_seconds

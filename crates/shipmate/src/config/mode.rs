@@ -82,6 +82,11 @@ pub(crate) fn resolve(
 }
 
 impl Resolved {
+    /// Who asks for task mode gets it, and needs no notice.
+    pub(crate) fn asked_for_tasks() -> Resolved {
+        Resolved { mode: TeamMode::Task, fallback_notice: None, auto_detected: None }
+    }
+
     /// Settings that cannot be read ask for nothing and allow nothing.
     pub(crate) fn unreadable(bad: &BadConfig) -> Resolved {
         let notice = format!("{}: {}; task mode", bad.place, bad.fact);
@@ -94,6 +99,19 @@ impl Config {
     pub(crate) fn mode(&self, get: impl Fn(&str) -> Option<String>) -> Resolved {
         let value = get(&self.agent_teams_env);
         resolve(Some(&self.team_mode), Some(self.agent_teams), self.switch(value.as_deref()))
+    }
+
+    /// The same for a playbook that asks for a variable of its own.
+    pub(crate) fn mode_for(
+        &self,
+        env: Option<&str>,
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Resolved {
+        let mode = self.mode(&get);
+        let Some(name) = env.filter(|_| mode.mode == TeamMode::Team) else { return mode };
+        let value = get(name);
+        let switch = Switch::Asked { name, value: value.as_deref() };
+        resolve(Some(&self.team_mode), Some(self.agent_teams), switch)
     }
 
     /// Whether the team's tools are offered to sessions. Where they are not, they are not even
@@ -214,6 +232,30 @@ mod tests {
         assert!(config.team_tools(unset));
         let off = Config { agent_teams: false, ..Config::default() };
         assert!(!off.team_tools(unset));
+    }
+
+    #[test]
+    fn a_playbook_may_ask_for_a_variable_of_its_own() {
+        let config = Config::default();
+        let of = |env: Option<&str>, value: Option<&str>| {
+            config.mode_for(env, |name| value.filter(|_| name == VARIABLE).map(str::to_owned))
+        };
+        for (value, is_team) in [
+            (None, false),
+            (Some(""), false),
+            (Some("0"), false),
+            (Some("false"), false),
+            (Some("1"), true),
+            (Some("yes"), true),
+        ] {
+            let found = of(Some(VARIABLE), value);
+            assert_eq!(found.mode == TeamMode::Team, is_team, "{value:?}");
+            assert_eq!(found.fallback_notice.is_none(), is_team, "{value:?}");
+        }
+        assert_eq!(of(None, None).mode, TeamMode::Team);
+        let task = Config { team_mode: "task".to_owned(), ..Config::default() };
+        let asked = task.mode_for(Some(VARIABLE), |_| None);
+        assert_eq!((asked.mode, asked.fallback_notice), (TeamMode::Task, None));
     }
 
     #[test]

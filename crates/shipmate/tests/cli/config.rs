@@ -21,6 +21,7 @@ fn the_settings_in_force_are_shown_with_their_source() {
         idle-exit-seconds             60                                    environment
         shutdown-deadline-seconds     30                                    default
         team-mode                     "auto"                                default
+        playbook                      ""                                    default
         agent-teams                   false                                 user file
         agent-teams-env               ""                                    default
         agents.default                ""                                    default

@@ -14,6 +14,7 @@ mod log;
 mod messages;
 mod names;
 mod plans;
+mod playbook;
 mod programs;
 mod run;
 mod shutdown;

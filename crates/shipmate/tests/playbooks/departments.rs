@@ -7,107 +7,385 @@ use crate::scene::Scene;
 
 pub(crate) const DIR: &str = "phases/01-accounts";
 
-const BACKEND: &str = r#"{"p":"01","n":"01","t":"Store","w":1,"d":[],"xd":[],"mh":{"tr":[],"ar":[],"kl":[]},"obj":"accounts are kept"}
-{"id":"T1","tp":"auto","a":"Write the store","f":["lib/store.sh"],"v":"sh tests/01-01/T1.sh","done":"it keeps","spec":"a file with add and list","ts":"what was added is listed"}
-{"id":"T2","tp":"auto","a":"Write the query","f":["lib/query.sh"],"td":["T1"],"v":"","done":"it finds","spec":"a file with find"}
-"#;
+const BACKEND: &str = include_str!("departments/backend-01-01.plan.jsonl");
 
-const SECOND: &str = r#"{"p":"01","n":"02","t":"Service","w":2,"d":["01-01"],"mh":{"tr":[],"ar":[],"kl":[]},"obj":"accounts are served"}
-{"id":"T1","tp":"auto","a":"Write the service","f":["lib/service.sh"],"v":"","done":"it serves","spec":"a file with serve"}
-"#;
+const SECOND: &str = include_str!("departments/backend-01-02.plan.jsonl");
 
-/// What everybody does, by role and subject. `verdict NAME USUAL` lets a test decide: a file
-/// `$S/NAME` holds what is said, a line for each time.
-pub(crate) const AGENT: &str = r#"
-dir=phases/01-accounts
-folder=$dir
-case "$SHIPMATE_TEAM" in yolo-frontend) folder=$dir/frontend ;; yolo-uiux) folder=$dir/uiux ;; esac
-verdict() {
-  said=$2
-  if [ -s "$S/$1" ]; then
-    said=$(head -n 1 "$S/$1"); tail -n +2 "$S/$1" > "$S/$1.rest"; mv "$S/$1.rest" "$S/$1"
-  fi
-  printf %s "$said"
-}
-case "$SHIPMATE_SUBJECT" in
-  "Criticise "*) put $dir/critique.jsonl '{"id":"C1","cat":"gap","sev":"minor","q":"?","ctx":"","sug":"","st":"open"}' ;;
-  "Design "*) put $folder/architecture.toon 'decision: files' ;;
-  "Plan "*) echo "nobody plans here" >&2; exit 1 ;;
-  "Specify "*) plan=$(echo "$SHIPMATE_SUBJECT" | cut -d' ' -f3 | tr -d :)
-    sed -i 's/"spec":""/"spec":"as planned"/' "$folder/$plan.plan.jsonl" ;;
-  "Write failing tests for "*)
-    id=$(echo "$SHIPMATE_SUBJECT" | cut -d' ' -f5 | tr -d :)
-    put "tests/$id.sh" 'test -s lib/store.sh'
-    echo "{\"id\":\"$id\",\"tf\":[\"tests/$id.sh\"],\"tc\":1,\"red\":true,\"desc\":\"\"}" >> $folder/test-plan.jsonl ;;
-  "Write "*) put "$SHIPMATE_FILES" "$SHIPMATE_SUBJECT" ;;
-  "Change what was asked for"*) echo "changed" >> lib/store.sh ;;
-  "Settle the API contract"*)
-    echo '{"type":"api_contract","direction":"frontend_to_backend","endpoints":[],"status":"agreed"}' >> $dir/api-contracts.jsonl ;;
-  "Review the code"*) put $folder/code-review.jsonl "{\"plan\":\"01-01\",\"r\":\"$(verdict review.$SHIPMATE_TEAM approve)\",\"cycle\":1,\"dt\":\"2026-02-17\"}" ;;
-  "Verify "*) put $folder/verification.jsonl "{\"tier\":\"quick\",\"r\":\"$(verdict qa.$SHIPMATE_TEAM PASS)\",\"ps\":1,\"fl\":0,\"tt\":1,\"dt\":\"2026-02-17\"}" ;;
-  "Check the code"*) put $folder/qa-code.jsonl '{"r":"PASS","tests":{"ps":1,"fl":0,"sk":0},"lint":{"err":0,"warn":0},"dt":"2026-02-17"}' ;;
-  "Audit "*) put $folder/security-audit.jsonl "{\"r\":\"$(verdict security PASS)\",\"findings\":0,\"critical\":0,\"dt\":\"2026-02-17\"}" ;;
-  "Hand over the design") put $dir/design-handoff.jsonl "{\"type\":\"design_handoff\",\"status\":\"$(verdict handoff complete)\"}" ;;
-  "Decide whether"*) put $dir/owner-decision.json "{\"decision\":\"$(verdict owner SHIP)\",\"notes\":\"good enough\"}" ;;
-  *) echo "nobody knows what to do: $SHIPMATE_SUBJECT" >&2; exit 1 ;;
-esac
-"#;
+/// What everybody does, by subject; `says` decides what the verdicts are.
+pub(crate) const AGENT: &str = include_str!("departments/agent.sh");
 
-fn json_of(text: &str) -> Value {
+pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
-fn backend() -> Scene {
-    let plans = format!("{DIR}/01-01.plan.jsonl");
-    let second = format!("{DIR}/01-02.plan.jsonl");
-    Scene::new(&[(&plans, BACKEND), (&second, SECOND)], AGENT)
+const UIUX: &str = include_str!("departments/uiux-01-01.plan.jsonl");
+
+const FRONTEND: &str = include_str!("departments/frontend-01-01.plan.jsonl");
+
+pub(crate) fn plan(department: &str, n: &str) -> String {
+    match department {
+        "backend" => format!("{DIR}/{n}.plan.jsonl"),
+        other => format!("{DIR}/{other}/{n}.plan.jsonl"),
+    }
 }
 
-const ONE: [&str; 5] = [DIR, "--set", "departments=backend", "--set", "test-one=sh tests/{id}.sh"];
+pub(crate) fn backend() -> Scene {
+    backend_with("")
+}
+
+pub(crate) fn backend_with(config: &str) -> Scene {
+    let (first, second) = (plan("backend", "01-01"), plan("backend", "01-02"));
+    Scene::with(config, &[(&first, BACKEND), (&second, SECOND)], AGENT)
+}
+
+pub(crate) fn all(config: &str) -> Scene {
+    let (uiux, frontend) = (plan("uiux", "01-01"), plan("frontend", "01-01"));
+    let (first, second) = (plan("backend", "01-01"), plan("backend", "01-02"));
+    let files =
+        [(uiux.as_str(), UIUX), (&frontend, FRONTEND), (&first, BACKEND), (&second, SECOND)];
+    Scene::with(config, &files, AGENT)
+}
+
+/// A piece of work that has tests is tested; one that has none passes.
+pub(crate) const TEST_ONE: &str = "test-one=t=tests/{id}.sh; test ! -e $t || sh $t";
+pub(crate) const ONE: [&str; 5] = [DIR, "--set", "departments=backend", "--set", TEST_ONE];
+pub(crate) const ALL: [&str; 3] = [DIR, "--set", TEST_ONE];
+
+/// A file of the branch without what is another each time.
+#[track_caller]
+pub(crate) fn landed(scene: &Scene, path: &str, without: &[&str]) -> Value {
+    let text = scene.landed(&format!("{DIR}/{path}"));
+    assert_eq!(text.lines().count(), 1, "{path}: {text}");
+    let mut value = json_of(&text);
+    for key in without {
+        assert!(value.as_object_mut().unwrap().remove(*key).is_some(), "{path} has {key}");
+    }
+    value
+}
+
+/// A file that is for reading only.
+#[track_caller]
+pub(crate) fn view(scene: &Scene, path: &str) -> Value {
+    let views = scene.stage.place().team(crate::stage::TEAM).join("views");
+    json_of(&std::fs::read_to_string(views.join(DIR).join(path)).unwrap())
+}
+
+/// What somebody says, a line for each time it is asked.
+pub(crate) fn says(scene: &Scene, what: &str, lines: &str) {
+    std::fs::write(scene.stage.root().join(what), lines).unwrap();
+}
+
+/// Who joined a team, in order, `!` at those with a life for each task.
+pub(crate) fn joined(log: &[Value], team: &str) -> Vec<String> {
+    let added = log.iter().filter_map(|record| record["event"].get("teammate.added"));
+    let own = added.filter_map(|added| {
+        let (of, name) = added["who"].as_str()?.split_once('/')?;
+        let mark = if added["profile"]["one_shot"] == true { "!" } else { "" };
+        (of == team).then(|| format!("{mark}{name}"))
+    });
+    own.collect()
+}
+
+const STEPS: [&str; 9] = [
+    "architecture",
+    "planning",
+    "design_review",
+    "test_authoring",
+    "implementation",
+    "code_review",
+    "qa",
+    "security",
+    "signoff",
+];
 
 #[test]
 fn a_department_goes_from_its_plans_to_the_sign_off() {
     let mut scene = backend();
     scene.run("departments", &ONE).ends(0, &["phase owner_signoff is done"]);
+    let mut phases = vec!["critique done".to_owned()];
+    phases.extend(STEPS.map(|step| format!("yolo-backend: {step} done")));
+    phases.extend(["departments", "integration", "owner_signoff"].map(|one| format!("{one} done")));
+    assert_eq!(scene.phases(), phases);
     assert_eq!(
-        scene.phases(),
-        [
-            "critique done",
-            "yolo-backend: architecture done",
-            "yolo-backend: planning done",
-            "yolo-backend: design_review done",
-            "yolo-backend: test_authoring done",
-            "yolo-backend: implementation done",
-            "yolo-backend: code_review done",
-            "yolo-backend: qa done",
-            "yolo-backend: security done",
-            "yolo-backend: signoff done",
-            "departments done",
-            "integration done",
-            "owner_signoff done",
-        ]
-    );
-    let summary = scene.landed(&format!("{DIR}/01-01.summary.jsonl"));
-    assert_eq!(summary.lines().count(), 1);
-    let mut summary = json_of(&summary);
-    assert_eq!(summary["ch"].as_array().unwrap().len(), 2);
-    for key in ["ch", "dt"] {
-        summary.as_object_mut().unwrap().remove(key);
-    }
-    assert_eq!(
-        summary,
+        landed(&scene, "01-01.summary.jsonl", &["ch", "dt"]),
         json!({"p":"01","n":"01","t":"Store","s":"complete","tc":2,"tt":2,
             "fm":["lib/query.sh","lib/store.sh"],"dv":[],
             "built":["Write the store","Write the query"],"tst":"red_green"})
     );
-    let result = json_of(&scene.landed(&format!("{DIR}/department-result-backend.json")));
     assert_eq!(
-        result,
+        landed(&scene, "01-02.summary.jsonl", &["ch", "dt"]),
+        json!({"p":"01","n":"02","t":"Service","s":"complete","tc":1,"tt":1,
+            "fm":["lib/service.sh"],"dv":[],"built":["Write the service"],"tst":"green_only"})
+    );
+    assert_eq!(
+        landed(&scene, "department-result-backend.json", &[]),
         json!({"type":"department_result","department":"backend","phase":"01","result":"PASS",
             "plans_completed":2,"plans_total":2,"qa_result":"PASS","security_result":"PASS",
             "tdd_coverage":33})
     );
-    let signoff = json_of(&scene.landed(&format!("{DIR}/owner-signoff.json")));
+    assert_eq!(
+        landed(&scene, "owner-signoff.json", &[]),
+        json!({"type":"owner_signoff","phase":"01","decision":"SHIP",
+            "departments_approved":["backend"],"integration_qa":"PASS","notes":""})
+    );
+}
+
+#[test]
+fn a_roster_joins_step_by_step_and_the_tester_before_the_devs() {
+    let mut scene = backend();
+    scene.run("departments", &ONE).ends(0, &[]);
+    let log = scene.log();
+    assert_eq!(joined(&log, "alpha"), ["owner", "!critic"]);
+    let all = [
+        "lead",
+        "!scout",
+        "!debugger",
+        "architect",
+        "senior",
+        "tester",
+        "dev-1",
+        "dev-2",
+        "dev-3",
+        "qa",
+        "qa-code",
+        "security",
+    ];
+    assert_eq!(joined(&log, "yolo-backend"), all);
+    // Nobody is there before the step that it is for.
+    let at = |event: &str, field: &str, value: &str| {
+        let fits = |record: &&Value| record["event"][event][field] == value;
+        log.iter().find(fits).map(|record| record["n"].as_u64().unwrap()).unwrap()
+    };
+    for (who, step) in [
+        ("tester", "test_authoring"),
+        ("dev-1", "implementation"),
+        ("qa", "qa"),
+        ("qa-code", "qa"),
+        ("security", "security"),
+    ] {
+        let added = at("teammate.added", "who", &format!("yolo-backend/{who}"));
+        let began = at("phase.began", "phase", step);
+        assert!(added > began && added < began + 20, "{who} joins with {step}");
+    }
+    let designed = at("team.created", "team", "yolo-backend");
+    assert!(at("phase.ended", "phase", "critique") < designed, "criticised before there is a team");
+}
+
+#[test]
+fn three_departments_work_beside_each_other_after_the_design() {
+    let mut scene = all("");
+    scene.run("departments", &ALL).ends(0, &["phase owner_signoff is done"]);
+    let log = scene.log();
+    let created = log.iter().filter_map(|record| record["event"].get("team.created"));
+    let teams: Vec<(&str, &str)> = created
+        .map(|team| (team["team"].as_str().unwrap(), team["description"].as_str().unwrap_or("")))
+        .skip(1)
+        .collect();
+    assert_eq!(
+        teams,
+        [
+            ("yolo-uiux", "UI/UX engineering team for phase 01: accounts"),
+            ("yolo-frontend", "Frontend engineering team for phase 01: accounts"),
+            ("yolo-backend", "Backend engineering team for phase 01: accounts"),
+        ]
+    );
+    let n = |event: &str, team: &str, phase: &str| {
+        let fits = |record: &&Value| {
+            let fields = &record["event"][event];
+            fields["team"] == team && fields["phase"] == phase
+        };
+        log.iter().find(fits).unwrap_or_else(|| panic!("{event} {team} {phase}"))["n"]
+            .as_u64()
+            .unwrap()
+    };
+    let designed = n("phase.ended", "yolo-uiux", "signoff");
+    for team in ["yolo-frontend", "yolo-backend"] {
+        assert!(n("phase.began", team, "architecture") > designed, "{team} waits for the design");
+    }
+    // Beside each other: each begins before the other is through.
+    assert!(
+        n("phase.began", "yolo-frontend", "architecture")
+            < n("phase.ended", "yolo-backend", "signoff")
+    );
+    assert!(
+        n("phase.began", "yolo-backend", "architecture")
+            < n("phase.ended", "yolo-frontend", "signoff")
+    );
+    for team in ["yolo-uiux", "yolo-frontend"] {
+        assert!(!joined(&log, team).contains(&"security".to_owned()), "{team} has no security");
+    }
+    for (department, security) in
+        [("uiux", "skipped"), ("frontend", "skipped"), ("backend", "PASS")]
+    {
+        let result = landed(&scene, &format!("department-result-{department}.json"), &[]);
+        assert_eq!(
+            (&result["result"], &result["security_result"]),
+            (&json!("PASS"), &json!(security))
+        );
+    }
+    let signoff = landed(&scene, "owner-signoff.json", &[]);
     assert_eq!(signoff["decision"], "SHIP");
-    assert_eq!(signoff["departments_approved"], json!(["backend"]));
+    assert_eq!(signoff["departments_approved"], json!(["uiux", "frontend", "backend"]));
+    let states = view(&scene, ".phase-orchestration.json");
+    for gate in ["ux-complete", "api-contract", "all-depts"] {
+        assert_eq!(states["gates"][gate]["status"], "passed", "{gate}: {states}");
+    }
+    assert_eq!(states["departments"]["frontend"]["status"], "complete");
+    let status = view(&scene, ".dept-status-backend.json");
+    let keys: Vec<&String> = status.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "dept",
+            "error",
+            "plans_complete",
+            "plans_total",
+            "started_at",
+            "status",
+            "step",
+            "updated_at"
+        ]
+    );
+    assert_eq!((&status["status"], &status["plans_complete"]), (&json!("complete"), &json!(2)));
+    let steps = &view(&scene, "frontend/.execution-state.json")["steps"];
+    assert_eq!(steps.as_object().unwrap().len(), 10, "{steps}");
+    assert_eq!(steps["critique"]["status"], "complete");
+    assert_eq!(steps["security"]["status"], "skipped");
+    assert_eq!(steps["security"]["reason"], "yolo-frontend has no such step");
+    assert_eq!(steps["test_authoring"]["status"], "skipped");
+    assert_eq!(steps["test_authoring"]["reason"], "there is nothing to do in it");
+}
+
+#[test]
+fn one_department_fails_and_the_others_go_on() {
+    let mut scene = all("");
+    let broken = FRONTEND.replace("Write the page", "Break the page");
+    scene.stage.write(&plan("frontend", "01-01"), &broken);
+    scene.stage.commit();
+    let ran = scene.run("departments", &ALL);
+    ran.ends(8, &["yolo-frontend: phase implementation failed", "owner_signoff failed"]);
+    let phases = scene.phases();
+    assert!(phases.contains(&"yolo-backend: signoff done".to_owned()), "{phases:?}");
+    assert!(phases.contains(&"yolo-frontend: implementation failed".to_owned()), "{phases:?}");
+    let results = ["uiux", "frontend", "backend"].map(|department| {
+        landed(&scene, &format!("department-result-{department}.json"), &[])["result"].clone()
+    });
+    assert_eq!(results, ["PASS", "FAIL", "PASS"]);
+    let signoff = landed(&scene, "owner-signoff.json", &["notes"]);
+    assert_eq!(
+        (&signoff["decision"], &signoff["integration_qa"]),
+        (&json!("HOLD"), &json!("FAIL"))
+    );
+    assert_eq!(signoff["departments_approved"], json!(["uiux", "backend"]));
+    let summary = landed(&scene, "frontend/01-01.summary.jsonl", &["dt", "dv"]);
+    assert_eq!((&summary["s"], &summary["tc"]), (&json!("failed"), &json!(0)));
+    let status = view(&scene, ".dept-status-frontend.json");
+    assert_eq!(status["status"], "failed");
+    assert!(status["error"].as_str().unwrap().contains("Break the page"), "{status}");
+    assert_eq!(view(&scene, ".dept-status-backend.json")["status"], "complete");
+}
+
+#[test]
+fn a_design_that_is_a_draft_lets_nobody_through() {
+    let mut scene = all("");
+    says(&scene, "handoff", "draft\n");
+    let ran = scene.run("departments", &ALL);
+    let told = "ux-complete: phases/01-accounts/design-handoff.jsonl is not far enough: no line of it \
+                says status is complete or ready";
+    ran.ends(8, &["yolo-uiux: phase signoff is done", told]);
+    let log = scene.log();
+    for team in ["yolo-frontend", "yolo-backend"] {
+        assert_eq!(joined(&log, team), [""; 0], "{team} has not begun");
+    }
+    assert_eq!(
+        view(&scene, ".phase-orchestration.json")["gates"]["ux-complete"]["status"],
+        "pending"
+    );
+}
+
+#[test]
+fn a_review_goes_back_twice_and_then_the_lead_settles_it() {
+    let mut scene = backend();
+    let changes = "changes_requested\n".repeat(3);
+    says(&scene, "review.yolo-backend", &changes);
+    let ran = scene.run("departments", &ONE);
+    ran.ends(
+        0,
+        &["phase code_review goes back", "phase code_review goes back", "is left to the lead"],
+    );
+    let phases = scene.phases();
+    let of =
+        |end: &str| phases.iter().filter(|one| *one == &format!("yolo-backend: {end}")).count();
+    assert_eq!(
+        (of("code_review back"), of("code_review done"), of("implementation done")),
+        (2, 1, 3)
+    );
+    let settled = scene.log();
+    let settled = settled.iter().filter_map(|record| record["event"].get("task.created"));
+    let settled: Vec<&Value> =
+        settled.filter(|task| task["spec"]["subject"] == "Settle phase code_review").collect();
+    assert_eq!(settled.len(), 1);
+    assert_eq!(settled[0]["spec"]["assignee"], "lead");
+}
+
+#[test]
+fn a_failed_audit_stops_everything_for_the_person() {
+    let mut scene = backend();
+    says(&scene, "security", "FAIL\n");
+    let ran = scene.run("departments", &ONE);
+    ran.ends(8, &["phase security failed", "yolo-backend stops everything in phase security"]);
+    assert!(!scene.phases().iter().any(|one| one.contains("integration")), "nothing goes on");
+    let signoff = landed(&scene, "owner-signoff.json", &["notes"]);
+    assert_eq!(signoff["decision"], "HOLD");
+    let told = scene.stage.inbox();
+    assert!(
+        told.iter().any(|body| body.contains("stops everything in phase security")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_is_there_only_in_part_is_the_owners_choice() {
+    for (word, code) in [("SHIP", 0), ("HOLD", 8)] {
+        let scene = backend();
+        says(&scene, "qa.yolo-backend", "PARTIAL\n");
+        says(&scene, "owner", word);
+        scene.run("departments", &ONE).ends(code, &["Decide whether accounts ships"]);
+        let signoff = landed(&scene, "owner-signoff.json", &[]);
+        assert_eq!(
+            (&signoff["decision"], &signoff["notes"]),
+            (&json!(word), &json!("good enough"))
+        );
+    }
+}
+
+#[test]
+fn a_step_that_is_needed_cannot_be_left_out_and_one_that_is_not_is_recorded() {
+    let mut scene = backend();
+    for step in ["planning", "design_review", "implementation", "code_review", "signoff"] {
+        let ran = scene.run("departments", &[&ONE[..], &["--skip", step]].concat());
+        assert_ne!(ran.code, 0);
+        assert!(
+            ran.err.contains(&format!("phase {step} of departments cannot be left out")),
+            "{}",
+            ran.err
+        );
+    }
+    let optional = ["critique", "architecture", "test_authoring", "qa", "security"];
+    let skips: Vec<&str> = optional.iter().flat_map(|step| ["--skip", *step]).collect();
+    scene
+        .run("departments", &[&ONE[..], &skips[..]].concat())
+        .ends(0, &["phase owner_signoff is done"]);
+    let phases = scene.phases();
+    assert!(phases.contains(&"critique skipped".to_owned()));
+    for step in &optional[1..] {
+        assert!(phases.contains(&format!("yolo-backend: {step} skipped")), "{phases:?}");
+    }
+    // Whoever a step that was left out would have brought comes with the next that needs it.
+    assert_eq!(
+        joined(&scene.log(), "yolo-backend")[3..],
+        ["architect", "senior", "dev-1", "dev-2", "dev-3"]
+    );
+    let steps = &view(&scene, ".execution-state.json")["steps"];
+    assert_eq!(steps["qa"]["reason"], "it was left out of this run");
 }

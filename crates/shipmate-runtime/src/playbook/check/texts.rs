@@ -44,6 +44,11 @@ pub(super) fn check(check: &Check<'_, '_>) {
         text(check, &here.to("prompt"), &role.prompt, &known);
         text(check, &here.to("agent"), &role.agent, &known);
         piece(check, &here.to("named"), &role.named, &known);
+        text(check, &here.to("model"), &role.model, &known);
+        for (n, upgrade) in role.upgrades.iter().enumerate() {
+            let path = here.to("upgrades").to(n).to("model");
+            text(check, &path, &upgrade.model, &known);
+        }
         texts(check, &here.to("scope"), &role.scope, &known);
         texts(check, &here.to("may"), &role.may, &known);
     }
@@ -65,15 +70,28 @@ pub(super) fn check(check: &Check<'_, '_>) {
         ] {
             conditions(check, &here.to(key), list, &known);
         }
+        for (key, list) in [("redo", &phase.redo), ("reverts", &phase.reverts)] {
+            let file = list.as_ref().map_or("", |list| list.file.as_str());
+            text(check, &here.to(key).to("file"), file, &known);
+        }
         for (n, task) in phase.tasks.iter().enumerate() {
             template(check, &here.to("tasks").to(n), task, &known);
         }
     }
-    let gate = known.iter().copied().chain(GATE).collect();
-    for (name, own) in &file.gates {
-        texts(check, &way!["gates", name.as_str(), "commands"], &own.commands, &gate);
-    }
     let format = file.work.as_ref().map_or("", |work| work.format.as_str());
+    let piece = work::fields(format).0.iter().copied();
+    let gate: Known<'_> = known.iter().copied().chain(GATE).chain(piece).collect();
+    for (name, own) in &file.gates {
+        let here = way!["gates", name.as_str()];
+        texts(check, &here.to("commands"), &own.commands, &gate);
+        let found = own.finds.keys().map(String::as_str);
+        let known: Known<'_> = gate.iter().copied().chain(found).collect();
+        conditions(check, &here.to("exit"), &own.exit, &known);
+        if let Some(coverage) = &own.coverage {
+            texts(check, &here.to("coverage").to("files"), &coverage.files, &known);
+            text(check, &here.to("coverage").to("target"), &coverage.target, &known);
+        }
+    }
     let written = known.iter().copied().chain(work::fields(format).1.iter().copied()).collect();
     for (at, artifact) in file.artifacts.iter().enumerate() {
         text(check, &way!["artifacts", at, "path"], &artifact.path, &written);
@@ -84,6 +102,8 @@ pub(super) fn check(check: &Check<'_, '_>) {
     }
     if let Some(work) = &file.work {
         texts(check, &way!["work", "files"], &work.files, &known);
+        text(check, &way!["work", "malformed"], &work.malformed, &known);
+        text(check, &way!["work", "overlap"], &work.overlap, &known);
     }
 }
 

@@ -107,6 +107,9 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
+/// How a pause begins that asks a person to let a phase begin.
+const APPROVAL: &str = "approval: ";
+
 impl Account {
     /// Takes in one record; gives what a person should hear of it.
     pub(crate) fn take(&mut self, record: &Value) -> Option<Event> {
@@ -191,6 +194,13 @@ impl Account {
                 task.why = reason.to_owned();
                 self.tasks.set_status(id, Status::Failed);
                 let told = format!("{name} failed: {why}");
+                self.deviates(Some(id), &told);
+                health(told)
+            }
+            "task.reverted" => {
+                task.why = reason.to_owned();
+                self.tasks.set_status(id, Status::Failed);
+                let told = format!("{name} was taken back: {why}");
                 self.deviates(Some(id), &told);
                 health(told)
             }
@@ -326,8 +336,14 @@ impl Account {
             }
             "team.paused" => {
                 let reason = text(fields, "reason").to_owned();
-                let told = format!("the team waits: {}", first_line(&reason));
-                let by = if by == "runtime" { PausedBy::Runtime } else { PausedBy::Somebody };
+                // Somebody has to see all of it to say yes.
+                let is_question = reason.starts_with(APPROVAL);
+                let shown = if is_question { reason.as_str() } else { first_line(&reason) };
+                let told = format!("the team waits: {shown}");
+                let by = match by == "runtime" && !is_question {
+                    true => PausedBy::Runtime,
+                    false => PausedBy::Somebody,
+                };
                 if by == PausedBy::Runtime {
                     self.deviates(None, first_line(&told));
                 }

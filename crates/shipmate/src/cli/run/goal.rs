@@ -37,6 +37,11 @@ impl RunArgs {
                 Err(usage("the goal is empty\n  say what is to be done".to_owned()))
             }
             (Some(goal), []) => Ok(Aim::Goal(goal.clone())),
+            (None, []) => Err(usage(
+                "there is nothing to run: no goal, no plan, and no playbook fits this repository\n  \
+                 say a goal in quotes, name a plan file, or a playbook with --playbook"
+                    .to_owned(),
+            )),
             (None, all) if all.iter().all(|path| is_plan(path)) => Ok(Aim::Plans(all.to_vec())),
             (None, [one]) if is_goal(one) => Ok(Aim::Goal(one.to_string_lossy().into_owned())),
             (None, all) => {
@@ -74,7 +79,7 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
     let plan = PlanFile { title: title(goal), ..PlanFile::default() };
     let team = session.client.team.clone().unwrap_or_else(|| name(goal));
     let cap = args.teammates.unwrap_or(config.team.cap as usize);
-    super::notes(&plan, &config, session)?;
+    super::notes(&plan, &args.mode(&config, None), session)?;
     let mut setup = super::setup(args, &plan, &config);
     setup.agent = args.agent.clone().unwrap_or_default();
     setup.model = args.model.clone().unwrap_or_default();

@@ -84,7 +84,10 @@ impl Phases {
                 course.missing.clear();
                 let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
                 let again = if round > 1 { format!(", round {round}") } else { String::new() };
-                Some((EventKind::Step, format!("{shown} begins{again}")))
+                let notes = fields.get("notes").and_then(Value::as_array).into_iter().flatten();
+                let notes: String =
+                    notes.filter_map(Value::as_str).map(|note| format!("\n  {note}")).collect();
+                Some((EventKind::Step, format!("{shown} begins{again}{notes}")))
             }
             // Before any phase has begun nothing fell back: it is work for one from the start.
             "phase.left_to_lead" if !course.begun => {

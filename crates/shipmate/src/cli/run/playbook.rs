@@ -4,22 +4,65 @@
 //! phases run by themselves, whether somebody watches or not.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shipmate_protocol::ask::PlaybookOrder;
 use shipmate_protocol::plan_file::{self, PlanFile};
 use shipmate_protocol::{Answer, Ask};
 
 use super::{Begun, RunArgs, found};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::playbook::{Choice, choice, full_path};
 use crate::cli::session::Session;
+use crate::config::TeamMode;
+
+/// The playbook that this run works by, if any. What the repository or the settings have chosen
+/// is said in one line.
+pub(super) fn chosen(args: &RunArgs, session: &mut Session) -> Result<Option<String>, Failure> {
+    match args.playbook.as_deref() {
+        Some("none") => return Ok(None),
+        Some(name) => return Ok(Some(full_path(name))),
+        None => {}
+    }
+    // A plan file is its own way of working; a folder of plans may be a playbook's.
+    let is_plan = |what: &PathBuf| {
+        let extension = what.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("toml" | "jsonl")) && !what.is_dir()
+    };
+    if args.what.iter().any(is_plan) {
+        return Ok(None);
+    }
+    match choice(session)? {
+        Choice::None => Ok(None),
+        Choice::One { name, why } => {
+            if !session.screen.json {
+                let line = format!("playbook {name}: {why} (--playbook none works without)");
+                session.screen.line(&line)?;
+            }
+            Ok(Some(name))
+        }
+        Choice::Several(found) => {
+            let found: Vec<String> =
+                found.iter().map(|(name, file)| format!("{file} is for {name}")).collect();
+            Err(Failure::Usage(format!(
+                "several playbooks fit this repository: {}\n  name one with --playbook, or none \
+                 with --playbook none; `shipmate playbook use NAME` settles it",
+                found.join(", ")
+            )))
+        }
+    }
+}
 
 /// Makes the team; its first phase begins by itself.
 pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result<Begun, Failure> {
     let config = session.config()?.config;
+    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow { name: name.to_owned() })? else {
+        return Err(unexpected("a playbook"));
+    };
+    let shown = &view.row.name;
     let mut values = values(args)?;
-    let mut plan = PlanFile { title: name.to_owned(), ..PlanFile::default() };
-    let mut first = name.to_owned();
+    let mut plan = PlanFile { title: shown.clone(), ..PlanFile::default() };
+    let mut first = shown.clone();
     for what in &args.what {
         // From where one stands, else from the top of the repository.
         let there = [what.clone(), session.place.workspace.join(what)];
@@ -42,6 +85,9 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
             }
         }
     }
+    if args.yes {
+        values.insert("approved".to_owned(), "yes".to_owned());
+    }
     if let Some(goal) = &args.goal {
         values.insert("goal".to_owned(), goal.clone());
     }
@@ -53,8 +99,10 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     values.entry("title".to_owned()).or_insert(title.clone());
     values.entry("goal".to_owned()).or_insert(title);
     let team = session.client.team.clone().unwrap_or(first);
-    super::notes(&plan, &config, session)?;
+    let mode = args.mode(&config, view.row.env.as_deref());
+    super::notes(&plan, &mode, session)?;
     let mut setup = super::setup(args, &plan, &config);
+    setup.one_shot = mode.mode == TeamMode::Task;
     setup.agent = args.agent.clone().unwrap_or_default();
     setup.model = args.model.clone().unwrap_or_default();
     setup.cap = args.teammates.and_then(|cap| u32::try_from(cap).ok());

@@ -1,0 +1,34 @@
+//! Messages that are kept with the team after they were read: what was decided, say.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::MessageKind;
+use crate::limits::CLOSED_KEPT;
+use crate::name::{Actor, Name};
+use crate::state::State;
+
+/// What somebody said that others must find later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Nobody's name where a person said it.
+    pub who: Option<Name>,
+    pub kind: Name,
+    pub body: String,
+}
+
+/// Keeps a message of a kind that the playbook keeps. The oldest go first.
+pub(crate) fn apply_sent(state: &mut State, by: &Actor, kind: &MessageKind, body: &str) {
+    let MessageKind::Handoff(kind) = kind else { return };
+    let (team, who) = match by {
+        Actor::Teammate(who) => (Some(who.address.team.clone()), Some(who.address.name.clone())),
+        _ => (state.root.clone(), None),
+    };
+    let Some(team) = team.and_then(|team| state.teams.get_mut(&team)) else { return };
+    let playbook = team.setup.playbook.as_ref();
+    if playbook.and_then(|book| book.kinds.get(kind)).is_some_and(|kind| kind.keep) {
+        if team.kept.len() >= CLOSED_KEPT {
+            team.kept.remove(0);
+        }
+        team.kept.push(Kept { who, kind: kind.clone(), body: body.to_owned() });
+    }
+}

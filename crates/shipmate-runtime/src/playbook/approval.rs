@@ -1,0 +1,68 @@
+//! A phase that a person lets begin: who would work, on what, and what waits for what, shown
+//! before anybody is there.
+//!
+//! Nothing of it has to survive: a team that was not let go on before the coordinator ended is
+//! asked again.
+
+use std::rc::Rc;
+
+use shipmate_core::command::NewTask;
+use shipmate_core::event::{Dependency, Mode, Profile};
+use shipmate_core::{Act, Name};
+
+use super::engine::Stage;
+use crate::crew::Crew;
+
+/// Lines of tasks that are shown; beyond that they are counted.
+const SHOWN_MAX: usize = 60;
+/// How it begins, for whoever shows it.
+const APPROVAL: &str = "approval: ";
+
+/// The question, unless it was asked or answered before.
+pub(super) fn asked(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    tasks: &[NewTask],
+    joining: &[(Name, Profile)],
+) -> Option<Act> {
+    let is_answered = stage.values.get("approved").is_some_and(|word| word == "yes");
+    let is_asked = stage.phase.approval && stage.course.round == 1 && !is_answered;
+    if !is_asked || !crew.phases.shows(&stage.team) {
+        return None;
+    }
+    let mut text = format!(
+        "{APPROVAL}phase {} begins when you say `shipmate --team {} continue`",
+        stage.phase.name, stage.team
+    );
+    for (name, profile) in joining {
+        let model = if profile.model.is_empty() { "" } else { profile.model.as_str() };
+        let plans = if profile.mode == Mode::Plan { "plans first" } else { "" };
+        let about: Vec<&str> = [model, plans].into_iter().filter(|part| !part.is_empty()).collect();
+        text.push_str(&format!("\n  {name}: {}", about.join(", ")).trim_end_matches([' ', ':']));
+    }
+    for task in tasks.iter().take(SHOWN_MAX) {
+        text.push_str(&format!("\n  {}", line(task, tasks)));
+    }
+    if tasks.len() > SHOWN_MAX {
+        text.push_str(&format!("\n  and {} more", tasks.len() - SHOWN_MAX));
+    }
+    Some(Act::PauseTeam { team: stage.team.clone(), reason: text })
+}
+
+fn line(task: &NewTask, all: &[NewTask]) -> String {
+    let spec = &task.spec;
+    let files: Vec<String> = spec.files.iter().map(ToString::to_string).collect();
+    let mut parts = vec![spec.subject.clone()];
+    if !files.is_empty() {
+        parts.push(format!("[{}]", files.join(", ")));
+    }
+    let new = task.blocked_by_new.iter().filter_map(|at| all.get(*at));
+    let new = new.filter_map(|other| Some(other.spec.alias.as_ref()?.to_string()));
+    let old = spec.blocked_by.iter().map(Dependency::to_string);
+    let after: Vec<String> = new.chain(old).collect();
+    if !after.is_empty() {
+        parts.push(format!("after {}", after.join(", ")));
+    }
+    parts.extend(spec.assignee.as_ref().map(|name| format!("by {name}")));
+    parts.join(" ")
+}

@@ -1,0 +1,73 @@
+//! Files on the branch that follow the tasks, not only the phases.
+//!
+//! What changes while a pass is under way is in the next one; nothing is asked for by the clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use shipmate_core::state::{Task, Team};
+use shipmate_core::{Act, Name, State};
+
+use super::{Due, commit, features};
+use crate::crew::Crew;
+use crate::playbook::engine::Stage;
+
+/// What the files on the branches were last made from.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    running: Cell<bool>,
+    seen: Cell<u64>,
+    made_from: RefCell<BTreeMap<Name, Vec<Trace>>>,
+}
+
+/// When this of a task changes, a file that follows it is written anew.
+type Trace = (&'static str, Option<String>, u32, BTreeMap<String, String>);
+
+fn trace(task: &Task) -> Trace {
+    let holder = task.claim().map(|claim| claim.by.address.name.to_string());
+    (features::word(task), holder, task.retries, task.spec.metadata.clone())
+}
+
+/// Follows the tasks with the files that do, one pass at a time: what changes meanwhile is in the
+/// next one.
+pub(crate) fn keep(crew: &Rc<Crew>) {
+    let position = crew.board.with_state(|state| state.position);
+    if crew.kept.seen.get() == position || crew.kept.running.get() {
+        return;
+    }
+    crew.kept.seen.set(position);
+    let changed = crew.board.with_state(|state| changed(state, &crew.kept.made_from.borrow()));
+    let changed: Vec<_> = changed.into_iter().filter(|(team, _)| crew.is_home(team)).collect();
+    if changed.is_empty() {
+        return;
+    }
+    crew.kept.running.set(true);
+    let this = Rc::clone(crew);
+    crew.beside(async move {
+        for (team, traces) in changed {
+            this.kept.made_from.borrow_mut().insert(team.clone(), traces);
+            let stage: Vec<Stage> = Stage::of(&this, &team).into_iter().collect();
+            if let Err(text) = commit(&this, &stage, Due::Live).await {
+                let reason = format!("what the playbook writes cannot be written: {text}");
+                this.board.tell(Act::PauseTeam { team, reason });
+            }
+        }
+        this.kept.running.set(false);
+        this.board.look();
+    });
+}
+
+fn changed(state: &State, before: &BTreeMap<Name, Vec<Trace>>) -> Vec<(Name, Vec<Trace>)> {
+    let follows = |team: &Team| {
+        let book = team.setup.playbook.as_ref();
+        book.is_some_and(|book| book.own_artifacts().any(|one| one.live && one.on_branch))
+    };
+    let teams = state.teams.iter().filter(|(_, team)| team.paused.is_none() && follows(team));
+    let found = teams.map(|(name, team)| {
+        let own = state.tasks().iter().filter(|task| task.team == *name);
+        let said: Trace = ("kept", None, team.kept.len() as u32, BTreeMap::new());
+        (name.clone(), own.map(trace).chain([said]).collect::<Vec<Trace>>())
+    });
+    found.filter(|(name, now)| now.len() > 1 && before.get(name) != Some(now)).collect()
+}

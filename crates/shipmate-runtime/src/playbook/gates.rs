@@ -1,0 +1,99 @@
+//! The gates of a playbook, filled in for what they are asked about.
+
+use shipmate_core::Name;
+use shipmate_core::playbook::{Coverage, Gate, Playbook};
+use shipmate_core::setup::Setup;
+
+use super::fill::{self, Values};
+use crate::merge::Submission;
+
+/// The gate of a submission that has one of its own, filled in.
+pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
+    let playbook = setup.playbook.as_ref()?;
+    // Whoever has a task may write its fields: in a command line they are words, not commands.
+    let own = one.fields.iter().map(|(key, value)| (key.clone(), fill::quoted(value)));
+    let values = with_values(playbook, own.chain(about(one)).collect());
+    let gate = gate(playbook, one.gate.as_ref()?, &values)?.0;
+    let plain = gate_values(setup, one);
+    let fill_in = |texts: &[String]| texts.iter().map(|text| fill::fill(text, &plain)).collect();
+    let finds = gate.finds.iter().map(|(field, patterns)| (field.clone(), fill_in(patterns)));
+    let coverage = gate.coverage.as_ref().map(|coverage| Coverage {
+        files: fill_in(&coverage.files),
+        target: fill::fill(&coverage.target, &plain),
+    });
+    Some(Gate { finds: finds.collect(), coverage, ..gate })
+}
+
+/// What placeholders stand for beside the commands of a submission's gate: the playbook's values,
+/// and over them the fields of its task.
+pub(crate) fn gate_values(setup: &Setup, one: &Submission) -> Values {
+    let Some(playbook) = &setup.playbook else { return Values::new() };
+    let mut own = one.fields.clone();
+    own.insert("task".to_owned(), one.task.to_string());
+    with_values(playbook, own)
+}
+
+/// What a gate is told of a submission, as words for the shell.
+fn about(one: &Submission) -> Vec<(String, String)> {
+    let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
+    let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
+    let words =
+        |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");
+    let all = [
+        ("files", words(&files)),
+        ("tests", words(&tests)),
+        ("path", words(if tests.is_empty() { &files } else { &tests })),
+        ("task", one.task.to_string()),
+        ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
+    ];
+    all.map(|(key, value)| (key.to_owned(), value)).to_vec()
+}
+
+/// The playbook's values, which may name each other and these; and over them these, as they are.
+fn with_values(playbook: &Playbook, more: Values) -> Values {
+    let mut known = playbook.values.clone();
+    known.extend(more.clone());
+    let values = playbook.values.iter();
+    let mut values: Values =
+        values.map(|(key, value)| (key.clone(), fill::fill(value, &known))).collect();
+    values.extend(more);
+    values
+}
+
+/// A gate with its commands filled in, and those that nothing is configured for. Where a value is
+/// unset that it needs, it is the other gate that it names.
+pub(super) fn gate(
+    playbook: &Playbook,
+    name: &Name,
+    values: &Values,
+) -> Option<(Gate, Vec<String>)> {
+    let is_set = |key: &String| values.get(key).is_some_and(|value| !value.trim().is_empty());
+    let mut gate = playbook.gates.get(name)?;
+    // A gate that names itself, by way of others, ends where it began.
+    for _ in 0..playbook.gates.len() {
+        let other = gate.otherwise.as_ref().filter(|_| !gate.needs.iter().all(is_set));
+        gate = other.and_then(|other| playbook.gates.get(other)).unwrap_or(gate);
+    }
+    let (mut commands, mut unset) = (Vec::new(), Vec::new());
+    for line in &gate.commands {
+        let filled = fill::fill(line, values);
+        if filled.trim().is_empty() { unset.push(line.clone()) } else { commands.push(filled) }
+    }
+    Some((Gate { commands, ..gate.clone() }, unset))
+}
+
+/// What has to succeed in a tree of this role's members before a task is begun there.
+pub(crate) fn before_claim(setup: &Setup, role: Option<&Name>) -> Vec<String> {
+    let Some(playbook) = &setup.playbook else { return Vec::new() };
+    let name = playbook.role(role).and_then(|role| role.before_claim.as_ref());
+    let values = with_values(playbook, Values::new());
+    let gate = name.and_then(|name| gate(playbook, name, &values));
+    gate.map(|(gate, _)| gate.commands).unwrap_or_default()
+}
+
+/// What a role is told, filled in.
+pub(crate) fn prompt(setup: &Setup, role: Option<&Name>) -> String {
+    let Some(playbook) = &setup.playbook else { return String::new() };
+    let values = with_values(playbook, Values::new());
+    playbook.role(role).map(|role| fill::fill(&role.prompt, &values)).unwrap_or_default()
+}

@@ -1,0 +1,135 @@
+//! `shipmate playbook`: ways of working, and which of them is used here.
+
+mod check;
+mod init;
+mod list;
+mod show;
+mod r#use;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use shipmate_protocol::view::PlaybookRow;
+use shipmate_protocol::{Answer, Ask};
+
+use crate::cli::exit::Exit;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::session::Session;
+
+/// Playbooks: list, show, check, use, init
+///
+/// A playbook is a way of working: phases, who works in them, who may write to whom, and what has
+/// to be there before it goes on. docs/playbooks.md tells how to write one.
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum PlaybookCommand {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Check(check::CheckArgs),
+    Use(r#use::UseArgs),
+    Init(init::InitArgs),
+}
+
+pub(crate) fn run(command: PlaybookCommand, session: Session) -> Result<Exit, Failure> {
+    match command {
+        PlaybookCommand::List(args) => list::run(&args, session).map(|()| Exit::Done),
+        PlaybookCommand::Show(args) => show::run(args, session).map(|()| Exit::Done),
+        PlaybookCommand::Check(args) => check::run(&args, session),
+        PlaybookCommand::Use(args) => r#use::run(&args, session).map(|()| Exit::Done),
+        PlaybookCommand::Init(args) => init::run(args, session).map(|()| Exit::Done),
+    }
+}
+
+/// Which playbook a run works by that names none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    None,
+    One {
+        name: String,
+        why: String,
+    },
+    /// The files of several are there.
+    Several(Vec<(String, String)>),
+}
+
+/// What the settings say stands above what is in the repository.
+pub(crate) fn choice(session: &mut Session) -> Result<Choice, Failure> {
+    let loaded = session.config()?;
+    match loaded.config.playbook.as_str() {
+        "" => Ok(by_files(&rows(session)?)),
+        "none" => Ok(Choice::None),
+        name => {
+            let why = format!("the {} says so", loaded.source("playbook").word());
+            Ok(Choice::One { name: name.to_owned(), why })
+        }
+    }
+}
+
+fn by_files(rows: &[PlaybookRow]) -> Choice {
+    let found = rows.iter().filter_map(|row| Some((row.name.clone(), row.found.clone()?)));
+    let found: Vec<(String, String)> = found.collect();
+    match found.as_slice() {
+        [] => Choice::None,
+        [(name, file)] => Choice::One { name: name.clone(), why: format!("{file} is here") },
+        _ => Choice::Several(found),
+    }
+}
+
+pub(crate) fn rows(session: &mut Session) -> Result<Vec<PlaybookRow>, Failure> {
+    match session.ask(Ask::Playbooks)? {
+        Answer::Playbooks(rows) => Ok(rows),
+        _ => Err(unexpected("playbooks")),
+    }
+}
+
+/// A file, not one of the names there are.
+pub(crate) fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// The coordinator stands somewhere else: a path is given in full.
+pub(crate) fn full_path(name: &str) -> String {
+    let full = std::path::absolute(name).ok().filter(|_| is_path(name));
+    full.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| name.to_owned())
+}
+
+/// Writes a file of the project in one step.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let fresh = path.with_extension(format!("toml.{}", std::process::id()));
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let done = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&fresh, path));
+        done.inspect_err(|_| drop(fs::remove_file(&fresh)))
+    };
+    written().map_err(|e: std::io::Error| {
+        Failure::Storage(format!(
+            "{} cannot be written: {e}\n  the workspace must be writable by you",
+            path.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_repository_choose_one_playbook_and_never_two() {
+        let row = |name: &str, found: Option<&str>| PlaybookRow {
+            name: name.to_owned(),
+            found: found.map(str::to_owned),
+            ..PlaybookRow::default()
+        };
+        let (a, b) = (row("a", None), row("b", Some("b.json")));
+        assert_eq!(by_files(&[a.clone()]), Choice::None);
+        let one = Choice::One { name: "b".to_owned(), why: "b.json is here".to_owned() };
+        assert_eq!(by_files(&[a, b.clone()]), one);
+        let several = by_files(&[b, row("c", Some("c/"))]);
+        assert!(matches!(several, Choice::Several(found) if found.len() == 2));
+    }
+}

@@ -1,0 +1,363 @@
+//! Playbooks on the command line: listed, shown, checked, copied, chosen, and used by a run.
+
+use crate::transcript::Workspace;
+
+const MINE: &str = r#"name = "mine"
+title = "Two by two"
+about = "Somebody writes, somebody looks."
+
+[select]
+files = ["pairs.txt"]
+env = "PAIRS_ON"
+
+[values]
+test = "true"
+
+[roles.lead]
+lead = true
+mode = "delegate"
+
+[roles.writer]
+cap = 3
+model = "small"
+reports-to = "lead"
+scope = ["src/"]
+upgrades = [{ model = "large", when = { files-min = 10 } }]
+
+[gates.quick]
+commands = ["{test}"]
+
+[kinds.handover]
+about = "What the next one has to know"
+fields = { task = "text", files = "[text]", state = ["done", "partial"], "note?" = "text" }
+
+[[routes]]
+from = ["writer"]
+to = ["lead", "person"]
+kinds = ["message", "handover"]
+
+[[phases]]
+name = "write"
+title = "Everybody writes"
+roles = ["lead", "writer"]
+makes = ["src/", { file = "log.jsonl", line = "all", key = "state", is = ["done", "partial"] }]
+gate = "quick"
+minutes = 15
+late = "lead"
+failed = { back = "write", rounds = 2 }
+
+[[phases.tasks]]
+id = "words"
+role = "writer"
+subject = "Write {goal}"
+
+[[phases]]
+name = "look"
+optional = true
+
+[[phases.tasks]]
+id = "look"
+lead = true
+subject = "Look at it"
+"#;
+
+fn with_mine() -> Workspace {
+    let workspace = Workspace::with_repository();
+    workspace.write(".shipmate/playbooks/mine.toml", MINE);
+    workspace
+}
+
+#[test]
+fn playbooks_are_listed_with_what_chooses_them() {
+    let workspace = with_mine();
+    workspace.check(
+        r#"
+        $ shipmate playbook list
+        PLAYBOOK        FROM                           CHOSEN BY [..]
+        mine            .shipmate/playbooks/mine.toml  pairs.txt [..]  Two by two
+        ...
+        contract-first  built in                       [..]
+        ...
+
+        a run here works by none, unless --playbook names one
+        "#,
+    );
+    workspace.write("pairs.txt", "ana bo\n");
+    workspace.check(
+        r#"
+        $ shipmate playbook list
+        ...
+        a run here works by mine: pairs.txt is here
+        "#,
+    );
+    workspace.write(".shipmate/playbooks/other.toml", "name = 'other'\nselect.files = ['*.txt']\n");
+    workspace.check(
+        r#"
+        $ shipmate playbook list
+        ...
+        other           .shipmate/playbooks/other.toml [..] cannot be used: 1 problem
+        ...
+        a run here works by mine: pairs.txt is here
+        "#,
+    );
+    let list = workspace.succeed("shipmate playbook list --json");
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list["chosen"]["name"], "mine");
+    assert_eq!(list["playbooks"][0]["found"], "pairs.txt");
+    assert_eq!(list["playbooks"][0]["env"], "PAIRS_ON");
+}
+
+#[test]
+fn a_playbook_is_shown_as_a_page_a_file_and_schemas() {
+    let workspace = with_mine();
+    workspace.check(
+        r#"
+        $ shipmate playbook show mine
+        mine: Two by two (.shipmate/playbooks/mine.toml)
+        Somebody writes, somebody looks.
+        chosen where pairs.txt is there
+        a team only where the variable PAIRS_ON is on; else task mode
+
+        phases
+          write  Everybody writes
+                 makes src/
+                 makes log.jsonl, where every line says state is done or partial
+                 joined by lead, writer
+                 task words (by writer): Write {goal}
+                 gate quick
+                 has 15 min; then the lead does what is left
+                 where it fails write begins again, 2 times at most
+          look   may be left out
+                 task look (by the lead): Look at it
+
+        roles
+          lead    leads the team
+                  mode delegate
+          writer  model small
+                  model large for 10 files or more
+                  3 at most
+                  reports to lead
+                  writes src/
+
+        routes
+          writer to lead, person  message, handover
+
+        kinds
+          handover  What the next one has to know
+                    files: list of text
+                    note: text, may be left out
+                    state: done | partial
+                    task: text
+
+        gates
+          quick  {test}
+
+        values
+          test  true
+
+        $ shipmate playbook show nobody
+        refused: there is no playbook nobody
+          there are [..]contract-first[..]mine[..]; a file is named with its path
+        => 3
+        "#,
+    );
+    assert_eq!(workspace.succeed("shipmate playbook show mine --toml"), MINE);
+    let schemas = workspace.succeed("shipmate playbook show mine --schemas");
+    let schemas: serde_json::Value = serde_json::from_str(&schemas).unwrap();
+    let handover = &schemas["handover"];
+    assert_eq!(handover["required"], serde_json::json!(["files", "state", "task"]));
+    assert_eq!(handover["properties"]["files"]["items"]["type"], "string");
+    assert_eq!(handover["properties"]["state"]["enum"][1], "partial");
+}
+
+#[test]
+fn every_playbook_that_comes_with_shipmate_can_be_shown() {
+    let workspace = Workspace::new();
+    let list = workspace.succeed("shipmate playbook list --json");
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    for row in list["playbooks"].as_array().unwrap() {
+        assert_eq!(row["problems"], 0, "{row}");
+        let name = row["name"].as_str().unwrap();
+        let page = workspace.succeed(&format!("shipmate playbook show {name}"));
+        assert!(page.contains("\nphases\n"), "{page}");
+    }
+}
+
+#[test]
+fn everything_wrong_is_told_with_its_line_and_the_exit_code_is_2() {
+    let workspace = with_mine();
+    workspace.write("bad.toml", "name = \"bad\"\n\n[[phases]]\nname = \"a\"\nrole = [\"dev\"]\n");
+    workspace.check(
+        r#"
+        $ shipmate playbook check
+        .shipmate/playbooks/mine.toml: nothing is wrong
+
+        $ shipmate playbook check mine bad.toml
+        .shipmate/playbooks/mine.toml: nothing is wrong
+        bad.toml:5: a phase has no key "role"
+          did you mean roles?
+        bad.toml: 1 problem
+        => 2
+
+        $ shipmate playbook check none.toml
+        error: none.toml cannot be read: No such file or directory (os error 2)
+          `shipmate playbook list` names those there are
+        => 2
+        "#,
+    );
+    let told = workspace.run("shipmate playbook check bad.toml --json");
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told[0]["problems"][0]["line"], 5);
+    assert_eq!(told[0]["problems"][0]["remedy"], "did you mean roles?");
+}
+
+#[test]
+fn a_playbook_is_put_to_use_by_one_line_of_the_settings() {
+    let workspace = with_mine();
+    workspace.write(".shipmate/config.toml", "# ours\nlease-seconds = 90\n");
+    workspace.check(
+        r#"
+        $ shipmate playbook use mine
+        wrote playbook = "mine" into .shipmate/config.toml
+
+        $ shipmate playbook use mine
+        nothing to change: .shipmate/config.toml says playbook = "mine"
+
+        $ shipmate playbook list
+        ...
+        a run here works by mine: the project file says so
+
+        $ shipmate playbook use nobody
+        refused: there is no playbook nobody
+          [..]
+        => 3
+
+        $ shipmate playbook use --none
+        took playbook out of .shipmate/config.toml: the repository's files choose
+        "#,
+    );
+    let config = std::fs::read_to_string(workspace.path.join(".shipmate/config.toml")).unwrap();
+    assert_eq!(config.trim_start(), "# ours\nlease-seconds = 90\n");
+}
+
+#[test]
+fn a_copy_of_a_playbook_is_the_project_s_own() {
+    let workspace = with_mine();
+    workspace.check(
+        r#"
+        $ shipmate playbook init ours --from mine
+        wrote .shipmate/playbooks/ours.toml: a copy of mine
+        `shipmate playbook check ours` says what is wrong with it once you have changed it
+
+        $ shipmate playbook check ours
+        .shipmate/playbooks/ours.toml: nothing is wrong
+
+        $ shipmate playbook init ours --from mine
+        error: .shipmate/playbooks/ours.toml exists already
+          edit it, or choose another name
+        => 2
+
+        $ shipmate playbook init ../out --from mine
+        error: "../out" is a path
+          give a name: it becomes .shipmate/playbooks/NAME.toml
+        => 2
+
+        $ shipmate playbook init contract-first
+        wrote .shipmate/playbooks/contract-first.toml: a copy of contract-first
+        ...
+        "#,
+    );
+    let list = workspace.succeed("shipmate playbook list --json");
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let names = list["playbooks"].as_array().unwrap().iter();
+    let own = names.filter(|row| row["name"] == "contract-first");
+    let own: Vec<_> = own.map(|row| row["file"].as_str().unwrap()).collect();
+    assert_eq!(own, [".shipmate/playbooks/contract-first.toml"]);
+}
+
+/// A run that only shows whether and why a playbook was taken: its first phase has work for
+/// nobody, and waits for a file that never comes.
+const WAITS: &str = r#"name = "waits"
+[select]
+files = ["waits/"]
+env = "WAITS_ON"
+[roles.lead]
+lead = true
+[[phases]]
+name = "never"
+entry = ["never.txt"]
+roles = ["lead"]
+[[phases.tasks]]
+id = "a"
+lead = true
+subject = "a"
+"#;
+
+#[test]
+fn a_run_says_which_playbook_the_repository_has_chosen() {
+    let mut workspace = Workspace::with_repository();
+    workspace.write(".shipmate/playbooks/waits.toml", WAITS);
+    workspace.write("waits/x", "x\n");
+    workspace.set("WAITS_ON", "1");
+    workspace.check(
+        r#"
+        $ shipmate run --detach --dirty --agent true "say hello to everybody"
+        playbook waits: waits/ is here (--playbook none works without)
+        ...
+
+        $ shipmate phase list
+        say-hello-to-everybody (waits)
+          never  waits     never.txt is not there
+        "#,
+    );
+    let status = workspace.succeed("shipmate log --json --after 0");
+    assert!(status.contains("\"one_shot\":false") || !status.contains("\"one_shot\":true"));
+}
+
+#[test]
+fn without_its_variable_a_playbook_runs_in_task_mode_and_says_why() {
+    let mut workspace = Workspace::with_repository();
+    workspace.write(".shipmate/playbooks/waits.toml", WAITS);
+    workspace.set("WAITS_ON", "0");
+    workspace.check(
+        r#"
+        $ shipmate run --detach --dirty --agent true --playbook waits "say hello"
+        note: WAITS_ON is "0": task mode, one agent for each task
+        ...
+        "#,
+    );
+    assert!(workspace.succeed("shipmate log --json --after 0").contains("\"one_shot\":true"));
+}
+
+#[test]
+fn two_playbooks_that_fit_have_to_be_told_apart() {
+    let workspace = Workspace::with_repository();
+    workspace.write(".shipmate/playbooks/waits.toml", WAITS);
+    workspace.write(".shipmate/playbooks/mine.toml", MINE);
+    workspace.write("waits/x", "x\n");
+    workspace.write("pairs.txt", "x\n");
+    workspace.check(
+        r#"
+        $ shipmate run --agent true "say hello"
+        error: several playbooks fit this repository: pairs.txt is for mine, waits/ is for waits
+          name one with --playbook, or none with --playbook none; `shipmate playbook use NAME` \
+        settles it
+        => 2
+
+        $ shipmate run
+        error: several playbooks fit this repository: pairs.txt is for mine, waits/ is for waits
+        ...
+        => 2
+
+        $ shipmate run --playbook none
+        error: there is nothing to run: no goal, no plan, and no playbook fits this repository
+          say a goal in quotes, name a plan file, or a playbook with --playbook
+        => 2
+
+        $ shipmate run --playbook none --skip look plan.toml
+        error: --set and --skip are for a playbook, and this run works by none
+          name one with --playbook, or leave them out
+        => 2
+        "#,
+    );
+}

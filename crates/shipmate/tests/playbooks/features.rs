@@ -1,0 +1,352 @@
+//! The features playbook, from a `.harness/` folder to the files it leaves.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify;
+use serde_json::{Value, json};
+
+use crate::scene::{Ran, Scene};
+use crate::stage::TEAM;
+
+/// As harnesses have it: without pipefail, every runner behind a pipe. Coverage is what the
+/// tests say they reached.
+pub(crate) const INIT: &str = r#"#!/bin/bash
+set -e
+rm -f lcov.info
+for t in tests/*.sh; do
+  [ -e "$t" ] || continue
+  sh "$t" 2>&1 | tail -20
+done
+: >> lcov.info
+"#;
+
+/// A feature with its ten fields; `more` replaces or adds.
+pub(crate) fn feature(id: &str, more: Value) -> Value {
+    let mut feature = json!({
+        "id": id, "description": format!("Build {id}"), "priority": 1, "status": "pending",
+        "scope": [format!("src/{id}/a.sh"), format!("src/{id}/b.sh"), format!("tests/{id}.sh")],
+        "depends_on": [], "assigned_to": null, "test_file": null, "coverage": null, "notes": null,
+    });
+    feature.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    feature
+}
+
+pub(crate) fn harness(features: &[Value]) -> String {
+    let file = json!({
+        "project": "p", "created": "2026-01-01", "total_features": features.len(), "passing": 0,
+        "features": features,
+    });
+    format!("{file:#}\n")
+}
+
+/// What a feature's teammate does: code, and a test of it that reaches all of it.
+pub(crate) const AGENT: &str = r#"
+id=${SHIPMATE_SUBJECT%%:*}
+mkdir -p "src/$id" tests
+echo "echo $id" > "src/$id/a.sh"
+cat > "tests/$id.sh" <<END
+sh src/$id/a.sh | grep -q $id
+printf 'SF:src/$id/a.sh\nDA:1,1\nend_of_record\n' >> lcov.info
+END
+"#;
+
+pub(crate) fn scene_with(features: &[Value], more: &[(&str, &str)], agent: &str) -> Scene {
+    let text = harness(features);
+    let mut files = vec![
+        (".harness/features.json", text.as_str()),
+        (".harness/init.sh", INIT),
+        (".gitignore", "lcov.info\n"),
+    ];
+    files.extend(more);
+    Scene::new(&files, agent)
+}
+
+/// A run of the playbook that a person has agreed to.
+pub(crate) fn run(scene: &Scene, more: &[&str]) -> Ran {
+    let mut args = vec!["--yes"];
+    args.extend(more);
+    scene.run("features", &args)
+}
+
+pub(crate) fn features_of(scene: &Scene) -> Value {
+    serde_json::from_str(&scene.landed(".harness/features.json")).unwrap()
+}
+
+/// One feature as the branch has it.
+pub(crate) fn one(scene: &Scene, id: &str) -> Value {
+    let file = features_of(scene);
+    file["features"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone()
+}
+
+/// The file as soon as it says so. It is committed beside the records: what is waited for is the
+/// branch's ref, which changes in one step.
+pub(crate) fn wait_for(scene: &Scene, holds: impl Fn(&Value) -> bool) -> Value {
+    let folder = scene.stage.place().workspace.join(".git/refs/heads/shipmate");
+    let news = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
+    inotify::add_watch(&news, &folder, inotify::WatchFlags::MOVED_TO).unwrap();
+    loop {
+        let file = features_of(scene);
+        if holds(&file) {
+            return file;
+        }
+        let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
+        let heard = poll(&mut [PollFd::new(&news, PollFlags::IN)], Some(&limit)).unwrap();
+        assert_eq!(heard, 1, "the branch stands still at:\n{file:#}");
+        rustix::io::read(&news, &mut [0; 4096]).unwrap();
+    }
+}
+
+#[test]
+fn features_become_passing_and_the_files_of_the_harness_follow() {
+    let before = "# Decisions\n\nOld words, kept.";
+    let odd = json!({ "depends_on": ["F001"], "priority": 2, "extra": {"b": 1, "a": 2} });
+    let two = [feature("F001", json!({})), feature("F002", odd), feature("F003", json!({}))];
+    let mut scene = scene_with(
+        &two,
+        &[(".harness/context_summary.md", before), ("claude-progress.txt", "Day one.\n")],
+        AGENT,
+    );
+    let ran = run(&scene, &[]);
+    ran.ends(
+        0,
+        &["phase ready is done", "phase repair is left out", "phase build begins", "3 of 3 tasks"],
+    );
+    assert_eq!(
+        scene.phases(),
+        ["ready done", "repair skipped", "build done", "review skipped", "synthesis done"]
+    );
+    let file = features_of(&scene);
+    assert_eq!((&file["passing"], &file["total_features"]), (&json!(3), &json!(3)));
+    for (n, id) in ["F001", "F002", "F003"].into_iter().enumerate() {
+        let found = &file["features"][n];
+        assert_eq!(found["id"], id);
+        assert_eq!(found["status"], "passing", "{found}");
+        assert_eq!(found["assigned_to"], Value::Null);
+        assert_eq!(found["test_file"], format!("tests/{id}.sh"));
+        assert_eq!(found["coverage"], 100);
+        assert_eq!(found.get("correction_cycles"), None);
+    }
+    // What is not understood stays as it was written, and so does the end of the file.
+    let text = scene.landed(".harness/features.json");
+    assert!(text.contains("\"extra\": {\n        \"a\": 2,\n        \"b\": 1\n      }"), "{text}");
+    assert!(text.ends_with("}\n") && !text.ends_with("\n\n"), "{text:?}");
+    let summary = scene.landed(".harness/context_summary.md");
+    assert!(summary.starts_with(&format!("{before}\n\n## Session {TEAM} (20")), "{summary}");
+    assert!(summary.contains("- F001: passing, by feature-1, commit "), "{summary}");
+    let progress = scene.landed("claude-progress.txt");
+    assert!(progress.starts_with("Day one.\n\nSession "), "{progress}");
+    assert!(progress.contains("F003: passing, by feature-"), "{progress}");
+    assert!(progress.contains("Next: nothing of this session is left."), "{progress}");
+    // The lead's commits hold the lead's files alone.
+    let own = scene.stage.git(&[
+        "log",
+        "--author=lead",
+        "--no-merges",
+        "--format=",
+        "--name-only",
+        &format!("shipmate/{TEAM}"),
+    ]);
+    let own: std::collections::BTreeSet<&str> = own.lines().filter(|l| !l.is_empty()).collect();
+    let kept = [".harness/context_summary.md", ".harness/features.json", "claude-progress.txt"];
+    assert_eq!(own.into_iter().collect::<Vec<_>>(), kept);
+}
+
+#[test]
+fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
+    let features = [
+        feature("F001", json!({})),
+        feature("F002", json!({ "depends_on": ["F001"] })),
+        feature("F003", json!({ "description": "Reset the password" })),
+    ];
+    let mut scene = scene_with(&features, &[], AGENT);
+    scene.run("features", &["--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    let paused = scene.stage.event("team.paused");
+    let shown = paused["reason"].as_str().unwrap();
+    for part in [
+        "approval: phase build begins when you say `shipmate --team alpha continue`",
+        "feature-1: opus",
+        "feature-2: sonnet",
+        "F001: Build F001 [src/F001/a.sh, src/F001/b.sh, tests/F001.sh]",
+        "F002: Build F002 [src/F002/a.sh, src/F002/b.sh, tests/F002.sh] after F001",
+        "by feature-1",
+    ] {
+        assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
+    }
+    assert!(scene.stage.events("teammate.started").is_empty());
+    assert!(scene.stage.events("task.created").is_empty());
+    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert!(went_on.status.success(), "{went_on:?}");
+    scene.stage.finished(3);
+}
+
+#[test]
+fn a_file_with_mistakes_starts_nobody_and_names_them_all() {
+    let features = [
+        feature("F001", json!({ "status": "done" })),
+        feature("F002", json!({ "scope": ["../elsewhere"] })),
+        feature("F003", json!({ "scope": "src" })),
+    ];
+    let mut scene = scene_with(&features, &[], AGENT);
+    let ran = run(&scene, &[]);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    let told = format!("{}{}", ran.out, ran.err);
+    for part in ["F001: status is \"done\"", "F002: scope:", "F003: scope is \"src\""] {
+        assert!(told.contains(part), "{part:?} is missing in:\n{told}");
+    }
+    scene.log();
+    assert!(scene.stage.events("task.created").is_empty());
+    assert!(scene.stage.events("teammate.started").is_empty());
+}
+
+#[test]
+fn the_right_half_of_a_file_runs_where_it_is_asked_for() {
+    let features = [feature("F001", json!({ "status": "done" })), feature("F002", json!({}))];
+    let scene = scene_with(&features, &[], AGENT);
+    let ran = run(&scene, &["--set", "malformed=leave-out"]);
+    ran.ends(0, &["phase build begins", "left out: ", "F001: status is \"done\"", "1 of 1 task"]);
+    assert_eq!(one(&scene, "F002")["status"], "passing");
+    // What is wrong stays for whoever has to mend it.
+    assert_eq!(one(&scene, "F001")["status"], "done");
+}
+
+#[test]
+fn features_that_share_files_are_named_before_anybody_starts() {
+    let own = |id: &str, path: &str| feature(id, json!({ "scope": [path, "x/1", "x/2"] }));
+    let a = own("F001", "./src//auth/");
+    let mut b = own("F002", "src/auth/token.sh");
+    b["scope"] = json!(["src/auth/token.sh", "y/1", "y/2"]);
+    let mut scene = scene_with(&[a.clone(), b.clone()], &[], AGENT);
+    let ran = run(&scene, &[]);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    let told = format!("{}{}", ran.out, ran.err);
+    for part in [
+        "F001 and F002 both own src/auth/token.sh",
+        "give both to one teammate",
+        "let F002 depend on F001",
+    ] {
+        assert!(told.contains(part), "{part:?} is missing in:\n{told}");
+    }
+    scene.log();
+    assert!(scene.stage.events("teammate.started").is_empty());
+}
+
+#[test]
+fn what_a_dead_run_had_begun_is_taken_up_by_the_same_name() {
+    let begun = json!({ "status": "in-progress", "assigned_to": "ana" });
+    let blocked = json!({ "status": "blocked", "depends_on": ["F003"] });
+    let features = [
+        feature("F001", begun),
+        feature("F002", blocked),
+        feature(
+            "F003",
+            json!({ "status": "passing", "test_file": "tests/F003.sh", "coverage": 99 }),
+        ),
+    ];
+    let mut scene = scene_with(&features, &[], AGENT);
+    let ran = run(&scene, &["--set", "single=no"]);
+    ran.ends(
+        0,
+        &[
+            "F001 was in progress by ana in a run that is over: taken up again",
+            "F002 is called blocked, and waits for nothing: it can be taken",
+            "2 of 2 tasks",
+        ],
+    );
+    scene.log();
+    let claimed = scene.stage.events("task.claimed");
+    assert_eq!(claimed[0]["by"], "alpha/ana@1", "{claimed:?}");
+    assert_eq!(one(&scene, "F001")["status"], "passing");
+    assert_eq!(one(&scene, "F003")["coverage"], 99);
+    assert_eq!(features_of(&scene)["passing"], 3);
+}
+
+#[test]
+fn assigned_to_and_status_follow_the_claim_and_the_release() {
+    let agent = format!("here\npass go\n{AGENT}");
+    let mut scene =
+        scene_with(&[feature("F001", json!({})), feature("F002", json!({}))], &[], &agent);
+    scene.stage.door("go");
+    scene.run("features", &["--detach", "--yes", "--set", "single=no"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.arrivals(2);
+    // The file is written beside the work: by a commit, which is heard of by no record.
+    let mut seen = wait_for(&scene, |file| {
+        file["features"].as_array().unwrap().iter().all(|one| one["status"] == "in-progress")
+    });
+    let mut names: Vec<String> = seen["features"]
+        .as_array_mut()
+        .unwrap()
+        .iter()
+        .map(|one| one["assigned_to"].as_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["feature-1", "feature-2"]);
+    scene.stage.open("go", 2);
+    scene.stage.finished(2);
+    let ended = scene.stage.hear(|record| {
+        record["event"].get("phase.ended").is_some_and(|ended| ended["phase"] == "build")
+    });
+    assert!(ended["event"]["phase.ended"]["end"].get("done").is_some());
+    for id in ["F001", "F002"] {
+        assert_eq!(one(&scene, id)["assigned_to"], Value::Null);
+        assert_eq!(one(&scene, id)["status"], "passing");
+    }
+}
+
+#[test]
+fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_it_by_itself() {
+    let agent = format!("{AGENT}\necho mine > claude-progress.txt\n");
+    let mut wide = feature("F001", json!({}));
+    wide["scope"] = json!(["."]);
+    let mut scene = scene_with(&[wide], &[], &agent);
+    scene.run("features", &["--detach", "--yes", "--set", "single=no"]).ends(0, &[]);
+    scene.stage.follow();
+    let asked = scene.stage.event("question.asked");
+    let text = asked["text"].as_str().unwrap();
+    assert!(text.contains("claude-progress.txt (protected)"), "{text}");
+    assert_eq!(one(&scene, "F001")["status"], "in-progress");
+}
+
+#[test]
+fn little_work_is_for_one_agent_with_the_numbers_and_a_team_only_where_it_is_asked_for() {
+    let small = |id: &str| {
+        feature(id, json!({ "scope": [format!("src/{id}/a.sh"), format!("tests/{id}.sh")] }))
+    };
+    let pair = [small("F001"), small("F002")];
+    let mut scene = scene_with(&pair, &[], AGENT);
+    let ran = run(&scene, &[]);
+    ran.ends(0, &["2 of 2 tasks"]);
+    let told = format!("{}{}", ran.out, ran.err);
+    let why = "one agent is enough: 2 pieces of work, the larger with 2 files (a team from 3); about \
+               24 minutes of work (a team from 30)";
+    assert!(told.contains(why), "{told}");
+    scene.log();
+    let by: std::collections::BTreeSet<String> =
+        scene.stage.events("task.claimed").iter().map(|c| c["by"].to_string()).collect();
+    assert_eq!(by.len(), 1, "{by:?}");
+    // The same has to hold for it: test file and coverage.
+    assert_eq!(one(&scene, "F001")["coverage"], 100);
+    let scene = scene_with(&pair, &[], AGENT);
+    let ran = run(&scene, &["--set", "single=no"]);
+    ran.ends(0, &["a team although one agent would do: 2 pieces of work", "2 of 2 tasks"]);
+}
+
+#[test]
+fn what_landed_arrives_in_the_persons_tree_and_each_feature_has_a_branch() {
+    let features =
+        [feature("F001", json!({})), feature("F002", json!({})), feature("F003", json!({}))];
+    let scene = scene_with(&features, &[], AGENT);
+    run(&scene, &[]).ends(0, &["3 of 3 tasks"]);
+    let made = scene.stage.shipmate(&["--team", TEAM, "merge", "--branches"]);
+    let told = String::from_utf8_lossy(&made.stdout).into_owned();
+    assert!(made.status.success(), "{made:?}");
+    assert!(told.contains(&format!("shipmate/{TEAM}.F001")), "{told}");
+    let files = scene.stage.git(&["diff", "--name-only", "HEAD", &format!("shipmate/{TEAM}.F001")]);
+    assert_eq!(files.lines().collect::<Vec<_>>(), ["src/F001/a.sh", "tests/F001.sh"]);
+    let merged = scene.stage.shipmate(&["--team", TEAM, "merge"]);
+    assert!(merged.status.success(), "{merged:?}");
+    let text =
+        std::fs::read_to_string(scene.stage.place().workspace.join(".harness/features.json"));
+    let file: Value = serde_json::from_str(&text.unwrap()).unwrap();
+    assert_eq!(file["passing"], 3);
+}

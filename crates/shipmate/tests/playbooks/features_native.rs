@@ -1,0 +1,142 @@
+//! The features playbook with native agents on a scripted model: models by role and weight, plans
+//! with their criteria, decisions that are kept, reviews of large features.
+
+use serde_json::{Value, json};
+use shipmate_testkit::model::Server;
+
+use crate::features::{INIT, feature, features_of, harness, one};
+use crate::scene::{Ran, Scene};
+use crate::stage::TEAM;
+
+fn config(server: &Server) -> String {
+    format!(
+        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/usual\"\n\
+         [models.test]\nprotocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n",
+        server.url()
+    )
+}
+
+fn scene(server: &Server, features: &[Value], more: &[(&str, &str)]) -> Scene {
+    let text = harness(features);
+    let mut files = vec![
+        (".harness/features.json", text.as_str()),
+        (".harness/init.sh", INIT),
+        (".gitignore", "lcov.info\n"),
+    ];
+    files.extend(more);
+    Scene::with(&config(server), &files, "")
+}
+
+fn run(scene: &Scene, more: &[&str]) -> Ran {
+    let mut args = vec!["--team", TEAM, "run", "--playbook", "features", "--agent", "native"];
+    args.extend(["--yes", "--set", "opus=test/big", "--set", "sonnet=test/small"]);
+    args.extend(more);
+    Ran::of(&scene.stage.shipmate(&args))
+}
+
+/// The models that this one's requests named.
+fn models(server: &Server, name: &str) -> Vec<String> {
+    let own = format!("You are {name}");
+    let requests = server.requests();
+    let own = requests.iter().filter(|request| request.body.to_string().contains(&own));
+    let mut models: Vec<String> =
+        own.map(|request| request.body["model"].as_str().unwrap().to_owned()).collect();
+    models.sort();
+    models.dedup();
+    models
+}
+
+fn said_to(server: &Server, name: &str, part: &str) -> bool {
+    let own = format!("You are {name}");
+    let texts = server.requests();
+    let mut texts = texts.iter().map(|request| request.body.to_string());
+    texts.any(|text| text.contains(&own) && text.contains(part))
+}
+
+/// Writes a feature and a test that reaches it, then says so.
+fn built(id: &str, task: u32) -> String {
+    let test = format!(
+        "sh src/{id}/a.sh\\nprintf 'SF:src/{id}/a.sh\\\\nDA:1,1\\\\nend_of_record\\\\n' >> lcov.info\\n"
+    );
+    format!(
+        "  tool write_file {{\"path\":\"src/{id}/a.sh\",\"content\":\"echo {id}\\n\"}}\n\
+         \x20 tool write_file {{\"path\":\"tests/{id}.sh\",\"content\":\"{test}\"}}\n\
+         \x20 tool TaskUpdate {{\"taskId\":\"{task}\",\"status\":\"completed\",\"result\":\"{id} is there\"}}\n\
+         \x20 say Done.\n"
+    )
+}
+
+#[test]
+fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria() {
+    let script = format!(
+        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
+         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F001/a.sh and its test.\"}}\n  say I wait.\n\
+         on \"Your plan is approved\"\n{}\
+         as feature-2\non \"F002: Encrypt\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F002/a.sh and its test.\"}}\n  say I wait.\n\
+         on \"Your plan is approved\"\n{}\
+         as feature-3\non \"F003: Build\"\n  tool SendMessage {{\"to\":\"lead\",\"type\":\"decision\",\"content\":\"Words are echoed, not printed.\"}}\n{}",
+        built("F001", 1),
+        built("F002", 2),
+        built("F003", 3)
+    );
+    let server = Server::start(&script);
+    let features = [
+        feature("F001", json!({})),
+        feature("F002", json!({ "description": "Encrypt passwords", "priority": 2 })),
+        feature("F003", json!({ "priority": 3 })),
+    ];
+    let mut scene = scene(&server, &features, &[]);
+    let ran = run(&scene, &[]);
+    ran.ends(0, &["phase build begins", "3 pieces of work: a team is worth it", "3 of 3 tasks"]);
+    // The first feature of a code base shows a plan; what is sensitive does, on the strong model.
+    assert_eq!(models(&server, "feature-1"), ["small"]);
+    assert_eq!(models(&server, "feature-2"), ["big"]);
+    assert_eq!(models(&server, "feature-3"), ["small"]);
+    assert_eq!(models(&server, "lead"), ["big"]);
+    scene.log();
+    let planned: Vec<Value> =
+        scene.stage.events("plan.submitted").iter().map(|plan| plan["who"].clone()).collect();
+    assert_eq!(planned.len(), 2, "{planned:?}");
+    assert!(said_to(&server, "lead", "What it has to meet: tests for edge cases are part of it"));
+    assert!(said_to(&server, "lead", "You coordinate and write no code"));
+    assert!(said_to(&server, "lead", "You are in delegate mode"));
+    assert!(said_to(&server, "feature-3", "Write a failing test first"));
+    assert!(said_to(&server, "feature-3", "Files it is about: src/F003/a.sh, src/F003/b.sh"));
+    assert_eq!(features_of(&scene)["passing"], 3);
+    let summary = scene.landed(".harness/context_summary.md");
+    let decided = "- decided (feature-3): Words are echoed, not printed.";
+    assert!(summary.contains(decided), "{summary}");
+}
+
+#[test]
+fn a_large_feature_is_reviewed_into_a_file_and_a_small_one_is_not() {
+    let script = format!(
+        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
+         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"All ten.\"}}\n  say I wait.\n\
+         on \"Your plan is approved\"\n{}\
+         as feature-2\non \"F002: Build\"\n{}\
+         as reviewer\non \"Review F001\" \"The last attempt\"\n  tool write_file {{\"path\":\".harness/reviews/F001.md\",\"content\":\"src/F001/a.sh:1 fine\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"fine\"}}\n  say Done.\n\
+         on \"Review F001\"\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"I only say it\"}}\n  say Done.\n",
+        built("F001", 1),
+        built("F002", 2)
+    );
+    let server = Server::start(&script);
+    let mut scope: Vec<String> = (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
+    scope.push("tests/F001.sh".to_owned());
+    let features = [feature("F001", json!({ "scope": scope })), feature("F002", json!({ "priority": 2 }))];
+    let mut scene = scene(&server, &features, &[]);
+    let ran = run(&scene, &[]);
+    ran.ends(0, &["phase review begins", "phase review is done", "3 of 3 tasks"]);
+    assert_eq!(models(&server, "feature-1"), ["big"]);
+    assert_eq!(models(&server, "reviewer-1"), ["big"]);
+    assert_eq!(scene.landed(".harness/reviews/F001.md"), "src/F001/a.sh:1 fine\n");
+    scene.log();
+    // What is only said is sent back: the finding has to be in the file.
+    let returned = scene.stage.events("task.returned");
+    let reason = returned[0]["reason"].as_str().unwrap();
+    assert!(reason.contains(".harness/reviews/F001.md is not there"), "{reason}");
+    let modes = scene.stage.events("teammate.mode_changed");
+    let modes: Vec<&str> = modes.iter().filter_map(|change| change["mode"].as_str()).collect();
+    assert_eq!(modes, ["normal", "delegate"], "the lead leaves delegate mode for the review alone");
+    assert_eq!(one(&scene, "F001")["status"], "passing");
+}
