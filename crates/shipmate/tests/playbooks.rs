@@ -17,8 +17,12 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/board.rs"]
+mod board;
 #[path = "playbooks/contract_first.rs"]
 mod contract_first;
+#[path = "playbooks/delegate.rs"]
+mod delegate;
 #[path = "playbooks/departments.rs"]
 mod departments;
 #[path = "playbooks/features.rs"]
@@ -33,6 +37,9 @@ mod features_native;
 mod features_repair;
 #[path = "playbooks/departments_ways.rs"]
 mod departments_ways;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/native.rs"]
+mod native;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

@@ -24,6 +24,7 @@ struct Course {
     /// Names of its phases, in order.
     all: Vec<String>,
     now: Option<String>,
+    begun: bool,
     missing: Vec<String>,
     /// What is missing may come from outside.
     outside: bool,
@@ -82,6 +83,7 @@ impl Phases {
             }
             "phase.began" => {
                 course.now = Some(phase);
+                course.begun = true;
                 course.missing.clear();
                 course.outside = false;
                 let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
@@ -90,6 +92,11 @@ impl Phases {
                 let notes: String =
                     notes.filter_map(Value::as_str).map(|note| format!("\n  {note}")).collect();
                 Some((EventKind::Step, format!("{shown} begins{again}{notes}")))
+            }
+            // Before any phase has begun nothing fell back: it is work for one from the start.
+            "phase.left_to_lead" if !course.begun => {
+                let told = format!("one agent does it all: {}", text(fields, "reason"));
+                Some((EventKind::Step, told))
             }
             "phase.left_to_lead" => {
                 let told = format!("{shown} is left to the lead: {}", text(fields, "reason"));
