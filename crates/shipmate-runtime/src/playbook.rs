@@ -151,7 +151,7 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         }
     }
     let written = playbook.artifacts.iter().filter(|artifact| artifact.on_branch);
-    let known = fill::resolved(&playbook.values);
+    let known = fill::resolved(&playbook, []);
     let written: Vec<String> =
         written.map(|artifact| fill::pattern(&artifact.path, &known)).collect();
     let value = serde_json::to_value(&playbook);

@@ -25,6 +25,8 @@ mod contract_first;
 mod delegate;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/departments_ways.rs"]
+mod departments_ways;
 #[path = "playbooks/features.rs"]
 mod features;
 #[path = "playbooks/features_gate.rs"]
@@ -35,8 +37,6 @@ mod features_hooks;
 mod features_native;
 #[path = "playbooks/features_repair.rs"]
 mod features_repair;
-#[path = "playbooks/departments_ways.rs"]
-mod departments_ways;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/native.rs"]
 mod native;

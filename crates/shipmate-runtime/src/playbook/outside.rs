@@ -14,6 +14,7 @@ use std::rc::Rc;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use shipmate_core::Name;
 use shipmate_core::playbook::{Test, Which};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::condition;
@@ -120,7 +121,7 @@ impl Watch {
     fn begin(paths: BTreeSet<PathBuf>, changed: impl Fn() + 'static) -> io::Result<Watch> {
         let kernel = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         look_at(&kernel, &paths)?;
-        let kernel = AsyncFd::new(kernel)?;
+        let kernel = AsyncFd::with_interest(kernel, Interest::READABLE)?;
         Ok(Watch(tokio::task::spawn_local(async move {
             changed();
             while let Ok(mut ready) = kernel.readable().await {

@@ -69,7 +69,6 @@ const TABLE: [([u32; 4], Make); 62] = [
     ([8, 5, 1, 0], task::retry),
     ([1, 0, 1, 3], task::revert),
     ([2, 1, 2, 0], task::delete),
-    ([0, 0, 1, 1], task::revert),
     ([1, 2, 5, 0], task::set_aside),
     ([8, 10, 14, 1], talk::send),
     ([2, 6, 8, 0], talk::escalate),
