@@ -190,7 +190,9 @@ mod tests {
 
     fn said(kind: &str, body: &Value) -> Result<(), String> {
         let refused = check(&playbook(), &name(kind), &body.to_string());
-        refused.map_err(|refused| format!("{} ({})", refused.message, refused.remedy))
+        refused.map_err(|refused| {
+            format!("{} ({})", refused.message, refused.remedy.unwrap_or_default())
+        })
     }
 
     #[test]

@@ -116,6 +116,11 @@ impl Drop for Watch {
 }
 
 impl Watch {
+    #[expect(
+        deprecated,
+        reason = "the new constructor is unsafe because a foreign type may close its descriptor; \
+                  OwnedFd does not"
+    )]
     /// Says once that it has begun, because what came before was not seen, and then whenever
     /// something changes.
     fn begin(paths: BTreeSet<PathBuf>, changed: impl Fn() + 'static) -> io::Result<Watch> {
