@@ -2,14 +2,16 @@
 //! roles on demand, and with agents that leave something behind.
 
 use serde_json::{Value, json};
+use shipmate_testkit::model::Server;
 
 use crate::departments::{AGENT, ALL, DIR, ONE, all, backend, joined, landed, plan, says, view};
 use crate::processes;
-use crate::scene::Scene;
+use crate::scene::{Ran, Scene};
+use crate::stage::TEAM;
 
 /// Everything that is on the branch in a run's folder, without what is another each time.
 fn papers(scene: &Scene) -> Vec<(String, String)> {
-    let branch = format!("shipmate/{}", crate::stage::TEAM);
+    let branch = format!("shipmate/{}", TEAM);
     let listed = scene.stage.git(&["ls-tree", "-r", "--name-only", &branch, DIR]);
     let text = |path: &str| {
         let text = scene.landed(path);
@@ -68,7 +70,7 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
     put $folder/01-01.plan.jsonl '{"p":"01","n":"01","t":"One","w":1,"d":[],"mh":{},"obj":""}
 {"id":"T1","tp":"auto","a":"Write the one","f":["lib/one.sh"],"v":"","done":"","spec":""}'
     as task create "Find out where it is" --role scout > "$S/asked" 2>&1
-    as teammate add rover --role scout > "$S/rover" 2>&1 || true
+    as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/rover" 2>&1 || true
     as team create yolo-more > "$S/more" 2>&1 || true
     as send scout "hello" > "$S/hello" 2>&1 || true ;;
   "Find out "*) echo '{"domain":"code"}' > "$SHIPMATE_RESULT" ;;"#,
@@ -215,4 +217,47 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
         assert!(!(one_shot && own), "the backend has its teammates: {started}");
     }
     assert_eq!(view(&scene, ".dept-status-frontend.json")["status"], "complete");
+}
+
+#[test]
+fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_in_words_that_fit() {
+    let server = Server::start(include_str!("departments/native.model"));
+    let config = format!(
+        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
+         protocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n",
+        server.url()
+    );
+    let plan = (plan("backend", "01-01"), include_str!("departments/native-01-01.plan.jsonl"));
+    let mut scene = Scene::with(&config, &[(&plan.0, plan.1)], "");
+    let own = ["--set", "departments=backend", "--agent", "native"];
+    let args = [&["--team", TEAM, "run", "--playbook", "departments", DIR], &own[..]].concat();
+    Ran::of(&scene.stage.shipmate(&args)).ends(0, &["phase owner_signoff is done"]);
+    assert_eq!(
+        landed(&scene, "01-01.summary.jsonl", &["ch", "dt"]),
+        json!({"p":"01","n":"01","t":"Store","s":"complete","tc":1,"tt":1,"fm":["lib/store.sh"],
+            "dv":[],"built":["Write the store"],"tst":"no_tests"})
+    );
+    assert_eq!(landed(&scene, "owner-signoff.json", &[])["decision"], "SHIP");
+    let log = scene.log();
+    let sent = log.iter().filter(|record| record["event"].get("message.sent").is_some());
+    let handed: Vec<(&str, &str, &str)> = sent
+        .filter_map(|record| {
+            let (by, fields) = (record["by"].as_str()?, &record["event"]["message.sent"]);
+            let kind = fields["kind"]["handoff"].as_str()?;
+            Some((by, kind, fields["to"][0]["member"].as_str()?))
+        })
+        .collect();
+    assert_eq!(
+        handed,
+        [
+            ("yolo-backend/architect@1", "architecture_design", "yolo-backend/lead"),
+            ("yolo-backend/dev-1@1", "dev_progress", "yolo-backend/senior"),
+        ],
+        "a dev reaches its senior and no one above"
+    );
+    let told = server.requests().iter().any(|request| {
+        let text = request.body.to_string();
+        text.contains("You are senior") && text.contains("it is slow")
+    });
+    assert!(told, "the senior reads what its dev hands over");
 }
