@@ -211,7 +211,7 @@ fn apply_end_event(state: &mut State, record: &Record) {
         Event::EscalationResolved { escalation } => {
             escalation::apply_resolved(state, *escalation);
         }
-        Event::PhaseWaits { team, phase, missing } => {
+        Event::PhaseWaits { team, phase, missing, .. } => {
             phase::apply_waits(state, team, phase, missing);
         }
         Event::PhaseBegan { team, phase, round, .. } => {

@@ -261,6 +261,8 @@ pub enum Act {
         team: Name,
         phase: Name,
         missing: Vec<String>,
+        /// Somebody outside this run may bring it.
+        outside: bool,
     },
     EndPhase {
         team: Name,

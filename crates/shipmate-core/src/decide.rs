@@ -187,8 +187,8 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
             escalation::decide_pass(state, by, *escalation, *asked)
         }
         Act::BeginPhase(cmd) => phase::decide_begin(state, by, cmd),
-        Act::HoldPhase { team, phase, missing } => {
-            phase::decide_hold(state, by, team, phase, missing)
+        Act::HoldPhase { team, phase, missing, outside } => {
+            phase::decide_hold(state, by, team, phase, missing, *outside)
         }
         Act::EndPhase { team, phase, round, verdict } => {
             phase::decide_end(state, by, team, phase, *round, verdict)

@@ -273,7 +273,14 @@ pub enum Event {
 
     /// A phase of the team's playbook waits for something.
     #[serde(rename = "phase.waits")]
-    PhaseWaits { team: Name, phase: Name, missing: Vec<String> },
+    PhaseWaits {
+        team: Name,
+        phase: Name,
+        missing: Vec<String>,
+        /// Somebody outside this run may bring it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outside: bool,
+    },
     #[serde(rename = "phase.began")]
     PhaseBegan {
         team: Name,

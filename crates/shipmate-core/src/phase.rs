@@ -22,8 +22,8 @@ use crate::refusal::Refusal;
 use crate::setup::{Setup, StartRule};
 use crate::shutdown;
 use crate::state::{State, Team, TeamPhase};
-use crate::task::change;
 use crate::task::create::{check_texts, created};
+use crate::task::{change, graph};
 use crate::team;
 use crate::teammate;
 use trouble::{At, dismiss};
@@ -174,7 +174,8 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
         return false;
     }
     let failed = team.counts.failed > failed_before;
-    let stuck = || failed && !state.ready.open_pools().any(|pool| pool.team == *name);
+    let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
+    let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
     if team.counts.pending > 0 && !stuck() {
         return false;
     }
@@ -338,6 +339,7 @@ pub(crate) fn decide_hold(
     team: &Name,
     phase: &Name,
     missing: &[String],
+    outside: bool,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "say what a phase waits for")?;
     let found = state.require_active_team(team)?;
@@ -348,7 +350,7 @@ pub(crate) fn decide_hold(
     match &course.standing {
         Standing::Waiting { missing: told } if course.phase == *phase && told != missing => {
             let (team, phase, missing) = (team.clone(), phase.clone(), missing.to_vec());
-            Ok(vec![Event::PhaseWaits { team, phase, missing }])
+            Ok(vec![Event::PhaseWaits { team, phase, missing, outside }])
         }
         _ => Ok(Vec::new()),
     }

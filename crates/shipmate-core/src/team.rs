@@ -29,6 +29,11 @@ pub(crate) fn decide_create(
         (Some(parent), _) => {
             state.require_active_team(parent)?;
             state.require_manager(by, parent, "create a team below it")?;
+            let playbook = state.teams[parent].setup.playbook.as_ref();
+            if playbook.is_some_and(|playbook| !playbook.departments.is_empty()) {
+                let what = "create a team: the playbook says which departments there are";
+                return Err(Refusal::NotTheirs { by: by.clone(), what });
+            }
         }
         (None, Some(root)) => return Err(Refusal::SecondRoot { root: root.clone() }),
         (None, None) => {}

@@ -40,6 +40,11 @@ pub(crate) fn decide_add(
     if let (crate::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
         return Err(Refusal::LeadExists { team: who.team.clone(), lead: lead.clone() });
     }
+    let role = team.setup.playbook.as_ref().and_then(|book| book.role(profile.role.as_ref()));
+    if role.is_some_and(|role| role.one_shot) && !profile.one_shot {
+        let what = "make a teammate of a role that has a life for one task";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
+    }
     let held = profile.tasks_max as usize;
     let limits = [
         ("the tree", state.teammates.len() + 1, TEAMMATES_MAX, "teammates"),

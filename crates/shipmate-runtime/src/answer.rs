@@ -42,10 +42,12 @@ pub(crate) fn from_state(
         }
         Ask::TeammateShow { name } => show_teammate(scene, name, signs),
         Ask::Tasks { filter } => Ok(Answer::Tasks(rows(scene, filter))),
-        Ask::TaskShow { task } => translate::task_id(state, task).map(|id| {
-            let task = state.task(id).expect("a resolved task exists");
-            Answer::Task(Box::new(views::task(state, task)))
-        }),
+        Ask::TaskShow { task } => {
+            translate::task_id(state, scene.actor, scene.team, task).map(|id| {
+                let task = state.task(id).expect("a resolved task exists");
+                Answer::Task(Box::new(views::task(state, task)))
+            })
+        }
         Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor, usize::MAX))),
         Ask::Plans { all } => Ok(Answer::Plans(views::plans(state, *all))),
         Ask::Questions { all } => Ok(Answer::Questions(views::questions(state, *all))),

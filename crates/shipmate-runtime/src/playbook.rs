@@ -23,6 +23,7 @@ pub(crate) mod ground;
 pub(crate) mod handoff;
 mod json_text;
 mod lines;
+mod outside;
 pub(crate) mod part;
 mod posts;
 pub(crate) mod proof;

@@ -1,6 +1,7 @@
 //! From a request's words to a command of the core: names checked, references
 //! resolved against the state as it is at that moment.
 
+mod handle;
 mod seat;
 pub(crate) mod work;
 
@@ -18,6 +19,8 @@ use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
 use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, TeammateRef};
 use shipmate_protocol::{Ask, Refused, ask};
+
+pub(crate) use handle::task_id;
 
 use crate::open::refused;
 use crate::playbook::handoff;
@@ -43,21 +46,6 @@ fn bad(message: String, remedy: &str) -> Refused {
 
 pub(crate) fn name(text: &str) -> Result<Name, Refused> {
     text.parse().map_err(|e| refusal(&Refusal::BadName(e)))
-}
-
-/// `3`, an alias, or nothing of the sort.
-pub(crate) fn task_id(state: &State, text: &str) -> Result<TaskId, Refused> {
-    if let Ok(id) = text.parse::<TaskId>() {
-        return match state.task(id) {
-            Some(_) => Ok(id),
-            None => Err(refusal(&Refusal::UnknownTask { task: id })),
-        };
-    }
-    let alias: Alias = text.parse().map_err(|e| refusal(&Refusal::BadName(e)))?;
-    state.by_alias(&alias).ok_or_else(|| {
-        let remedy = "`shipmate task list` names the tasks";
-        refused("UnknownTask", format!("there is no task with the alias {alias}"), remedy)
-    })
 }
 
 fn files(patterns: &[String]) -> Result<FileSet, Refused> {
@@ -97,7 +85,7 @@ impl Scene<'_> {
     }
 
     fn task(&self, text: &str) -> Result<TaskId, Refused> {
-        task_id(self.state, text)
+        task_id(self.state, self.actor, self.team, text)
     }
 
     fn optional_task(&self, text: Option<&String>) -> Result<Option<TaskId>, Refused> {

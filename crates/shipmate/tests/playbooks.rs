@@ -17,18 +17,29 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "playbooks/board.rs"]
+mod board;
 #[path = "playbooks/contract_first.rs"]
 mod contract_first;
+#[path = "playbooks/delegate.rs"]
+mod delegate;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/departments_ways.rs"]
+mod departments_ways;
 #[path = "playbooks/features.rs"]
 mod features;
 #[path = "playbooks/features_gate.rs"]
 mod features_gate;
+#[path = "playbooks/features_hooks.rs"]
+mod features_hooks;
 #[path = "playbooks/features_native.rs"]
 mod features_native;
 #[path = "playbooks/features_repair.rs"]
 mod features_repair;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/native.rs"]
+mod native;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]

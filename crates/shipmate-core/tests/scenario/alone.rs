@@ -3,7 +3,7 @@
 scenarios! {
     when_the_time_of_the_team_is_over_the_lead_does_what_is_left_in_every_phase: "
         team alpha stops 60s stall 3600s \
-            playbook \"phase contracts | phase layers | phase converge | cap after 900s from layers stops 30s\"
+            playbook \"phase contracts | phase layers | phase converge | cap for 900s in layers stops 30s\"
         add lia seat lead mode delegate when-needed hears
         begin contracts tasks \"shells assignee lia\"
         expect wake: never
@@ -14,7 +14,7 @@ scenarios! {
         submit 1 by lia
         end-phase contracts done
         begin layers mates \"ana role dev when-needed | bo role dev when-needed\" \
-            tasks \"models role dev assignee ana | api role dev assignee bo\"
+            tasks \"models assignee lia | api assignee lia assignee bo\"
         expect wake: 900000ms
         staff
         next by ana
@@ -38,7 +38,7 @@ scenarios! {
         wait 900s => unchanged
     ",
     the_time_of_the_team_is_over_between_two_phases: "
-        team alpha playbook \"phase layers | phase converge | cap after 60s\"
+        team alpha playbook \"phase layers | phase converge | cap for 60s\"
         add lia seat lead mode delegate when-needed hears
         begin layers
         end-phase layers done
@@ -49,7 +49,7 @@ scenarios! {
         wait 60s => unchanged
     ",
     a_paused_team_and_one_without_a_lead_have_no_cap: "
-        team alpha playbook \"phase layers | cap after 60s\"
+        team alpha playbook \"phase layers | cap for 60s\"
         begin layers
         expect wake: never
         add lia seat lead when-needed hears
@@ -63,8 +63,8 @@ scenarios! {
     ",
     work_for_one_is_the_leads_from_the_first_phase_on: "
         team alpha playbook \"phase layers mode delegate deadline 60s | phase converge mode delegate\"
-        begin layers alone \"one layer\" mates \"lia seat lead when-needed\" \
-            tasks \"models role dev assignee ana | api role dev\" \
+        begin layers single \"one layer\" mates \"lia seat lead when-needed\" \
+            tasks \"models assignee lia | api assignee lia\" \
             => phase.left_to_lead, phase.began, teammate.added, task.created, task.created
         expect phase alpha: layers 1 is left to the lead
         expect effects: start alpha/lia
@@ -75,7 +75,7 @@ scenarios! {
         submit 2 by lia
         wait 60s => unchanged
         end-phase layers done
-        begin converge alone \"one layer\" tasks \"mend\" => phase.began, task.created
+        begin converge single \"one layer\" tasks \"mend\" => phase.began, task.created
         next by lia => task.claimed
     ",
 }

@@ -60,8 +60,8 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
             "in-turn" => book["shutdown"] = "in_turn".into(),
             "cap" => {
                 book["cap"] = json!({
-                    "ms": part.duration_ms("after").expect("cap after 900s"),
-                    "from": part.get("from"),
+                    "ms": part.duration_ms("for").expect("cap for 900s"),
+                    "from": part.get("in"),
                     "shutdown_ms": part.duration_ms("stops").unwrap_or(30_000),
                 });
             }
@@ -170,7 +170,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 tasks.push(new_task(world, &new)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
-            let alone = words.get("alone").map(str::to_owned);
+            let alone = words.get("single").map(str::to_owned);
             let again = |id: &String| Again {
                 task: task(world, id),
                 changes: TaskChanges::default(),
@@ -183,7 +183,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
         }
         "hold" => {
             let missing = words.list("missing");
-            runtime(Act::HoldPhase { team: team(), phase: phase(), missing })
+            runtime(Act::HoldPhase { team: team(), phase: phase(), missing, outside: false })
         }
         "end-phase" => {
             let reason = words.text("reason", "so it is");

@@ -20,7 +20,7 @@ use shipmate_core::{Act, Actor, Command, Name};
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{alone, approval, artifact, gates, revert, single, staff, tasks, work};
+use super::{alone, approval, artifact, gates, outside, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -37,6 +37,7 @@ pub(crate) struct Desk {
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
+    pub(super) watches: outside::Watches,
 }
 
 impl Desk {
@@ -240,7 +241,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
         let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing }));
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: false }));
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
@@ -265,6 +266,11 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     if let Some(reason) = is_alone.filter(|_| stage.phase.for_team) {
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let missing = outside::missing(crew, stage, &ground).await?;
+    if !missing.is_empty() {
+        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: true }));
     }
     begin(crew, stage, ground, alone).await.map(Some)
 }

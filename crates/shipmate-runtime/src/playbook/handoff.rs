@@ -128,38 +128,6 @@ fn example_of(shape: &Shape) -> Value {
     }
 }
 
-/// The kind as JSON Schema.
-pub(crate) fn schema(kind: &Name, known: &Kind) -> Value {
-    let mut schema = object_schema(&known.fields);
-    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    schema["title"] = json!(kind.as_str());
-    if !known.about.is_empty() {
-        schema["description"] = json!(known.about);
-    }
-    schema["properties"]["type"] = json!({ "const": kind.as_str() });
-    schema
-}
-
-fn object_schema(fields: &BTreeMap<String, Field>) -> Value {
-    let properties: Map<String, Value> =
-        fields.iter().map(|(name, field)| (name.clone(), shape_schema(&field.shape))).collect();
-    let required: Vec<&String> =
-        fields.iter().filter(|(_, field)| field.required).map(|(name, _)| name).collect();
-    json!({ "type": "object", "properties": properties, "required": required })
-}
-
-fn shape_schema(shape: &Shape) -> Value {
-    match shape {
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Number => json!({ "type": "number" }),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Any => json!({}),
-        Shape::OneOf(texts) => json!({ "enum": texts }),
-        Shape::List(inner) => json!({ "type": "array", "items": shape_schema(inner) }),
-        Shape::Object(fields) => object_schema(fields),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +190,9 @@ mod tests {
 
     fn said(kind: &str, body: &Value) -> Result<(), String> {
         let refused = check(&playbook(), &name(kind), &body.to_string());
-        refused.map_err(|refused| format!("{} ({})", refused.message, refused.remedy))
+        refused.map_err(|refused| {
+            format!("{} ({})", refused.message, refused.remedy.unwrap_or_default())
+        })
     }
 
     #[test]
@@ -294,29 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_example_shows_passes_and_the_schema_says_the_same() {
+    fn what_the_example_shows_passes() {
         let book = playbook();
         for (name, known) in &book.kinds {
             let body = example(name, known);
             assert_eq!(said(name.as_str(), &body), Ok(()), "{body}");
         }
-        let kind = name("dev_progress");
-        assert_eq!(
-            schema(&kind, &book.kinds[&kind]),
-            json!({
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
-                "title": "dev_progress",
-                "type": "object",
-                "properties": {
-                    "type": { "const": "dev_progress" },
-                    "task": { "type": "string" },
-                    "plan_id": { "type": "string" },
-                    "commit": { "type": "string" },
-                    "status": { "enum": ["complete", "partial", "failed"] },
-                    "concerns": { "type": "array", "items": { "type": "string" } },
-                },
-                "required": ["plan_id", "status", "task"],
-            })
-        );
     }
 }

@@ -4,7 +4,7 @@ use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::playbook::{Playbook, Route};
 use shipmate_core::{Address, Name, State};
 
-use super::{fill, gates, handoff};
+use super::{fill, handoff};
 
 #[derive(Debug, Default)]
 pub(crate) struct Part {
@@ -23,8 +23,7 @@ pub(crate) fn of(state: &State, who: &Address) -> Part {
         return Part::default();
     };
     let values = fill::resolved(playbook, [("name", who.name.to_string())]);
-    let setup = &state.teams[&who.team].setup;
-    let mut parts = vec![gates::prompt(setup, Some(name)).trim().to_owned()];
+    let mut parts = vec![fill::fill(role.prompt.trim(), &values)];
     if !role.one_shot {
         parts.extend(talk(playbook, name));
     }

@@ -205,7 +205,7 @@ fn everything_wrong_is_told_with_its_line_and_the_exit_code_is_2() {
         => 2
         "#,
     );
-    let told = workspace.run("shipmate playbook check bad.toml --json");
+    let told = workspace.run("shipmate playbook check bad.toml --json", b"");
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(told[0]["problems"][0]["line"], 5);
     assert_eq!(told[0]["problems"][0]["remedy"], "did you mean roles?");

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use shipmate_protocol::Ask;
 
+use crate::native::Native;
 use crate::scene::{Ran, Scene};
 use crate::stage::{Stage, TEAM, of};
 use crate::views::until;
@@ -279,7 +280,8 @@ fn with_two_layers_one_agent_does_it_all_and_the_reason_is_said() {
         0,
         &[
             &format!("phase contracts is left out: one agent does it all: {why}"),
-            &format!("phase layers is left to the lead: {why}"),
+            &format!("one agent does it all: {why}\n"),
+            "phase layers begins",
             "phase integrate is done",
         ],
     );
@@ -468,9 +470,10 @@ fn a_layer_that_fails_is_finished_by_the_lead_before_anything_converges() {
     ran.ends(
         0,
         &[
-            "phase layers is left to the lead: task 2 (Implement the Models layer) failed",
+            "task 2 (Implement the Models layer) is tried again",
             "phase layers is done",
             "phase converge begins",
+            "phase layers is left to the lead: task 2 (Implement the Models layer) failed",
         ],
     );
     let log = scene.log();
@@ -491,10 +494,10 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     ran.ends(
         0,
         &[
-            "phase layers is left to the lead: the team's time of 3 s is over",
             "phase layers is done",
             "phase integrate is done",
             "5 of 5 tasks",
+            "phase layers is left to the lead: the team's time of 3 s is over",
         ],
     );
     let log = scene.log();
@@ -549,4 +552,23 @@ fn a_value_of_the_command_line_is_stronger_than_the_project_s() {
     assert_ne!(ran.code, 0);
     assert!(ran.out.contains("the full suite of the command line"), "{}", ran.out);
     assert_eq!(scene.phases()[..2], ["contracts done", "layers done"]);
+}
+
+#[test]
+fn native_agents_fill_in_the_layers_and_a_red_layer_comes_back() {
+    let files = [("plans/issue-42.md", PLAN), (".claude/workflow.yaml", WORKFLOW)];
+    let mut native = Native::new(include_str!("contract_first.model"), &files);
+    let ran = native.run("contract-first", &["plans/issue-42.md"]);
+    ran.ends(0, &["phase contracts is done", "phase layers is done", "phase integrate is done"]);
+    let scene = &mut native.scene;
+    assert!(scene.landed("tests/integration/test_flow.sh").contains("hello ann"));
+    let log = scene.log();
+    let back = of(&log, "task.returned");
+    assert_eq!(back.len(), 1, "{}", ran.out);
+    assert_eq!(back[0]["task"], 4);
+    assert!(!scene.stage.has_file("src/__init__.py"), "what is shared is the lead's");
+    let mut done = done_by(&log);
+    done.sort();
+    let who: Vec<&str> = done.iter().map(|(_, who)| who.as_str()).collect();
+    assert_eq!(who, ["lead", "ana", "models", "service", "lead"]);
 }

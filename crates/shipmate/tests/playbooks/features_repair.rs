@@ -129,7 +129,7 @@ fn a_conflict_of_architecture_takes_both_back_and_gives_the_interface_one_owner(
     let mut scene = scene(
         "put .harness/integration.json '{\"case\": \"architecture\", \"revert\": [\"F001\", \"F002\"], \
          \"again\": [\"F001\", \"F002\"], \"note\": \"F001 owns the word\"}'\n\
-         sed -i '/\"id\": \"F002\"/,/notes/ s/\"depends_on\": \\[\\]/\"depends_on\": [\"F001\"]/' \
+         sed -i '/\"id\": \"F001\"/,$ s/\"depends_on\": \\[\\]/\"depends_on\": [\"F001\"]/' \
          .harness/features.json",
     );
     go(&scene).ends(0, &["phase synthesis is done"]);

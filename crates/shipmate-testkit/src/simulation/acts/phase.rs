@@ -131,7 +131,7 @@ fn joining(random: &mut Random) -> Vec<(Name, Profile)> {
 pub(super) fn hold(c: &mut Chooser<'_>) -> Option<Act> {
     let (team, phase, _) = at(c)?;
     let missing = vec![["docs/plan.md", "docs/api.md"][c.random.index(2)].to_owned()];
-    Some(Act::HoldPhase { team, phase, missing })
+    Some(Act::HoldPhase { team, phase, missing, outside: false })
 }
 
 pub(super) fn end(c: &mut Chooser<'_>) -> Option<Act> {

@@ -194,7 +194,11 @@ impl<'a> Watcher<'a> {
             }
             self.draw(Some(session))?;
             if self.account.is_over() {
-                let stopped = self.account.phases.over() == Some(false);
+                // A playbook may go on without what failed, and is not done for that.
+                let counts = self.account.tasks.counts();
+                let over = self.account.phases.over();
+                let left = over.is_some() && counts.done < counts.total;
+                let stopped = over == Some(false) || left;
                 return Ok(Some(match (stopped, self.account.done()) {
                     (false, _) => Outcome::Complete,
                     (true, 0) => Outcome::Failed,

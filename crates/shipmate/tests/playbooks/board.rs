@@ -1,0 +1,162 @@
+//! board: a lead, teammates who stay, and the board and inboxes as files that others can read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::native::Native;
+use crate::scene::Scene;
+use crate::stage::{Stage, TEAM, of};
+use crate::views::until;
+
+fn views(stage: &Stage) -> PathBuf {
+    stage.place().team(TEAM).join("views")
+}
+
+fn json_of(path: &Path) -> Option<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
+/// Waits until a task's file says so.
+#[track_caller]
+fn task_file(stage: &Stage, id: u32, status: &str) -> Value {
+    let path = views(stage).join(format!(".tasks/task_{id}.json"));
+    until(&stage.place().team(TEAM), || json_of(&path).filter(|task| task["status"] == status))
+}
+
+/// The lines of an inbox file, once they are so many.
+#[track_caller]
+fn inbox_file(stage: &Stage, name: &str, lines: usize) -> Vec<Value> {
+    let path = views(stage).join(format!(".teams/{TEAM}/{name}_inbox.jsonl"));
+    until(&stage.place().team(TEAM), || {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let found: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (found.len() == lines).then_some(found)
+    })
+}
+
+#[test]
+fn a_lead_and_three_teammates_go_through_the_whole_flow_and_its_files() {
+    let files = [("api/routes.txt", "GET /users\n"), ("web/page.txt", "fetch GET /users\n")];
+    let mut native = Native::new(include_str!("board.model"), &files);
+    let run = native.begin("board", &["Migrate the app from REST to GraphQL"]);
+    let stage = &native.scene.stage;
+    // Task 2 is being done, what it waited for is done, what waits for it is pending.
+    let expected = json!({
+        "id": "2", "subject": "Design GraphQL schema", "description": "A query for each endpoint",
+        "status": "in_progress", "active_form": "Working on: Design GraphQL schema",
+        "owner": "backend", "blocks": ["3"], "blocked_by": [],
+    });
+    assert_eq!(task_file(stage, 2, "in_progress"), expected);
+    assert_eq!(task_file(stage, 1, "completed")["owner"], "analyst");
+    let third = task_file(stage, 3, "pending");
+    assert_eq!((&third["owner"], &third["blocked_by"]), (&json!(""), &json!(["2"])));
+    // A broadcast is a line in each inbox but the sender's, under the sender's own name.
+    let line = inbox_file(stage, "frontend", 1).remove(0);
+    let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["content", "sender", "timestamp", "type"]);
+    assert_eq!(line["type"], "broadcast");
+    assert_eq!(line["sender"], "backend");
+    assert_eq!(line["content"], "API schema is finalized:\nusers");
+    assert!(line["timestamp"].as_f64().unwrap() > 1.7e9, "seconds: {line}");
+    inbox_file(stage, "backend", 0);
+    // Who has read its mail has an empty file.
+    inbox_file(stage, "analyst", 0);
+    inbox_file(stage, "lead", 0);
+    native.server.release("busy");
+    inbox_file(stage, "frontend", 0);
+    native.server.release("told");
+    let ran = run.ended();
+    ran.ends(
+        0,
+        &["phase plan begins", "phase plan is done", "phase work is left out", "4 of 4 tasks"],
+    );
+    for id in 1..=4 {
+        task_file(&native.scene.stage, id, "completed");
+    }
+    assert_eq!(native.scene.phases(), ["plan done", "work skipped"]);
+    assert_eq!(native.scene.landed("web/page.txt"), "fetch query { users }\n");
+    let log = native.scene.log();
+    let sent = of(&log, "message.sent");
+    assert!(sent.iter().any(|one| one["body"] == "Migration complete."));
+    // Who stays takes task after task in one life.
+    let lives = of(&log, "teammate.started");
+    assert_eq!(lives.iter().filter(|one| one["who"] == "alpha/backend@1").count(), 1);
+    assert_eq!(lives.len(), 4);
+}
+
+const PLAN: &str = r#"{"p":"01","n":"01","t":"Files","w":1,"d":[],"obj":"all","mh":{}}
+{"id":"T1","tp":"auto","a":"write a","f":["a.txt"],"v":"","done":""}
+{"id":"T2","tp":"auto","a":"write b","f":["b.txt"],"v":"","done":""}
+{"id":"T3","tp":"auto","a":"write c","f":["c.txt"],"td":["T2"],"v":"","done":""}
+"#;
+
+#[test]
+fn the_tasks_of_a_plan_are_done_by_commands_and_shown_as_files() {
+    let agent = "case \"$SHIPMATE_SUBJECT\" in \"write b\") here; pass b ;; esac\n\
+                 put \"${SHIPMATE_SUBJECT#write }.txt\" done";
+    let mut scene = Scene::new(&[("plans/01-01.plan.jsonl", PLAN)], agent);
+    scene.stage.door("b");
+    let agent = scene.agent();
+    let args = ["--team", TEAM, "run", "--playbook", "board", "--agent", &agent, "--detach"];
+    let out = scene.stage.shipmate(&[&args[..], &["plans"]].concat());
+    assert!(out.status.success(), "{out:?}");
+    let stage = &mut scene.stage;
+    stage.follow();
+    stage.arrival();
+    task_file(stage, 1, "completed");
+    let third = task_file(stage, 3, "pending");
+    assert_eq!(third["blocked_by"], json!(["2"]));
+    // Somebody edits the file of a task: it changes nothing, and is made anew with the next record.
+    let path = views(stage).join(".tasks/task_3.json");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, third.to_string().replace("pending", "completed")).unwrap();
+    std::fs::write(views(stage).join(".tasks/task_9.json"), "{\"status\":\"pending\"}").unwrap();
+    std::fs::write(views(stage).join(format!(".teams/{TEAM}/lead_inbox.jsonl.new")), "{").unwrap();
+    assert_eq!(stage.task(3).row.status, "pending");
+    stage.open("b", 1);
+    for id in 1..=3 {
+        task_file(stage, id, "completed");
+    }
+    stage.hear(|event| event["phase.ended"]["phase"] == "work");
+    let folder = stage.place().team(TEAM);
+    let root = views(stage);
+    let left = until(&folder, || {
+        let mut names: Vec<String> = std::fs::read_dir(root.join(".tasks"))
+            .ok()?
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        (names.len() == 3).then_some(names)
+    });
+    assert_eq!(left, ["task_1.json", "task_2.json", "task_3.json"]);
+    assert!(!root.join(format!(".teams/{TEAM}/lead_inbox.jsonl.new")).exists());
+    assert_eq!(scene.phases(), ["plan skipped", "work done"]);
+}
+
+#[test]
+fn a_request_to_stop_is_in_the_inbox_file_of_whoever_is_busy() {
+    let agent = "here; pass go; put \"${SHIPMATE_SUBJECT#write }.txt\" done";
+    let plan: String = PLAN.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let mut scene = Scene::new(&[("plans/01-01.plan.jsonl", &plan)], agent);
+    scene.stage.door("go");
+    let agent = scene.agent();
+    let args = ["--team", TEAM, "run", "--playbook", "board", "--agent", &agent, "--detach"];
+    let out = scene.stage.shipmate(&[&args[..], &["plans"]].concat());
+    assert!(out.status.success(), "{out:?}");
+    let stage = &mut scene.stage;
+    stage.follow();
+    let busy = stage.arrival();
+    let asked = stage.shipmate(&["--team", TEAM, "send", &busy.name, "finish it first"]);
+    assert!(asked.status.success(), "{asked:?}");
+    let asked = stage.shipmate(&["--team", TEAM, "shutdown", &busy.name, "--detach"]);
+    assert!(asked.status.success(), "{asked:?}");
+    let lines = inbox_file(stage, &busy.name, 2);
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["message", "shutdown_request"]);
+    let senders: Vec<&str> = lines.iter().map(|line| line["sender"].as_str().unwrap()).collect();
+    assert_eq!(senders, ["person", "person"]);
+    stage.open("go", 2);
+    stage.hear(|event| event.get("teammate.stopped").is_some());
+}
