@@ -95,7 +95,7 @@ fn a_feature_that_never_gets_there_is_failed_with_the_reason_and_the_others_go_o
         progress.contains("Next: F001, F003 left; `shipmate run --playbook features`"),
         "{progress}"
     );
-    assert_eq!(scene.phases()[2], "build passed");
+    assert_eq!(scene.phases()[3], "build passed");
 }
 
 #[test]

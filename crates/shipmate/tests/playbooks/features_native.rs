@@ -99,6 +99,9 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
     assert_eq!(planned.len(), 2, "{planned:?}");
     assert!(said_to(&server, "lead", "What it has to meet: tests for edge cases are part of it"));
     assert!(said_to(&server, "lead", "You coordinate and write no code"));
+    let state = "is in .harness/features.json, claude-progress.txt, .harness/context_summary.md and the \
+                 git log";
+    assert!(said_to(&server, "lead", state));
     assert!(said_to(&server, "lead", "You are in delegate mode"));
     assert!(said_to(&server, "feature-3", "Write a failing test first"));
     assert!(said_to(&server, "feature-3", "Files it is about: src/F003/a.sh, src/F003/b.sh"));
@@ -115,20 +118,28 @@ fn a_large_feature_is_reviewed_into_a_file_and_a_small_one_is_not() {
          as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"All ten.\"}}\n  say I wait.\n\
          on \"Your plan is approved\"\n{}\
          as feature-2\non \"F002: Build\"\n{}\
-         as reviewer\non \"Review F001\" \"The last attempt\"\n  tool write_file {{\"path\":\".harness/reviews/F001.md\",\"content\":\"src/F001/a.sh:1 fine\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"fine\"}}\n  say Done.\n\
-         on \"Review F001\"\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"I only say it\"}}\n  say Done.\n",
-        built("F001", 1),
-        built("F002", 2)
+         as researcher\non \"Find out for F002\"\n  tool write_file {{\"path\":\".harness/research/F002.md\",\"content\":\"dash\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"dash\"}}\n  say Done.\n\
+         as reviewer\non \"Review F001\" \"The last attempt\"\n  tool write_file {{\"path\":\".harness/reviews/F001.md\",\"content\":\"src/F001/a.sh:1 fine\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"4\",\"status\":\"completed\",\"result\":\"fine\"}}\n  say Done.\n\
+         on \"Review F001\"\n  tool TaskUpdate {{\"taskId\":\"4\",\"status\":\"completed\",\"result\":\"I only say it\"}}\n  say Done.\n",
+        built("F001", 2),
+        built("F002", 3)
     );
     let server = Server::start(&script);
     let mut scope: Vec<String> =
         (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
     scope.push("tests/F001.sh".to_owned());
-    let features =
-        [feature("F001", json!({ "scope": scope })), feature("F002", json!({ "priority": 2 }))];
+    let features = [
+        feature("F001", json!({ "scope": scope })),
+        feature("F002", json!({ "priority": 2, "research": "which shell" })),
+    ];
     let mut scene = scene(&server, &features, &[]);
     let ran = run(&scene, &[]);
-    ran.ends(0, &["phase review begins", "phase review is done", "3 of 3 tasks"]);
+    ran.ends(
+        0,
+        &["phase research begins", "phase build begins", "phase review is done", "4 of 4 tasks"],
+    );
+    assert_eq!(models(&server, "researcher"), ["small"]);
+    assert_eq!(scene.landed(".harness/research/F002.md"), "dash\n");
     assert_eq!(models(&server, "feature-1"), ["big"]);
     assert_eq!(models(&server, "reviewer-1"), ["big"]);
     assert_eq!(scene.landed(".harness/reviews/F001.md"), "src/F001/a.sh:1 fine\n");
