@@ -53,32 +53,55 @@ fn said_to(server: &Server, name: &str, part: &str) -> bool {
     texts.any(|text| text.contains(&own) && text.contains(part))
 }
 
+const LEAD: &str = r#"
+as lead
+on "asks for approval of plan"
+  tool Plan {"action":"approve","plan_id":"{{after of plan}}"}
+  say Approved.
+"#;
+
+/// A turn that hands in a plan.
+const PLAN: &str =
+    "  tool ExitPlanMode {\"plan\":\"The code, and a test of it.\"}\n  say I wait.\n";
+
+fn write(path: &str, text: &str) -> String {
+    format!("  tool write_file {}\n", json!({ "path": path, "content": text }))
+}
+
+fn done(task: u32, result: &str) -> String {
+    let told = json!({ "taskId": task.to_string(), "status": "completed", "result": result });
+    format!("  tool TaskUpdate {told}\n  say Done.\n")
+}
+
 /// Writes a feature and a test that reaches it, then says so.
 fn built(id: &str, task: u32) -> String {
-    let test = format!(
-        "sh src/{id}/a.sh\\nprintf 'SF:src/{id}/a.sh\\\\nDA:1,1\\\\nend_of_record\\\\n' >> lcov.info\\n"
-    );
-    format!(
-        "  tool write_file {{\"path\":\"src/{id}/a.sh\",\"content\":\"echo {id}\\n\"}}\n\
-         \x20 tool write_file {{\"path\":\"tests/{id}.sh\",\"content\":\"{test}\"}}\n\
-         \x20 tool TaskUpdate {{\"taskId\":\"{task}\",\"status\":\"completed\",\"result\":\"{id} is there\"}}\n\
-         \x20 say Done.\n"
-    )
+    let report = format!("SF:src/{id}/a.sh\\nDA:1,1\\nend_of_record\\n");
+    let test = format!("sh src/{id}/a.sh\nprintf '{report}' >> lcov.info\n");
+    let code = write(&format!("src/{id}/a.sh"), &format!("echo {id}\n"));
+    format!("{code}{}{}", write(&format!("tests/{id}.sh"), &test), done(task, id))
 }
 
 #[test]
 fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria() {
-    let script = format!(
-        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
-         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F001/a.sh and its test.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-2\non \"F002: Encrypt\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F002/a.sh and its test.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-3\non \"F003: Build\"\n  tool SendMessage {{\"to\":\"lead\",\"type\":\"decision\",\"content\":\"Words are echoed, not printed.\"}}\n{}",
-        built("F001", 1),
-        built("F002", 2),
-        built("F003", 3)
-    );
+    let decision = json!({
+        "to": "lead", "type": "decision", "content": "Words are echoed, not printed.",
+    });
+    let approved = "on \"Your plan is approved\"\n";
+    let script = [
+        LEAD,
+        "as feature-1\non \"F001: Build\"\n",
+        PLAN,
+        approved,
+        &built("F001", 1),
+        "as feature-2\non \"F002: Encrypt\"\n",
+        PLAN,
+        approved,
+        &built("F002", 2),
+        "as feature-3\non \"F003: Build\"\n",
+        &format!("  tool SendMessage {decision}\n"),
+        &built("F003", 3),
+    ];
+    let script = script.concat();
     let server = Server::start(&script);
     let features = [
         feature("F001", json!({})),
@@ -113,17 +136,24 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
 
 #[test]
 fn a_large_feature_is_reviewed_into_a_file_and_a_small_one_is_not() {
-    let script = format!(
-        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
-         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"All ten.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-2\non \"F002: Build\"\n{}\
-         as researcher\non \"Find out for F002\"\n  tool write_file {{\"path\":\".harness/research/F002.md\",\"content\":\"dash\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"dash\"}}\n  say Done.\n\
-         as reviewer\non \"Review F001\" \"The last attempt\"\n  tool write_file {{\"path\":\".harness/reviews/F001.md\",\"content\":\"src/F001/a.sh:1 fine\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"4\",\"status\":\"completed\",\"result\":\"fine\"}}\n  say Done.\n\
-         on \"Review F001\"\n  tool TaskUpdate {{\"taskId\":\"4\",\"status\":\"completed\",\"result\":\"I only say it\"}}\n  say Done.\n",
-        built("F001", 2),
-        built("F002", 3)
-    );
+    let found = [write(".harness/research/F002.md", "dash\n"), done(1, "dash")].concat();
+    let finding = [write(".harness/reviews/F001.md", "src/F001/a.sh:1 fine\n"), done(4, "fine")];
+    let script = [
+        LEAD,
+        "as researcher\non \"Find out for F002\"\n",
+        &found,
+        "as feature-1\non \"F001: Build\"\n",
+        PLAN,
+        "on \"Your plan is approved\"\n",
+        &built("F001", 2),
+        "as feature-2\non \"F002: Build\"\n",
+        &built("F002", 3),
+        "as reviewer\non \"Review F001\" \"The last attempt\"\n",
+        &finding.concat(),
+        "on \"Review F001\"\n",
+        &done(4, "I only say it"),
+    ];
+    let script = script.concat();
     let server = Server::start(&script);
     let mut scope: Vec<String> =
         (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
