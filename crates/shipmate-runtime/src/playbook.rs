@@ -23,6 +23,8 @@ pub(crate) mod ground;
 pub(crate) mod handoff;
 mod json_text;
 mod lines;
+#[cfg(test)]
+mod numbers;
 mod outside;
 pub(crate) mod part;
 mod posts;

@@ -150,7 +150,7 @@ fn a_request_to_stop_is_in_the_inbox_file_of_whoever_is_busy() {
     let busy = stage.arrival();
     let asked = stage.shipmate(&["--team", TEAM, "send", &busy.name, "finish it first"]);
     assert!(asked.status.success(), "{asked:?}");
-    let asked = stage.shipmate(&["--team", TEAM, "shutdown", &busy.name, "--detach"]);
+    let asked = stage.shipmate(&["--team", TEAM, "shutdown", &busy.name]);
     assert!(asked.status.success(), "{asked:?}");
     let lines = inbox_file(stage, &busy.name, 2);
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
