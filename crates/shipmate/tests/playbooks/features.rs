@@ -302,7 +302,7 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
 fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_it_by_itself() {
     let agent = format!(
         "{AGENT}\nfor own in claude-progress.txt .harness/context_summary.md; do echo mine > $own; done\n\
-         sed -i s/pending/passing/ .harness/features.json\n"
+         echo >> .harness/features.json\n"
     );
     let mut wide = feature("F001", json!({}));
     wide["scope"] = json!(["."]);
