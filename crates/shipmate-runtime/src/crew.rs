@@ -31,7 +31,7 @@ use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
 use crate::models;
-use crate::playbook::{artifact, engine};
+use crate::playbook::{artifact, closing, engine};
 use crate::programs::{self, Around, OneShot};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
@@ -49,6 +49,9 @@ pub(crate) struct Crew {
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
     pub(crate) views: artifact::Views,
+    /// Whose late work is being looked for.
+    rescuing: Cell<usize>,
+    rescued: tokio::sync::Notify,
     pub(crate) kept: artifact::Kept,
     /// One at a time moves the branches of the teams: what a gate ran on stays the tip until its
     /// verdict counts.
@@ -105,6 +108,8 @@ impl Crew {
             queue: Rc::default(),
             phases: engine::Desk::default(),
             views: artifact::Views::default(),
+            rescuing: Cell::new(0),
+            rescued: tokio::sync::Notify::new(),
             kept: artifact::Kept::default(),
             turn: tokio::sync::Mutex::default(),
             hooks: RefCell::new(None),
@@ -144,6 +149,9 @@ impl Crew {
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);
+        }
+        if self.lives.borrow().is_empty() && self.rescuing.get() == 0 {
+            closing::end(self);
         }
         verify || !self.lives.borrow().is_empty() || self.board.with_state(has_starters)
     }
@@ -467,8 +475,22 @@ impl Crew {
         });
         if life.replaced.get() || stopped {
             let (this, who) = (Rc::clone(self), who.clone());
-            self.beside(async move { this.rescue(&who).await });
+            self.rescuing.set(self.rescuing.get() + 1);
+            self.beside(async move {
+                this.rescue(&who).await;
+                this.rescuing.set(this.rescuing.get() - 1);
+                this.rescued.notify_waiters();
+                this.board.look();
+            });
         }
+    }
+
+    /// Waits until what every life left behind is in the log.
+    pub(crate) async fn all_rescued(&self) {
+        while self.rescuing.get() > 0 {
+            self.rescued.notified().await;
+        }
+        self.board.settled().await;
     }
 
     /// The late work of a life that was replaced.

@@ -10,6 +10,7 @@ mod alone;
 mod approval;
 pub(crate) mod artifact;
 mod check;
+pub(crate) mod closing;
 mod compile;
 mod condition;
 mod config;
