@@ -121,11 +121,20 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     assert!(told("TeammateIdle").contains("teammate-b"));
 }
 
+const MEMBERS: &str = concat!(
+    r#"{"name":"teammate-a","prompt":"Wait for your task"},"#,
+    r#"{"name":"teammate-b","prompt":"Wait for your task"}"#,
+);
+const TODOS: &str = concat!(
+    r#"{"content":"Implement user auth","status":"pending","owner":"teammate-a"},"#,
+    r#"{"content":"Write the manual","status":"pending","owner":"teammate-b"}"#,
+);
+
 const STUCK: &str = r#"
 as lead
 on "Add sign-in"
-  tool TeamCreate {"team_name":"alpha","members":[{"name":"teammate-a","prompt":"Wait for your task"},{"name":"teammate-b","prompt":"Wait for your task"}]}
-  tool TodoWrite {"todos":[{"content":"Implement user auth","status":"pending","owner":"teammate-a"},{"content":"Write the manual","status":"pending","owner":"teammate-b"}]}
+  tool TeamCreate {"team_name":"alpha","members":[MEMBERS]}
+  tool TodoWrite {"todos":[TODOS]}
   say The team is at work.
 on "stop now"
   tool TeamDelete {"team_name":"alpha","deadline_seconds":1,"reason":"enough"}
@@ -147,7 +156,7 @@ on "Task 2: Write the manual"
 
 #[test]
 fn the_end_of_a_team_is_asked_for_first_and_forced_after_the_deadline() {
-    let mut native = Native::new(STUCK, &[]);
+    let mut native = Native::new(&STUCK.replace("TODOS", TODOS).replace("MEMBERS", MEMBERS), &[]);
     native.env.push(GATE);
     let run = native.begin("delegate", &["Add sign-in to the app"]);
     task_file(&native.scene.stage, "task-001", "done");

@@ -47,14 +47,6 @@ const PLAYBOOK: &[(&str, &str)] = &[
 const CHECKED: &[(&str, &str)] =
     &[("file", "The file, as it was named."), ("problems", "Everything that is wrong with it.")];
 
-const PROBLEM: &[(&str, &str)] = &[
-    ("file", "The file, as it was named."),
-    ("line", "Where; 0 for the file as a whole."),
-    ("column", "Where in the line; absent unless it is not TOML."),
-    ("fact", "What is wrong."),
-    ("remedy", "What to do."),
-];
-
 const TASK: &[(&str, &str)] = &[
     ("id, subject, …", "All fields of a task of a list."),
     ("description", "Everything the teammate has to know."),
