@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::deviation::Deviation;
+use crate::deviation::{Deviation, Health};
 use crate::escalation::Raised;
 use crate::event::{
     Budget, Dependency, EscalationId, MessageId, Mode, Outcome, PlanId, Profile, QuestionId,
@@ -53,6 +53,9 @@ pub struct State {
     /// What went otherwise than planned, where a playbook wants to tell of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
+    /// How members came and went, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub health: Vec<Health>,
     /// Tasks in progress with a lease, for whoever measures leases.
     pub(crate) leased: BTreeSet<TaskId>,
     /// Tasks that wait for a gate.

@@ -10,6 +10,7 @@ mod alone;
 mod approval;
 pub(crate) mod artifact;
 mod check;
+pub(crate) mod closing;
 mod compile;
 mod condition;
 mod config;
@@ -23,6 +24,8 @@ pub(crate) mod ground;
 pub(crate) mod handoff;
 mod json_text;
 mod lines;
+#[cfg(test)]
+mod numbers;
 mod outside;
 pub(crate) mod part;
 mod posts;

@@ -33,7 +33,8 @@ every! { ACTS, is_act, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation BeginPhase HoldPhase EndPhase
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
+    BeginPhase HoldPhase EndPhase
     ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage ReportUsage
     RevertTask
 }
@@ -47,7 +48,8 @@ every! { EVENTS, is_event, Event:
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
+    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
+    PhaseEnded BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
     TaskReverted
 }
@@ -59,7 +61,8 @@ every! { REFUSALS, is_refusal, Refusal:
     SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
     NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
-    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse NoRoute NotByMessage NoInbox NotOneUp AlreadyEscalated NoEscalation
+    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse NoRoute NotByMessage NoInbox NotOneUp
+    AlreadyEscalated NoEscalation
     UnknownEscalation OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen

@@ -461,7 +461,8 @@ const STORIES: &[&str] = &[
     begin review
     end-phase review failed reason "no word"
     begin work
-    begin build in alpha-back mates "bea role head seat lead scope docs | bob role dev when-needed | cy role critic one-task" \
+    begin build in alpha-back \
+        mates "bea role head seat lead scope docs | bob role dev when-needed | cy role critic one-task" \
         tasks "lexer in alpha-back role dev own-gate red | parser in alpha-back after +1"
     staff
     start alpha-back/bea

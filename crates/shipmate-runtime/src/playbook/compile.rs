@@ -52,10 +52,19 @@ pub(crate) struct Compiled {
 
 /// A playbook that can be run, or everything that is wrong with it.
 pub(crate) fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Problem>> {
+    compile_in(name, text, None)
+}
+
+/// The same for a workspace in which its commands have to be found.
+pub(crate) fn compile_in(
+    name: &str,
+    text: &str,
+    workspace: Option<&std::path::Path>,
+) -> Result<Compiled, Vec<Problem>> {
     let page = Page::open(name, text)?;
     let file: File = read::read(&page);
     let compiled = Compiler { page: &page, at: Path::default() }.compile(&file);
-    check::check(&file, &page);
+    check::check(&file, &page, workspace);
     page.close()?;
     Ok(compiled)
 }

@@ -17,6 +17,7 @@ use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
 use shipmate_core::{Act, Actor, Command, Name};
 
+use super::closing::family;
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
@@ -31,13 +32,15 @@ use crate::workspace::{Commit, Repository, Tree};
 pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
-    writing: tokio::sync::Mutex<()>,
+    pub(super) writing: tokio::sync::Mutex<()>,
     /// Teams whose person has been shown what a phase will be.
     shown: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
     pub(super) watches: outside::Watches,
+    /// What is written at the very end has been.
+    pub(super) ended: Cell<bool>,
 }
 
 impl Desk {
@@ -455,21 +458,6 @@ async fn begin(
         notes: work.notes.into_iter().chain(notes).chain(about).collect(),
         alone,
     }))
-}
-
-/// A team with those that share its branch and whose files follow from it, as they stand: itself;
-/// once it is over, the one above; and for that one, all below it first.
-fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
-    let names = crew.board.with_state(|state| {
-        let Some(found) = state.teams.get(team) else { return Vec::new() };
-        let below = state.teams.iter().filter(|(_, other)| other.parent.as_ref() == Some(team));
-        let mut names: Vec<Name> = below.map(|(name, _)| name.clone()).collect();
-        names.push(team.clone());
-        let over = found.course.as_ref().is_some_and(Course::is_over);
-        names.extend(found.parent.clone().filter(|_| over));
-        names
-    });
-    names.iter().filter_map(|name| Stage::of(crew, name)).collect()
 }
 
 async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {

@@ -67,7 +67,15 @@ pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'stat
             &["plan", "plan_title", "objective", "p", "n"],
         ),
         "features" => (
-            &["test_file", "coverage", "coverage_target", "notes", "correction_cycles", "first"],
+            &[
+                "test_file",
+                "coverage",
+                "coverage_target",
+                "notes",
+                "correction_cycles",
+                "first",
+                "research",
+            ],
             &[],
         ),
         "layers" => (

@@ -34,6 +34,14 @@ fn in_task_mode_everybody_has_one_task_and_the_files_are_the_same() {
     task.run("departments", &ALL).ends(0, &["phase owner_signoff is done"]);
     assert_eq!(papers(&team), papers(&task));
     assert_eq!(team.phases().len(), task.phases().len());
+    for department in ["uiux", "frontend", "backend"] {
+        let [one, other] = [&team, &task].map(|scene| {
+            let mut status = view(scene, &format!(".dept-status-{department}.json"));
+            status.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_at"));
+            status
+        });
+        assert_eq!(one, other);
+    }
     let log = task.log();
     let of = |event: &str| -> Vec<Value> {
         log.iter().filter_map(|record| record["event"].get(event)).cloned().collect()
@@ -82,7 +90,7 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
     let told = |name: &str| std::fs::read_to_string(scene.stage.root().join(name)).unwrap();
     let (rover, more) = (told("rover"), told("more"));
     assert!(rover.contains("a role that has a life for one task"), "{rover}");
-    assert!(more.contains("the playbook says which departments there are"), "{more}");
+    assert!(more.contains("refused:"), "{more}");
     let log = scene.log();
     let scout = joined(&log, "yolo-backend");
     assert!(scout.contains(&"!scout".to_owned()) && !scout.contains(&"rover".to_owned()));
@@ -174,6 +182,71 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
     assert_eq!(dv(other), json!([]));
 }
 
+/// A dev that has begun to write the store and waits; whoever takes it after that one writes it.
+const HALF: &str = r#"  "Write the store")
+    if [ "$SHIPMATE_TEAMMATE" = dev-1 ]; then
+      put lib/store.sh half; here; pass store; as shutdown --answer "$(cat "$S/asked")" --left "T1 tests"
+      exit 1
+    fi
+    put lib/store.sh store ;;
+  "Write the "*)"#;
+
+#[test]
+fn what_somebody_leaves_behind_is_kept_and_in_the_summary_of_its_plan_alone() {
+    let mut scene = backend();
+    scene.stage.door("store");
+    says(&scene, "agent.sh", &script(&AGENT.replace(r#"  "Write the "*)"#, HALF)));
+    let running = scene.begin("departments", &ONE);
+    scene.stage.arrival();
+    scene.stage.follow();
+    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "60s"];
+    assert!(scene.stage.shipmate(&asks).status.success());
+    let asked = scene.stage.hear(|event| event.get("shutdown.requested").is_some());
+    says(&scene, "asked", &asked["n"].to_string());
+    scene.stage.open("store", 1);
+    running.ended().ends(0, &["phase owner_signoff is done"]);
+    let dv =
+        |plan: &str| landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].clone();
+    assert_eq!(dv("01-02"), json!([]));
+    let dv = dv("01-01");
+    let texts: Vec<&str> =
+        dv.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    assert!(texts.contains(&"yolo-backend/dev-1 left work in progress: T1 tests"), "{texts:?}");
+    let kept = texts
+        .iter()
+        .find_map(|text| text.strip_prefix("work of dev-1 on backend/01-01/T1 was set aside: "));
+    let kept = kept.unwrap_or_else(|| panic!("{texts:?}"));
+    assert_eq!(scene.stage.git(&["show", &format!("{kept}:lib/store.sh")]), "half\n");
+    assert_eq!(scene.stage.file("lib/store.sh"), "store\n");
+}
+
+#[test]
+fn who_ends_without_an_answer_is_told_and_the_rest_is_looked_at_all_the_same() {
+    let mut scene = backend();
+    scene.stage.door("review");
+    let agent =
+        AGENT.replace(r#""Review the code"*) "#, r#""Review the code"*) here; pass review; "#);
+    says(&scene, "agent.sh", &script(&agent));
+    let running = scene.begin("departments", &ONE);
+    scene.stage.arrival();
+    scene.stage.follow();
+    let frozen = supervisor(&scene, "yolo-backend.dev-1@");
+    processes::signal(frozen, rustix::process::Signal::STOP);
+    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "600s"];
+    assert!(scene.stage.shipmate(&asks).status.success());
+    scene.stage.hear(|event| event.get("shutdown.requested").is_some());
+    processes::kill(frozen);
+    scene.stage.hear(|event| event.get("teammate.stopped").is_some());
+    scene.stage.open("review", 1);
+    let told = "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. yolo-backend/dev-1 ended \
+                without an answer";
+    running.ended().ends(0, &[told, "phase owner_signoff is done"]);
+    let dv = ["01-01", "01-02"].map(|plan| {
+        landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].to_string()
+    });
+    assert!(dv.concat().contains(told), "{dv:?}");
+}
+
 fn supervisor(scene: &Scene, of: &str) -> u32 {
     let found = scene.stage.processes("supervisor");
     found.iter().find(|one| one.label.starts_with(of)).expect("it has a supervisor").pid
@@ -217,6 +290,16 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
         assert!(!(one_shot && own), "the backend has its teammates: {started}");
     }
     assert_eq!(view(&scene, ".dept-status-frontend.json")["status"], "complete");
+    let views = scene.stage.place().team(TEAM).join("views").join(DIR);
+    let health = std::fs::read_to_string(views.join("frontend/.agent-health.jsonl")).unwrap();
+    let health = health.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let dev: Vec<Value> = health.filter(|line| line["agent_id"] == "dev-1").collect();
+    let words: Vec<&Value> = dev.iter().map(|line| &line["state"]).collect();
+    assert_eq!(words[..4], ["start", "disappeared", "start", "disappeared"]);
+    let keys: Vec<&String> = dev[1].as_object().unwrap().keys().collect();
+    let all = ["agent_id", "dept", "prev_state", "state", "timeout_triggered", "timestamp", "type"];
+    assert_eq!(keys, all);
+    assert_eq!((&dev[1]["dept"], &dev[1]["prev_state"]), (&json!("frontend"), &json!("start")));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const VERIFY: &str = r#"#!/bin/bash
 cat > /dev/null
 [ -f .harness/init.sh ] || exit 0
 out=$(bash -o pipefail .harness/init.sh 2>&1) || { echo "rejected by the harness: $out"; exit 2; }
-! grep -rq FIXME src || { echo "rejected by the harness: FIXME is left"; exit 2; }
+! grep -rq UNDONE src || { echo "rejected by the harness: UNDONE is left"; exit 2; }
 "#;
 
 /// Offers whatever is not passing, without a look at what it depends on, and never tires of it.
@@ -28,7 +28,7 @@ exit 2
 fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
     let agent = format!(
         "if [ \"${{SHIPMATE_SUBJECT%%:*}}\" = F001 ]; then here; pass go; fi\n{AGENT}\n\
-         if [ -z \"${{SHIPMATE_FEEDBACK:-}}\" ] && [ $id = F003 ]; then echo '# FIXME' >> src/F003/a.sh; fi\n"
+         if [ -z \"${{SHIPMATE_FEEDBACK:-}}\" ] && [ $id = F003 ]; then echo '# UNDONE' >> src/F003/a.sh; fi\n"
     );
     let features = [
         feature("F001", json!({})),
@@ -67,7 +67,7 @@ fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
     scene.stage.finished(3);
     let returned = scene.stage.events("task.returned");
     let reasons: Vec<&str> = returned.iter().filter_map(|one| one["reason"].as_str()).collect();
-    assert!(reasons.iter().any(|reason| reason.contains("FIXME is left")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.contains("UNDONE is left")), "{reasons:?}");
     // Only the feature that came back has it counted.
     assert_eq!(one(&scene, "F003")["correction_cycles"], 1);
     assert_eq!(one(&scene, "F001").get("correction_cycles"), None);
@@ -77,5 +77,6 @@ fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
     let done = scene.stage.shipmate(&["--team", TEAM, "status"]);
     assert!(done.status.success());
     let asked = std::fs::read_to_string(root.join("asked")).unwrap().lines().count();
-    assert!(asked <= 3 * 3, "asked {asked} times");
+    // Three times after each claim at most, however often it says no.
+    assert!(asked <= 3 * claims.len(), "asked {asked} times for {} claims", claims.len());
 }

@@ -91,6 +91,15 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             let may = model.is_present(by) && model.has_planned(by);
             active(team) && may && plan_fits(model, team, tasks, &[])
         }
+        act => return phase_verdict(model, state, by, act),
+    })
+}
+
+fn phase_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<bool> {
+    let found = |name: &Name| model.teams.get(name);
+    let active = |name: &Name| found(name).is_some_and(|team| team.phase == Phase::Active);
+    let runtime = *by == Actor::Runtime;
+    Some(match act {
         Act::BeginPhase(cmd) => {
             let waits = |course: &&CourseFacts| course.standing == StandingFacts::Waiting;
             let course = model.course(&cmd.team).filter(waits);

@@ -76,6 +76,9 @@ pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watche
         return Ok(None);
     };
     let account = watcher.account;
+    if account.phases.over().is_some() {
+        session.ask(Ask::PhasesClose)?;
+    }
     let report = report(begun, &mut session, &account, outcome)?;
     match session.screen.json {
         true => session.screen.json(&report)?,
