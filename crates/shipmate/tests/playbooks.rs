@@ -45,6 +45,8 @@ mod phases;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/scene.rs"]
 mod scene;
+#[path = "playbooks/talk.rs"]
+mod talk;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/views.rs"]
 mod views;

@@ -117,24 +117,30 @@ pub(crate) fn decide_return(
     // A one-shot agent has had its only claim and could not take it up again.
     let takes_it_up = |mate: &Teammate| mate.supervision != Supervision::OneShot;
     let holder_is_there = state.require_current(&claim.by).is_ok_and(takes_it_up);
-    if let Some(count) = too_often_the_same(state, task, reason) {
+    let counted = same_failures(state, task, reason);
+    if let Some((count, _)) = counted.filter(|(count, most)| count >= most) {
         return Ok(not_again(state, task, token, reason, count));
     }
     if !holder_is_there || task.retries >= task.spec.retries_max {
         return Ok(end_attempt(state, task, ReleaseCause::Failed, reason));
     }
     let mut events = vec![Event::TaskReturned { task: id, token, reason: reason.to_owned() }];
-    let text = format!("task {id} ({}) came back: {reason}", task.spec.subject);
+    let again = match counted {
+        Some((count, most)) if count > 1 => {
+            format!(" with the same failure, {count} of {most} times")
+        }
+        _ => String::new(),
+    };
+    let text = format!("task {id} ({}) came back{again}: {reason}", task.spec.subject);
     events.extend(message::notice(state, &claim.by.address, text));
     Ok(events)
 }
 
-/// How often in a row it has come back for this reason, where that is too often.
-fn too_often_the_same(state: &State, task: &Task, reason: &str) -> Option<u32> {
+/// How often in a row it has come back for this reason, and how often it may, where that counts.
+fn same_failures(state: &State, task: &Task, reason: &str) -> Option<(u32, u32)> {
     let playbook = state.teams[&task.team].setup.playbook.as_ref()?;
     let most = playbook.counted.same_failure_max?;
-    let count = failures_like(task, reason);
-    (count >= most).then_some(count)
+    Some((failures_like(task, reason), most))
 }
 
 fn failures_like(task: &Task, reason: &str) -> u32 {

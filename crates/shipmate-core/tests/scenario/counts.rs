@@ -13,6 +13,9 @@ scenarios! {
         next by ana
         submit 1 by ana
         return 1 reason \"test lex::empty failed at lex.rs:12 in 0.3s\" => task.returned, message.sent
+        expect inbox ana: task 1 (lexer) came back: test lex::empty failed at lex.rs:10 in 0.1s \
+            | task 1 (lexer) came back with the same failure, 2 of 3 times: \
+            test lex::empty failed at lex.rs:12 in 0.3s
         next by ana
         submit 1 by ana
         return 1 reason \"test lex::empty failed at lex.rs:12 in 2s\" \

@@ -3,7 +3,8 @@
 scenarios! {
     a_dev_reaches_its_senior_and_no_one_above: "
         team alpha playbook \"phase build | role head leads | route dev to senior kinds message,dev_progress \
-            | route dev to head kinds task_complete | route senior to head,dev | kind dev_progress\"
+            | route dev to head kinds task_complete | route senior to head,dev | kind dev_progress \
+            | route tester to senior kinds message,test_plan_result\"
         add lia seat lead role head
         start lia
         join sen role senior
@@ -30,6 +31,16 @@ scenarios! {
             it may write to: senior (message, dev_progress), head (task_complete)
         send \"this line\" to dev1 kind code_review_changes by sen => message.sent
         expect senders dev2: nothing
+        expect effects: nothing
+        join tes role tester
+        send \"{}\" to sen kind test_plan_result by tes => message.sent
+        send \"{}\" to lia kind test_plan_result by tes \
+            => refused: alpha/tes (tester) may not send test_plan_result to alpha/lia; \
+            it may write to: senior (message, test_plan_result)
+        send \"{}\" to lia kind senior_spec by dev1 \
+            => refused: alpha/dev1 (dev) may not send senior_spec to alpha/lia; \
+            it may write to: senior (message, dev_progress), head (task_complete)
+        send \"{}\" to lia kind senior_spec by sen => message.sent
         send \"hello\" to sen by arc \
             => refused: alpha/arc (architect) may not send message to alpha/sen; it may write to: none
     ",
