@@ -16,7 +16,7 @@ use shipmate_protocol::problem::{listed, nearest, quoted};
 use shipmate_protocol::tools::{self, Seat, SeatKind};
 
 use super::artifact::FORMATS;
-use super::file::{Condition, File, OrText, Phase, Task};
+use super::file::{Back, Condition, File, OrText, Phase, Task};
 use super::lines::{Page, Path, way};
 
 /// Kinds of messages that need no description.
@@ -214,6 +214,7 @@ impl Check<'_, '_> {
                 let fact = format!("{key} goes back to {}, which comes later", rule.back);
                 self.add(&path, fact, "name this phase or an earlier one");
             }
+            self.same_level(&path, phase, &rule.back);
         }
         if phase.late.is_some() && phase.minutes.is_none() && phase.seconds.is_none() {
             let fact = "late says nothing: the phase has no time".to_owned();
@@ -224,9 +225,36 @@ impl Check<'_, '_> {
             self.add(&here.to("lead-plans"), fact, "take out lead-plans or [[phases.tasks]]");
         }
         self.departments_work(&here, phase);
+        self.called(&here, phase);
         self.distinct(&here.to("tasks"), "id", "task", phase.tasks.iter().map(|t| t.id.as_str()));
         for (n, task) in phase.tasks.iter().enumerate() {
             self.task(&here.to("tasks").to(n), phase, task);
+        }
+    }
+
+    /// A team goes through the phases of its own level only.
+    fn same_level(&self, path: &Path, phase: &Phase, other: &str) {
+        let other = self.file.phases.iter().find(|phase| phase.name == other);
+        let Some(other) = other else { return };
+        let (own, level) = (self.level(phase.level.as_deref()), self.level(other.level.as_deref()));
+        if own != level {
+            let fact = format!("phase {} is of level {level}, and this is of {own}", other.name);
+            self.add(path, fact, "name a phase of the same level");
+        }
+    }
+
+    /// A phase on call is gone through only when another goes back to it.
+    fn called(&self, here: &Path, phase: &Phase) {
+        let goes_back = |rule: &Option<OrText<Back>>| match rule {
+            Some(OrText::Long(rule)) => rule.back == phase.name,
+            _ => false,
+        };
+        let others = self.file.phases.iter().filter(|other| other.name != phase.name);
+        let mut others = others.flat_map(|other| [&other.late, &other.failed]);
+        if phase.on_call && !others.any(goes_back) {
+            let fact = format!("phase {} is on call, and no other goes back to it", phase.name);
+            let remedy = format!("add failed = {{ back = {:?}, … }} to a later phase", phase.name);
+            self.add(&here.to("on-call"), fact, remedy);
         }
     }
 
@@ -259,6 +287,7 @@ impl Check<'_, '_> {
         self.conditions(&here.to("when"), &task.when, None);
         let others: Vec<&str> = phase.tasks.iter().map(|task| task.id.as_str()).collect();
         self.all_known(&here.to("needs"), "task", &task.needs, &others);
+        self.conditions(&here.to("when"), &task.when, None);
         let each = task.each.as_deref().unwrap_or("once");
         if ["item", "group"].contains(&each) && self.file.work.is_none() {
             let fact = format!("task {} is for each {each}, and there is no work", task.id);
@@ -294,6 +323,9 @@ impl Check<'_, '_> {
                 continue;
             }
             let position = self.phases.iter().position(|phase| phase == name);
+            if let Some((at, _)) = of {
+                self.same_level(&path, &self.file.phases[at], name);
+            }
             if let Some((at, key)) = of
                 && position.is_some_and(|position| position >= at)
             {
@@ -332,6 +364,13 @@ impl Check<'_, '_> {
             self.all_known(&here.to("from"), "role", &route.from, &self.roles);
             self.all_known(&here.to("to"), "role", &route.to, &heard);
             self.all_known(&here.to("kinds"), "kind", &route.kinds, &kinds);
+            for (n, kind) in route.kinds.iter().enumerate() {
+                let kind = self.file.kinds.get_key_value(kind);
+                if let Some((name, _)) = kind.filter(|(_, kind)| kind.internal) {
+                    let fact = format!("kind {name} is internal, and nobody sends it");
+                    self.add(&here.to("kinds").to(n), fact, "take it out");
+                }
+            }
             for (n, to) in route.to.iter().enumerate() {
                 if self.file.roles.get(to).is_some_and(|role| role.one_shot) {
                     let fact = format!("role {to} has a life for one task and reads no messages");
@@ -351,9 +390,15 @@ impl Check<'_, '_> {
             self.known(&way!["cap", "from"], "phase", from, &self.phases);
         }
         for (name, gate) in &self.file.gates {
+            let here = way!["gates", name.as_str()];
             if let Some(other) = &gate.otherwise {
-                self.known(&way!["gates", name.as_str(), "otherwise"], "gate", other, &self.gates);
+                self.known(&here.to("otherwise"), "gate", other, &self.gates);
             }
+            if gate.otherwise.is_some() && gate.needs.is_empty() {
+                let fact = format!("otherwise says nothing: gate {name} needs no value");
+                self.add(&here.to("otherwise"), fact, "add needs = [\"…\"], or take it out");
+            }
+            self.conditions(&here.to("exit"), &gate.exit, None);
         }
         let formats: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
         for (at, artifact) in self.file.artifacts.iter().enumerate() {

@@ -46,6 +46,7 @@ Examples:
   shipmate run plan.toml --agent ./agent.sh
   shipmate run 03-01.plan.jsonl 03-02.plan.jsonl --agent 'claude -p \"$SHIPMATE_SUBJECT\"'
   shipmate run plan.toml --detach && shipmate attach dev-1
+  shipmate run --playbook contract-first plans/issue-42.md
 
 The agent's command gets its task in the environment (SHIPMATE_TASK, SHIPMATE_SUBJECT,
 SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/agents.md. Exit code 0

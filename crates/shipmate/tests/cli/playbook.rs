@@ -373,3 +373,77 @@ fn two_playbooks_that_fit_have_to_be_told_apart() {
         "#,
     );
 }
+
+#[test]
+fn the_files_of_a_way_of_working_choose_its_playbook() {
+    for (file, name) in [
+        (".harness/features.json", "features"),
+        (".yolo-planning/config.json", "departments"),
+        (".claude/workflow.yaml", "contract-first"),
+    ] {
+        let workspace = Workspace::with_repository();
+        let chosen = |workspace: &Workspace| {
+            let list = workspace.succeed("shipmate playbook list --json");
+            let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+            list["chosen"]["name"].as_str().unwrap_or("none").to_owned()
+        };
+        assert_eq!(chosen(&workspace), "none");
+        workspace.write(file, "{}\n");
+        assert_eq!(chosen(&workspace), name);
+    }
+}
+
+#[test]
+fn the_playbook_delegate_is_a_team_only_where_its_variable_is_on() {
+    let variable = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
+    for (value, told) in [
+        (None, Some(format!("note: {variable} is not set: task mode"))),
+        (Some("0"), Some(format!("note: {variable} is \"0\": task mode"))),
+        (Some("false"), Some(format!("note: {variable} is \"false\": task mode"))),
+        (Some("1"), None),
+    ] {
+        let mut workspace = Workspace::with_repository();
+        if let Some(value) = value {
+            workspace.set(variable, value);
+        }
+        let run = "shipmate run --detach --playbook delegate --agent true \"say hello\"";
+        let out = workspace.succeed(run);
+        let note = out.lines().find(|line| line.starts_with("note: CLAUDE"));
+        match &told {
+            Some(told) => assert!(note.is_some_and(|note| note.starts_with(told)), "{out}"),
+            None => assert_eq!(note, None),
+        }
+        let log = workspace.succeed("shipmate log --json --after 0");
+        assert_eq!(log.contains("\"one_shot\":true"), told.is_some(), "{log}");
+    }
+}
+
+#[test]
+fn the_roster_of_departments_is_the_whole_roster() {
+    let workspace = Workspace::new();
+    let view = workspace.succeed("shipmate playbook show departments --json");
+    let view: serde_json::Value = serde_json::from_str(&view).unwrap();
+    let parts = view["parts"].as_array().unwrap();
+    let roles = parts.iter().find(|part| part["part"] == "roles").unwrap();
+    let lines = |name: &str| {
+        let roles = roles["entries"].as_array().unwrap();
+        let role = roles.iter().find(|role| role["name"] == name).unwrap();
+        role["lines"].to_string()
+    };
+    let names = roles["entries"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = names.map(|role| role["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    let one_life = ["critic", "debugger", "scout"];
+    let staying =
+        ["architect", "dev", "lead", "owner", "qa", "qa-code", "security", "senior", "tester"];
+    let mut all: Vec<&str> = one_life.into_iter().chain(staying).collect();
+    all.sort_unstable();
+    assert_eq!(names, all);
+    for name in one_life {
+        assert!(lines(name).contains("a life for each task"), "{name}");
+    }
+    for name in staying {
+        assert!(!lines(name).contains("a life for each task"), "{name}");
+    }
+    assert!(lines("dev").contains("5 at most"));
+}

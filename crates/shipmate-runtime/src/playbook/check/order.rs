@@ -12,6 +12,7 @@ pub(super) fn check(check: &Check<'_, '_>) {
     for (at, phase) in check.file.phases.iter().enumerate() {
         needs(check, at, phase);
     }
+    gates(check);
     joined(check);
     leads(check);
 }
@@ -99,6 +100,17 @@ fn needs(check: &Check<'_, '_>, at: usize, phase: &Phase) {
         let task = phase.tasks.iter().position(|task| task.id == circle[0]).unwrap_or_default();
         let path = way!["phases", at, "tasks", task, "needs"];
         check.add(&path, fact, "take out one of the needs");
+    }
+}
+
+fn gates(check: &Check<'_, '_>) {
+    let edges = check.file.gates.iter().filter_map(|(name, gate)| {
+        Some((name.as_str(), BTreeSet::from([gate.otherwise.as_deref()?])))
+    });
+    for circle in circles(&edges.collect()) {
+        let fact = format!("gates stand in for each other in a circle: {}", shown(&circle));
+        let path = way!["gates", circle[0], "otherwise"];
+        check.add(&path, fact, "take out one otherwise of them");
     }
 }
 

@@ -70,7 +70,7 @@ impl<'de> Deserializer<'de> for Asked<'_> {
         visitor: V,
     ) -> Result<V::Value, Unreadable> {
         // The same wherever there are some.
-        if name == "Condition" {
+        if ["Back", "Condition", "Weight"].contains(&name) {
             self.at.clear();
         }
         self.seen.borrow_mut().extend(keys.iter().map(|key| self.at(key)));
