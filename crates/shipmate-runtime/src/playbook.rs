@@ -22,6 +22,8 @@ pub(crate) mod gates;
 pub(crate) mod ground;
 mod json_text;
 mod lines;
+#[cfg(test)]
+mod numbers;
 mod posts;
 pub(crate) mod proof;
 mod read;

@@ -10,7 +10,10 @@ use crate::name::{Address, Name};
 use crate::phase::trouble::At;
 use crate::phase::{Course, Standing, TIMEOUT};
 use crate::playbook::Cap;
-use crate::state::{State, Team};
+use crate::state::{State, Status, Task, Team};
+
+/// How many tasks are named before they are only counted.
+const NAMED_MAX: usize = 10;
 
 /// The runtime has found that the work is for one.
 pub(super) fn decided(course: &Course, cmd: &BeginPhase) -> Option<Event> {
@@ -37,7 +40,27 @@ pub(crate) fn expire(state: &State, name: &Name, team: &Team, cap: &Cap) -> Vec<
         return Vec::new();
     };
     let lead = Address { team: name.clone(), name: lead };
-    let reason = format!("the team's time of {} s is over", cap.ms / 1000);
+    let reason = format!("the team's time of {} s is over{}", cap.ms / 1000, open(state, name));
     let at = At { state, name, team, now, course };
     at.leave_to_lead(&lead, TIMEOUT, &reason, Some(cap))
+}
+
+/// What is not done yet, in words.
+fn open(state: &State, team: &Name) -> String {
+    let is_open = |task: &&Task| {
+        task.team == *team && matches!(task.status, Status::Pending | Status::InProgress(_))
+    };
+    let open: Vec<String> = state
+        .tasks()
+        .iter()
+        .filter(is_open)
+        .map(|task| format!("task {} ({})", task.id, task.spec.subject))
+        .collect();
+    let more = open.len().saturating_sub(NAMED_MAX);
+    let named = open.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match (open.len(), more) {
+        (0, _) => String::new(),
+        (_, 0) => format!("; not done: {named}"),
+        (_, more) => format!("; not done: {named} and {more} more"),
+    }
 }

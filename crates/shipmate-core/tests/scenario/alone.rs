@@ -24,7 +24,7 @@ scenarios! {
         wait 1s => phase.left_to_lead, teammate.mode_changed, shutdown.requested, message.sent, \
             shutdown.requested, message.sent, message.sent
         expect phase alpha: layers 1 is left to the lead
-        expect inbox lia: the team's time of 900 s is over. \
+        expect inbox lia: the team's time of 900 s is over; not done: task 3 (api). \
             What is left of phase layers is yours; what is done stays
         stopped ana clean
         stopped bo clean => teammate.stopped, task.released, message.expired

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use shipmate_protocol::Ask;
 
 use crate::native::Native;
 use crate::scene::Scene;
@@ -148,10 +149,10 @@ fn a_request_to_stop_is_in_the_inbox_file_of_whoever_is_busy() {
     let stage = &mut scene.stage;
     stage.follow();
     let busy = stage.arrival();
-    let asked = stage.shipmate(&["--team", TEAM, "send", &busy.name, "finish it first"]);
-    assert!(asked.status.success(), "{asked:?}");
-    let asked = stage.shipmate(&["--team", TEAM, "shutdown", &busy.name, "--detach"]);
-    assert!(asked.status.success(), "{asked:?}");
+    let (to, body) = (busy.name.clone(), "finish it first".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    let (name, reason) = (Some(busy.name.clone()), "enough".to_owned());
+    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 60_000 });
     let lines = inbox_file(stage, &busy.name, 2);
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["message", "shutdown_request"]);

@@ -200,16 +200,27 @@ fn three_layers_are_filled_in_side_by_side_and_integrated_by_the_lead() {
 
 ## Tasks
 
-- 1. Contracts: plans/issue-42.md: completed by lead
-- 2. Implement the Models layer: completed by models
-- 3. Implement the Service layer: completed by service
-- 4. Implement the API layer: completed by ana
-- 5. Integrate: plans/issue-42.md: completed by lead
+- 1. Contracts: plans/issue-42.md: completed by lead in HASH
+- 2. Implement the Models layer: completed by models in HASH
+- 3. Implement the Service layer: completed by service in HASH
+- 4. Implement the API layer: completed by ana in HASH
+- 5. Integrate: plans/issue-42.md: completed by lead in HASH
 
 Remaining: nothing
 ";
     let tip = scene.stage.git(&["rev-parse", &format!("shipmate/{TEAM}")]);
-    assert_eq!(checkpoint(&scene.stage), expected.replace("COMMIT", tip.trim()));
+    let landed = of(&log, "task.completed").into_iter();
+    let mut commits: Vec<(u64, String)> = landed
+        .map(|one| {
+            (one["task"].as_u64().unwrap(), one["commit"].as_str().unwrap()[..10].to_owned())
+        })
+        .collect();
+    commits.sort();
+    let mut expected = expected.replace("COMMIT", tip.trim());
+    for (_, commit) in commits {
+        expected = expected.replacen("HASH", &commit, 1);
+    }
+    assert_eq!(checkpoint(&scene.stage), expected);
 }
 
 #[test]
@@ -517,7 +528,10 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     assert!(stop.clone().count() >= 1);
     assert!(stop.into_iter().all(|one| one["deadline_ms"] == 1000));
     let text = checkpoint(&scene.stage);
-    assert!(text.contains("- the lead works alone: the team's time of 3 s is over\n"), "{text}");
+    let open = "task 4 (Implement the API layer)";
+    let told = format!("- the lead works alone: the team's time of 3 s is over; not done: ");
+    let line = text.lines().find(|line| line.starts_with(&told)).unwrap_or_default();
+    assert!(line.contains(open), "{text}");
 }
 
 #[test]
@@ -571,4 +585,24 @@ fn native_agents_fill_in_the_layers_and_a_red_layer_comes_back() {
     done.sort();
     let who: Vec<&str> = done.iter().map(|(_, who)| who.as_str()).collect();
     assert_eq!(who, ["lead", "ana", "models", "service", "lead"]);
+}
+
+#[test]
+fn the_team_is_named_after_its_plan() {
+    let scene = with("", &[("plans/issue-42-greetings.md", PLAN)]);
+    let agent = scene.agent();
+    let args =
+        ["run", "--playbook", "contract-first", "--agent", &agent, "plans/issue-42-greetings.md"];
+    let ran = Ran::of(&scene.stage.shipmate(&args));
+    ran.ends(0, &["5 of 5 tasks", "team issue-42-greetings"]);
+    let branches = scene.stage.git(&["branch", "--list", "shipmate/*"]);
+    assert_eq!(branches.trim(), "shipmate/issue-42-greetings");
+}
+
+#[test]
+fn a_lead_that_cannot_work_ends_the_run_and_keeps_nobody_waiting() {
+    let scene = scene("no-such-program");
+    let ran = run(&scene);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("phase contracts failed"), "{}", ran.out);
 }

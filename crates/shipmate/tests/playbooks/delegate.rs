@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use shipmate_protocol::Ask;
 
 use crate::native::Native;
 use crate::stage::{Stage, TEAM, of};
@@ -119,4 +120,56 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     };
     assert_eq!(told("TaskCompleted").matches("\"hook_event_name\":\"TaskCompleted\"").count(), 2);
     assert!(told("TeammateIdle").contains("teammate-b"));
+}
+
+const STUCK: &str = r#"
+as lead
+on "Add sign-in"
+  tool TeamCreate {"team_name":"alpha","members":[{"name":"teammate-a","prompt":"Wait for your task"},{"name":"teammate-b","prompt":"Wait for your task"}]}
+  tool TodoWrite {"todos":[{"content":"Implement user auth","status":"pending","owner":"teammate-a"},{"content":"Write the manual","status":"pending","owner":"teammate-b"}]}
+  say The team is at work.
+on "stop now"
+  tool TeamDelete {"team_name":"alpha","deadline_seconds":1,"reason":"enough"}
+  say Stopped.
+as teammate-a
+on "Wait for your task"
+  say I wait.
+on "Task 1: Implement user auth"
+  tool write_file {"path":"auth.txt","content":"auth\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"auth is there"}
+  say Done.
+as teammate-b
+on "Wait for your task"
+  say I wait.
+on "Task 2: Write the manual"
+  tool bash {"command":"trap '' TERM; sleep 600"}
+  say Done.
+"#;
+
+#[test]
+fn the_end_of_a_team_is_asked_for_first_and_forced_after_the_deadline() {
+    let mut native = Native::new(STUCK, &[]);
+    native.env.push(GATE);
+    let run = native.begin("delegate", &["Add sign-in to the app"]);
+    task_file(&native.scene.stage, "task-001", "done");
+    task_file(&native.scene.stage, "task-002", "claimed");
+    let stage = &mut native.scene.stage;
+    stage.follow();
+    stage.hear(|event| event["task.completed"]["task"] == 1);
+    let (to, body) = ("lead".to_owned(), "stop now".to_owned());
+    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    // Who is idle ends cleanly; who does not listen is ended with everything it started.
+    let mut ends = std::collections::BTreeMap::new();
+    while !(ends.contains_key("alpha/teammate-a@1") && ends.contains_key("alpha/teammate-b@1")) {
+        let stopped = stage.event("teammate.stopped");
+        ends.insert(stopped["who"].as_str().unwrap().to_owned(), stopped["outcome"].clone());
+    }
+    assert_eq!(ends["alpha/teammate-a@1"], "clean");
+    assert_ne!(ends["alpha/teammate-b@1"], "clean");
+    let asked = stage.events("shutdown.requested");
+    assert!(asked.iter().all(|one| one["deadline_ms"] == 1000), "{asked:?}");
+    let ran = run.ended();
+    assert_ne!(ran.code, 0, "a task is not done\n{}", ran.out);
+    assert!(stage.has_file("auth.txt"), "what was done stays");
+    assert_eq!(stage.processes("agent"), []);
 }

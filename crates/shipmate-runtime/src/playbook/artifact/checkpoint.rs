@@ -52,7 +52,10 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
     text.push_str("\n## Tasks\n\n");
     for task in &own {
         let by = match &task.status {
-            Status::Completed { by: Some(by), .. } => format!(" by {}", by.address.name),
+            Status::Completed { by: Some(by), commit, .. } => {
+                let commit = commit.as_ref().map(|commit| format!(" in {}", short(commit)));
+                format!(" by {}{}", by.address.name, commit.unwrap_or_default())
+            }
             Status::InProgress(claim) => format!(" by {}", claim.by.address.name),
             _ => String::new(),
         };
@@ -64,4 +67,8 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
     let left = if left.is_empty() { "nothing".to_owned() } else { left.join("; ") };
     writeln!(text, "\nRemaining: {left}").expect("to memory");
     Ok(vec![(sight.path.to_owned(), text)])
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }

@@ -75,3 +75,25 @@ pub(super) fn mailboxes(sight: &Sight<'_>) -> Result<Files, String> {
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_word_and_what_the_forms_do_not_know_is_a_plain_message() {
+        let handoff = MessageKind::Handoff("dev_progress".parse().unwrap());
+        for (kind, word) in [
+            (MessageKind::Broadcast, Some("broadcast")),
+            (MessageKind::ShutdownRequest, Some("shutdown_request")),
+            (MessageKind::ShutdownResponse, Some("shutdown_response")),
+            (MessageKind::PlanApprovalResponse, Some("plan_approval_response")),
+            (MessageKind::Message, None),
+            (MessageKind::Notice, None),
+            (MessageKind::WorkDone, None),
+            (handoff, None),
+        ] {
+            assert_eq!(control(&kind), word, "{kind:?}");
+        }
+    }
+}
