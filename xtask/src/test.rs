@@ -17,8 +17,9 @@ use crate::{clients, docs, layers, nats, seeds, tidy};
 ///
 /// The first run fetches a nats-server, Claude Code and Codex into the user's cache folder; later
 /// runs need no network. With a FILTER only the tests whose name contains it, or of the test
-/// binary that is called so, are run, and nothing else. The FILTER `clients` is special: it installs the heavier agent programs too and runs the
-/// tests that need them, which every other run leaves out; a further FILTER selects among those.
+/// binary that is called so, are run, and nothing else. The FILTER `clients` is special: it installs
+/// the heavier agent programs too and runs the tests that need them, which every other run leaves
+/// out; a further FILTER selects among those.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Run only tests whose name contains one of these

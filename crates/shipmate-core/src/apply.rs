@@ -4,14 +4,14 @@ use crate::event::{Event, Record};
 use crate::health;
 use crate::kept;
 use crate::message;
-use crate::name::Position;
+use crate::name::{Name, Position, TeammateRef};
 use crate::plan;
 use crate::shutdown;
 use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
-use crate::{deviation, phase, staff, team, teammate, usage};
+use crate::{deviation, escalation, phase, route, staff, team, teammate, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -121,6 +121,8 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             let (from, kind, body) = (record.by.clone(), kind.clone(), body.clone());
             let (reply_to, epoch) = (*reply_to, *epoch);
             let from = sender(from, &kind);
+            route::apply_sent(state, &from, &kind, to);
+            shutdown::apply_word(state, &from, to);
             let message = Message { from, kind, body, reply_to, epoch, sent_at: at, waiting };
             message::apply_sent(state, n, message);
         }
@@ -146,7 +148,8 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             let (by, feedback) = (record.by.clone(), feedback.clone());
             plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback });
         }
-        Event::QuestionAsked { who, kind, text, options, task, files } => {
+        Event::QuestionAsked { who, kind, text, options, task, files, owner } => {
+            contested(state, who, owner.as_ref());
             let question = Question {
                 who: who.clone(),
                 kind: *kind,
@@ -168,6 +171,19 @@ fn apply_talk_event(state: &mut State, record: &Record) {
     }
 }
 
+/// Somebody asked for what is another's.
+fn contested(state: &mut State, who: &TeammateRef, owner: Option<&Name>) {
+    let Some(owner) = owner else { return };
+    let (less, more) = pair(&who.address.name, owner);
+    let counts = state.team_mut(&who.address.team).contested.entry(less.clone()).or_default();
+    *counts.entry(more.clone()).or_default() += 1;
+}
+
+/// Two names in their order.
+pub(crate) fn pair<'a>(one: &'a Name, other: &'a Name) -> (&'a Name, &'a Name) {
+    if one < other { (one, other) } else { (other, one) }
+}
+
 /// A notice or bounce comes from the runtime, whoever's command brought it about.
 fn sender(by: crate::name::Actor, kind: &crate::event::MessageKind) -> crate::name::Actor {
     use crate::event::MessageKind::{Bounce, Notice, WorkDone};
@@ -187,7 +203,15 @@ fn apply_end_event(state: &mut State, record: &Record) {
             shutdown::apply_answered(state, *shutdown, answer);
         }
         Event::ShutdownTimedOut { shutdown } => shutdown::apply_timed_out(state, *shutdown),
-        Event::PhaseWaits { team, phase, missing } => {
+        Event::EscalationRaised { escalation, from, to, task, question, body } => {
+            let (task, question) = (*task, *question);
+            let fresh = escalation::Fresh { from, to, task, question, body };
+            escalation::apply_raised(state, n, *escalation, fresh);
+        }
+        Event::EscalationResolved { escalation } => {
+            escalation::apply_resolved(state, *escalation);
+        }
+        Event::PhaseWaits { team, phase, missing, .. } => {
             phase::apply_waits(state, team, phase, missing);
         }
         Event::PhaseBegan { team, phase, round, .. } => {

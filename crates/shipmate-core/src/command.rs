@@ -3,9 +3,9 @@
 //! from a clock or from chance.
 
 use crate::event::{
-    Budget, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId, QuestionKind,
-    Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision, TaskChanges,
-    TaskId, TaskSpec, Token, Usage, Verification,
+    Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId,
+    QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision,
+    TaskChanges, TaskId, TaskSpec, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
@@ -249,12 +249,20 @@ pub enum Act {
         shutdown: ShutdownId,
     },
 
+    /// An observer measured the time that a level has for an escalation.
+    RaiseEscalation {
+        escalation: EscalationId,
+        asked: Position,
+    },
+
     BeginPhase(BeginPhase),
     /// What a phase waits for.
     HoldPhase {
         team: Name,
         phase: Name,
         missing: Vec<String>,
+        /// Somebody outside this run may bring it.
+        outside: bool,
     },
     EndPhase {
         team: Name,

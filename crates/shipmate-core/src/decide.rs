@@ -8,7 +8,7 @@ use crate::name::{Address, Position};
 use crate::refusal::Refusal;
 use crate::state::{State, TeamPhase};
 use crate::task::{change, claim, create, finish};
-use crate::{health, message, phase, plan, shutdown, team, teammate, usage};
+use crate::{escalation, health, message, phase, plan, shutdown, team, teammate, usage};
 
 /// What becomes of a command that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,9 +183,12 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
             shutdown::decide_answer(state, by, *shutdown, answer)
         }
         Act::ExpireShutdown { shutdown } => shutdown::decide_expire(state, by, *shutdown),
+        Act::RaiseEscalation { escalation, asked } => {
+            escalation::decide_pass(state, by, *escalation, *asked)
+        }
         Act::BeginPhase(cmd) => phase::decide_begin(state, by, cmd),
-        Act::HoldPhase { team, phase, missing } => {
-            phase::decide_hold(state, by, team, phase, missing)
+        Act::HoldPhase { team, phase, missing, outside } => {
+            phase::decide_hold(state, by, team, phase, missing, *outside)
         }
         Act::EndPhase { team, phase, round, verdict } => {
             phase::decide_end(state, by, team, phase, *round, verdict)

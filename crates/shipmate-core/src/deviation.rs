@@ -1,4 +1,5 @@
-//! Deviations: what went otherwise than planned in a team that works by a playbook.
+//! Deviations: what went otherwise than planned in a team that works by a playbook, and how its
+//! members came and went.
 //!
 //! Summaries tell them, so they are kept in words and with the task they are about. They follow
 //! from the records alone; a team without a playbook is told of by whoever reads its log.
@@ -22,6 +23,50 @@ pub struct Deviation {
     pub text: String,
 }
 
+/// A member came, has nothing to do, was stopped or is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    pub who: Address,
+    pub word: HealthWord,
+    /// Wall clock.
+    pub at: u64,
+    pub before: Option<HealthWord>,
+    /// It was asked and did not answer in time.
+    pub silent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthWord {
+    Start,
+    Idle,
+    Stop,
+    Disappeared,
+}
+
+fn note_health(state: &mut State, record: &Record) {
+    let (who, word, silent) = match &record.event {
+        Event::TeammateStarted { who, .. } => (who, HealthWord::Start, false),
+        Event::TeammateIdle { who, .. } => (who, HealthWord::Idle, false),
+        Event::TeammateStopped { who, .. } => (who, HealthWord::Stop, false),
+        Event::TeammateDisappeared { who, reason, .. } => {
+            (who, HealthWord::Disappeared, reason == SILENT)
+        }
+        _ => return,
+    };
+    let who = who.address.clone();
+    let before = state.health.iter().rev().find(|one| one.who == who).map(|one| one.word);
+    let keeps = state.teams.get(&who.team).is_some_and(|team| team.setup.playbook.is_some());
+    if !keeps || before == Some(word) {
+        return;
+    }
+    // The newest are kept: what is long past is in the log.
+    if state.health.len() >= DEVIATIONS_MAX {
+        state.health.remove(0);
+    }
+    state.health.push(Health { who, word, at: record.at, before, silent });
+}
+
 /// Notes what a record says before it is applied: a life that ends still holds what it held.
 pub(crate) fn note(state: &mut State, record: &Record) {
     let found = of(state, &record.event);
@@ -31,6 +76,7 @@ pub(crate) fn note(state: &mut State, record: &Record) {
     let found: Vec<Deviation> = found.into_iter().filter(keeps).collect();
     let room = DEVIATIONS_MAX.saturating_sub(state.deviations.len());
     state.deviations.extend(found.into_iter().take(room));
+    note_health(state, record);
     if let Event::TaskClaimed { task, by, .. } = &record.event {
         state.teammate_mut(&by.address).last_task = Some(*task);
     }
@@ -65,6 +111,9 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::ShutdownTimedOut { shutdown } => {
             let Some(asked) = state.shutdowns.get(shutdown) else { return Vec::new() };
             let who = &asked.who.address;
+            if asked.rejected.is_some() {
+                return Vec::new();
+            }
             let text = format!(
                 "[SHUTDOWN] Timeout: {who} did not respond within {}s.",
                 asked.deadline_ms / 1000

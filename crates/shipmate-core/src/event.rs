@@ -5,6 +5,8 @@
 //! with `#[serde(default)]`, so that a log of any earlier release stays readable;
 //! the golden log in `tests/` holds that.
 
+mod changes;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,7 @@ use crate::plan::work::PlannedWork;
 use crate::setup::{GateRun, Loss, Setup, StartRule};
 
 pub use crate::usage::{Budget, Usage};
+pub use changes::{RoleChange, TaskChanges};
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +50,7 @@ pub type PlanId = Position;
 pub type QuestionId = Position;
 pub type ShutdownId = Position;
 pub type ReservationId = Position;
+pub type EscalationId = Position;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -235,6 +239,9 @@ pub enum Event {
         task: Option<TaskId>,
         #[serde(default, skip_serializing_if = "FileSet::is_empty")]
         files: FileSet,
+        /// Whose those paths are.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Name>,
     },
     #[serde(rename = "question.answered")]
     QuestionAnswered { question: QuestionId, answer: String },
@@ -248,9 +255,35 @@ pub enum Event {
     #[serde(rename = "shutdown.timed_out")]
     ShutdownTimedOut { shutdown: ShutdownId },
 
+    /// Trouble comes to lie with somebody: for the first time, again, or one level higher.
+    #[serde(rename = "escalation.raised")]
+    EscalationRaised {
+        /// Absent: it begins with this record.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalation: Option<EscalationId>,
+        from: Address,
+        to: Recipient,
+        /// What whoever raised it holds meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The question to the person that it has become.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<QuestionId>,
+        body: String,
+    },
+    #[serde(rename = "escalation.resolved")]
+    EscalationResolved { escalation: EscalationId },
+
     /// A phase of the team's playbook waits for something.
     #[serde(rename = "phase.waits")]
-    PhaseWaits { team: Name, phase: Name, missing: Vec<String> },
+    PhaseWaits {
+        team: Name,
+        phase: Name,
+        missing: Vec<String>,
+        /// Somebody outside this run may bring it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outside: bool,
+    },
     #[serde(rename = "phase.began")]
     PhaseBegan {
         team: Name,
@@ -488,39 +521,6 @@ fn default_retries() -> u32 {
 }
 fn is_default_retries(retries: &u32) -> bool {
     *retries == default_retries()
-}
-
-/// What an update changes; absent means unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TaskChanges {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_form: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<RoleChange>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub files: Option<FileSet>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub add_blocked_by: Vec<Dependency>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remove_blocked_by: Vec<Dependency>,
-    /// An empty value removes the key.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RoleChange {
-    Any,
-    Only(Name),
 }
 
 /// Who a message lies with: a member's name outlives its epochs.

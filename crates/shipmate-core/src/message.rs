@@ -7,10 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::To;
+use crate::escalation;
 use crate::event::{Event, MessageId, MessageKind, Recipient};
 use crate::limits::{INBOX_MAX, TEXT_BYTES_MAX};
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
+use crate::route;
 use crate::state::{Delivery, Message, State, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 
@@ -42,6 +44,10 @@ pub(crate) fn decide_send(
     for recipient in &to {
         require_room(state, recipient)?;
     }
+    if let Some(decided) = escalation::decide(state, by, &kind, &to, body, reply_to) {
+        return decided;
+    }
+    route::require(state, by, &kind, &to)?;
     Ok(vec![Event::MessageSent { to, kind, body: body.to_owned(), reply_to, epoch: None }])
 }
 
@@ -80,7 +86,9 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
             };
             state.require_team(team)?;
             let others = state.members_of(team).filter(|(address, mate)| {
-                mate.can_receive() && !matches!(by, Actor::Teammate(me) if me.address == **address)
+                mate.can_receive()
+                    && !mate.profile.one_shot
+                    && !matches!(by, Actor::Teammate(me) if me.address == **address)
             });
             let found: Vec<_> = others.map(|(who, _)| Recipient::Member(who.clone())).collect();
             if found.is_empty() {
@@ -97,7 +105,11 @@ fn named(state: &State, name: &Name) -> Vec<Address> {
 }
 
 fn one_member(state: &State, address: Address) -> Result<Vec<Recipient>, Refusal> {
-    let reads = state.require_member(&address)?.can_receive();
+    let mate = state.require_member(&address)?;
+    if mate.profile.one_shot {
+        return Err(Refusal::NoInbox { who: address });
+    }
+    let reads = mate.can_receive();
     if !reads || state.teams[&address.team].phase == TeamPhase::Deleted {
         let members = state.members();
         return Err(Refusal::Stopped { who: address, members });

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Act, Probe};
-use crate::event::{ShutdownId, Supervision, TaskId, Token};
+use crate::escalation;
+use crate::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
 use crate::health::SILENT;
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
@@ -44,6 +45,15 @@ pub enum Watch {
     /// The whole time of a team.
     Team {
         team: Name,
+    },
+    /// A level that an escalation lies with.
+    Escalation {
+        escalation: EscalationId,
+        asked: Position,
+    },
+    /// Whoever does not want to stop, while others wait for it.
+    Held {
+        shutdown: ShutdownId,
     },
     /// The time in which there is a team, where a playbook has a cap.
     Cap {
@@ -136,8 +146,15 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     }
     for (id, shutdown) in &state.shutdowns {
         if shutdown.end == ShutdownEnd::Open {
-            found.insert(Watch::Shutdown { shutdown: *id }, shutdown.deadline_ms);
+            let watch = match shutdown.rejected {
+                None => Watch::Shutdown { shutdown: *id },
+                Some(_) => Watch::Held { shutdown: *id },
+            };
+            found.insert(watch, shutdown.deadline_ms);
         }
+    }
+    for (escalation, asked, level_ms) in escalation::watched(state) {
+        found.insert(Watch::Escalation { escalation, asked }, level_ms);
     }
     for (name, team) in &state.teams {
         let runs = || state.members_of(name).any(|(_, mate)| mate.is_running());
@@ -177,10 +194,15 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
 }
 
 /// Those whose next step is somebody else's: their silence is no stall.
-fn waiting_for_an_answer(state: &State) -> BTreeSet<&TeammateRef> {
+fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
     let asked = state.questions.values().filter(|asked| asked.is_open() && asked.task.is_none());
     let plans = state.plans.values().filter(|plan| plan.decision == Decision::Open);
-    asked.map(|asked| &asked.who).chain(plans.map(|plan| &plan.who)).collect()
+    let raised =
+        state.escalations.values().filter(|raised| raised.open).filter_map(|raised| {
+            state.member(&raised.from).map(|mate| current(&raised.from, mate))
+        });
+    let asked = asked.map(|asked| asked.who.clone());
+    asked.chain(plans.map(|plan| plan.who.clone())).chain(raised).collect()
 }
 
 fn when_over(watch: Watch) -> Act {
@@ -192,7 +214,8 @@ fn when_over(watch: Watch) -> Act {
             Act::ReportDisappeared { who, reason: SILENT.to_owned(), loss: Loss::Died }
         }
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
-        Watch::Shutdown { shutdown } => Act::ExpireShutdown { shutdown },
+        Watch::Shutdown { shutdown } | Watch::Held { shutdown } => Act::ExpireShutdown { shutdown },
+        Watch::Escalation { escalation, asked } => Act::RaiseEscalation { escalation, asked },
         Watch::Strike { team, strike } => Act::ForgiveStrike { team, strike },
         Watch::OpenBreaker { team, opened } => Act::ProbeBreaker { team, opened },
         Watch::Probe { team, half_opened } => {

@@ -20,14 +20,16 @@ use crate::name::{Actor, Address, Name, Position};
 use crate::playbook::{Department, Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
 use crate::setup::{Setup, StartRule};
+use crate::shutdown;
 use crate::state::{State, Team, TeamPhase};
-use crate::task::change;
 use crate::task::create::{check_texts, created};
+use crate::task::{change, graph};
+use crate::team;
 use crate::teammate;
 use trouble::{At, dismiss};
 
 /// Why somebody is asked to stop, in words that others know; the reason may say more.
-const PHASE_COMPLETE: &str = "phase_complete";
+pub(crate) const PHASE_COMPLETE: &str = "phase_complete";
 const TIMEOUT: &str = "timeout";
 const ERROR: &str = "error";
 
@@ -172,7 +174,8 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
         return false;
     }
     let failed = team.counts.failed > failed_before;
-    let stuck = || failed && !state.ready.open_pools().any(|pool| pool.team == *name);
+    let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
+    let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
     if team.counts.pending > 0 && !stuck() {
         return false;
     }
@@ -246,10 +249,13 @@ pub(crate) fn decide_begin(
     events.extend(retried);
     events.push(Event::PhaseBegan { team: of, phase: name, round, notes });
     if phase.departments {
-        let new = playbook.departments.iter().filter(|own| !state.teams.contains_key(&own.team));
-        events.extend(new.map(|own| department(&cmd.team, team, playbook, own)));
+        for own in &playbook.departments {
+            if !is_there(state, &cmd.team, own)? {
+                events.push(department(&cmd.team, team, playbook, own));
+            }
+        }
     }
-    if phase.alone {
+    if phase.alone && !shutdown::is_in_turn(team) {
         events.extend(dismiss(state, &cmd.team, team, PHASE_COMPLETE, events.len()));
     }
     let mut joining = Vec::new();
@@ -287,6 +293,20 @@ pub(crate) fn decide_begin(
     Ok(events)
 }
 
+/// A phase that begins again finds its departments; another team of that name is in the way.
+fn is_there(state: &State, parent: &Name, own: &Department) -> Result<bool, Refusal> {
+    let Some(found) = state.teams.get(&own.team) else {
+        return team::require_room(state).map(|()| false);
+    };
+    let playbook = found.setup.playbook.as_ref();
+    let is_own = playbook.is_some_and(|playbook| playbook.department.as_ref() == Some(&own.name));
+    match found.phase {
+        _ if is_own && found.parent.as_ref() == Some(parent) => Ok(true),
+        TeamPhase::Deleted => Err(Refusal::TeamGone { team: own.team.clone() }),
+        _ => Err(Refusal::TeamExists { team: own.team.clone() }),
+    }
+}
+
 fn is_retried(event: &Event) -> bool {
     matches!(event, Event::TaskRetried { .. })
 }
@@ -319,6 +339,7 @@ pub(crate) fn decide_hold(
     team: &Name,
     phase: &Name,
     missing: &[String],
+    outside: bool,
 ) -> Result<Vec<Event>, Refusal> {
     state.require_runtime(by, "say what a phase waits for")?;
     let found = state.require_active_team(team)?;
@@ -329,7 +350,7 @@ pub(crate) fn decide_hold(
     match &course.standing {
         Standing::Waiting { missing: told } if course.phase == *phase && told != missing => {
             let (team, phase, missing) = (team.clone(), phase.clone(), missing.to_vec());
-            Ok(vec![Event::PhaseWaits { team, phase, missing }])
+            Ok(vec![Event::PhaseWaits { team, phase, missing, outside }])
         }
         _ => Ok(Vec::new()),
     }
@@ -368,7 +389,7 @@ pub(crate) fn decide_end(
         }
     };
     let mut events = vec![ended(name, course, end)];
-    if now.dismiss {
+    if now.dismiss && !shutdown::is_in_turn(team) {
         events.extend(dismiss(state, name, team, PHASE_COMPLETE, events.len()));
     }
     Ok(events)
@@ -400,6 +421,23 @@ pub(crate) fn decide_expire(
     }
 }
 
+/// Everybody but the lead goes, one after the other, where the phase sends them and the playbook
+/// wants it so.
+fn send_in_turn(state: &mut State, name: &Name, sends: impl Fn(&Phase) -> bool) {
+    let team = &state.teams[name];
+    let now = team.phase_now().is_some_and(|(_, now, _)| sends(now));
+    if !now || !shutdown::is_in_turn(team) {
+        return;
+    }
+    let lead = team.lead.clone();
+    let others = state
+        .members_of(name)
+        .filter(|(who, mate)| mate.is_running() && lead.as_ref() != Some(&who.name));
+    for who in others.map(|(who, _)| who.clone()).collect::<Vec<_>>() {
+        state.teammate_mut(&who).leaving = true;
+    }
+}
+
 fn course_mut<'a>(state: &'a mut State, team: &Name) -> &'a mut Course {
     let course = state.team_mut(team).course.as_mut();
     course.expect("a phase is of a team with a playbook")
@@ -418,6 +456,7 @@ pub(crate) fn apply_began(
     phase: &Name,
     round: u32,
 ) {
+    send_in_turn(state, team, |now| now.alone);
     let failed_before = state.team_mut(team).counts.failed;
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
@@ -446,6 +485,9 @@ pub(crate) fn apply_ended(
     round: u32,
     end: &PhaseEnd,
 ) {
+    if matches!(end, PhaseEnd::Done { .. } | PhaseEnd::Skipped { .. }) {
+        send_in_turn(state, name, |now| now.dismiss);
+    }
     let team = state.team_mut(name);
     let playbook = team.setup.playbook.as_ref().expect("a phase is of a playbook");
     let course = team.course.as_mut().expect("a phase is of a team with a playbook");

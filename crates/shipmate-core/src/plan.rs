@@ -9,6 +9,7 @@ mod precedence;
 pub(crate) mod work;
 
 use crate::command::Verdict;
+use crate::escalation;
 use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId};
 use crate::files::FileSet;
 use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
@@ -237,8 +238,8 @@ pub(crate) fn decide_ask(
         _ => message::tell_lead_as(state, &who.address, MessageKind::Question, told),
     };
     let (who, text, options) = (who.clone(), text.to_owned(), options.to_vec());
-    let (task, files) = (None, FileSet::default());
-    let mut events = vec![Event::QuestionAsked { who, kind, text, options, task, files }];
+    let (task, files, owner) = (None, FileSet::default(), None);
+    let mut events = vec![Event::QuestionAsked { who, kind, text, options, task, files, owner }];
     events.extend(told);
     message::reply_to(&mut events, id);
     Ok(events)
@@ -267,7 +268,8 @@ pub(crate) fn decide_answer(
     if !question.is_open() {
         return Err(Refusal::QuestionAnswered { question: id });
     }
-    if question.task.is_none() {
+    let escalated = escalation::answered(state, id);
+    if question.task.is_none() && escalated.is_none() {
         state.require_current(&question.who)?;
     }
     check_texts(&[("the answer", answer, TEXT_BYTES_MAX / 2)])?;
@@ -277,8 +279,15 @@ pub(crate) fn decide_answer(
     }
     let mut events = vec![Event::QuestionAnswered { question: id, answer: answer.to_owned() }];
     let text = format!("answer to question {id}: {answer}");
-    events.extend(message::control(state, &question.who, MessageKind::Answer, text));
+    // Trouble outlives the life that raised it.
+    let told = match escalated {
+        Some(_) => message::mail(state, &question.who.address, MessageKind::Answer, text),
+        None => message::control(state, &question.who, MessageKind::Answer, text),
+    };
+    events.extend(told);
     message::reply_to(&mut events, id);
+    let resolved = escalated.filter(|(_, raised)| raised.open);
+    events.extend(resolved.map(|(escalation, _)| Event::EscalationResolved { escalation }));
     if let Some(task) = question.task {
         events.extend(crate::task::finish::answer_scope(state, task, question, answer));
     }

@@ -5,6 +5,9 @@
 //! follows from it lies with its subject: `phase` goes from phase to phase, `message` keeps to
 //! the routes, `escalation` climbs the levels.
 
+mod gate;
+mod talk;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::event::Mode;
 use crate::files::FileSet;
 use crate::name::Name;
+
+pub use gate::{Artifact, Coverage, Expect, Gate, Listed};
+pub use talk::{Escalation, Field, Kind, Route, Shape};
 
 /// A way of working.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -481,125 +487,6 @@ pub enum SourceFormat {
     Features,
     /// A table in Markdown: File, Change, Layer, Agent.
     Layers,
-}
-
-/// Who may write to whom, and what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Route {
-    /// Roles; empty: everybody.
-    pub from: Vec<Name>,
-    /// Roles; empty: everybody. `person` is the person.
-    pub to: Vec<Name>,
-    /// Kinds, `message` among them; empty: every kind.
-    pub kinds: Vec<Name>,
-}
-
-/// A kind of handoff.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Kind {
-    /// What it is for.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub about: String,
-    pub fields: BTreeMap<String, Field>,
-    /// What is said in it is kept with the team.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub keep: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Field {
-    pub shape: Shape,
-    pub required: bool,
-}
-
-/// What a field of a handoff holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shape {
-    Text,
-    Number,
-    Flag,
-    /// One of these texts.
-    OneOf(Vec<String>),
-    List(Box<Shape>),
-    Object(BTreeMap<String, Field>),
-    Any,
-}
-
-/// How trouble climbs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Escalation {
-    /// Roles from the lowest to the highest; the person is above all.
-    pub levels: Vec<Name>,
-    /// How long a level has before the next one is asked.
-    pub level_ms: u64,
-    /// How often a level may answer and be asked again before the next one is.
-    pub round_trips_max: u32,
-}
-
-/// A gate of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
-    pub commands: Vec<String>,
-    #[serde(default)]
-    pub expect: Expect,
-    /// Values that have to say something; else the other gate is asked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<Name>,
-    /// What must be there on the tree it ran on, beyond what its commands say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exit: Vec<Condition>,
-    /// Fields of the task that name a file: its own word, else the first changed file that one of
-    /// these patterns covers. Such a file has to be there, and is recorded with the task.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub finds: BTreeMap<String, Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<Coverage>,
-}
-
-/// How much of the lines that a task touched its tests must reach.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Coverage {
-    /// Reports that the gate's commands write; the first that is there counts.
-    pub files: Vec<String>,
-    /// Per cent. Placeholders are filled in with the task's own fields; empty or `no`: not asked.
-    pub target: String,
-}
-
-/// A list in a file of JSON on the team's branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    pub file: String,
-    pub key: String,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expect {
-    #[default]
-    Green,
-    /// New tests have to fail before there is anything that could make them pass.
-    Red,
-}
-
-/// A file that the runtime writes in the lead's name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    pub format: String,
-    pub path: String,
-    /// On the team's branch, where teammates may not write it; else beside the log, for reading.
-    #[serde(default)]
-    pub on_branch: bool,
-    /// Which teams have it; no matter where there are no departments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<Level>,
-    /// On the branch: written whenever a task changes, not only between phases.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub live: bool,
 }
 
 /// Which available task is taken first.

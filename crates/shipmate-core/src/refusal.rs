@@ -4,7 +4,9 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
-use crate::event::{Budget, Dependency, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
+use crate::event::{
+    Budget, Dependency, EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token,
+};
 use crate::files::BadPattern;
 use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
@@ -117,6 +119,35 @@ pub enum Refusal {
     NotInInbox { message: MessageId, who: String },
     #[error("nobody else is in team {team}")]
     NobodyElse { team: Name },
+
+    #[error(
+        "{from}{} may not send {kind} to {to}; it may write to: {}{}",
+        in_role(role),
+        list(open),
+        by_file(files)
+    )]
+    NoRoute {
+        from: Address,
+        role: Option<Name>,
+        to: String,
+        kind: String,
+        /// Where its routes lead, and with what.
+        open: Vec<String>,
+        /// Between teams: what goes by which file.
+        files: Vec<String>,
+    },
+    #[error("{kind} is not sent: {}", instead_of_mail(file))]
+    NotByMessage { kind: Name, file: Option<String> },
+    #[error("{who} is a one-shot agent and has no inbox")]
+    NoInbox { who: Address },
+    #[error("an escalation of {who}{} goes exactly one level up: to {up}", in_role(role))]
+    NotOneUp { who: Address, role: Option<Name>, up: String },
+    #[error("escalation {escalation} is open and lies with {with}")]
+    AlreadyEscalated { escalation: EscalationId, with: String },
+    #[error("no open escalation of {of} lies with {with}: a resolution only answers one")]
+    NoEscalation { with: String, of: String },
+    #[error("there is no escalation {escalation}")]
+    UnknownEscalation { escalation: EscalationId },
 
     #[error("{team} is not in phase {phase}, or not as was thought")]
     OtherPhase { team: Name, phase: Name },
@@ -232,6 +263,11 @@ impl Refusal {
             Refusal::BadPlan { .. } => "mend all of it and hand the whole plan in again",
             Refusal::PlanNotApproved { .. } => "submit a plan and wait for the answer",
             Refusal::InboxFull { .. } => "wait until it has read some",
+            Refusal::NoRoute { .. } => "write to one of those, who can pass it on",
+            Refusal::NotByMessage { .. } => "write the file, or leave it to the runtime",
+            Refusal::NoInbox { .. } => "put what it has to know into its task",
+            Refusal::NotOneUp { .. } => "send it to that one",
+            Refusal::AlreadyEscalated { .. } => "go on with something else until it is answered",
             _ => return None,
         })
     }
@@ -271,6 +307,24 @@ fn circle(tasks: &[TaskId]) -> String {
     let (head, rest) = tasks.split_at(SHOWN);
     let (between, tail) = rest.split_at(rest.len() - SHOWN);
     format!("{} → ({} more) → {}", arrows(head), between.len(), arrows(tail))
+}
+
+fn in_role(role: &Option<Name>) -> String {
+    role.as_ref().map_or_else(String::new, |role| format!(" ({role})"))
+}
+
+fn by_file(files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    format!("; between teams it goes by file: {}", list(files))
+}
+
+fn instead_of_mail(file: &Option<String>) -> String {
+    match file {
+        Some(file) => format!("it goes by file, {file}"),
+        None => "the runtime keeps it for itself".to_owned(),
+    }
 }
 
 fn role_of(role: &Option<Name>) -> String {

@@ -5,14 +5,15 @@
 //! behind it the runtime reports the end; otherwise the answer is the end.
 
 use crate::command::Whom;
-use crate::event::{Event, MessageKind, Outcome, ShutdownAnswer, ShutdownId};
+use crate::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, ShutdownId};
 use crate::limits::TEXT_BYTES_MAX;
 use crate::message;
 use crate::name::{Actor, Address, TeammateRef};
 use crate::plan::forget_oldest;
+use crate::playbook::ShutdownOrder;
 use crate::refusal::Refusal;
 use crate::setup::StartRule;
-use crate::state::{Shutdown, ShutdownEnd, State, TeamPhase, Teammate};
+use crate::state::{Shutdown, ShutdownEnd, State, Team, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
 
@@ -95,9 +96,15 @@ pub(crate) fn apply_requested(
         close(state, earlier, "asked again");
     }
     let (who, by, reason) = (who.clone(), by.clone(), reason.to_owned());
-    let end = ShutdownEnd::Open;
-    state.shutdowns.insert(id, Shutdown { who, by, reason, deadline_ms, end });
+    let (end, rejected) = (ShutdownEnd::Open, None);
+    state.shutdowns.insert(id, Shutdown { who, by, reason, deadline_ms, rejected, end });
     forget_oldest(&mut state.shutdowns, |s| matches!(s.end, ShutdownEnd::Closed { .. }));
+}
+
+/// Its people are asked one after the other.
+pub(crate) fn is_in_turn(team: &Team) -> bool {
+    let playbook = team.setup.playbook.as_ref();
+    playbook.is_some_and(|playbook| playbook.shutdown == ShutdownOrder::InTurn)
 }
 
 fn require_open(state: &State, id: ShutdownId) -> Result<&Shutdown, Refusal> {
@@ -154,9 +161,9 @@ pub(crate) fn decide_answer(
 fn reply(state: &State, asked_by: &Actor, who: &Address, text: String) -> Option<Event> {
     let kind = MessageKind::ShutdownResponse;
     match asked_by {
-        Actor::Person => message::to_one(state, crate::event::Recipient::Person, kind, text, None),
+        Actor::Person => message::to_one(state, Recipient::Person, kind, text, None),
         Actor::Teammate(lead) if state.require_current(lead).is_ok() => {
-            let to = crate::event::Recipient::Member(lead.address.clone());
+            let to = Recipient::Member(lead.address.clone());
             message::to_one(state, to, kind, text, None)
         }
         _ => message::tell_lead_about(state, &who.team, Some(who), text),
@@ -173,7 +180,7 @@ pub(crate) fn decide_expire(
     let request = require_open(state, id)?;
     let mut events = vec![Event::ShutdownTimedOut { shutdown: id }];
     let mate = state.require_current(&request.who)?;
-    if !teammate::ends_by_process(mate) {
+    if request.rejected.is_none() && !teammate::ends_by_process(mate) {
         let outcome = out_of_time(request.deadline_ms);
         events.extend(teammate::stop(state, &request.who, mate, outcome));
     }
@@ -185,17 +192,51 @@ pub(crate) fn decide_expire(
 pub(crate) fn apply_answered(state: &mut State, id: ShutdownId, answer: &ShutdownAnswer) {
     let request = state.shutdowns.get_mut(&id).expect("an answered request was made");
     if let ShutdownAnswer::Rejected { reason } = answer {
-        if state.teams[&request.who.address.team].phase == TeamPhase::Ending {
+        let team = &state.teams[&request.who.address.team];
+        if team.phase == TeamPhase::Ending {
             return;
         }
-        request.end = ShutdownEnd::Closed { how: format!("rejected: {reason}") };
-        let who = request.who.address.clone();
-        let mate = state.teammate_mut(&who);
-        mate.shutdown = None;
-        // Who is busy with a task has not said what it wants without one.
-        mate.stays = mate.holds.is_empty();
+        request.rejected = Some(reason.clone());
+        // Whoever comes next waits until somebody has said something to its concern.
+        if !is_in_turn(team) || request.by != Actor::Runtime {
+            stay(state, id);
+        }
     } else {
         request.end = ShutdownEnd::Ending { outcome: outcome(answer) };
+    }
+}
+
+/// The rejection stands: it is not asked again until it has had another task.
+fn stay(state: &mut State, id: ShutdownId) {
+    let request = state.shutdowns.get_mut(&id).expect("a rejected request was made");
+    let reason = request.rejected.as_deref().unwrap_or_default();
+    request.end = ShutdownEnd::Closed { how: format!("rejected: {reason}") };
+    let who = request.who.address.clone();
+    let mate = state.teammate_mut(&who);
+    mate.shutdown = None;
+    // Who is busy with a task has not said what it wants without one.
+    mate.stays = mate.holds.is_empty();
+}
+
+/// A word of the lead or the person settles the concern of whoever did not want to stop.
+pub(crate) fn apply_word(state: &mut State, from: &Actor, to: &[Recipient]) {
+    for recipient in to {
+        let Recipient::Member(who) = recipient else { continue };
+        let settles = match from {
+            Actor::Person => true,
+            Actor::Runtime => false,
+            Actor::Teammate(by) => {
+                let lead = state.teams[&who.team].lead.as_ref();
+                by.address.team == who.team && lead == Some(&by.address.name)
+            }
+        };
+        let Some(id) = state.teammates[who].shutdown.filter(|_| settles) else { continue };
+        let held =
+            |request: &Shutdown| request.rejected.is_some() && request.end == ShutdownEnd::Open;
+        let ending = state.teams[&who.team].phase == TeamPhase::Ending;
+        if !ending && state.shutdowns.get(&id).is_some_and(held) {
+            stay(state, id);
+        }
     }
 }
 
@@ -209,6 +250,9 @@ fn outcome(answer: &ShutdownAnswer) -> Outcome {
 
 pub(crate) fn apply_timed_out(state: &mut State, id: ShutdownId) {
     let request = state.shutdowns.get_mut(&id).expect("a timed out request was made");
+    if request.rejected.is_some() {
+        return stay(state, id);
+    }
     request.end = ShutdownEnd::Ending { outcome: out_of_time(request.deadline_ms) };
 }
 

@@ -12,8 +12,9 @@ use crate::command::{Act, Whom};
 use crate::event::{MessageId, MessageKind, Supervision, Usage};
 use crate::limits::BARREN_MAX;
 use crate::name::{Address, Name, TeammateRef};
-use crate::phase::Course;
+use crate::phase::{Course, PHASE_COMPLETE};
 use crate::setup::StartRule;
+use crate::shutdown;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
 use crate::task::claim::another_for;
 use crate::teammate::current;
@@ -146,35 +147,63 @@ pub(crate) fn recall(state: &mut State, team: &Name) {
     }
 }
 
-/// Those for whom nothing is left to do.
+/// Those who are to be asked to stop now.
 pub(crate) fn retired(state: &State) -> Vec<Act> {
-    let done = |(_, team): &(&Name, &Team)| {
-        let done = match &team.course {
-            Some(course) => course.is_over() && team.counts.in_progress == 0,
-            None => team.is_done(),
-        };
-        team.phase == TeamPhase::Active && done
-    };
     let mut found = Vec::new();
-    for (name, team) in state.teams.iter().filter(done) {
-        // Whoever leads from a session may have more to say to them.
-        let led = state.members_of(name).any(|(_, mate)| {
-            mate.is_lead() && mate.is_running() && mate.profile.start == StartRule::Session
-        });
-        let idle = state.members_of(name).filter(|(_, mate)| {
-            mate.is_running()
-                && !(led && mate.profile.hears)
-                // It is about to hear what it was told: a lead that all is done, say.
-                && !(mate.profile.hears && mate.paused.is_none() && has_word(state, mate))
-                && mate.profile.start == StartRule::WhenNeeded
-                && mate.shutdown.is_none()
-                && !mate.stays
-        });
-        found.extend(idle.map(|(who, mate)| Act::RequestShutdown {
+    let active = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active;
+    for (name, team) in state.teams.iter().filter(active) {
+        let mut going = leaving(state, name);
+        if is_done(team) {
+            going.extend(idle(state, name));
+        }
+        if shutdown::is_in_turn(team) {
+            // One after the other, and whoever leads last.
+            let asked = state.members_of(name).any(|(_, mate)| mate.shutdown.is_some());
+            going.sort_by_key(|(_, mate, _)| mate.is_lead());
+            going.truncate(if asked { 0 } else { 1 });
+        }
+        found.extend(going.into_iter().map(|(who, mate, reason)| Act::RequestShutdown {
             whom: Whom::Teammate(current(who, mate)),
-            reason: "all work is done".to_owned(),
+            reason: reason.to_owned(),
             deadline_ms: team.setup.shutdown_ms,
         }));
     }
     found
+}
+
+fn is_done(team: &Team) -> bool {
+    match &team.course {
+        Some(course) => course.is_over() && team.counts.in_progress == 0,
+        None => team.is_done(),
+    }
+}
+
+type Going<'a> = Vec<(&'a Address, &'a Teammate, &'static str)>;
+
+/// Those that the team goes on without, and that wait for their turn to be asked.
+fn leaving<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
+    let going = |mate: &Teammate| {
+        mate.leaving && mate.is_running() && mate.shutdown.is_none() && !mate.stays
+    };
+    let members = state.members_of(name).filter(|(_, mate)| going(mate));
+    members.map(|(who, mate)| (who, mate, PHASE_COMPLETE)).collect()
+}
+
+/// Those for whom nothing is left to do.
+fn idle<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
+    // Whoever leads from a session may have more to say to them.
+    let led = state.members_of(name).any(|(_, mate)| {
+        mate.is_lead() && mate.is_running() && mate.profile.start == StartRule::Session
+    });
+    let idle = state.members_of(name).filter(|(_, mate)| {
+        mate.is_running()
+            && !(led && mate.profile.hears)
+            // It is about to hear what it was told: a lead that all is done, say.
+            && !(mate.profile.hears && mate.paused.is_none() && has_word(state, mate))
+            && mate.profile.start == StartRule::WhenNeeded
+            && mate.shutdown.is_none()
+            && !mate.leaving
+            && !mate.stays
+    });
+    idle.map(|(who, mate)| (who, mate, "all work is done")).collect()
 }

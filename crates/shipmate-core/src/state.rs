@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::deviation::Deviation;
+use crate::deviation::{Deviation, Health};
+use crate::escalation::Raised;
 use crate::event::{
-    Budget, Dependency, MessageId, Mode, Outcome, PlanId, Profile, QuestionId, ReservationId, Seat,
-    ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage, Verification,
+    Budget, Dependency, EscalationId, MessageId, Mode, Outcome, PlanId, Profile, QuestionId,
+    Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
+    Verification,
 };
 use crate::files::FileSet;
 use crate::kept::Kept;
@@ -45,10 +47,15 @@ pub struct State {
     pub plans: BTreeMap<PlanId, Plan>,
     pub questions: BTreeMap<QuestionId, Question>,
     pub shutdowns: BTreeMap<ShutdownId, Shutdown>,
+    #[serde(default)]
+    pub escalations: BTreeMap<EscalationId, Raised>,
     pub(crate) reservations: BTreeMap<ReservationId, (Address, Usage)>,
     /// What went otherwise than planned, where a playbook wants to tell of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
+    /// How members came and went, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub health: Vec<Health>,
     /// Tasks in progress with a lease, for whoever measures leases.
     pub(crate) leased: BTreeSet<TaskId>,
     /// Tasks that wait for a gate.
@@ -80,6 +87,9 @@ pub struct Team {
     /// Where it is in its playbook.
     #[serde(default)]
     pub course: Option<Course>,
+    /// How often two members have asked for each other's files; the first name is the lesser.
+    #[serde(default)]
+    pub contested: BTreeMap<Name, BTreeMap<Name, u32>>,
     /// What its playbook keeps of what was said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Kept>,
@@ -104,6 +114,7 @@ impl Team {
             breaker: Breaker::default(),
             plan: String::new(),
             course: None,
+            contested: BTreeMap::new(),
             kept: Vec::new(),
             counts: Counts::default(),
         }
@@ -172,6 +183,12 @@ pub struct Teammate {
     /// Tasks that a gate sent back; they come first.
     pub returned: BTreeSet<TaskId>,
     pub inbox: BTreeSet<MessageId>,
+    /// Those who wrote to it and may be answered, where routes would not lead to them.
+    #[serde(default)]
+    pub may_answer: BTreeSet<Recipient>,
+    /// The team goes on without it, and it is asked to stop when it is its turn.
+    #[serde(default)]
+    pub leaving: bool,
     /// What it last claimed, in any life.
     #[serde(default)]
     pub last_task: Option<TaskId>,
@@ -218,6 +235,12 @@ pub struct Task {
     pub retries: u32,
     /// Why the last attempt came back.
     pub last_failure: Option<String>,
+    /// How often in a row for the same reason.
+    #[serde(default)]
+    pub same_failures: u32,
+    /// Its team takes tasks by their numbers.
+    #[serde(default)]
+    pub by_number: bool,
     /// Dependencies that are not met yet.
     pub(crate) unmet: u32,
     pub dependents: Vec<TaskId>,
@@ -314,7 +337,8 @@ impl Task {
     }
 
     pub(crate) fn rank(&self) -> Rank {
-        (self.spec.priority, std::cmp::Reverse(self.path_ms), self.id)
+        let path_ms = if self.by_number { 0 } else { self.path_ms };
+        (self.spec.priority, std::cmp::Reverse(path_ms), self.id)
     }
 
     pub(crate) fn lane(&self) -> LaneKey {

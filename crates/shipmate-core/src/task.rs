@@ -7,8 +7,10 @@
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod failure;
 pub(crate) mod finish;
 pub(crate) mod graph;
+pub(crate) mod owner;
 pub(crate) mod why;
 
 use crate::event::{Event, ReleaseCause, TaskId, Token};

@@ -9,6 +9,7 @@ use crate::message;
 use crate::name::{Actor, Address, Name};
 use crate::phase::alone;
 use crate::refusal::Refusal;
+use crate::setup::Setup;
 use crate::shutdown;
 use crate::state::{State, Team, TeamPhase};
 use crate::task::create::check_texts;
@@ -28,20 +29,24 @@ pub(crate) fn decide_create(
         (Some(parent), _) => {
             state.require_active_team(parent)?;
             state.require_manager(by, parent, "create a team below it")?;
+            let playbook = state.teams[parent].setup.playbook.as_ref();
+            if playbook.is_some_and(|playbook| !playbook.departments.is_empty()) {
+                let what = "create a team: the playbook says which departments there are";
+                return Err(Refusal::NotTheirs { by: by.clone(), what });
+            }
         }
         (None, Some(root)) => return Err(Refusal::SecondRoot { root: root.clone() }),
         (None, None) => {}
     }
-    if state.teams.len() >= TEAMS_MAX {
-        let (size, limit) = (state.teams.len() + 1, TEAMS_MAX);
-        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
-    }
+    require_room(state)?;
     check_texts(&[("the description", &cmd.description, TEXT_BYTES_MAX)])?;
     cmd.setup.check()?;
-    // What is below works as its parent does; nobody in a team may choose other gates.
+    // What is below works as its parent does; nobody in a team may choose other gates. Only the
+    // phases of a playbook are its parent's alone.
     let setup = match &cmd.parent {
         Some(parent) if matches!(by, Actor::Teammate(_)) || cmd.setup.is_default() => {
-            state.teams[parent].setup.clone()
+            let above = &state.teams[parent].setup;
+            Box::new(Setup { playbook: None, ..Setup::clone(above) })
         }
         _ => cmd.setup.clone(),
     };
@@ -65,6 +70,15 @@ pub(crate) fn decide_create(
         });
     }
     Ok(events)
+}
+
+/// A tree has room for one more team.
+pub(crate) fn require_room(state: &State) -> Result<(), Refusal> {
+    let (size, limit) = (state.teams.len() + 1, TEAMS_MAX);
+    if size > limit {
+        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
+    }
+    Ok(())
 }
 
 pub(crate) fn apply_created(state: &mut State, name: &Name, team: Team) {

@@ -2,6 +2,7 @@
 //! ended one can write, receive and stop nothing.
 
 use crate::command::StartTeammate;
+use crate::escalation;
 use crate::event::{Event, Mode, Outcome, Profile, ReleaseCause, Supervision};
 use crate::health;
 use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
@@ -38,6 +39,11 @@ pub(crate) fn decide_add(
     }
     if let (crate::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
         return Err(Refusal::LeadExists { team: who.team.clone(), lead: lead.clone() });
+    }
+    let role = team.setup.playbook.as_ref().and_then(|book| book.role(profile.role.as_ref()));
+    if role.is_some_and(|role| role.one_shot) && !profile.one_shot {
+        let what = "make a teammate of a role that has a life for one task";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
     }
     let held = profile.tasks_max as usize;
     let limits = [
@@ -90,6 +96,8 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         submitted: submitted.unwrap_or_default(),
         returned: Default::default(),
         inbox: Default::default(),
+        may_answer: Default::default(),
+        leaving: false,
         last_task: None,
         approved_plan: None,
         shutdown: None,
@@ -206,7 +214,10 @@ pub(crate) fn apply_removed(state: &mut State, who: &Address) {
     if lead.as_ref() == Some(&who.name) {
         *lead = None;
     }
-    state.teammate_mut(who).life = Life::Removed;
+    let mate = state.teammate_mut(who);
+    mate.life = Life::Removed;
+    mate.may_answer.clear();
+    escalation::forget(state, who);
 }
 
 pub(crate) fn decide_idle(state: &State, by: &Actor, reason: &str) -> Result<Vec<Event>, Refusal> {
@@ -341,6 +352,7 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
     let teammate = state.teammate_mut(&who.address);
     teammate.life = life;
     teammate.idle = Some(idle);
+    teammate.leaving = false;
     teammate.approved_plan = None;
     let shutdown = teammate.shutdown.take();
     let stopped = matches!(teammate.life, Life::Stopped { .. });
@@ -359,9 +371,11 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
             plan.decision = Decision::Withdrawn;
         }
     }
-    for question in state.questions.values_mut() {
+    let escalated: Vec<_> = state.escalations.values().filter_map(|own| own.question).collect();
+    for (id, question) in &mut state.questions {
         // A submission outlives the life that handed it in, and so does what it waits for.
-        if question.who == *who && question.is_open() && question.task.is_none() {
+        let outlives = question.task.is_some() || escalated.contains(id);
+        if question.who == *who && question.is_open() && !outlives {
             question.withdrawn = true;
         }
     }

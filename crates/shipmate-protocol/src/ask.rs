@@ -252,6 +252,10 @@ pub enum Ask {
         reason: String,
     },
 
+    /// Answered when everybody of a playbook that is over has stopped, and what it writes about
+    /// them is written.
+    PhasesClose,
+
     Shutdown {
         name: Option<String>,
         reason: String,

@@ -322,7 +322,8 @@ fn format_of(path: &Path, count: usize, draft: &mut Draft) -> Option<Format> {
 pub fn team_name(path: &Path) -> String {
     const NAME_CHARS_MAX: usize = 64;
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let name = name.strip_suffix(".jsonl").or(name.strip_suffix(".toml")).unwrap_or(&name);
+    let ends = [".jsonl", ".toml", ".md"];
+    let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let name = name.strip_suffix(".plan").unwrap_or(name);
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();

@@ -41,6 +41,8 @@ pub struct Seat {
     pub kind: SeatKind,
     /// `normal`, `plan`, `delegate` or `read_only`.
     pub mode: String,
+    /// The tools of its role, where a playbook names them; empty: all that there are for it.
+    pub tools: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +151,9 @@ const OF_A_BOARD: [&str; 4] = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"
 
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {
+    if !seat.tools.is_empty() && !seat.tools.iter().any(|own| own == tool) {
+        return false;
+    }
     // Whoever only looks on neither makes nor takes nor finishes work.
     if seat.mode == "read_only" && matches!(tool, "TaskCreate" | "TaskUpdate" | "TodoWrite") {
         return false;

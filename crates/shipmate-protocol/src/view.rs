@@ -125,6 +125,9 @@ pub struct TeamView {
     pub playbook: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseView>,
+    /// The tools of whoever leads it, where the playbook names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lead_tools: Vec<String>,
 }
 
 /// A phase of a team's playbook.
@@ -160,6 +163,9 @@ pub struct TeammateView {
     pub agent: String,
     pub model: String,
     pub mode: String,
+    /// The tools of its role, where the playbook names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
     pub scope: Vec<String>,
     pub holds: Vec<u32>,
     pub submitted: Vec<u32>,

@@ -37,15 +37,17 @@ pub(crate) fn from_state(
         },
         Ask::Teammates => {
             let members = state.members_of(scene.team);
-            let views = members.map(|(who, mate)| views::teammate(who, mate, signs));
+            let views = members.map(|(who, mate)| views::teammate(state, who, mate, signs));
             Ok(Answer::Teammates(views.collect()))
         }
         Ask::TeammateShow { name } => show_teammate(scene, name, signs),
         Ask::Tasks { filter } => Ok(Answer::Tasks(rows(scene, filter))),
-        Ask::TaskShow { task } => translate::task_id(state, task).map(|id| {
-            let task = state.task(id).expect("a resolved task exists");
-            Answer::Task(Box::new(views::task(state, task)))
-        }),
+        Ask::TaskShow { task } => {
+            translate::task_id(state, scene.actor, scene.team, task).map(|id| {
+                let task = state.task(id).expect("a resolved task exists");
+                Answer::Task(Box::new(views::task(state, task)))
+            })
+        }
         Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor, usize::MAX))),
         Ask::Plans { all } => Ok(Answer::Plans(views::plans(state, *all))),
         Ask::Questions { all } => Ok(Answer::Questions(views::questions(state, *all))),
@@ -67,7 +69,9 @@ fn show_teammate(scene: &Scene<'_>, text: &str, signs: &Signs) -> Result<Answer,
     let name = translate::name(name)?;
     let mut members = scene.state.members_of(&team);
     match members.find(|(who, _)| who.name == name) {
-        Some((who, mate)) => Ok(Answer::Teammate(Box::new(views::teammate(who, mate, signs)))),
+        Some((who, mate)) => {
+            Ok(Answer::Teammate(Box::new(views::teammate(scene.state, who, mate, signs))))
+        }
         None => Err(unknown("teammate", "UnknownTeammate", name.as_str())),
     }
 }
@@ -173,8 +177,17 @@ pub(crate) fn from_records(
             });
             next.unwrap_or(Answer::Done { first: first.n, last })
         }
-        (Ask::Send { .. }, Event::MessageSent { to, .. }) => {
-            Answer::Sent { message: first.n, to: to.iter().map(ToString::to_string).collect() }
+        (Ask::Send { .. }, _) => {
+            let sent = records.iter().find_map(|record| match &record.event {
+                Event::MessageSent { to, .. } => Some((record.n, to)),
+                _ => None,
+            });
+            match sent {
+                Some((message, to)) => {
+                    Answer::Sent { message, to: to.iter().map(ToString::to_string).collect() }
+                }
+                None => Answer::Done { first: first.n, last },
+            }
         }
         (Ask::TeammateStart { .. } | Ask::Enrol(_), _) => {
             let started = records.iter().find_map(|record| match &record.event {
@@ -186,6 +199,7 @@ pub(crate) fn from_records(
             match (ask, state.member(&who.address)) {
                 (Ask::Enrol(_), Some(mate)) => {
                     let seat = Box::new(views::teammate(
+                        state,
                         &who.address,
                         mate,
                         &crate::signs::Signs::default(),

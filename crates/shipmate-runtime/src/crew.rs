@@ -8,17 +8,18 @@
 
 mod heard;
 pub(crate) mod hooked;
+mod ordering;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_core::command::StartTeammate;
-use shipmate_core::event::{Mode, Supervision};
+use shipmate_core::event::Supervision;
 use shipmate_core::setup::{Loss, TreeMode};
 use shipmate_core::state::Life as StateLife;
 use shipmate_core::{Act, Effect, Name, TeammateRef, Wanted};
@@ -30,12 +31,10 @@ use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
-use crate::models;
-use crate::playbook::{artifact, engine};
-use crate::programs::{self, Around, OneShot};
+use crate::playbook::{artifact, closing, engine};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
-use crate::supervisor::order::{LifeFolder, NativeOrder, Order, Pulse, TreeOrder, last_line};
+use crate::supervisor::order::{LifeFolder, Order, Pulse, last_line};
 
 /// Beyond the grace that a supervisor gives its agent.
 const END_MARGIN: Duration = Duration::from_secs(2);
@@ -49,6 +48,9 @@ pub(crate) struct Crew {
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
     pub(crate) views: artifact::Views,
+    /// Whose late work is being looked for.
+    rescuing: Cell<usize>,
+    rescued: tokio::sync::Notify,
     pub(crate) kept: artifact::Kept,
     /// One at a time moves the branches of the teams: what a gate ran on stays the tip until its
     /// verdict counts.
@@ -105,6 +107,8 @@ impl Crew {
             queue: Rc::default(),
             phases: engine::Desk::default(),
             views: artifact::Views::default(),
+            rescuing: Cell::new(0),
+            rescued: tokio::sync::Notify::new(),
             kept: artifact::Kept::default(),
             turn: tokio::sync::Mutex::default(),
             hooks: RefCell::new(None),
@@ -144,6 +148,9 @@ impl Crew {
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);
+        }
+        if self.lives.borrow().is_empty() && self.rescuing.get() == 0 {
+            closing::end(self);
         }
         verify || !self.lives.borrow().is_empty() || self.board.with_state(has_starters)
     }
@@ -292,99 +299,6 @@ impl Crew {
         Ok((child, Rc::new(Life::new(watched, order.markers()))))
     }
 
-    fn order(&self, who: &TeammateRef, [agent, own]: &[Marker; 2]) -> Result<Order, String> {
-        let agents = &self.settings.agents;
-        self.board.with_state(|state| {
-            let mate = &state.teammates[&who.address];
-            let setup = &state.teams[&who.address.team].setup;
-            let kind = match mate.profile.agent.as_str() {
-                "" => "command",
-                kind => kind,
-            };
-            let profile = &mate.profile;
-            let may = crate::playbook::may(setup, profile.role.as_ref());
-            let one_shot = match (mate.supervision, profile.mode) {
-                (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
-                (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
-                // A plan has to be decided in the middle: only a program that stays can wait.
-                (Supervision::OneShot, Mode::Plan) => None,
-                _ => None,
-            };
-            let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;
-            let native = match way.protocol.as_str() {
-                "native" => Some(self.native_order(who, &profile.model)?),
-                _ => None,
-            };
-            Ok(Order {
-                native,
-                workspace: self.settings.place.workspace.clone(),
-                team: who.address.team.to_string(),
-                name: who.address.name.to_string(),
-                epoch: who.epoch,
-                token: self.secrets.token(state, who),
-                one_shot: mate.supervision == Supervision::OneShot,
-                agent: kind.to_owned(),
-                protocol: way.protocol,
-                argv: way.argv,
-                env: way.env,
-                own_folders: way.own_folders,
-                protected: setup
-                    .protected
-                    .iter()
-                    .filter(|path| !may.contains(path))
-                    .map(ToString::to_string)
-                    .collect(),
-                patience_ms: agents.patience.as_millis() as u64,
-                model: profile.model.clone(),
-                role: profile.role.as_ref().map(ToString::to_string).unwrap_or_default(),
-                prompt: crate::playbook::gates::prompt(setup, profile.role.as_ref()),
-                lead: profile.seat == shipmate_core::event::Seat::Lead,
-                mode: crate::views::mode_word(profile.mode).to_owned(),
-                command: mate.profile.command.clone(),
-                gate: setup.gate.clone(),
-                before: crate::playbook::gates::before_claim(setup, profile.role.as_ref()),
-                before_ms: setup.gate_timeout_ms,
-                plan: state.teams[&who.address.team].plan.clone(),
-                scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
-                tree: setup.trees.as_ref().map(|trees| TreeOrder {
-                    path: self.tree_path(who, trees.mode),
-                    shared: trees.mode == TreeMode::Shared,
-                    base: trees.base.clone(),
-                    branch: setup.branch(&who.address.team).to_string(),
-                }),
-                session: self.last_session(who).unwrap_or_else(|| mate.session.clone()),
-                marker: agent.to_string(),
-                own_marker: own.to_string(),
-                output_bytes_max: agents.output_bytes_max,
-                stop_grace_ms: agents.stop_grace.as_millis() as u64,
-                program: agents.program.clone(),
-            })
-        })
-    }
-
-    fn native_order(&self, who: &TeammateRef, model: &str) -> Result<NativeOrder, String> {
-        let native = &self.settings.agents.native;
-        let model = models::find(model, &native.models, &Around::here())
-            .map_err(|none| format!("{none}; {}", none.remedy))?;
-        let pools = models::pools(&Around::here(), &self.settings.place);
-        let folder = self.settings.place.team(self.board.root.as_str()).join("native");
-        let folder = folder.join(format!("{}.{}", who.address.team, who.address.name));
-        for made in [&pools, &folder.join("scratch/tmp"), &folder.join("scratch/outputs")] {
-            let mut builder = std::fs::DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(made).map_err(|e| format!("{}: {e}", made.display()))?;
-        }
-        Ok(NativeOrder {
-            model,
-            folder,
-            limits: native.limits,
-            fence: native.fence,
-            fence_write: native.fence_write.clone(),
-            pools,
-            secrets: models::key_variables(&native.models),
-        })
-    }
-
     /// The session that the last life's agent named and its supervisor had no time to tell.
     fn last_session(&self, who: &TeammateRef) -> Option<String> {
         let epoch = who.epoch.checked_sub(1)?;
@@ -470,8 +384,22 @@ impl Crew {
         });
         if life.replaced.get() || stopped {
             let (this, who) = (Rc::clone(self), who.clone());
-            self.beside(async move { this.rescue(&who).await });
+            self.rescuing.set(self.rescuing.get() + 1);
+            self.beside(async move {
+                this.rescue(&who).await;
+                this.rescuing.set(this.rescuing.get() - 1);
+                this.rescued.notify_waiters();
+                this.board.look();
+            });
         }
+    }
+
+    /// Waits until what every life left behind is in the log.
+    pub(crate) async fn all_rescued(&self) {
+        while self.rescuing.get() > 0 {
+            self.rescued.notified().await;
+        }
+        self.board.settled().await;
     }
 
     /// The late work of a life that was replaced.

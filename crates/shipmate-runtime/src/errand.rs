@@ -20,7 +20,7 @@ use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
-use crate::playbook;
+use crate::playbook::{self, closing};
 use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
@@ -54,7 +54,11 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             sign(&crew, &job);
             None
         }
-        Ask::Attach { .. } | Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. }
+        Ask::Attach { .. }
+        | Ask::Resume
+        | Ask::Merge { .. }
+        | Ask::Leftovers { .. }
+        | Ask::PhasesClose
             if job.actor != Actor::Person =>
         {
             let text = format!("{} may not do that: it is for a person", job.actor);
@@ -70,6 +74,13 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         }
         Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } => {
             beside(&crew, job, run);
+            None
+        }
+        Ask::PhasesClose => {
+            beside(&crew, job, |crew, job| async move {
+                closing::close(&crew).await;
+                job.reply(Ok(Answer::Unchanged));
+            });
             None
         }
         Ask::TaskCreate { .. } | Ask::PlanApprove { .. }

@@ -82,7 +82,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
-            may: playbook::may(&state.teams[team].setup, profile.role.as_ref()),
+            may: playbook::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
             fields: fields(&task.spec),

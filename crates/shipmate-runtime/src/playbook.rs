@@ -10,6 +10,7 @@ mod alone;
 mod approval;
 pub(crate) mod artifact;
 mod check;
+pub(crate) mod closing;
 mod compile;
 mod condition;
 mod config;
@@ -20,10 +21,13 @@ mod file;
 mod fill;
 pub(crate) mod gates;
 pub(crate) mod ground;
+pub(crate) mod handoff;
 mod json_text;
 mod lines;
 #[cfg(test)]
 mod numbers;
+mod outside;
+pub(crate) mod part;
 mod posts;
 pub(crate) mod proof;
 mod read;
@@ -39,8 +43,6 @@ mod work;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use shipmate_core::Name;
-use shipmate_core::files::FileSet;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
@@ -171,15 +173,6 @@ fn bad(name: &str, problems: &[Problem]) -> Refused {
         told.push_str(&format!("\n{problem}"));
     }
     refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
-}
-
-/// The protected paths that a role may write all the same.
-pub(crate) fn may(setup: &Setup, role: Option<&Name>) -> FileSet {
-    let playbook = setup.playbook.as_ref();
-    let own = playbook.and_then(|playbook| Some((playbook.role(role)?, &playbook.values)));
-    let Some((role, values)) = own else { return FileSet::default() };
-    let paths = role.may.iter().map(|path| fill::fill(path, values));
-    FileSet::new(paths.filter_map(|path| path.parse().ok()).collect())
 }
 
 /// The subject of the commit with which a submission lands.

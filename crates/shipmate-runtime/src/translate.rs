@@ -1,6 +1,7 @@
 //! From a request's words to a command of the core: names checked, references
 //! resolved against the state as it is at that moment.
 
+mod handle;
 mod seat;
 pub(crate) mod work;
 
@@ -19,7 +20,10 @@ use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
 use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, TeammateRef};
 use shipmate_protocol::{Ask, Refused, ask};
 
+pub(crate) use handle::task_id;
+
 use crate::open::refused;
+use crate::playbook::handoff;
 use crate::secret::{Secrets, hash};
 
 /// What a translation may look at.
@@ -42,21 +46,6 @@ fn bad(message: String, remedy: &str) -> Refused {
 
 pub(crate) fn name(text: &str) -> Result<Name, Refused> {
     text.parse().map_err(|e| refusal(&Refusal::BadName(e)))
-}
-
-/// `3`, an alias, or nothing of the sort.
-pub(crate) fn task_id(state: &State, text: &str) -> Result<TaskId, Refused> {
-    if let Ok(id) = text.parse::<TaskId>() {
-        return match state.task(id) {
-            Some(_) => Ok(id),
-            None => Err(refusal(&Refusal::UnknownTask { task: id })),
-        };
-    }
-    let alias: Alias = text.parse().map_err(|e| refusal(&Refusal::BadName(e)))?;
-    state.by_alias(&alias).ok_or_else(|| {
-        let remedy = "`shipmate task list` names the tasks";
-        refused("UnknownTask", format!("there is no task with the alias {alias}"), remedy)
-    })
 }
 
 fn files(patterns: &[String]) -> Result<FileSet, Refused> {
@@ -96,7 +85,7 @@ impl Scene<'_> {
     }
 
     fn task(&self, text: &str) -> Result<TaskId, Refused> {
-        task_id(self.state, text)
+        task_id(self.state, self.actor, self.team, text)
     }
 
     fn optional_task(&self, text: Option<&String>) -> Result<Option<TaskId>, Refused> {
@@ -200,10 +189,7 @@ impl Scene<'_> {
         Ok(Some(match ask {
             Ask::Send { to, body, kind, reply_to } => Act::SendMessage {
                 to: self.recipient(to)?,
-                kind: match kind.as_deref() {
-                    None | Some("message" | "broadcast") => MessageKind::Message,
-                    Some(kind) => MessageKind::Handoff(name(kind)?),
-                },
+                kind: self.kind(kind.as_deref(), body)?,
                 body: body.clone(),
                 reply_to: *reply_to,
             },
@@ -397,6 +383,19 @@ impl Scene<'_> {
             remove_blocked_by: self.dependencies(&changes.remove_blocked_by)?,
             metadata: changes.metadata.clone(),
         })
+    }
+
+    /// A handoff is held against its kind where the team's playbook has kinds.
+    fn kind(&self, kind: Option<&str>, body: &str) -> Result<MessageKind, Refused> {
+        let kind = match kind {
+            None | Some("message" | "broadcast") => return Ok(MessageKind::Message),
+            Some(kind) => name(kind)?,
+        };
+        let team = self.state.teams.get(self.team);
+        if let Some(playbook) = team.and_then(|team| team.setup.playbook.as_deref()) {
+            handoff::check(playbook, &kind, body)?;
+        }
+        Ok(MessageKind::Handoff(kind))
     }
 
     fn recipient(&self, text: &str) -> Result<To, Refused> {

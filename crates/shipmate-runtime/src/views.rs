@@ -148,7 +148,14 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         cost_micros_max: team.budget.cost_micros_max,
         playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
         phases: phases(team),
+        lead_tools: lead_tools(team),
     }
+}
+
+fn lead_tools(team: &Team) -> Vec<String> {
+    let playbook = team.setup.playbook.as_ref();
+    let lead = playbook.and_then(|playbook| playbook.lead());
+    lead.map(|(_, role)| role.tools.clone()).unwrap_or_default()
 }
 
 fn phases(team: &Team) -> Vec<PhaseView> {
@@ -188,7 +195,12 @@ pub(crate) fn teams(state: &State) -> Vec<TeamView> {
     shown.map(|(name, _)| team(state, name)).collect()
 }
 
-pub(crate) fn teammate(address: &Address, mate: &Teammate, signs: &Signs) -> TeammateView {
+pub(crate) fn teammate(
+    state: &State,
+    address: &Address,
+    mate: &Teammate,
+    signs: &Signs,
+) -> TeammateView {
     let (word, why) = presence(mate);
     let sign = signs.of(address, mate.epoch);
     TeammateView {
@@ -202,6 +214,7 @@ pub(crate) fn teammate(address: &Address, mate: &Teammate, signs: &Signs) -> Tea
         agent: mate.profile.agent.clone(),
         model: mate.profile.model.clone(),
         mode: mode_word(mate.profile.mode).to_owned(),
+        tools: state.role(address).map(|(_, role)| role.tools.clone()).unwrap_or_default(),
         scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
         holds: mate.holds.iter().copied().collect(),
         submitted: mate.submitted.iter().copied().collect(),
@@ -265,7 +278,7 @@ pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
             .teammates
             .iter()
             .filter(present)
-            .map(|(who, mate)| teammate(who, mate, signs))
+            .map(|(who, mate)| teammate(state, who, mate, signs))
             .collect(),
         available: shipmate_core::available(state, 20),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),

@@ -78,6 +78,7 @@ fn failing_task() -> NewTask {
         duration_ms: None,
         retries_max: 0,
         metadata: Default::default(),
+        gate: None,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }

@@ -25,10 +25,14 @@ mod contract_first;
 mod delegate;
 #[path = "playbooks/departments.rs"]
 mod departments;
+#[path = "playbooks/departments_ways.rs"]
+mod departments_ways;
 #[path = "playbooks/features.rs"]
 mod features;
 #[path = "playbooks/features_gate.rs"]
 mod features_gate;
+#[path = "playbooks/features_hooks.rs"]
+mod features_hooks;
 #[path = "playbooks/features_native.rs"]
 mod features_native;
 #[path = "playbooks/features_repair.rs"]

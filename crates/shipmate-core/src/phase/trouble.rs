@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Course, PhaseEnd, ended};
+use super::{Course, PhaseEnd, Standing, ended};
+use crate::escalation;
 use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, TaskSpec};
 use crate::files::FileSet;
 use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
@@ -13,6 +14,9 @@ use crate::name::{Address, Alias, Name};
 use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
 use crate::state::{State, Status, Team, TeamPhase};
+
+/// Most that an escalation names; the board tells the rest.
+const EVIDENCE_MAX: usize = 20;
 
 /// A phase of a team as it stands.
 pub(super) struct At<'a> {
@@ -28,6 +32,8 @@ impl At<'_> {
     pub(super) fn trouble(&self, rule: &Trouble, word: &str, reason: &str) -> Vec<Event> {
         let At { state, name, team, now, course } = *self;
         let owned = reason.to_owned();
+        // What never began can be neither gone back from nor left to anybody.
+        let runs = matches!(course.standing, Standing::Running { .. });
         let lead =
             team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
         match (rule, lead) {
@@ -36,10 +42,12 @@ impl At<'_> {
                 let end = ended(name, course, PhaseEnd::Passed { reason: owned });
                 [end].into_iter().chain(told).collect()
             }
-            (Trouble::Lead, Some(lead)) if !course.is_left_to_lead() => {
+            (Trouble::Lead, Some(lead)) if runs && !course.is_left_to_lead() => {
                 self.leave_to_lead(&lead, word, reason, None)
             }
-            (Trouble::Back { to, rounds, .. }, _) if course.backs(&now.name, to) < *rounds => {
+            (Trouble::Back { to, rounds, .. }, _)
+                if runs && course.backs(&now.name, to) < *rounds =>
+            {
                 let text = format!("phase {} goes back to {to}: {reason}", now.name);
                 let told = message::tell_lead(state, name, text);
                 let end = ended(name, course, PhaseEnd::Back { to: to.clone(), reason: owned });
@@ -75,7 +83,25 @@ impl At<'_> {
         let mut events = vec![ended(self.name, self.course, end)];
         let why = format!("{word}: {reason}");
         events.extend(dismiss_all(self.state, self.name, self.team, &why, events.len()));
+        let (text, before) = (format!("phase {} failed: {reason}", self.now.name), events.len());
+        let evidence = self.evidence();
+        events.extend(escalation::of_failure(self.state, self.name, &text, &evidence, before));
         events
+    }
+
+    /// What failed, and where the work on it lies.
+    fn evidence(&self) -> Vec<String> {
+        let failed = self.state.tasks().iter().filter(|task| task.team == *self.name);
+        let mut found = Vec::new();
+        for task in failed {
+            let Status::Failed { reason } = &task.status else { continue };
+            let first = reason.lines().next().unwrap_or_default();
+            found.push(format!("task {} ({}) failed: {first}", task.id, task.spec.subject));
+            let kept = task.set_aside.iter();
+            found.extend(kept.map(|(who, work)| format!("work of {who} is kept: {work}")));
+        }
+        found.truncate(EVIDENCE_MAX);
+        found
     }
 
     /// Everybody else is asked to stop; the lead gets its hands free and whatever is left. Where

@@ -81,6 +81,9 @@ pub struct Shutdown {
     pub by: Actor,
     pub reason: String,
     pub deadline_ms: u64,
+    /// Its concern, where others wait for it to be settled.
+    #[serde(default)]
+    pub rejected: Option<String>,
     pub end: ShutdownEnd,
 }
 

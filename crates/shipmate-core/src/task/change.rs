@@ -197,7 +197,7 @@ pub(crate) fn decide_retry(state: &State, by: &Actor, id: TaskId) -> Result<Vec<
 pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
     retask(state, id, |task| {
         task.status = Status::Pending;
-        task.retries = 0;
+        (task.retries, task.same_failures) = (0, 0);
         task.changed_at = at;
     });
     let team = state.task_mut(id).team.clone();

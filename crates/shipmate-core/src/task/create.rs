@@ -11,6 +11,7 @@ use crate::limits::{
 };
 use crate::name::{Actor, Address, Name};
 use crate::plan;
+use crate::playbook::ClaimOrder;
 use crate::refusal::Refusal;
 use crate::state::{State, Status, Task};
 use crate::task::{count, graph};
@@ -225,6 +226,8 @@ pub(crate) fn apply_created(
     if let Some(alias) = &spec.alias {
         state.aliases.insert(alias.clone(), id);
     }
+    let playbook = state.teams[team].setup.playbook.as_ref();
+    let by_number = playbook.is_some_and(|playbook| playbook.order == ClaimOrder::Number);
     let mut task = Task {
         id,
         team: team.clone(),
@@ -235,6 +238,8 @@ pub(crate) fn apply_created(
         status: Status::Pending,
         retries: 0,
         last_failure: None,
+        same_failures: 0,
+        by_number,
         unmet: 0,
         dependents: Vec::new(),
         path_ms: 0,

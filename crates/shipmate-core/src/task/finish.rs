@@ -10,9 +10,9 @@ use crate::name::{Actor, Name};
 use crate::plan;
 use crate::refusal::Refusal;
 use crate::setup::GateRun;
-use crate::state::{Question, Stage, State, Status, Teammate};
+use crate::state::{Question, Stage, State, Status, Task, Teammate};
 use crate::task::create::{check_files, check_texts};
-use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
+use crate::task::{end_attempt, failure, graph, owner, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +117,9 @@ pub(crate) fn decide_return(
     // A one-shot agent has had its only claim and could not take it up again.
     let takes_it_up = |mate: &Teammate| mate.supervision != Supervision::OneShot;
     let holder_is_there = state.require_current(&claim.by).is_ok_and(takes_it_up);
+    if let Some(count) = too_often_the_same(state, task, reason) {
+        return Ok(not_again(state, task, token, reason, count));
+    }
     if !holder_is_there || task.retries >= task.spec.retries_max {
         return Ok(end_attempt(state, task, ReleaseCause::Failed, reason));
     }
@@ -124,6 +127,39 @@ pub(crate) fn decide_return(
     let text = format!("task {id} ({}) came back: {reason}", task.spec.subject);
     events.extend(message::notice(state, &claim.by.address, text));
     Ok(events)
+}
+
+/// How often in a row it has come back for this reason, where that is too often.
+fn too_often_the_same(state: &State, task: &Task, reason: &str) -> Option<u32> {
+    let playbook = state.teams[&task.team].setup.playbook.as_ref()?;
+    let most = playbook.counted.same_failure_max?;
+    let count = failures_like(task, reason);
+    (count >= most).then_some(count)
+}
+
+fn failures_like(task: &Task, reason: &str) -> u32 {
+    let same = task.last_failure.as_ref().is_some_and(|last| failure::is_same(last, reason));
+    if same { task.same_failures + 1 } else { 1 }
+}
+
+/// Whoever tried so often will not find it: the lead has to see it.
+fn not_again(state: &State, task: &Task, token: Token, reason: &str, count: u32) -> Vec<Event> {
+    let (id, subject) = (task.id, &task.spec.subject);
+    let by = task.claim().map(|claim| claim.by.address.to_string()).unwrap_or_default();
+    let text = format!(
+        "task {id} ({subject}) came back to {by} {count} times in a row with the same failure; do \
+         not mark it completed. Retry it with other instructions, give it to another or do it \
+         yourself. The failure:\n{reason}"
+    );
+    let mut events = vec![Event::TaskFailed { task: id, token, reason: reason.to_owned() }];
+    events.extend(message::tell_lead(state, &task.team, text));
+    let text = format!(
+        "task {id} ({subject}) came back {count} times in a row with the same failure: the lead \
+         decides about it. Leave it as it is"
+    );
+    let claim = task.claim().expect("what came back is held");
+    events.extend(message::control_notice(state, &claim.by, text));
+    events
 }
 
 /// The answers a scope request may have.
@@ -151,12 +187,19 @@ pub(crate) fn decide_ask_scope(
     }
     check_files("the request", files)?;
     let who = claim.by.clone();
-    let text = format!("task {id} ({}) of {who} waits: {reason}", task.spec.subject);
+    let mut text = format!("task {id} ({}) of {who} waits: {reason}", task.spec.subject);
     check_texts(&[("the request", &text, TEXT_BYTES_MAX / 2)])?;
+    let claims = owner::of(state, task, &who.address, files);
+    let mut to_holder = text.clone();
+    if let Some(claims) = &claims {
+        text.push_str(&format!("; {claims}"));
+        to_holder.push_str(&format!("; {claims}: ask {} with SendMessage", claims.owner.name));
+    }
     let question = state.position + 1;
     let told = format!("question {question}: {text}\noptions: {GRANT}, {REFUSE}");
     let told = message::tell_lead_as(state, &who.address, MessageKind::Question, told);
-    let to_holder = message::control_notice(state, &who, text.clone());
+    let to_holder = message::control_notice(state, &who, to_holder);
+    let merge = claims.as_ref().and_then(|claims| owner::propose(state, &who.address, claims));
     let mut events = vec![Event::QuestionAsked {
         who,
         kind: QuestionKind::Scope,
@@ -164,10 +207,12 @@ pub(crate) fn decide_ask_scope(
         options: vec![GRANT.to_owned(), REFUSE.to_owned()],
         task: Some(id),
         files: files.clone(),
+        owner: claims.map(|claims| claims.owner.name),
     }];
     events.extend(told);
     events.extend(to_holder);
     message::reply_to(&mut events, question);
+    events.extend(merge);
     Ok(events)
 }
 
@@ -321,6 +366,11 @@ pub(crate) fn apply_returned(state: &mut State, at: u64, id: TaskId, reason: &st
         claim.renewal += 1;
     }
     task.retries += 1;
+    note_failure(task, reason);
+}
+
+fn note_failure(task: &mut Task, reason: &str) {
+    task.same_failures = failures_like(task, reason);
     task.last_failure = Some(reason.to_owned());
 }
 
@@ -365,7 +415,7 @@ pub(crate) fn apply_released(
         task.changed_at = at;
         if cause.costs_a_retry() {
             task.retries += 1;
-            task.last_failure = Some(reason.to_owned());
+            note_failure(task, reason);
         }
     });
 }
@@ -373,7 +423,7 @@ pub(crate) fn apply_released(
 pub(crate) fn apply_failed(state: &mut State, at: u64, id: TaskId, reason: &str) {
     retask(state, id, |task| {
         task.status = Status::Failed { reason: reason.to_owned() };
-        task.last_failure = Some(reason.to_owned());
+        note_failure(task, reason);
         task.changed_at = at;
     });
 }

@@ -183,6 +183,41 @@ pub(crate) fn block_dependents(state: &mut State, id: TaskId) {
     }
 }
 
+/// Whether whatever is pending in a team waits for something that failed or was deleted: nobody
+/// will ever take it, unless somebody decides otherwise.
+pub(crate) fn all_hopeless(state: &State, team: &Name) -> bool {
+    let mut known = BTreeMap::new();
+    let pending = |task: &&Task| task.team == *team && task.status == Status::Pending;
+    let mut all = state.tasks().iter().filter(pending);
+    all.all(|task| is_hopeless(state, task.id, &mut known))
+}
+
+fn is_hopeless(state: &State, id: TaskId, known: &mut BTreeMap<TaskId, bool>) -> bool {
+    // A stack of its own: a chain of tasks may be long. What is on the way is taken for hopeful,
+    // which ends a walk that comes back to itself.
+    let gone = |task: &Task| matches!(task.status, Status::Failed { .. } | Status::Deleted);
+    let mut path = vec![id];
+    while let Some(task) = path.last().and_then(|at| state.task(*at)) {
+        known.entry(task.id).or_insert(false);
+        let mut before = Vec::new();
+        blockers(state, task, &mut before);
+        let is_open = |on: &&TaskId| {
+            let task = state.task(**on);
+            task.is_some_and(|task| task.status == Status::Pending) && !known.contains_key(*on)
+        };
+        if let Some(next) = before.iter().find(is_open) {
+            path.push(*next);
+            continue;
+        }
+        let is_lost = |on: &TaskId| {
+            state.task(*on).is_some_and(gone) || known.get(on).copied().unwrap_or_default()
+        };
+        known.insert(task.id, before.iter().any(is_lost));
+        path.pop();
+    }
+    known[&id]
+}
+
 /// Changes a group; when that makes it done or undone, its dependents follow.
 pub(crate) fn regroup(state: &mut State, name: &Name, change: impl FnOnce(&mut Group)) {
     let group = state.groups.entry(name.clone()).or_default();

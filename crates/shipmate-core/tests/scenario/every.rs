@@ -9,8 +9,8 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    breaker, dependencies, files, goals, messages, observer, phases, plans, requests, scope,
-    shutdown, staff, stalls, tasks, teammates, teams, usage,
+    alone, breaker, counts, dependencies, escalations, files, goals, messages, observer, phases,
+    plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates, teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -33,7 +33,8 @@ every! { ACTS, is_act, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown BeginPhase HoldPhase EndPhase
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
+    BeginPhase HoldPhase EndPhase
     ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage ReportUsage
     RevertTask
 }
@@ -47,7 +48,8 @@ every! { EVENTS, is_event, Event:
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
+    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
+    PhaseEnded BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
     TaskReverted
 }
@@ -59,7 +61,9 @@ every! { REFUSALS, is_refusal, Refusal:
     SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
     NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
-    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
+    NotAllowed NotTheirs InboxFull NotInInbox NobodyElse NoRoute NotByMessage NoInbox NotOneUp
+    AlreadyEscalated NoEscalation
+    UnknownEscalation OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
     BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
@@ -117,6 +121,8 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("ShutdownRequested", "shutdown.requested"),
     ("ShutdownAnswered", "shutdown.answered"),
     ("ShutdownTimedOut", "shutdown.timed_out"),
+    ("EscalationRaised", "escalation.raised"),
+    ("EscalationResolved", "escalation.resolved"),
     ("PhaseWaits", "phase.waits"),
     ("PhaseBegan", "phase.began"),
     ("PhaseLeftToLead", "phase.left_to_lead"),
@@ -131,8 +137,11 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
 
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     [
+        alone::ALL,
         breaker::ALL,
+        counts::ALL,
         dependencies::ALL,
+        escalations::ALL,
         files::ALL,
         goals::ALL,
         messages::ALL,
@@ -140,6 +149,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         phases::ALL,
         plans::ALL,
         requests::ALL,
+        routes::ALL,
         scope::ALL,
         shutdown::ALL,
         staff::ALL,

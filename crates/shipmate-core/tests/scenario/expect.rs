@@ -42,6 +42,7 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
             let name = team.parse().expect("a team");
             (world.state().teams[&name].setup.branch(&name).to_string(), expected.to_owned())
         }
+        (["escalations"], Some(expected)) => (escalations(world), expected.to_owned()),
         (["past", team], Some(expected)) => {
             (crate::playbooks::past(world, team), expected.to_owned())
         }
@@ -142,6 +143,15 @@ fn senders(world: &World, whose: &str) -> String {
 fn idle(world: &World, who: &str) -> String {
     let mate = &world.state().teammates[&world.address(who).expect("a name")];
     mate.idle.clone().unwrap_or_else(|| "busy".to_owned())
+}
+
+/// Whose trouble lies with whom.
+fn escalations(world: &World) -> String {
+    let words = world.state().escalations.values().map(|raised| {
+        let state = if raised.open { "with" } else { "settled by" };
+        format!("{} {state} {}", raised.from.name, raised.to)
+    });
+    or_nothing(words.collect(), " | ")
 }
 
 fn counts(state: &State, team: &str) -> String {

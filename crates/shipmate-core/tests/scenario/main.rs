@@ -20,8 +20,10 @@ macro_rules! scenarios {
 mod alone;
 mod breaker;
 mod commands;
+mod counts;
 mod dependencies;
 mod drafts;
+mod escalations;
 mod every;
 mod expect;
 mod files;
@@ -35,6 +37,7 @@ mod plans;
 mod play;
 mod playbooks;
 mod requests;
+mod routes;
 mod scope;
 mod shutdown;
 mod staff;

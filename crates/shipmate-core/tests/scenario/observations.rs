@@ -73,6 +73,12 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             let shutdown = shutdown.unwrap_or_else(|| last_shutdown(world, words.plain(0)));
             runtime(Act::ExpireShutdown { shutdown })
         }
+        "raise" => {
+            let raised = world.state().escalations.iter().next_back();
+            let (id, asked) = raised.map_or((999, 999), |(id, raised)| (*id, raised.asked));
+            let escalation = words.get("on").map_or(id, |label| world.label(label));
+            runtime(Act::RaiseEscalation { escalation, asked })
+        }
         "forgive" => {
             let strike = world.last(|event| matches!(event, Event::TeammateDisappeared { .. }));
             runtime(Act::ForgiveStrike { team: team()?, strike })

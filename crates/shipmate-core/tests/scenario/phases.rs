@@ -170,6 +170,82 @@ scenarios! {
         expect past alpha: build 1 done; review 1 back to build (no tests); build 2 done; \
             review 2 back to build (still none); build 3 done; review 3 failed (none)
     ",
+    what_comes_after_the_last_round_is_the_playbooks: "
+        team alpha lead lia playbook \"phase build fails build:1:lead\"
+        start lia
+        begin build
+        end-phase build failed reason red       => phase.ended, message.sent
+        begin build
+        end-phase build failed reason red       => phase.left_to_lead, task.created, message.sent
+        expect phase alpha: build 2 is left to the lead
+    ",
+    a_failed_task_is_tried_again_in_the_next_round: "
+        team alpha playbook \"phase build fails build:2\"
+        join ana
+        begin build tasks \"x retries 0\"
+        claim 1 by ana
+        fail 1 by ana
+        end-phase build failed reason \"task 1 failed\"
+        begin build retry 1                     => task.retried, phase.began
+        expect 1 pending
+        claim 1 by ana
+        submit 1 by ana
+        expect effects: leave alpha
+        end-phase build done
+        expect phase alpha: through
+    ",
+    what_halts_makes_every_team_of_the_run_wait: "
+        team alpha lead lia playbook \"phase work root departments | phase build fails halt \
+            | department back | department front\"
+        start lia
+        begin work
+        begin build in alpha-back
+        end-phase build failed in alpha-back reason red \
+            => phase.ended, team.paused, team.paused, team.paused, message.sent
+        expect paused alpha: alpha-back stops everything in phase build: red
+        expect paused alpha-front: alpha-back stops everything in phase build: red
+        expect effects: nothing
+    ",
+    a_phase_alone_lasts_until_the_others_have_stopped: "
+        team alpha lead lia stops 5s playbook \"phase build | phase close lead-only\"
+        start lia
+        begin build mates \"ana when-needed\" tasks \"x\"
+        staff
+        next by ana
+        submit 1 by ana
+        end-phase build done
+        begin close                             => phase.began, shutdown.requested, message.sent
+        expect effects: nothing
+        answer-shutdown clean by ana
+        stopped ana
+        expect effects: leave alpha
+    ",
+    a_phase_that_never_began_cannot_be_left_to_the_lead: "
+        team alpha lead lia playbook \"phase build fails lead\"
+        start lia
+        end-phase build failed reason \"nothing to build\" \
+            => phase.ended, shutdown.requested, message.sent, message.sent
+        expect phase alpha: stopped
+    ",
+    a_phase_that_begins_again_finds_its_departments: "
+        team alpha playbook \"phase work root departments | phase check root fails work:1 | phase build \
+            | department back\"
+        begin work                              => phase.began, team.created
+        begin build in alpha-back
+        end-phase build done in alpha-back
+        end-phase work done
+        begin check
+        end-phase check failed reason red
+        begin work                              => phase.began
+        expect effects: leave alpha
+    ",
+    another_team_of_that_name_is_in_the_way_of_a_department: "
+        team alpha playbook \"phase work root departments | phase build | department back\"
+        team alpha-back under alpha
+        begin work                              => refused: team alpha-back exists already
+        delete-team alpha-back now
+        begin work  => refused: team alpha-back was deleted; its name stays with what it did
+    ",
     what_is_left_is_the_leads_when_a_phase_is_late: "
         team alpha stops 5s stall 3600s playbook \"phase build deadline 900s late lead | phase ship\"
         add lia seat lead mode delegate when-needed hears
@@ -211,7 +287,9 @@ scenarios! {
         team alpha lead lia playbook \"phase build fails lead | phase ship\"
         start lia
         begin build
-        end-phase build failed reason \"red\" => phase.left_to_lead, message.sent
+        end-phase build failed reason \"red\" => phase.left_to_lead, task.created, message.sent
+        next by lia
+        submit 1 by lia
         end-phase build failed reason \"red again\" \
             => phase.ended, shutdown.requested, message.sent, message.sent
         expect phase alpha: stopped

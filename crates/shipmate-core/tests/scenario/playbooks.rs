@@ -5,24 +5,19 @@
 //! part of a phase is `begin`, `hold` and `end-phase`; who joins and what is to be done stand
 //! between bars as well. `playbook full` has everything that a playbook can have.
 
-use std::collections::BTreeMap;
-
-use shipmate_core::command::{Act, BeginPhase, PhaseVerdict};
-use shipmate_core::event::Profile;
+use serde_json::{Value, json};
+use shipmate_core::command::{Act, Again, BeginPhase, PhaseVerdict};
+use shipmate_core::event::{Profile, TaskChanges};
 use shipmate_core::phase::{PhaseEnd, Standing};
-use shipmate_core::playbook::{Cap, Department, Level, Phase, Playbook, Role, Trouble};
+use shipmate_core::playbook::Playbook;
 use shipmate_core::{Name, Refusal};
 
-use crate::commands::{Read, files, mode, new_task, not_a_verb, profile, runtime};
+use crate::commands::{Read, mode, new_task, not_a_verb, profile, runtime, task};
 use crate::play::World;
 use crate::words::Words;
 
 fn name(text: &str) -> Name {
     text.parse().expect("a name")
-}
-
-fn names(words: &Words, keyword: &str) -> Vec<Name> {
-    words.list(keyword).iter().map(|text| name(text)).collect()
 }
 
 fn entries(text: &str, verb: &str) -> Vec<Words> {
@@ -36,87 +31,122 @@ pub(crate) fn playbook(words: &Words) -> Option<Box<Playbook>> {
         let full = include_str!("../golden/full.playbook.json");
         return Some(serde_json::from_str(full).expect("a playbook with everything in it"));
     }
-    let mut book: Playbook = serde_json::from_value(serde_json::json!({
-        "name": "small", "roles": {}, "phases": [],
-    }))
-    .expect("the least playbook");
+    let mut book = json!({
+        "name": "small", "roles": {}, "values": {}, "kinds": {},
+        "phases": [], "departments": [], "routes": [],
+    });
     for part in entries(text, "") {
-        let own = || name(part.plain(0));
+        let own = part.plain_or(0, "").to_owned();
         match &*part.verb {
-            "phase" => book.phases.push(phase(&part)),
-            "role" => drop(book.roles.insert(own(), role(&part))),
-            "department" => book.departments.push(department(&part)),
-            "cap" => {
-                let ms = part.duration_ms("for").expect("cap for 900s");
-                let shutdown_ms = part.duration_ms("stops").unwrap_or(30_000);
-                book.cap = Some(Cap { ms, from: part.get("in").map(name), shutdown_ms });
+            "phase" => push(&mut book["phases"], phase(&part)),
+            "role" => book["roles"][own] = role(&part),
+            "department" => push(&mut book["departments"], department(&part)),
+            "value" => book["values"][own] = part.plain(1).into(),
+            "route" => push(&mut book["routes"], route(&part)),
+            "kind" => {
+                let (file, internal) = (part.get("file"), part.has("internal"));
+                book["kinds"][own] = json!({ "fields": {}, "file": file, "internal": internal });
             }
-            "value" => drop(book.values.insert(own().to_string(), part.plain(1).to_owned())),
+            "levels" => {
+                book["escalation"] = json!({
+                    "levels": part.plain(0).split(',').collect::<Vec<_>>(),
+                    "level_ms": part.duration_ms("within").unwrap_or(300_000),
+                    "round_trips_max": part.number("max").unwrap_or(2),
+                });
+            }
+            "same-failure" => book["counted"]["same_failure_max"] = number(&own),
+            "contested" => book["counted"]["contested_max"] = number(&own),
+            "order" => book["order"] = own.into(),
+            "in-turn" => book["shutdown"] = "in_turn".into(),
+            "cap" => {
+                book["cap"] = json!({
+                    "ms": part.duration_ms("for").expect("cap for 900s"),
+                    "from": part.get("in"),
+                    "shutdown_ms": part.duration_ms("stops").unwrap_or(30_000),
+                });
+            }
             other => panic!("{other:?} is no part of a playbook"),
         }
     }
-    Some(Box::new(book))
+    Some(serde_json::from_value(book).expect("the parts make a playbook"))
 }
 
-fn phase(words: &Words) -> Phase {
-    let level = if words.has("root") { Level::Root } else { Level::Team };
-    Phase {
-        name: name(words.plain(0)),
-        title: String::new(),
-        level,
-        entry: Vec::new(),
-        optional: words.has("optional"),
-        unless: Vec::new(),
-        for_team: false,
-        makes: Vec::new(),
-        again: false,
-        alone: false,
-        roles: names(words, "roles"),
-        departments: words.has("departments"),
-        lead_mode: words.get("mode").map(mode),
-        tasks: Vec::new(),
-        lead_plans: words.has("lead-plans"),
-        gate: None,
-        exit: Vec::new(),
-        deadline_ms: words.duration_ms("deadline"),
-        late: trouble(words.get("late")),
-        failed: trouble(words.get("fails")),
-        dismiss: words.has("dismiss"),
-    }
+fn push(list: &mut Value, item: Value) {
+    list.as_array_mut().expect("a list").push(item);
 }
 
-/// `stop`, `go-on`, `lead`, or `plan:2` for back to that phase, twice at most.
-fn trouble(text: Option<&str>) -> Trouble {
+fn number(text: &str) -> Value {
+    text.parse::<u32>().expect("a number").into()
+}
+
+fn level(words: &Words) -> &'static str {
+    if words.has("root") { "root" } else { "team" }
+}
+
+fn phase(words: &Words) -> Value {
+    json!({
+        "name": words.plain(0),
+        "level": level(words),
+        "optional": words.has("optional"),
+        "departments": words.has("departments"),
+        "lead_mode": words.get("mode").map(mode),
+        "lead_plans": words.has("lead-plans"),
+        "deadline_ms": words.duration_ms("deadline"),
+        "late": trouble(words.get("late")),
+        "failed": trouble(words.get("fails")),
+        "dismiss": words.has("dismiss"),
+        "alone": words.has("lead-only"),
+    })
+}
+
+/// `stop`, `go-on`, `lead`, `halt`, or `plan:2` for back to that phase, twice at most, and
+/// `plan:2:lead` for what comes then.
+fn trouble(text: Option<&str>) -> Value {
     match text {
-        None | Some("stop") => Trouble::Stop,
-        Some("go-on") => Trouble::GoOn,
-        Some("lead") => Trouble::Lead,
+        None => "stop".into(),
+        Some("go-on") => "go_on".into(),
+        Some(word) if !word.contains(':') => word.into(),
         Some(back) => {
-            let (to, rounds) = back.split_once(':').expect("back is `phase:rounds`");
-            let rounds = rounds.parse().expect("a number of rounds");
-            Trouble::Back { to: name(to), rounds, then: Box::new(Trouble::Stop) }
+            let (to, rest) = back.split_once(':').expect("back is `phase:rounds`");
+            let (rounds, then) = rest.split_once(':').unwrap_or((rest, "stop"));
+            json!({ "back": { "to": to, "rounds": number(rounds), "then": trouble(Some(then)) } })
         }
     }
 }
 
-fn role(words: &Words) -> Role {
-    let level = if words.has("root") { Level::Root } else { Level::Team };
-    Role { level, lead: words.has("leads"), cap: 1, ..Role::default() }
+fn role(words: &Words) -> Value {
+    json!({
+        "level": level(words),
+        "lead": words.has("leads"),
+        "cap": 1,
+        "reports_to": words.get("to"),
+    })
 }
 
-fn department(words: &Words) -> Department {
-    let own = name(words.plain(0));
-    let team = format!("{}-{own}", words.get("under").unwrap_or("alpha"));
-    Department {
-        team: name(&team),
-        name: own,
-        description: words.text("description", ""),
-        after: names(words, "after"),
-        entry: Vec::new(),
-        denies: files(words, "denies").expect("patterns"),
-        values: BTreeMap::new(),
-        without: names(words, "without"),
-    }
+/// `route dev to senior kinds message,dev_progress across`.
+fn route(words: &Words) -> Value {
+    let from: Vec<&str> = words.plain(0).split(',').filter(|name| *name != "any").collect();
+    let (person, to): (Vec<String>, Vec<String>) =
+        words.list("to").into_iter().partition(|to| to == "person");
+    json!({
+        "from": from,
+        "to": to,
+        "person": !person.is_empty(),
+        "kinds": words.list("kinds"),
+        "across": words.has("across"),
+    })
+}
+
+fn department(words: &Words) -> Value {
+    let own = words.plain(0);
+    json!({
+        "name": own,
+        "team": format!("{}-{own}", words.get("under").unwrap_or("alpha")),
+        "description": words.text("description", ""),
+        "after": words.list("after"),
+        "denies": words.list("denies"),
+        "without": words.list("without"),
+    })
 }
 
 pub(crate) fn read(world: &World, words: &Words) -> Read {
@@ -136,18 +166,24 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
             for mate in entries(words.get("mates").unwrap_or_default(), "add") {
                 teammates.push((mate.plain(0).parse()?, profile(&mate)?));
             }
-            for task in entries(words.get("tasks").unwrap_or_default(), "create") {
-                tasks.push(new_task(world, &task)?.1);
+            for new in entries(words.get("tasks").unwrap_or_default(), "create") {
+                tasks.push(new_task(world, &new)?.1);
             }
             let (team, phase, round) = (team(), phase(), round());
             let alone = words.get("single").map(str::to_owned);
-            let (again, notes) = (Vec::new(), Vec::new());
+            let again = |id: &String| Again {
+                task: task(world, id),
+                changes: TaskChanges::default(),
+                blocked_by_new: Vec::new(),
+            };
+            let again = words.list("retry").iter().map(again).collect();
+            let notes = words.list("notes");
             let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
             runtime(Act::BeginPhase(begin))
         }
         "hold" => {
             let missing = words.list("missing");
-            runtime(Act::HoldPhase { team: team(), phase: phase(), missing })
+            runtime(Act::HoldPhase { team: team(), phase: phase(), missing, outside: false })
         }
         "end-phase" => {
             let reason = words.text("reason", "so it is");

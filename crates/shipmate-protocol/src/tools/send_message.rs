@@ -42,10 +42,14 @@ pub(crate) fn tool() -> Tool {
                         }, "required": ["type"], "additionalProperties": true },
                     ],
                 },
-                "content": text("The same as message, as text"),
+                "content": {
+                    "description": "The same as message",
+                    "anyOf": [{ "type": "string" }, { "type": "object" }],
+                },
                 "summary": text("A short preview; sent only if there is no message"),
                 "type": text("message, broadcast, shutdown_request, shutdown_response, \
-                     plan_approval_request or plan_approval_response; default message"),
+                     plan_approval_request, plan_approval_response, or a kind of handoff that your \
+                     playbook names; default message"),
                 "request_id": text("The request that is answered"),
                 "approve": { "type": "boolean", "description": "The answer to that request" },
                 "notify_when_idle": { "type": "boolean", "description": "Accepted and not used" },
@@ -115,17 +119,23 @@ fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
         };
         return say(&kind, body, &mut inner).map_err(|bad| bad.within(field));
     }
+    let kind = arguments.word(&["type", "msg_type"])?.unwrap_or_else(|| "message".to_owned());
     let body = match message {
+        // The fields of a handoff whose kind stands beside them.
+        Some((_, value @ Value::Object(_))) if is_handoff(&kind) => value.to_string(),
         Some((field, value)) => crate::tools::arguments::text(&field, value)?,
         None => String::new(),
     };
     let body = if body.trim().is_empty() { summary } else { body };
-    let kind = arguments.word(&["type", "msg_type"])?.unwrap_or_else(|| "message".to_owned());
     say(&kind, body, arguments)
 }
 
 fn is_control(kind: &str) -> bool {
     kind.starts_with("shutdown_") || kind.starts_with("plan_approval_")
+}
+
+fn is_handoff(kind: &str) -> bool {
+    !is_control(kind) && !matches!(kind, "message" | "broadcast")
 }
 
 fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {

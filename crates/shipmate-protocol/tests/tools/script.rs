@@ -197,8 +197,10 @@ fn team() -> Value {
     })
 }
 
-/// `lead`, `ana` (a teammate), `ana in mode plan`, `visitor`.
+/// `lead`, `ana` (a teammate), `ana in mode plan`, `visitor`, `lead with SendMessage,TodoWrite`.
 pub(crate) fn seat(words: &str) -> Seat {
+    let (words, tools) = words.split_once(" with ").unwrap_or((words, ""));
+    let tools = tools.split(',').filter(|tool| !tool.is_empty()).map(str::to_owned).collect();
     let (who, mode) = words.split_once(" in mode ").unwrap_or((words, "normal"));
     let (team, kind) = match who {
         "visitor" => ("", SeatKind::Visitor),
@@ -206,5 +208,5 @@ pub(crate) fn seat(words: &str) -> Seat {
         _ => ("alpha", SeatKind::Teammate),
     };
     let name = if kind == SeatKind::Visitor { "" } else { who };
-    Seat { team: team.to_owned(), name: name.to_owned(), kind, mode: mode.to_owned() }
+    Seat { team: team.to_owned(), name: name.to_owned(), kind, mode: mode.to_owned(), tools }
 }

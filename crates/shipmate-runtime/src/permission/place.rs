@@ -27,6 +27,8 @@ pub struct Bounds {
     /// What the lead or a person gave beyond these, protected or not.
     pub granted: FileSet,
     pub protected: FileSet,
+    /// What of it the teammate's role may write.
+    pub may: FileSet,
     /// Other folders that are its own to write: temporary ones, its program's settings.
     pub free: Vec<PathBuf>,
     /// Its own outputs that were too long to be shown, in shipmate's state.
@@ -90,7 +92,7 @@ fn resolved(path: &Path, tree: &Path, bounds: &Bounds) -> Place {
     let may = |set: &FileSet| set.is_empty() || set.covers(&pattern);
     if bounds.granted.covers(&pattern) {
         Place::Inside
-    } else if bounds.protected.covers(&pattern) {
+    } else if bounds.protected.covers(&pattern) && !bounds.may.covers(&pattern) {
         Place::Protected
     } else if may(&bounds.scope) && may(&bounds.files) {
         Place::Inside
@@ -190,6 +192,7 @@ mod tests {
                 files: FileSet::default(),
                 granted: files("ci/given"),
                 protected: files("ci src/lock"),
+                may: files("src/lock/mine"),
                 free: vec![self.0.join("elsewhere/free")],
                 sealed: vec![self.0.join("state")],
             }
@@ -215,6 +218,8 @@ mod tests {
             ("src/a\tb", Place::Beside),
             ("ci/run", Place::Protected),
             ("src/lock", Place::Protected),
+            ("src/lock/mine", Place::Inside),
+            ("src/lock/other", Place::Protected),
             ("ci/given", Place::Inside),
             (".git/hooks/pre-commit", Place::Protected),
             ("src/.git/config", Place::Protected),

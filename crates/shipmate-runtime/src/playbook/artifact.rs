@@ -9,6 +9,7 @@ mod board;
 mod checkpoint;
 mod department_result;
 mod features;
+mod health;
 mod live;
 mod moment;
 mod owner_signoff;
@@ -73,6 +74,7 @@ pub(super) const FORMATS: &[(&str, Render)] = &[
     ("dept-status", steps::department_status),
     ("execution-state", steps::execution_state),
     ("orchestration", steps::orchestration),
+    ("agent-health", health::render),
 ];
 
 impl<'a> Sight<'a> {

@@ -3,6 +3,7 @@
 //!
 //! It looks at the file as it is written, so that a name is shown as its writer knows it.
 
+mod commands;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_protocol::plan_file::bad_name;
 use shipmate_protocol::problem::{listed, nearest, quoted};
 use shipmate_protocol::tools::{self, Seat, SeatKind};
 
@@ -22,7 +24,8 @@ const PLAIN_KINDS: [&str; 2] = ["message", "broadcast"];
 /// Whoever is above all roles.
 const PERSON: &str = "person";
 
-pub(super) fn check(file: &File, page: &Page<'_>) {
+/// `here`: the workspace in which its commands have to be found, where that matters.
+pub(super) fn check(file: &File, page: &Page<'_>, here: Option<&std::path::Path>) {
     let check = Check {
         file,
         page,
@@ -42,6 +45,9 @@ pub(super) fn check(file: &File, page: &Page<'_>) {
     check.others();
     order::check(&check);
     texts::check(&check);
+    if let Some(workspace) = here {
+        commands::check(&check, workspace);
+    }
 }
 
 struct Check<'a, 't> {
@@ -107,6 +113,12 @@ impl Check<'_, '_> {
         if self.file.phases.is_empty() {
             let fact = "the playbook has no phases".to_owned();
             self.add(&way!["phases"], fact, "add [[phases]] with name = \"…\" below it");
+        }
+        let (file, name) = (self.page.name(), &self.file.name);
+        if file.is_some_and(|file| file != name && bad_name(name).is_none()) {
+            let file = file.unwrap_or_default();
+            let fact = format!("the file is {file}.toml, and its name is {name:?}");
+            self.add(&way!["name"], fact, format!("write name = {file:?}, or rename the file"));
         }
         self.distinct(&way!["phases"], "name", "phase", self.phases.iter().copied());
         let departments = self.departments.iter().copied();
@@ -358,6 +370,11 @@ fn tools() -> Vec<&'static str> {
         name: String::new(),
         kind: SeatKind::Lead,
         mode: "normal".to_owned(),
+        tools: Vec::new(),
     };
-    tools::list(&lead).iter().map(|tool| tool.name).chain(["Skill", "Config"]).collect()
+    tools::list(&lead)
+        .iter()
+        .map(|tool| tool.name)
+        .chain(["Skill", "Config", "read_file", "glob", "grep"])
+        .collect()
 }

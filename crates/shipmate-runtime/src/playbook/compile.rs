@@ -52,10 +52,19 @@ pub(crate) struct Compiled {
 
 /// A playbook that can be run, or everything that is wrong with it.
 pub(crate) fn compile(name: &str, text: &str) -> Result<Compiled, Vec<Problem>> {
+    compile_in(name, text, None)
+}
+
+/// The same for a workspace in which its commands have to be found.
+pub(crate) fn compile_in(
+    name: &str,
+    text: &str,
+    workspace: Option<&std::path::Path>,
+) -> Result<Compiled, Vec<Problem>> {
     let page = Page::open(name, text)?;
     let file: File = read::read(&page);
     let compiled = Compiler { page: &page, at: Path::default() }.compile(&file);
-    check::check(&file, &page);
+    check::check(&file, &page, workspace);
     page.close()?;
     Ok(compiled)
 }
@@ -417,12 +426,26 @@ impl Compiler<'_, '_> {
     }
 
     fn route(&mut self, route: &file::Route) -> Route {
-        Route { from: names(&route.from), to: names(&route.to), kinds: names(&route.kinds) }
+        let (person, to): (Vec<String>, Vec<String>) =
+            route.to.iter().cloned().partition(|to| to == "person");
+        Route {
+            from: names(&route.from),
+            to: names(&to),
+            person: !person.is_empty(),
+            kinds: names(&route.kinds),
+            across: route.across,
+        }
     }
 
     fn kind(&mut self, kind: &file::Kind) -> Kind {
         let fields = self.below("fields", |this| this.fields(&kind.fields));
-        Kind { about: kind.about.clone(), fields, keep: kind.keep }
+        Kind {
+            about: kind.about.clone(),
+            fields,
+            keep: kind.keep,
+            file: kind.file.clone(),
+            internal: kind.internal,
+        }
     }
 
     fn escalation(&mut self, escalation: &file::Escalation) -> Escalation {

@@ -125,7 +125,7 @@ impl Scene<'_> {
     }
 }
 
-fn fails(text: &str, test: &Test) -> Option<String> {
+pub(super) fn fails(text: &str, test: &Test) -> Option<String> {
     if text.trim().is_empty() {
         return Some("is empty".to_owned());
     }

@@ -17,10 +17,11 @@ use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
 use shipmate_core::{Act, Actor, Command, Name};
 
+use super::closing::family;
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{alone, approval, artifact, gates, revert, single, staff, tasks, work};
+use super::{alone, approval, artifact, gates, outside, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -31,12 +32,15 @@ use crate::workspace::{Commit, Repository, Tree};
 pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
-    writing: tokio::sync::Mutex<()>,
+    pub(super) writing: tokio::sync::Mutex<()>,
     /// Teams whose person has been shown what a phase will be.
     shown: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
+    pub(super) watches: outside::Watches,
+    /// What is written at the very end has been.
+    pub(super) ended: Cell<bool>,
 }
 
 impl Desk {
@@ -240,7 +244,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
         let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing }));
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: false }));
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
@@ -265,6 +269,11 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     if let Some(reason) = is_alone.filter(|_| stage.phase.for_team) {
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
+    }
+    let missing = outside::missing(crew, stage, &ground).await?;
+    if !missing.is_empty() {
+        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
+        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: true }));
     }
     begin(crew, stage, ground, alone).await.map(Some)
 }
@@ -449,21 +458,6 @@ async fn begin(
         notes: work.notes.into_iter().chain(notes).chain(about).collect(),
         alone,
     }))
-}
-
-/// A team with those that share its branch and whose files follow from it, as they stand: itself;
-/// once it is over, the one above; and for that one, all below it first.
-fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
-    let names = crew.board.with_state(|state| {
-        let Some(found) = state.teams.get(team) else { return Vec::new() };
-        let below = state.teams.iter().filter(|(_, other)| other.parent.as_ref() == Some(team));
-        let mut names: Vec<Name> = below.map(|(name, _)| name.clone()).collect();
-        names.push(team.clone());
-        let over = found.course.as_ref().is_some_and(Course::is_over);
-        names.extend(found.parent.clone().filter(|_| over));
-        names
-    });
-    names.iter().filter_map(|name| Stage::of(crew, name)).collect()
 }
 
 async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {

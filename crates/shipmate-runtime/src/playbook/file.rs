@@ -244,6 +244,7 @@ pub(super) struct Route {
     pub(super) from: Vec<String>,
     pub(super) to: Vec<String>,
     pub(super) kinds: Vec<String>,
+    pub(super) across: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -253,6 +254,10 @@ pub(super) struct Kind {
     /// `text`, `number`, `flag`, `any`, a list of texts (one of them), `[text]`, a table; `?` at
     /// the end of a key: it may be left out.
     pub(super) fields: toml::Table,
+    /// It goes by this file and is never sent.
+    pub(super) file: Option<String>,
+    /// Only the runtime has it.
+    pub(super) internal: bool,
     pub(super) keep: bool,
 }
 

@@ -90,10 +90,3 @@ pub(crate) fn before_claim(setup: &Setup, role: Option<&Name>) -> Vec<String> {
     let gate = name.and_then(|name| gate(playbook, name, &values));
     gate.map(|(gate, _)| gate.commands).unwrap_or_default()
 }
-
-/// What a role is told, filled in.
-pub(crate) fn prompt(setup: &Setup, role: Option<&Name>) -> String {
-    let Some(playbook) = &setup.playbook else { return String::new() };
-    let values = with_values(playbook, Values::new());
-    playbook.role(role).map(|role| fill::fill(&role.prompt, &values)).unwrap_or_default()
-}

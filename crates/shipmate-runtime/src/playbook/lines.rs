@@ -113,6 +113,12 @@ impl<'t> Page<'t> {
         self.root.get_ref()
     }
 
+    /// What its file is called, without `.toml`; nothing where it is no such file.
+    pub(super) fn name(&self) -> Option<&str> {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        name.strip_suffix(".toml")
+    }
+
     fn line_at(&self, offset: usize) -> usize {
         self.lines.partition_point(|start| *start <= offset)
     }

@@ -12,7 +12,7 @@ use shipmate_protocol::problem::Problem;
 use shipmate_protocol::view::{PlaybookChecked, PlaybookRow, PlaybookView};
 use shipmate_protocol::{Answer, Ask, Place, Refused};
 
-use super::compile::{Compiled, compile};
+use super::compile::{Compiled, compile, compile_in};
 use super::ground::Ground;
 use super::{BUILTIN, Found, find, own_playbooks, schema};
 
@@ -93,7 +93,8 @@ fn check(file: &PlaybookFile, place: &Place) -> Result<PlaybookChecked, Refused>
             builtin: false,
         },
     };
-    let problems = compile(&found.file, &found.text).err().unwrap_or_default();
+    let problems = compile_in(&found.file, &found.text, Some(&place.workspace));
+    let problems = problems.err().unwrap_or_default();
     let problems = problems.into_iter().map(Into::into).collect();
     Ok(PlaybookChecked { file: found.file, problems })
 }

@@ -27,6 +27,11 @@ pub(super) fn needs_work(phase: &Phase) -> bool {
     phase.tasks.iter().any(|template| template.each != Each::Once)
 }
 
+/// Some of its tasks are pieces of work, or about one.
+pub(super) fn needs_pieces(phase: &Phase) -> bool {
+    phase.tasks.iter().any(|template| template.each == Each::Item)
+}
+
 /// Some of its templates are for this round.
 pub(super) fn are_due(stage: &Stage) -> bool {
     stage.phase.tasks.iter().any(|template| fits(stage, template))

@@ -46,6 +46,8 @@ pub(crate) struct Work {
     pub(crate) done: Vec<Item>,
     /// Values of each group, for templates.
     pub(crate) groups: BTreeMap<String, Values>,
+    /// Files of others that a group needs: the group, the path, and why.
+    pub(crate) needs: Vec<(String, String, String)>,
     /// How many pieces can be worked on side by side, where the format knows better than what
     /// they wait for.
     pub(crate) independent: Option<usize>,
@@ -65,7 +67,15 @@ pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'stat
             &["plan", "plan_title", "objective", "p", "n"],
         ),
         "features" => (
-            &["test_file", "coverage", "coverage_target", "notes", "correction_cycles", "first"],
+            &[
+                "test_file",
+                "coverage",
+                "coverage_target",
+                "notes",
+                "correction_cycles",
+                "first",
+                "research",
+            ],
             &[],
         ),
         "layers" => (
@@ -144,6 +154,9 @@ fn plans(files: &[(String, String)]) -> Result<Work, String> {
         ];
         let values = values.map(|(key, value)| (key.to_owned(), value.clone()));
         work.groups.insert(header.id.clone(), Values::from(values));
+        let needs = header.artifacts.iter();
+        let needs = needs.map(|one| (header.id.clone(), one.path.clone(), one.reason.clone()));
+        work.needs.extend(needs);
     }
     for (task, _) in plan.tasks {
         let mut fields = task.metadata;

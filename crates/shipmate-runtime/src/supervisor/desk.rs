@@ -107,7 +107,8 @@ impl Desk {
             "read_only" => "normal".to_owned(),
             mode => mode.to_owned(),
         };
-        Seat { team: order.team.clone(), name: order.name.clone(), kind, mode }
+        let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
+        Seat { team, name, kind, mode, tools }
     }
 
     pub(super) fn mode(&self) -> String {

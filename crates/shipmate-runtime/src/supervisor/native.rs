@@ -78,7 +78,7 @@ impl NativeAgent {
             standing: self.desk.standing(),
             identity: brief::identity(self.desk.order(), &self.desk.mode()),
             tools: offer::team(self.desk.tools(), lead, plans),
-            own_tools: offer::own(lead, self.desk.is_read_only()),
+            own_tools: offer::own(lead, self.desk.is_read_only(), &self.desk.seat()),
         }
     }
 

@@ -52,6 +52,12 @@ pub(crate) struct Order {
     /// What the playbook tells this role.
     #[serde(default)]
     pub(crate) prompt: String,
+    /// The tools of its role; empty: all that there are for it.
+    #[serde(default)]
+    pub(crate) tools: Vec<String>,
+    /// Protected paths that its role may write all the same.
+    #[serde(default)]
+    pub(crate) may: Vec<String>,
     #[serde(default)]
     pub(crate) lead: bool,
     /// `normal`, `plan`, `delegate` or `read_only`.

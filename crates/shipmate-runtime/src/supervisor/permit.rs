@@ -109,6 +109,7 @@ impl Desk {
             files: patterns(&self.files()),
             granted: patterns(&self.granted()),
             protected: patterns(&order.protected),
+            may: patterns(&order.may),
             free: self.free(),
             notes: order.native.iter().map(|native| native.folder.join("scratch")).collect(),
             sealed: vec![shipmate_protocol::Place { workspace: order.workspace.clone() }.state()],

@@ -111,7 +111,10 @@ impl WorkTree {
             if before.as_ref().is_some_and(|before| before.task == id) {
                 set_tenant(&path, &now)?;
                 let conflicts = take_up(tree, &tip)?;
-                return Ok(Ready { path, conflicts, ..Ready::default() });
+                // An attempt that was never begun has left nothing.
+                let head = tree.head().map_err(text)?;
+                let is_fresh = head == Some(tip) && tree.is_clean().map_err(text)?;
+                return Ok(Ready { path, conflicts, is_fresh, ..Ready::default() });
             }
             let mut set_aside = Vec::new();
             if let Some(before) = before.filter(|before| !before.handed_in) {

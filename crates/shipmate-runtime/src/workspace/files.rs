@@ -25,7 +25,7 @@ impl Repository {
     /// The files that a commit changes, seen from its first parent.
     pub fn changed_by(&self, commit: &Commit) -> Result<Vec<String>, Failure> {
         let git = self.git().args(["diff-tree", "-r", "-z", "--root", "--no-commit-id"]);
-        let git = git.args(["--name-only", "--diff-merges=first-parent", "-m"]);
+        let git = git.args(["--name-only", "--diff-merges=first-parent"]);
         Ok(git.arg(commit).run()?.fields().map(path_text).collect())
     }
 

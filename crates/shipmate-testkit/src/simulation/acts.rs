@@ -3,6 +3,7 @@
 //! Each generator looks at a recent state, so that most commands make sense, and is wrong on
 //! purpose now and then: unknown ids, somebody else's task, a token that has ended.
 
+pub(crate) mod phase;
 mod talk;
 mod task;
 mod team;
@@ -31,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 55] = [
+const TABLE: [([u32; 4], Make); 62] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -66,9 +67,12 @@ const TABLE: [([u32; 4], Make); 55] = [
     ([2, 2, 4, 1], task::release),
     ([4, 3, 1, 0], task::assign),
     ([8, 5, 1, 0], task::retry),
+    ([1, 0, 1, 3], task::revert),
     ([2, 1, 2, 0], task::delete),
     ([1, 2, 5, 0], task::set_aside),
     ([8, 10, 14, 1], talk::send),
+    ([2, 6, 8, 0], talk::escalate),
+    ([0, 0, 1, 1], talk::raise_escalation),
     ([8, 8, 14, 1], talk::read_inbox),
     ([1, 2, 5, 0], talk::take_inbox),
     ([0, 2, 4, 0], talk::inject),
@@ -82,6 +86,10 @@ const TABLE: [([u32; 4], Make); 55] = [
     ([2, 1, 1, 0], talk::request_shutdown),
     ([0, 6, 8, 0], talk::answer_shutdown),
     ([0, 0, 1, 1], talk::expire_shutdown),
+    ([0, 0, 1, 4], phase::begin),
+    ([0, 0, 1, 1], phase::hold),
+    ([2, 1, 1, 1], phase::end),
+    ([0, 0, 1, 1], phase::expire),
     ([0, 0, 1, 2], talk::forgive),
     ([0, 0, 1, 3], talk::probe),
     ([0, 0, 1, 6], talk::report_probe),

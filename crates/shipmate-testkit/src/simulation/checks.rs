@@ -5,11 +5,13 @@
 //! is stuck is as broken as one that does a thing twice.
 
 mod board;
+mod course;
 mod expect;
 mod expect_talk;
 mod health;
 mod ledger;
 mod mail;
+mod routes;
 mod state;
 
 use shipmate_core::event::{Event, Record};
@@ -163,6 +165,10 @@ impl Checker {
             health::a_paused_team_rests(model, record)?;
             health::reservations_stay_in_the_budget(model, record)?;
             health::a_deleted_team_is_empty(model, record)?;
+            course::phases_come_in_their_order(model, record)?;
+            routes::mail_keeps_to_its_routes(model, record)?;
+            routes::trouble_climbs_and_answers_come_down(model, record)?;
+            course::nobody_goes_round_for_ever(&self.reference, record)?;
             self.model.apply(record);
             apply(&mut self.reference, record);
             board::hands_have_a_limit(&self.model, record)?;
@@ -180,6 +186,8 @@ impl Checker {
     pub(crate) fn whole_state(&mut self) -> Check {
         state::the_board_is_as_the_log_says(&self.model, &self.reference)?;
         state::the_roster_is_as_the_log_says(&self.model, &self.reference)?;
+        course::each_team_is_where_the_log_says(&self.model, &self.reference)?;
+        routes::trouble_lies_where_the_log_says(&self.model, &self.reference)?;
         state::g3_each_letter_is_where_the_log_says(&self.model, &self.reference)?;
         state::the_best_next_task_is_the_best_of_all(&self.model, &self.reference)?;
         state::a_snapshot_restores_the_state(&self.reference)

@@ -92,7 +92,7 @@ words!(ACTS, act_word, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown BeginPhase HoldPhase
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
     ReserveUsage ReportUsage RevertTask);
 
@@ -105,9 +105,9 @@ words!(EVENTS, event_word, Event:
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut PhaseWaits PhaseBegan PhaseLeftToLead PhaseEnded BreakerOpened
-    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
-    TaskReverted);
+    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
+    PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
+    UsageRecorded TaskReverted);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

@@ -20,7 +20,7 @@ use shipmate_core::{Act, Actor, Desk, Observed, Outcome, State, TeammateRef};
 use super::Trace;
 use super::checks::{Breach, Check, Checker, Confirmed, hold};
 use super::coverage::Coverage;
-use super::model::{LifeFacts, StatusFacts};
+use super::model::{LifeFacts, StandingFacts, StatusFacts};
 use crate::Random;
 
 /// So many rounds without a fault are enough for any of the simulated plans.
@@ -136,13 +136,18 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
-    /// Every task is completed, nobody runs but the lead, and no process is left.
+    /// Every task is completed or the playbook through, nobody runs but the lead, and no process is left.
     fn is_over(&self) -> bool {
         let model = &self.checker.model;
         let open = |status: &StatusFacts| !matches!(status, StatusFacts::Completed);
         let runs = model.mates.iter().filter(|(_, mate)| mate.life == LifeFacts::Running);
+        // What a playbook that is over leaves behind is nobody's task any more.
+        let over = match model.course(&Self::team()) {
+            Some(course) => course.standing == StandingFacts::Over,
+            None => !model.tasks.iter().any(|task| open(&task.status)),
+        };
         self.processes.is_empty()
-            && !model.tasks.iter().any(|task| open(&task.status))
+            && over
             && runs.map(|(who, _)| who).all(|who| who.name.as_str() == "lia")
     }
 

@@ -5,18 +5,23 @@
 //! (every message ever, every token that ended), because guarantees are about histories.
 
 mod board;
+mod course;
 mod graph;
 mod mail;
 mod roster;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_core::event::{
-    Budget, Dependency, Event, MessageId, Mode, PlanId, QuestionId, QuestionKind, Recipient,
-    Record, ReleaseCause, RequestId, ReservationId, Seat, ShutdownId, Supervision, Token, Usage,
+    Budget, Dependency, EscalationId, Event, MessageId, Mode, PlanId, QuestionId, QuestionKind,
+    Recipient, Record, ReleaseCause, RequestId, ReservationId, Seat, ShutdownId, Supervision,
+    Token, Usage,
 };
+use shipmate_core::playbook::Route;
 use shipmate_core::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef};
 
+pub(crate) use course::{CourseFacts, StandingFacts};
 pub(crate) use graph::NewEdges;
 
 #[derive(Debug, Clone, Default)]
@@ -31,6 +36,9 @@ pub(crate) struct Model {
     pub(crate) plans: BTreeMap<PlanId, PlanFacts>,
     pub(crate) questions: BTreeMap<QuestionId, QuestionFacts>,
     pub(crate) shutdowns: BTreeMap<ShutdownId, ShutdownFacts>,
+    pub(crate) escalations: BTreeMap<EscalationId, EscalationFacts>,
+    /// Who may answer whom, whatever the routes say.
+    pub(crate) owed: BTreeSet<(Address, Recipient)>,
     pub(crate) reservations: BTreeMap<ReservationId, (TeammateRef, Usage)>,
     /// The records of each request, first and last.
     pub(crate) requests: BTreeMap<RequestId, (Position, Position)>,
@@ -48,6 +56,19 @@ pub(crate) struct TeamFacts {
     pub(crate) reserved: Usage,
     pub(crate) strikes: BTreeSet<Position>,
     pub(crate) breaker: BreakerFacts,
+    pub(crate) course: Option<CourseFacts>,
+    pub(crate) routes: Vec<Route>,
+    /// Roles from the lowest to the highest.
+    pub(crate) levels: Vec<Name>,
+    /// Tasks are taken by their numbers.
+    pub(crate) by_number: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EscalationFacts {
+    pub(crate) from: Address,
+    pub(crate) to: Recipient,
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +92,8 @@ pub(crate) struct MateFacts {
     /// The paths of each pattern of its scope.
     pub(crate) scope: Vec<u64>,
     pub(crate) command: String,
+    /// Nobody writes to it.
+    pub(crate) one_shot: bool,
     pub(crate) mode: Mode,
     pub(crate) tasks_max: u32,
     pub(crate) epoch: u32,
@@ -212,6 +235,8 @@ impl Model {
         self.apply_to_board(record);
         self.apply_to_mail(record);
         self.apply_to_talk(record);
+        self.apply_to_course(record);
+        self.apply_to_routes(record);
     }
 
     fn apply_to_talk(&mut self, record: &Record) {

@@ -48,6 +48,10 @@ fn text(merged: &Merged, branches: bool) -> String {
     for branch in &merged.branches {
         line(&format!("made branch {branch}"));
     }
+    if let Some(first) = merged.branches.first() {
+        line("each can be a pull request of its own, such as:");
+        line(&format!("git push origin {first} && gh pr create --head {first}"));
+    }
     if branches && merged.branches.is_empty() {
         line("no branch was made");
     }

@@ -126,7 +126,7 @@ impl Session {
         let taken = match &self.caller {
             Caller::Token(token) => Some(self.take_given(token, until).await?),
             Caller::Person => match self.team(until).await? {
-                Some(team) => Some(self.enrol(team, self.wish.lead, program, until).await?),
+                Some((team, _)) => Some(self.enrol(team, self.wish.lead, program, until).await?),
                 None => None,
             },
         };
@@ -141,9 +141,10 @@ impl Session {
         if self.caller != Caller::Person || self.seated.lock().await.is_some() {
             return Ok(self.stand("", until).await?.seat);
         }
-        let Some(team) = self.team(until).await? else { return Ok(self.visit().seat) };
+        let Some((team, tools)) = self.team(until).await? else { return Ok(self.visit().seat) };
         let kind = if self.wish.lead { SeatKind::Lead } else { SeatKind::Teammate };
-        let seat = Seat { team, name: String::new(), kind, mode: "normal".to_owned() };
+        let tools = if self.wish.lead { tools } else { Vec::new() };
+        let seat = Seat { team, name: String::new(), kind, mode: "normal".to_owned(), tools };
         self.compare(&seat);
         Ok(seat)
     }
@@ -172,7 +173,8 @@ impl Session {
             return Ok(Some((standing.link, standing.seat.team)));
         }
         let team = self.team(until).await?;
-        Ok(team.map(|team| (Link::new(self.hub.client(&Caller::Person, Some(team.clone()))), team)))
+        let link = |team: &String| Link::new(self.hub.client(&Caller::Person, Some(team.clone())));
+        Ok(team.map(|(team, _)| (link(&team), team)))
     }
 
     /// Its seat, if it has taken one.
@@ -222,6 +224,7 @@ impl Session {
             name: String::new(),
             kind: SeatKind::Visitor,
             mode: "normal".to_owned(),
+            tools: Vec::new(),
         };
         self.compare(&seat);
         Standing { seat, link, view: None }
@@ -233,6 +236,7 @@ impl Session {
             name: there.name.clone(),
             kind: if view.lead { SeatKind::Lead } else { SeatKind::Teammate },
             mode: view.mode.clone(),
+            tools: view.tools.clone(),
         };
         self.compare(&seat);
         Standing { seat, link: there.link.clone(), view: Some(view) }
@@ -241,15 +245,18 @@ impl Session {
     /// The first look at a seat changes nothing; a later one that differs does.
     fn compare(&self, seat: &Seat) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let other = |last: &Seat| last.kind != seat.kind || last.mode != seat.mode;
+        let other = |last: &Seat| {
+            last.kind != seat.kind || last.mode != seat.mode || last.tools != seat.tools
+        };
         if last.as_ref().is_some_and(other) {
             self.signs.send_modify(|signs| signs.tools += 1);
         }
         *last = Some(seat.clone());
     }
 
-    /// The team a session without a token belongs to: the one it names, or the only one.
-    async fn team(&self, until: Instant) -> Result<Option<String>, Refused> {
+    /// The team a session without a token belongs to, the one it names or the only one, and the
+    /// tools of its lead.
+    async fn team(&self, until: Instant) -> Result<Option<(String, Vec<String>)>, Refused> {
         if !self.hub.may_have_teams() {
             return Ok(None);
         }
@@ -262,7 +269,8 @@ impl Session {
             Some(name) => there.into_iter().filter(|team| team.name == *name).collect::<Vec<_>>(),
             None => there.into_iter().filter(|team| team.parent.is_none()).collect(),
         };
-        Ok(found.pop().filter(|_| found.is_empty()).map(|team| team.name.clone()))
+        let only = found.pop().filter(|_| found.is_empty());
+        Ok(only.map(|team| (team.name.clone(), team.lead_tools.clone())))
     }
 
     async fn take_given(

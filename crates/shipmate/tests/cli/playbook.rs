@@ -205,7 +205,19 @@ fn everything_wrong_is_told_with_its_line_and_the_exit_code_is_2() {
         => 2
         "#,
     );
-    let told = workspace.run("shipmate playbook check bad.toml --json");
+    workspace.write(".shipmate/playbooks/gated.toml", &MINE.replace("{test}", "./not-here --all"));
+    workspace.check(
+        r#"
+        $ shipmate playbook check gated
+        .shipmate/playbooks/gated.toml:2: the file is gated.toml, and its name is "mine"
+          write name = "gated", or rename the file
+        .shipmate/playbooks/gated.toml:24: gate quick: "./not-here" is no program in this repository
+          name one that can be started; a script has to be executable
+        .shipmate/playbooks/gated.toml: 2 problems
+        => 2
+        "#,
+    );
+    let told = workspace.run("shipmate playbook check bad.toml --json", b"");
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(told[0]["problems"][0]["line"], 5);
     assert_eq!(told[0]["problems"][0]["remedy"], "did you mean roles?");

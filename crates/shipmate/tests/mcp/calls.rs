@@ -51,6 +51,34 @@ fn a_task_is_claimed_once_and_a_result_is_text_and_data() {
 }
 
 #[test]
+fn a_bare_id_of_a_plan_is_taken_where_one_task_can_be_meant() {
+    let stage = Stage::new();
+    stage.team(&["dev-1", "dev-2"]);
+    for alias in ["03-01/T3", "03-02/T3", "03-02/T4"] {
+        stage.shipmate(&["task", "create", alias, "--alias", alias]);
+    }
+    let mut first = stage.session_of("dev-1").ready();
+    let mut second = stage.session_of("dev-2").ready();
+    let claim = |id: &str| json!({ "task_id": id, "status": "claimed", "assignee": "dev-1" });
+    let refused = first.refusal("TaskUpdate", claim("T3"));
+    assert!(refused.contains("T3 may be any of 03-01/T3, 03-02/T3"), "{refused}");
+    let refused = first.refusal("TaskUpdate", claim("T9"));
+    assert!(refused.contains("there is no task with the alias T9"), "{refused}");
+    let one =
+        json!({ "task_id": "T3", "plan_id": "03-01", "status": "claimed", "assignee": "dev-1" });
+    first.call("TaskUpdate", one);
+    // What one holds oneself is what one means; what nobody else could mean is clear.
+    let complete = json!({ "task_id": "T3", "status": "complete" });
+    let done = first.call("TaskUpdate", complete.clone()).to_string();
+    assert!(done.contains("03-01/T3"), "{done}");
+    let claim = json!({ "task_id": "T3", "status": "claimed", "assignee": "dev-2" });
+    let taken = second.call("TaskUpdate", claim).to_string();
+    assert!(taken.contains("03-02/T3"), "{taken}");
+    second.call("TaskUpdate", complete);
+    second.call("TaskUpdate", json!({ "task_id": "T4", "status": "claimed", "assignee": "dev-2" }));
+}
+
+#[test]
 fn mail_comes_with_the_next_result_once_and_in_an_envelope_it_cannot_leave() {
     let stage = Stage::new();
     stage.team(&["ana", "bo"]);

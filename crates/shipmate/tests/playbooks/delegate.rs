@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use shipmate_protocol::Ask;
 
 use crate::native::Native;
 use crate::stage::{Stage, TEAM, of};
@@ -122,11 +121,20 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     assert!(told("TeammateIdle").contains("teammate-b"));
 }
 
+const MEMBERS: &str = concat!(
+    r#"{"name":"teammate-a","prompt":"Wait for your task"},"#,
+    r#"{"name":"teammate-b","prompt":"Wait for your task"}"#,
+);
+const TODOS: &str = concat!(
+    r#"{"content":"Implement user auth","status":"pending","owner":"teammate-a"},"#,
+    r#"{"content":"Write the manual","status":"pending","owner":"teammate-b"}"#,
+);
+
 const STUCK: &str = r#"
 as lead
 on "Add sign-in"
-  tool TeamCreate {"team_name":"alpha","members":[{"name":"teammate-a","prompt":"Wait for your task"},{"name":"teammate-b","prompt":"Wait for your task"}]}
-  tool TodoWrite {"todos":[{"content":"Implement user auth","status":"pending","owner":"teammate-a"},{"content":"Write the manual","status":"pending","owner":"teammate-b"}]}
+  tool TeamCreate {"team_name":"alpha","members":[MEMBERS]}
+  tool TodoWrite {"todos":[TODOS]}
   say The team is at work.
 on "stop now"
   tool TeamDelete {"team_name":"alpha","deadline_seconds":1,"reason":"enough"}
@@ -148,7 +156,7 @@ on "Task 2: Write the manual"
 
 #[test]
 fn the_end_of_a_team_is_asked_for_first_and_forced_after_the_deadline() {
-    let mut native = Native::new(STUCK, &[]);
+    let mut native = Native::new(&STUCK.replace("TODOS", TODOS).replace("MEMBERS", MEMBERS), &[]);
     native.env.push(GATE);
     let run = native.begin("delegate", &["Add sign-in to the app"]);
     task_file(&native.scene.stage, "task-001", "done");
@@ -156,8 +164,8 @@ fn the_end_of_a_team_is_asked_for_first_and_forced_after_the_deadline() {
     let stage = &mut native.scene.stage;
     stage.follow();
     stage.hear(|event| event["task.completed"]["task"] == 1);
-    let (to, body) = ("lead".to_owned(), "stop now".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    let told = stage.shipmate(&["--team", TEAM, "send", "lead", "stop now"]);
+    assert!(told.status.success(), "{told:?}");
     // Who is idle ends cleanly; who does not listen is ended with everything it started.
     let mut ends = std::collections::BTreeMap::new();
     while !(ends.contains_key("alpha/teammate-a@1") && ends.contains_key("alpha/teammate-b@1")) {

@@ -283,12 +283,25 @@ fn one_department_fails_and_the_others_go_on() {
     assert_eq!(status["status"], "failed");
     assert!(status["error"].as_str().unwrap().contains("Break the page"), "{status}");
     assert_eq!(view(&scene, ".dept-status-backend.json")["status"], "complete");
+    for (team, word) in [("yolo-frontend", "error: "), ("yolo-backend", "phase_complete")] {
+        let asked = scene.stage.events("shutdown.requested").into_iter().find(|asked| {
+            asked["who"].as_str().is_some_and(|who| who.starts_with(&format!("{team}/")))
+        });
+        let asked = asked.unwrap();
+        assert!(asked["reason"].as_str().unwrap().starts_with(word), "{asked}");
+        assert_eq!(asked["deadline_ms"], 30_000);
+    }
 }
 
 #[test]
 fn a_design_that_is_a_draft_lets_nobody_through() {
     let mut scene = all("");
     says(&scene, "handoff", "draft\n");
+    // What an earlier run left, or broke, says nothing about this one.
+    scene.stage.write(&format!("{DIR}/.handoff-ux-complete"), "");
+    scene.stage.write(&format!("{DIR}/.dept-status-uiux.json"), r#"{"status":"complete"}"#);
+    scene.stage.write(&format!("{DIR}/.dept-status-frontend.json"), "{");
+    scene.stage.commit();
     let ran = scene.run("departments", &ALL);
     let told = "ux-complete: phases/01-accounts/design-handoff.jsonl is not far enough: no line of it \
                 says status is complete or ready";
@@ -297,10 +310,26 @@ fn a_design_that_is_a_draft_lets_nobody_through() {
     for team in ["yolo-frontend", "yolo-backend"] {
         assert_eq!(joined(&log, team), [""; 0], "{team} has not begun");
     }
-    assert_eq!(
-        view(&scene, ".phase-orchestration.json")["gates"]["ux-complete"]["status"],
-        "pending"
-    );
+    let states = view(&scene, ".phase-orchestration.json");
+    for gate in ["ux-complete", "all-depts"] {
+        assert_eq!(states["gates"][gate]["status"], "pending", "{states}");
+    }
+    assert_eq!(view(&scene, ".dept-status-frontend.json")["status"], "pending");
+}
+
+#[test]
+fn a_contract_that_is_only_proposed_holds_the_whole_and_an_implemented_one_lets_it_go() {
+    let two = [DIR, "--set", TEST_ONE, "--set", "departments=backend, frontend"];
+    for (word, code, decision) in [("proposed", 8, "HOLD"), ("implemented", 0, "SHIP")] {
+        let mut scene = all("");
+        says(&scene, "contract", &format!("{word}\n").repeat(2));
+        let ran = scene.run("departments", &two);
+        ran.ends(code, &["yolo-frontend: phase signoff is done", "phase integration"]);
+        let closed = "api-contract: phases/01-accounts/api-contracts.jsonl is not far enough";
+        assert_eq!(ran.out.contains(closed), code != 0, "{}", ran.out);
+        assert_eq!(landed(&scene, "owner-signoff.json", &["notes"])["decision"], decision);
+        assert_eq!(joined(&scene.log(), "yolo-uiux"), [""; 0], "it takes no part");
+    }
 }
 
 #[test]
@@ -326,6 +355,28 @@ fn a_review_goes_back_twice_and_then_the_lead_settles_it() {
         settled.filter(|task| task["spec"]["subject"] == "Settle phase code_review").collect();
     assert_eq!(settled.len(), 1);
     assert_eq!(settled[0]["spec"]["assignee"], "lead");
+}
+
+#[test]
+fn a_failed_verification_goes_back_and_the_audit_waits_for_one_that_passes() {
+    let mut scene = backend();
+    says(&scene, "qa.yolo-backend", "FAIL\nPASS\n");
+    scene.run("departments", &ONE).ends(0, &["phase qa goes back", "phase owner_signoff is done"]);
+    let phases = scene.phases();
+    let from = phases.iter().position(|one| one == "yolo-backend: qa back").unwrap();
+    assert_eq!(
+        phases[from..from + 5],
+        ["qa back", "implementation done", "code_review done", "qa done", "security done"]
+            .map(|end| format!("yolo-backend: {end}"))
+    );
+    let added = |name: &str| joined(&scene.stage.log, "yolo-backend").iter().any(|one| one == name);
+    assert!(added("security"));
+    let log = &scene.stage.log;
+    let at = |event: &str, key: &str, value: &str| {
+        log.iter().rposition(|record| record["event"][event][key] == value).unwrap()
+    };
+    let security = at("teammate.added", "who", "yolo-backend/security");
+    assert!(security > at("phase.ended", "phase", "qa"), "security joins after qa has passed");
 }
 
 #[test]

@@ -112,7 +112,14 @@ fn features_become_passing_and_the_files_of_the_harness_follow() {
     );
     assert_eq!(
         scene.phases(),
-        ["ready done", "repair skipped", "build done", "review skipped", "synthesis done"]
+        [
+            "ready done",
+            "repair skipped",
+            "research skipped",
+            "build done",
+            "review skipped",
+            "synthesis done"
+        ]
     );
     let file = features_of(&scene);
     assert_eq!((&file["passing"], &file["total_features"]), (&json!(3), &json!(3)));
@@ -164,11 +171,11 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
     let shown = paused["reason"].as_str().unwrap();
     for part in [
         "approval: phase build begins when you say `shipmate --team alpha continue`",
-        "feature-1: opus",
-        "feature-2: sonnet",
+        "feature-1: sonnet",
+        "feature-2: opus",
         "F001: Build F001 [src/F001/a.sh, src/F001/b.sh, tests/F001.sh]",
         "F002: Build F002 [src/F002/a.sh, src/F002/b.sh, tests/F002.sh] after F001",
-        "by feature-1",
+        "F003: Reset the password [src/F003/a.sh, src/F003/b.sh, tests/F003.sh] by feature-2",
     ] {
         assert!(shown.contains(part), "{part:?} is missing in:\n{shown}");
     }
@@ -283,10 +290,8 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
     assert_eq!(names, ["feature-1", "feature-2"]);
     scene.stage.open("go", 2);
     scene.stage.finished(2);
-    let ended = scene.stage.hear(|record| {
-        record["event"].get("phase.ended").is_some_and(|ended| ended["phase"] == "build")
-    });
-    assert!(ended["event"]["phase.ended"]["end"].get("done").is_some());
+    let ended = scene.stage.event("phase.ended");
+    assert_eq!(ended["phase"], "build");
     for id in ["F001", "F002"] {
         assert_eq!(one(&scene, id)["assigned_to"], Value::Null);
         assert_eq!(one(&scene, id)["status"], "passing");
@@ -295,7 +300,10 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
 
 #[test]
 fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_it_by_itself() {
-    let agent = format!("{AGENT}\necho mine > claude-progress.txt\n");
+    let agent = format!(
+        "{AGENT}\nfor own in claude-progress.txt .harness/context_summary.md; do echo mine > $own; done\n\
+         echo >> .harness/features.json\n"
+    );
     let mut wide = feature("F001", json!({}));
     wide["scope"] = json!(["."]);
     let mut scene = scene_with(&[wide], &[], &agent);
@@ -303,8 +311,15 @@ fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_i
     scene.stage.follow();
     let asked = scene.stage.event("question.asked");
     let text = asked["text"].as_str().unwrap();
-    assert!(text.contains("claude-progress.txt (protected)"), "{text}");
+    for own in ["claude-progress.txt", ".harness/context_summary.md", ".harness/features.json"] {
+        assert!(text.contains(&format!("{own} (protected)")), "{text}");
+    }
     assert_eq!(one(&scene, "F001")["status"], "in-progress");
+    // Refused, it goes back; nothing of it is on the branch.
+    let question = scene.stage.events("question.asked").len();
+    assert_eq!(question, 1);
+    let progress = scene.landed("claude-progress.txt");
+    assert!(!progress.contains("mine"), "{progress}");
 }
 
 #[test]
@@ -341,6 +356,7 @@ fn what_landed_arrives_in_the_persons_tree_and_each_feature_has_a_branch() {
     let told = String::from_utf8_lossy(&made.stdout).into_owned();
     assert!(made.status.success(), "{made:?}");
     assert!(told.contains(&format!("shipmate/{TEAM}.F001")), "{told}");
+    assert!(told.contains(&format!("gh pr create --head shipmate/{TEAM}.F001")), "{told}");
     let files = scene.stage.git(&["diff", "--name-only", "HEAD", &format!("shipmate/{TEAM}.F001")]);
     assert_eq!(files.lines().collect::<Vec<_>>(), ["src/F001/a.sh", "tests/F001.sh"]);
     let merged = scene.stage.shipmate(&["--team", TEAM, "merge"]);
@@ -349,4 +365,47 @@ fn what_landed_arrives_in_the_persons_tree_and_each_feature_has_a_branch() {
         std::fs::read_to_string(scene.stage.place().workspace.join(".harness/features.json"));
     let file: Value = serde_json::from_str(&text.unwrap()).unwrap();
     assert_eq!(file["passing"], 3);
+}
+
+#[test]
+fn a_repository_with_a_harness_chooses_the_playbook_by_itself_and_says_so() {
+    let scene = scene_with(&[feature("F001", json!({}))], &[], AGENT);
+    let agent = scene.agent();
+    let args = ["--team", TEAM, "run", "--agent", agent.as_str(), "--yes", "--set", "single=no"];
+    let ran = Ran::of(&scene.stage.shipmate(&args));
+    ran.ends(0, &["phase ready begins", "1 of 1 task"]);
+    let told = format!("{}{}", ran.out, ran.err);
+    assert!(told.contains("features") && told.contains(".harness/features.json"), "{told}");
+}
+
+#[test]
+fn what_others_write_into_the_file_meanwhile_is_kept() {
+    let agent = format!("here\npass go\n{AGENT}");
+    let mut scene = scene_with(&[feature("F001", json!({}))], &[], &agent);
+    scene.stage.door("go");
+    scene.run("features", &["--detach", "--yes", "--set", "single=no"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.arrival();
+    wait_for(&scene, |file| file["features"][0]["status"] == "in-progress");
+    // Somebody commits to the branch while the feature is worked on.
+    let text = scene.landed(".harness/features.json");
+    let text = text.replace("\"project\": \"p\"", "\"project\": \"renamed\"");
+    let path = scene.stage.root().join("theirs.json");
+    std::fs::write(&path, text).unwrap();
+    let branch = format!("refs/heads/shipmate/{TEAM}");
+    let blob = scene.stage.git(&["hash-object", "-w", path.to_str().unwrap()]);
+    let index = scene.stage.root().join("theirs.index");
+    let line = format!(
+        "export GIT_INDEX_FILE={}; git read-tree {branch} && git update-index --cacheinfo \
+         100644,{},.harness/features.json && git update-ref {branch} $(git -c user.name=x -c \
+         user.email=x@x commit-tree -p {branch} -m theirs $(git write-tree))",
+        index.display(),
+        blob.trim()
+    );
+    let alias = format!("alias.theirs=!{line}");
+    scene.stage.git(&["-c", &alias, "theirs"]);
+    scene.stage.open("go", 1);
+    scene.stage.finished(1);
+    let file = wait_for(&scene, |file| file["features"][0]["status"] == "passing");
+    assert_eq!(file["project"], "renamed");
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::features::{AGENT, INIT, feature, harness, one, run, scene_with};
 use crate::scene::Scene;
+use crate::stage::TEAM;
 
 const ALONE: [&str; 2] = ["--set", "single=no"];
 
@@ -95,7 +96,7 @@ fn a_feature_that_never_gets_there_is_failed_with_the_reason_and_the_others_go_o
         progress.contains("Next: F001, F003 left; `shipmate run --playbook features`"),
         "{progress}"
     );
-    assert_eq!(scene.phases()[2], "build passed");
+    assert_eq!(scene.phases()[3], "build passed");
 }
 
 #[test]
@@ -144,4 +145,36 @@ fn a_tree_that_is_not_fit_begins_no_task_and_the_lead_is_told() {
     let told: Vec<&str> = told.filter_map(|message| message["body"].as_str()).collect();
     assert!(told.iter().any(|body| body.starts_with("task 1 was not begun: ")), "{told:?}");
     assert_eq!(one(&scene, "F001")["status"], "failed");
+}
+
+#[test]
+fn who_wants_anothers_file_is_told_whose_it_is_and_two_who_keep_at_it_are_proposed_to_be_one() {
+    // Each of the two wants a file of the other; the first twice, while the second is not done.
+    let agent = format!(
+        "{AGENT}\nwants() {{ mkdir -p src/$1; echo : > src/$1/b.sh; }}\nrm -f src/F00[12]/b.sh\n\
+         case $id.$SHIPMATE_ATTEMPT in\n\
+         F001.1|F001.2) wants F002 ;;\nF002.1) wants F001 ;;\nF002.2) pass late ;;\nesac\n"
+    );
+    let features = [feature("F001", json!({})), feature("F002", json!({}))];
+    let mut scene = scene_with(&features, &[], &agent);
+    scene.stage.door("late");
+    scene.run("features", &["--detach", "--yes", ALONE[0], ALONE[1]]).ends(0, &[]);
+    scene.stage.follow();
+    let mut texts = Vec::new();
+    for _ in 0..3 {
+        let asked = scene.stage.hear(|event| event.get("question.asked").is_some());
+        texts.push(asked["event"]["question.asked"]["text"].as_str().unwrap().to_owned());
+        let n = asked["n"].to_string();
+        let refused = scene.stage.shipmate(&["--team", TEAM, "answer", &n, "refuse"]);
+        assert!(refused.status.success(), "{refused:?}");
+    }
+    scene.stage.open("late", 1);
+    let owned = |text: &String| text.contains("b.sh is owned by alpha/feature-");
+    assert!(texts.iter().any(owned), "{texts:?}");
+    scene.stage.finished(2);
+    let told = scene.stage.events("message.sent");
+    let told: Vec<&str> = told.iter().filter_map(|message| message["body"].as_str()).collect();
+    let proposal = "have wanted each other's files 3 times";
+    assert!(told.iter().any(|body| body.contains(proposal)), "{told:?}");
+    assert!(told.iter().any(|body| body.contains("with SendMessage")), "{told:?}");
 }

@@ -53,32 +53,55 @@ fn said_to(server: &Server, name: &str, part: &str) -> bool {
     texts.any(|text| text.contains(&own) && text.contains(part))
 }
 
+const LEAD: &str = r#"
+as lead
+on "asks for approval of plan"
+  tool Plan {"action":"approve","plan_id":"{{after of plan}}"}
+  say Approved.
+"#;
+
+/// A turn that hands in a plan.
+const PLAN: &str =
+    "  tool ExitPlanMode {\"plan\":\"The code, and a test of it.\"}\n  say I wait.\n";
+
+fn write(path: &str, text: &str) -> String {
+    format!("  tool write_file {}\n", json!({ "path": path, "content": text }))
+}
+
+fn done(task: u32, result: &str) -> String {
+    let told = json!({ "taskId": task.to_string(), "status": "completed", "result": result });
+    format!("  tool TaskUpdate {told}\n  say Done.\n")
+}
+
 /// Writes a feature and a test that reaches it, then says so.
 fn built(id: &str, task: u32) -> String {
-    let test = format!(
-        "sh src/{id}/a.sh\\nprintf 'SF:src/{id}/a.sh\\\\nDA:1,1\\\\nend_of_record\\\\n' >> lcov.info\\n"
-    );
-    format!(
-        "  tool write_file {{\"path\":\"src/{id}/a.sh\",\"content\":\"echo {id}\\n\"}}\n\
-         \x20 tool write_file {{\"path\":\"tests/{id}.sh\",\"content\":\"{test}\"}}\n\
-         \x20 tool TaskUpdate {{\"taskId\":\"{task}\",\"status\":\"completed\",\"result\":\"{id} is there\"}}\n\
-         \x20 say Done.\n"
-    )
+    let report = format!("SF:src/{id}/a.sh\\nDA:1,1\\nend_of_record\\n");
+    let test = format!("sh src/{id}/a.sh\nprintf '{report}' >> lcov.info\n");
+    let code = write(&format!("src/{id}/a.sh"), &format!("echo {id}\n"));
+    format!("{code}{}{}", write(&format!("tests/{id}.sh"), &test), done(task, id))
 }
 
 #[test]
 fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria() {
-    let script = format!(
-        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
-         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F001/a.sh and its test.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-2\non \"F002: Encrypt\"\n  tool ExitPlanMode {{\"plan\":\"I write src/F002/a.sh and its test.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-3\non \"F003: Build\"\n  tool SendMessage {{\"to\":\"lead\",\"type\":\"decision\",\"content\":\"Words are echoed, not printed.\"}}\n{}",
-        built("F001", 1),
-        built("F002", 2),
-        built("F003", 3)
-    );
+    let decision = json!({
+        "to": "lead", "type": "decision", "content": "Words are echoed, not printed.",
+    });
+    let approved = "on \"Your plan is approved\"\n";
+    let script = [
+        LEAD,
+        "as feature-1\non \"F001: Build\"\n",
+        PLAN,
+        approved,
+        &built("F001", 1),
+        "as feature-2\non \"F002: Encrypt\"\n",
+        PLAN,
+        approved,
+        &built("F002", 2),
+        "as feature-3\non \"F003: Build\"\n",
+        &format!("  tool SendMessage {decision}\n"),
+        &built("F003", 3),
+    ];
+    let script = script.concat();
     let server = Server::start(&script);
     let features = [
         feature("F001", json!({})),
@@ -99,6 +122,9 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
     assert_eq!(planned.len(), 2, "{planned:?}");
     assert!(said_to(&server, "lead", "What it has to meet: tests for edge cases are part of it"));
     assert!(said_to(&server, "lead", "You coordinate and write no code"));
+    let state = "is in .harness/features.json, claude-progress.txt, .harness/context_summary.md and the \
+                 git log";
+    assert!(said_to(&server, "lead", state));
     assert!(said_to(&server, "lead", "You are in delegate mode"));
     assert!(said_to(&server, "feature-3", "Write a failing test first"));
     assert!(said_to(&server, "feature-3", "Files it is about: src/F003/a.sh, src/F003/b.sh"));
@@ -110,23 +136,40 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
 
 #[test]
 fn a_large_feature_is_reviewed_into_a_file_and_a_small_one_is_not() {
-    let script = format!(
-        "as lead\non \"asks for approval of plan\"\n  tool Plan {{\"action\":\"approve\",\"plan_id\":\"{{{{after of plan}}}}\"}}\n  say Approved.\n\
-         as feature-1\non \"F001: Build\"\n  tool ExitPlanMode {{\"plan\":\"All ten.\"}}\n  say I wait.\n\
-         on \"Your plan is approved\"\n{}\
-         as feature-2\non \"F002: Build\"\n{}\
-         as reviewer\non \"Review F001\" \"The last attempt\"\n  tool write_file {{\"path\":\".harness/reviews/F001.md\",\"content\":\"src/F001/a.sh:1 fine\\n\"}}\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"fine\"}}\n  say Done.\n\
-         on \"Review F001\"\n  tool TaskUpdate {{\"taskId\":\"3\",\"status\":\"completed\",\"result\":\"I only say it\"}}\n  say Done.\n",
-        built("F001", 1),
-        built("F002", 2)
-    );
+    let found = [write(".harness/research/F002.md", "dash\n"), done(1, "dash")].concat();
+    let finding = [write(".harness/reviews/F001.md", "src/F001/a.sh:1 fine\n"), done(4, "fine")];
+    let script = [
+        LEAD,
+        "as researcher\non \"Find out for F002\"\n",
+        &found,
+        "as feature-1\non \"F001: Build\"\n",
+        PLAN,
+        "on \"Your plan is approved\"\n",
+        &built("F001", 2),
+        "as feature-2\non \"F002: Build\"\n",
+        &built("F002", 3),
+        "as reviewer\non \"Review F001\" \"The last attempt\"\n",
+        &finding.concat(),
+        "on \"Review F001\"\n",
+        &done(4, "I only say it"),
+    ];
+    let script = script.concat();
     let server = Server::start(&script);
-    let mut scope: Vec<String> = (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
+    let mut scope: Vec<String> =
+        (b'a'..=b'i').map(|c| format!("src/F001/{}.sh", c as char)).collect();
     scope.push("tests/F001.sh".to_owned());
-    let features = [feature("F001", json!({ "scope": scope })), feature("F002", json!({ "priority": 2 }))];
+    let features = [
+        feature("F001", json!({ "scope": scope })),
+        feature("F002", json!({ "priority": 2, "research": "which shell" })),
+    ];
     let mut scene = scene(&server, &features, &[]);
     let ran = run(&scene, &[]);
-    ran.ends(0, &["phase review begins", "phase review is done", "3 of 3 tasks"]);
+    ran.ends(
+        0,
+        &["phase research begins", "phase build begins", "phase review is done", "4 of 4 tasks"],
+    );
+    assert_eq!(models(&server, "researcher"), ["small"]);
+    assert_eq!(scene.landed(".harness/research/F002.md"), "dash\n");
     assert_eq!(models(&server, "feature-1"), ["big"]);
     assert_eq!(models(&server, "reviewer-1"), ["big"]);
     assert_eq!(scene.landed(".harness/reviews/F001.md"), "src/F001/a.sh:1 fine\n");

@@ -4,11 +4,17 @@
 //! The agent is a shell script: it gets the role in `$SHIPMATE_ROLE` and the task as any command
 //! does, and writes what a test told it to write for that subject.
 
-use std::process::Output;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::stage::{Stage, TEAM};
+use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
+
+/// Nothing here takes so long, even on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
@@ -55,6 +61,24 @@ impl Scene {
         Ran::of(&self.stage.shipmate(&args))
     }
 
+    /// Begins a run and goes on beside it.
+    pub(crate) fn begin(&self, playbook: &str, more: &[&str]) -> Running {
+        let mut command = hermetic(&self.stage.root(), SHIPMATE);
+        command.arg("--workspace").arg(self.stage.place().workspace);
+        command.args(["--team", TEAM, "run", "--playbook", playbook]);
+        command.args(["--agent", &self.agent()]).args(more);
+        let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                drop(tell.send(line));
+            }
+        });
+        Running { child, lines, heard: String::new() }
+    }
+
     /// The whole log, once a run is over.
     pub(crate) fn log(&mut self) -> Vec<Value> {
         // It is followed once, from its first record on.
@@ -81,6 +105,39 @@ impl Scene {
             format!("{team}{} {end}", ended["phase"].as_str().unwrap())
         });
         words.collect()
+    }
+}
+
+/// A run beside the test.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    heard: String,
+}
+
+impl Running {
+    /// Waits for a line that holds this.
+    #[track_caller]
+    pub(crate) fn says(&mut self, part: &str) {
+        loop {
+            let Ok(line) = self.lines.recv_timeout(LIMIT) else {
+                panic!("{part:?} was never said:\n{}", self.heard);
+            };
+            self.heard.push_str(&line);
+            self.heard.push('\n');
+            if line.contains(part) {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn ended(mut self) -> Ran {
+        for line in self.lines.iter() {
+            self.heard.push_str(&line);
+            self.heard.push('\n');
+        }
+        let output = self.child.wait_with_output().unwrap();
+        Ran { out: self.heard, ..Ran::of(&output) }
     }
 }
 

@@ -15,9 +15,14 @@ pub(crate) fn until<T>(root: &Path, fits: impl Fn() -> Option<T>) -> T {
     let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).unwrap();
     loop {
         // First the watches, then the look: what changes in between is heard.
-        follow(&watch, root);
+        let there = root.ancestors().find(|at| at.is_dir()).unwrap_or(root);
+        follow(&watch, there);
         if let Some(found) = fits() {
             return found;
+        }
+        // It came between the look for it and the watch on what is above it.
+        if there != root && root.is_dir() {
+            continue;
         }
         let mut wait = [PollFd::new(&watch, PollFlags::IN)];
         if poll(&mut wait, Some(&LIMIT)).unwrap() == 0 {

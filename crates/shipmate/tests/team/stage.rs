@@ -101,7 +101,7 @@ impl Stage {
     /// Commits the user's checkout; teams begin there.
     pub(crate) fn commit(&mut self) {
         self.git(&["add", "--all", "--", ":!.shipmate/state"]);
-        self.git(&["commit", "--quiet", "--message", "base"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "base"]);
         self.base = self.git(&["rev-parse", "HEAD"]).trim().to_owned();
     }
 

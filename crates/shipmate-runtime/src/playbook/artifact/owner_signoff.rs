@@ -22,7 +22,7 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
     }
     let mut notes: Vec<String> = Vec::new();
     for past in &course.past {
-        if let PhaseEnd::Passed { reason } | PhaseEnd::Failed { reason } = &past.end {
+        if let PhaseEnd::Passed { reason } = &past.end {
             notes.push(format!("{}: {reason}", past.phase));
         }
     }

@@ -101,7 +101,10 @@ pub(super) fn orchestration(sight: &Sight<'_>) -> Result<Files, String> {
         .collect();
     let of = |phase: &str| {
         json!({ "status": playbook.phases.iter().find(|own| own.name.as_str() == phase)
-        .map_or("pending", |own| phase_word(last(course, own), course.phase == own.name && !course.is_over())) })
+        .map_or("pending", |own| {
+            let is_now = course.phase == own.name && !course.is_over();
+            phase_word(last(course, own), is_now)
+        }) })
     };
     let security =
         sight.state.teams.values().filter(|team| team.parent.as_ref() == Some(sight.team));

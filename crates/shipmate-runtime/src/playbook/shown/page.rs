@@ -16,6 +16,15 @@ pub(super) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
     let roles = playbook.roles.iter().map(|(name, one)| entry(name.as_str(), role(playbook, one)));
     let departments = playbook.departments.iter();
     let departments = departments.map(|one| entry(one.name.as_str(), department(one)));
+    let crossings = playbook.crossings.iter().map(|(name, own)| {
+        let mut lines = Vec::new();
+        said(&mut lines, "of ", &all(&own.of));
+        if own.through {
+            lines.push("they are through with all their phases".to_owned());
+        }
+        lines.extend(own.needs.iter().map(|one| format!("needs {}", condition(one))));
+        entry(name.as_str(), lines)
+    });
     let kinds = playbook.kinds.iter().map(|(name, kind)| {
         let mut lines: Vec<String> = Vec::new();
         said(&mut lines, "", &kind.about);
@@ -27,6 +36,9 @@ pub(super) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
         if gate.expect == Expect::Red {
             lines.push("has to fail".to_owned());
         }
+        if let Some(other) = &gate.otherwise {
+            lines.push(format!("gate {other}, where one of {} is not set", all(&gate.needs)));
+        }
         entry(name.as_str(), lines)
     });
     let artifacts = playbook.artifacts.iter().map(|one| {
@@ -37,6 +49,7 @@ pub(super) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
     let parts = [
         ("phases", phases.collect::<Vec<_>>()),
         ("departments", departments.collect()),
+        ("crossings", crossings.collect()),
         ("roles", roles.collect()),
         ("routes", routes(playbook)),
         ("kinds", kinds.collect()),
@@ -91,9 +104,15 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
     if phase.optional {
         lines.push("may be left out".to_owned());
     }
-    for (before, conditions) in
-        [("needs ", &phase.entry), ("makes ", &phase.makes), ("at its end ", &phase.exit)]
-    {
+    if phase.for_team {
+        lines.push("left out where one agent works alone".to_owned());
+    }
+    for (before, conditions) in [
+        ("left out where there is ", &phase.unless),
+        ("needs ", &phase.entry),
+        ("makes ", &phase.makes),
+        ("at its end ", &phase.exit),
+    ] {
         lines.extend(conditions.iter().map(|one| format!("{before}{}", condition(one))));
     }
     said(&mut lines, "joined by ", &all(&phase.roles));
@@ -115,6 +134,9 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
     }
     if phase.failed != Trouble::Stop {
         lines.push(format!("where it fails {}", trouble(&phase.failed)));
+    }
+    if phase.alone {
+        lines.push("everybody but the lead is asked to stop when it begins".to_owned());
     }
     if phase.dismiss {
         lines.push("everybody but the lead is asked to stop at its end".to_owned());
@@ -177,6 +199,13 @@ fn task(task: &TaskTemplate) -> String {
         Each::Group => marks.push("for each group of work".to_owned()),
     }
     marks.extend(task.having.as_ref().map(|key| format!("that has {key}")));
+    if !task.only.is_empty() {
+        marks.push(format!("in {}", all(&task.only)));
+    }
+    if !task.with.is_empty() {
+        marks.push(format!("where {} take part", all(&task.with)));
+    }
+    marks.extend(task.when.iter().map(|one| format!("when there is {}", condition(one))));
     marks.extend(task.round.map(|round| match round {
         RoundRule::First => "in the first round".to_owned(),
         RoundRule::Later => "from the second round on".to_owned(),
@@ -308,6 +337,12 @@ fn rules(compiled: &Compiled) -> Vec<PlaybookEntry> {
     }
     if let Some(ms) = compiled.timeout_ms {
         found.push(entry("time", vec![time(ms)]));
+    }
+    if let Some(cap) = &playbook.cap {
+        let from =
+            cap.from.as_ref().map_or("its first phase".to_owned(), |from| format!("phase {from}"));
+        let line = format!("{} from {from} on; then the lead does what is left", time(cap.ms));
+        found.push(entry("team", vec![line]));
     }
     if !compiled.protected.is_empty() {
         found.push(entry("protected", vec![compiled.protected.join(", ")]));

@@ -206,3 +206,14 @@ fn who_a_teammate_is_fits_into_a_few_words_that_outlive_every_summary() {
         assert!(tokens(&text) <= 120, "{} tokens: {text}", tokens(&text));
     }
 }
+
+#[test]
+fn what_a_playbook_says_about_a_role_is_told_in_every_way() {
+    let mut order = order(false, &[]);
+    assert!(!standing(&order, "normal").ends_with('\n'));
+    order.prompt = "Write the failing test first.\n".to_owned();
+    let text = standing(&order, "normal");
+    assert!(text.ends_with("\n\nWrite the failing test first."), "{text}");
+    let text = once(&order, &work(&[]));
+    has_all(&text, &["and end.\n\nWrite the failing test first.\n\n"]);
+}

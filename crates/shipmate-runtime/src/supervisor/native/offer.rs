@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::native::Offered;
-use shipmate_protocol::tools::Tool;
+use shipmate_protocol::tools::{Seat, Tool};
 
 /// The arguments that are shown, and those that only a lead is shown; of other tools, all.
 const SHOWN: [(&str, &[&str], &[&str]); 4] = [
@@ -42,8 +42,9 @@ pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
     tools.into_iter().filter(|tool| offered(tool.name)).map(|tool| shown(tool, lead)).collect()
 }
 
-/// Its own tools. Who may write nothing has none that could.
-pub(super) fn own(lead: bool, read_only: bool) -> Vec<String> {
+/// Its own tools. Who may write nothing has none that could. Where a role names its tools, those
+/// for leading are named too; for whoever only delegates the list is all there is.
+pub(super) fn own(lead: bool, read_only: bool, seat: &Seat) -> Vec<String> {
     let mut names = READING.to_vec();
     if !read_only {
         names.extend(WORKING);
@@ -51,6 +52,9 @@ pub(super) fn own(lead: bool, read_only: bool) -> Vec<String> {
     if lead {
         names.extend(LEADING);
     }
+    let named = |name: &str| seat.tools.iter().any(|own| own == name);
+    let free = |name: &str| seat.mode != "delegate" && !LEADING.contains(&name);
+    names.retain(|name| seat.tools.is_empty() || named(name) || free(name));
     names.into_iter().map(str::to_owned).collect()
 }
 
@@ -75,13 +79,18 @@ fn shown(tool: Tool, lead: bool) -> Offered {
 
 #[cfg(test)]
 mod tests {
-    use shipmate_protocol::tools::{Seat, SeatKind, list};
+    use shipmate_protocol::tools::{SeatKind, list};
 
     use super::*;
 
+    fn seat_of(kind: SeatKind, mode: &str, tools: &[&str]) -> Seat {
+        let tools = tools.iter().map(ToString::to_string).collect();
+        let (team, name) = ("alpha".to_owned(), "ana".to_owned());
+        Seat { team, name, kind, mode: mode.to_owned(), tools }
+    }
+
     fn seat(kind: SeatKind) -> Vec<Tool> {
-        let (team, name, mode) = ("alpha".to_owned(), "ana".to_owned(), "normal".to_owned());
-        list(&Seat { team, name, kind, mode })
+        list(&seat_of(kind, "normal", &[]))
     }
 
     #[test]
@@ -105,7 +114,24 @@ mod tests {
         for absent in ["TaskGet", "TaskOutput", "TaskStop", "Task", "Agent", "TeamCreate", "Plan"] {
             assert!(!names.iter().any(|name| name == absent), "{absent}");
         }
-        assert!(own(false, true).iter().all(|name| READING.contains(&name.as_str())));
-        assert!(own(true, true).contains(&"Skill".to_owned()));
+        let plain = seat_of(SeatKind::Teammate, "normal", &[]);
+        assert!(own(false, true, &plain).iter().all(|name| READING.contains(&name.as_str())));
+        assert!(own(true, true, &plain).contains(&"Skill".to_owned()));
+    }
+
+    #[test]
+    fn a_role_that_names_its_tools_has_those_and_no_others() {
+        let seven = ["SendMessage", "TodoWrite", "Config"];
+        let lead = seat_of(SeatKind::Lead, "delegate", &seven);
+        let names: Vec<String> =
+            team(list(&lead), true, false).into_iter().map(|t| t.name).collect();
+        assert_eq!(names, ["TodoWrite", "SendMessage"]);
+        assert_eq!(own(true, true, &lead), ["Config"]);
+        let dev = seat_of(SeatKind::Teammate, "normal", &["SendMessage", "TaskUpdate"]);
+        let names: Vec<String> =
+            team(list(&dev), false, false).into_iter().map(|t| t.name).collect();
+        assert_eq!(names, ["TaskUpdate", "SendMessage"]);
+        let working: Vec<&str> = READING.into_iter().chain(WORKING).collect();
+        assert_eq!(own(false, false, &dev), working, "its own hands are its mode's business");
     }
 }

@@ -1,6 +1,7 @@
 //! Acts about messages, plans, questions, shutdowns, the breaker and usage.
 
 use shipmate_core::command::{Probe, To, Verdict, Whom};
+use shipmate_core::escalation::{ESCALATION, RESOLUTION};
 use shipmate_core::event::{
     MessageId, MessageKind, QuestionKind, Recipient, ShutdownAnswer, Usage,
 };
@@ -9,6 +10,27 @@ use shipmate_core::{Act, Actor, Draft, DraftTask, DraftTeammate, Name, Position}
 
 use super::Chooser;
 use crate::simulation::vocabulary::{self, MATES, ROLES, pick_alias, pick_files, pick_name};
+
+/// Trouble that climbs, or the answer to trouble that lies here.
+pub(super) fn escalate(c: &mut Chooser<'_>) -> Option<Act> {
+    let own = own_inbox(c);
+    let lies = c.state.escalations.values().filter(|raised| raised.open && raised.to == own);
+    let lies: Vec<_> = lies.map(|raised| raised.from.clone()).collect();
+    let (to, kind) = match c.random.pick(&lies) {
+        Some(from) if !c.random.chance(200) => (To::Address(from.clone()), RESOLUTION),
+        _ if c.random.chance(200) => (To::Person, ESCALATION),
+        _ => (To::Address(c.mate()), ESCALATION),
+    };
+    let kind = MessageKind::Handoff(vocabulary::name(kind));
+    Some(Act::SendMessage { to, kind, body: c.text("trouble"), reply_to: None })
+}
+
+/// Only what changes nothing or must be refused: that a level is late is said by a timer.
+pub(super) fn raise_escalation(c: &mut Chooser<'_>) -> Option<Act> {
+    let known = c.state.escalations.keys().next_back().copied();
+    let escalation = known.filter(|_| c.random.chance(700)).unwrap_or(0);
+    Some(Act::RaiseEscalation { escalation, asked: 0 })
+}
 
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {

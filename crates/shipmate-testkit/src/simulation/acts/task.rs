@@ -196,6 +196,15 @@ pub(super) fn retry(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::RetryTask { task })
 }
 
+/// Landed work is taken back.
+pub(super) fn revert(c: &mut Chooser<'_>) -> Option<Act> {
+    let landed = c.state.tasks().iter().filter(|t| matches!(t.status, Status::Completed { .. }));
+    let landed: Vec<TaskId> = landed.map(|task| task.id).collect();
+    let task = if c.random.chance(900) { *c.random.pick(&landed)? } else { c.task() };
+    let (commit, reason) = ("0123456".to_owned(), c.text("the suite is red"));
+    Some(Act::RevertTask { task, commit, reason })
+}
+
 pub(super) fn delete(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::DeleteTask { task: c.task() })
 }

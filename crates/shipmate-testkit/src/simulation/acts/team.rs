@@ -8,7 +8,7 @@ use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::state::Life;
 use shipmate_core::{Act, Address, Name};
 
-use super::Chooser;
+use super::{Chooser, phase};
 use crate::simulation::vocabulary::{self, MATES, ROLES, TEAMS, pick_name};
 
 pub(super) fn create_team(c: &mut Chooser<'_>) -> Option<Act> {
@@ -34,6 +34,7 @@ fn setup(c: &mut Chooser<'_>) -> Setup {
         answer_ms: c.random.between(1_000, 60_000),
         shutdown_ms: c.random.below(30_000),
         timeout_ms: c.random.chance(100).then(|| c.random.between(20_000, 200_000)),
+        playbook: c.random.chance(400).then(|| Box::new(phase::playbook(c.random, true))),
         ..Setup::default()
     }
 }

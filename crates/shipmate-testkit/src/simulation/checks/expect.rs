@@ -3,14 +3,15 @@
 //! `Some(true)`: it must be accepted, or change nothing because all is as asked. `Some(false)`: it
 //! must be refused. `None`: no opinion. Texts of the simulated clients are within their limits.
 
-use shipmate_core::command::NewTask;
+use shipmate_core::command::{NewTask, PhaseVerdict};
 use shipmate_core::event::{Dependency, Mode, Seat, Supervision, TaskChanges, TaskId, Token};
 use shipmate_core::{Act, Actor, Address, Command, Name, State, TeammateRef};
 
 use super::expect_talk;
 use super::state::takeable;
 use crate::simulation::model::{
-    BreakerFacts, Hold, LifeFacts, Model, NewEdges, Phase, StageFacts, StatusFacts, TaskFacts,
+    BreakerFacts, CourseFacts, Hold, LifeFacts, Model, NewEdges, Phase, StageFacts, StandingFacts,
+    StatusFacts, TaskFacts,
 };
 
 pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option<bool> {
@@ -88,7 +89,44 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
         | Act::ReportStopped { who, .. } => runtime && model.is_current(who),
         Act::CreateTasks { team, tasks } => {
             let may = model.is_present(by) && model.has_planned(by);
-            active(team) && may && plan_fits(model, team, tasks)
+            active(team) && may && plan_fits(model, team, tasks, &[])
+        }
+        act => return phase_verdict(model, state, by, act),
+    })
+}
+
+fn phase_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<bool> {
+    let found = |name: &Name| model.teams.get(name);
+    let active = |name: &Name| found(name).is_some_and(|team| team.phase == Phase::Active);
+    let runtime = *by == Actor::Runtime;
+    Some(match act {
+        Act::BeginPhase(cmd) => {
+            let waits = |course: &&CourseFacts| course.standing == StandingFacts::Waiting;
+            let course = model.course(&cmd.team).filter(waits);
+            let names: Vec<&Name> = cmd.teammates.iter().map(|(name, _)| name).collect();
+            runtime
+                && active(&cmd.team)
+                && !model.teams[&cmd.team].paused
+                && course.is_some_and(|course| course.is_at(&cmd.phase, cmd.round))
+                && cmd.again.iter().all(|one| {
+                    let failed = |task: &&TaskFacts| {
+                        task.status == StatusFacts::Failed && task.team == cmd.team
+                    };
+                    model.task(one.task).filter(failed).is_some()
+                })
+                && (cmd.tasks.is_empty() || plan_fits(model, &cmd.team, &cmd.tasks, &names))
+        }
+        Act::HoldPhase { team: name, .. } | Act::ExpirePhase { team: name, .. } => {
+            runtime && active(name)
+        }
+        Act::EndPhase { team: name, phase, round, verdict } => {
+            let course = model.course(name).filter(|course| course.is_at(phase, *round));
+            let left_out = |course: &CourseFacts| {
+                let waits = course.standing == StandingFacts::Waiting;
+                let skips = matches!(verdict, PhaseVerdict::Skip { .. });
+                *by == Actor::Person && skips && course.is_optional() && waits
+            };
+            active(name) && course.is_some_and(|course| runtime || left_out(course))
         }
         act => return task_verdict(model, state, by, act),
     })
@@ -101,7 +139,7 @@ fn lets_start(model: &Model, team: &Name, supervision: Supervision) -> bool {
     }
 }
 
-fn plan_fits(model: &Model, team: &Name, tasks: &[NewTask]) -> bool {
+fn plan_fits(model: &Model, team: &Name, tasks: &[NewTask], joining: &[&Name]) -> bool {
     let first = model.tasks.len() as TaskId + 1;
     let known = |on: &Dependency| match on {
         Dependency::Task(id) => *id > 0 && (*id as usize) < first as usize + tasks.len(),
@@ -120,7 +158,9 @@ fn plan_fits(model: &Model, team: &Name, tasks: &[NewTask]) -> bool {
     };
     let assignee_is_member = |new: &NewTask| {
         let name = new.spec.assignee.clone();
-        name.is_none_or(|name| model.is_member(&Address { team: team.clone(), name }))
+        name.is_none_or(|name| {
+            joining.contains(&&name) || model.is_member(&Address { team: team.clone(), name })
+        })
     };
     !tasks.is_empty()
         && tasks.iter().enumerate().all(|(index, new)| {
@@ -200,6 +240,7 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
             let facts = of(task)?;
             model.manages(by, &facts.team) && facts.status == StatusFacts::Failed
         }
+        Act::RevertTask { task, .. } => runtime && of(task).is_some(),
         Act::DeleteTask { task } => {
             let facts = of(task)?;
             let own = made_by(facts, by);

@@ -20,7 +20,17 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
     Some(match act {
         Act::SendMessage { to, kind, body, .. } => {
             let by_hand = matches!(kind, MessageKind::Message | MessageKind::Handoff(_));
-            model.is_present(by) && !body.is_empty() && by_hand && reaches(model, by, to)
+            let reached =
+                model.is_present(by) && !body.is_empty() && by_hand && reaches(model, by, to);
+            // Where routes or levels lead is weighed by the core alone; what it lets through is
+            // held against them.
+            if reached && model.has_rules() && *by != Actor::Runtime {
+                return None;
+            }
+            reached
+        }
+        Act::RaiseEscalation { escalation, .. } => {
+            runtime && model.escalations.contains_key(escalation)
         }
         Act::ReadInbox { .. } => reader.is_some(),
         Act::InjectMessages { messages, .. } | Act::AcknowledgeMessages { messages } => {
@@ -131,6 +141,10 @@ fn all_wait(model: &Model, at: &Recipient, messages: &[MessageId]) -> bool {
     !messages.is_empty() && messages.iter().all(waits)
 }
 
+fn reads(model: &Model, who: &Address) -> bool {
+    model.can_receive(who) && !model.mates[who].one_shot
+}
+
 fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
     let own_team = match by {
         Actor::Teammate(who) => Some(who.address.team.clone()),
@@ -138,27 +152,27 @@ fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
     };
     match to {
         To::Person => true,
-        To::Address(who) => model.can_receive(who),
+        To::Address(who) => reads(model, who),
         To::Name(name) => {
             let at = |team: &Name, name: &Name| Address { team: team.clone(), name: name.clone() };
             let near = own_team.as_ref().map(|team| at(team, name));
             if let Some(near) = near.filter(|near| model.is_member(near)) {
-                return model.can_receive(&near);
+                return reads(model, &near);
             }
             let lead_of = |team: &Name| model.teams[team].lead.clone();
             let lead = own_team.as_ref().and_then(|team| Some((team, lead_of(team)?)));
             if let Some((team, lead)) = lead.filter(|_| name.as_str() == "lead") {
-                return model.can_receive(&at(team, &lead));
+                return reads(model, &at(team, &lead));
             }
             let named = model.mates.keys().filter(|who| who.name == *name);
             let named: Vec<&Address> = named.filter(|who| model.is_member(who)).collect();
-            matches!(named[..], [only] if model.can_receive(only))
+            matches!(named[..], [only] if reads(model, only))
         }
         To::All { team } => {
             let Some(team) = team.clone().or(own_team) else { return false };
             let known = model.teams.get(&team).is_some_and(|t| t.phase != Phase::Deleted);
             let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
-            known && model.reachable(&team).iter().any(|who| !own(who))
+            known && model.reachable(&team).iter().any(|who| !own(who) && reads(model, who))
         }
     }
 }

@@ -82,7 +82,8 @@ pub(super) fn g3_mail_goes_to_those_who_can_get_it(model: &Model, record: &Recor
     }
     if let (MessageKind::Broadcast, Some(team)) = (kind, team) {
         let own = |who: &_| matches!(&record.by, Actor::Teammate(me) if me.address == *who);
-        let all = model.reachable(&team).into_iter().filter(|who| !own(who));
+        let all = model.reachable(&team).into_iter();
+        let all = all.filter(|who| !own(who) && !model.mates[who].one_shot);
         let all: BTreeSet<Recipient> = all.map(Recipient::Member).collect();
         hold("G3", all.iter().eq(distinct.iter().copied()), || {
             format!("broadcast {} went to {to:?} and not to {all:?}", record.n)

@@ -20,9 +20,10 @@ pub(super) fn g12_everything_is_bounded(state: &State) -> Check {
     hold("G12", full.is_none() && state.person_inbox.len() <= INBOX_MAX, || {
         format!("an inbox is over its limit: {:?}", full.map(|(who, _)| who))
     })?;
-    let lists = [state.plans.len(), state.questions.len(), state.shutdowns.len()];
+    let lists =
+        [state.plans.len(), state.questions.len(), state.shutdowns.len(), state.escalations.len()];
     hold("G12", lists.iter().all(|len| *len <= CLOSED_KEPT + OPEN_MAX), || {
-        format!("plans, questions and shutdowns are {lists:?}")
+        format!("plans, questions, shutdowns and escalations are {lists:?}")
     })
 }
 
@@ -192,18 +193,21 @@ pub(super) fn takeable(model: &Model, state: &State, who: &TeammateRef) -> Vec<T
     let mut found: Vec<TaskId> = returned.map(|(task, _)| task.id).collect();
     found.sort_unstable();
     let own = |task: &&TaskFacts| {
-        !model.leads_others(&who.address) || task.assignee.as_ref() == Some(&who.address.name)
+        !model.leads_others(&who.address)
+            || model.takes_all(&who.address)
+            || task.assignee.as_ref() == Some(&who.address.name)
     };
     let fresh = model.tasks.iter().filter(|task| model.may_take(who, task)).filter(own);
-    let mut fresh: Vec<_> = fresh.map(|task| rank(task, state)).collect();
+    let mut fresh: Vec<_> = fresh.map(|task| rank(model, task, state)).collect();
     fresh.sort_unstable();
     found.extend(fresh.into_iter().map(|(_, _, id)| id));
     found
 }
 
 /// The path behind a task is the core's own figure; the order by it is not.
-fn rank(task: &TaskFacts, state: &State) -> (i32, Reverse<u64>, TaskId) {
+fn rank(model: &Model, task: &TaskFacts, state: &State) -> (i32, Reverse<u64>, TaskId) {
     let path_ms = state.task(task.id).map_or(0, |task| task.path_ms);
+    let path_ms = if model.teams[&task.team].by_number { 0 } else { path_ms };
     (task.priority, Reverse(path_ms), task.id)
 }
 
@@ -220,7 +224,7 @@ pub(super) fn the_best_next_task_is_the_best_of_all(model: &Model, state: &State
         task.status == StatusFacts::Pending && model.teams[&task.team].phase == Phase::Active
     });
     let free = free.filter(|task| model.unmet(task).is_empty() && model.file_rival(task).is_none());
-    let mut free: Vec<_> = free.map(|task| rank(task, state)).collect();
+    let mut free: Vec<_> = free.map(|task| rank(model, task, state)).collect();
     free.sort_unstable();
     let all: Vec<TaskId> = free.into_iter().map(|(_, _, id)| id).collect();
     let found = available(state, 1000);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, Whom};
+use shipmate_core::command::{BeginPhase, CreateTeam, NewTask, StartTeammate, Whom};
 use shipmate_core::event::{Dependency, Profile, Supervision, TaskSpec, Verification};
 use shipmate_core::files::FileSet;
 use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::state::{Life, Status};
 use shipmate_core::{Act, Actor, Address, Name, TaskId, TeammateRef};
 
+use super::super::acts::phase;
 use super::super::checks::Check;
 use super::super::vocabulary::{self, MATES, ROLES, name, pick_name};
 use super::Crew;
@@ -28,6 +29,10 @@ impl Crew<'_> {
             stall_ms: 60_000,
             shutdown_ms: self.random.between(1_000, 30_000),
             timeout_ms: timeout,
+            playbook: self
+                .random
+                .chance(400)
+                .then(|| Box::new(phase::playbook(&mut self.random, false))),
             ..Setup::default()
         };
         let gate = self.random.chance(800);
@@ -56,7 +61,22 @@ impl Crew<'_> {
             let who = Address { team: Self::team(), name: name(member) };
             self.give(Actor::Person, Act::AddTeammate { who, profile })?;
         }
+        if self.desk.state().teams[&Self::team()].course.is_some() {
+            return Ok(());
+        }
         self.create_tasks()
+    }
+
+    /// The phase that waits begins with a few tasks.
+    pub(super) fn begin_phase(&mut self) -> Check {
+        let team = Self::team();
+        let course = self.desk.state().teams[&team].course.as_ref();
+        let (phase, round) =
+            course.map(|c| (c.phase.clone(), c.round)).expect("it has a phase to begin");
+        let (teammates, tasks, again) = (Vec::new(), self.new_tasks(), Vec::new());
+        let (notes, alone) = (Vec::new(), None);
+        let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+        self.give(Actor::Runtime, Act::BeginPhase(begin)).map(drop)
     }
 
     fn start_lead(&mut self) -> Check {
@@ -68,6 +88,11 @@ impl Crew<'_> {
 
     /// A few tasks, each of which at least one member may take.
     fn create_tasks(&mut self) -> Check {
+        let tasks = self.new_tasks();
+        self.give(Actor::Person, Act::CreateTasks { team: Self::team(), tasks }).map(drop)
+    }
+
+    fn new_tasks(&mut self) -> Vec<NewTask> {
         let members = self.desk.state().teammates.values();
         let members: Vec<Profile> = members
             .map(|mate| mate.profile.clone())
@@ -109,7 +134,7 @@ impl Crew<'_> {
             };
             tasks.push(NewTask { spec, blocked_by_new });
         }
-        self.give(Actor::Person, Act::CreateTasks { team: Self::team(), tasks }).map(drop)
+        tasks
     }
 
     /// The person lets things go on, and while things go wrong also meddles.
@@ -198,7 +223,9 @@ impl Crew<'_> {
         });
         let given_up: Vec<Address> = given_up.map(|(who, _)| who.clone()).collect();
         let pending = |status: &Status| *status == Status::Pending;
-        if !self.desk.state().tasks().iter().any(|task| pending(&task.status)) {
+        let over = self.desk.state().teams[&Self::team()].course.as_ref();
+        let over = over.is_some_and(|course| course.is_over());
+        if over || !self.desk.state().tasks().iter().any(|task| pending(&task.status)) {
             return Ok(());
         }
         for who in given_up {

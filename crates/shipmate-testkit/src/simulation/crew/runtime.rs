@@ -5,9 +5,10 @@ use shipmate_core::event::{Supervision, TaskId, Token};
 use shipmate_core::state::BreakerPhase;
 use shipmate_core::{Act, Actor, Desk, Effect, Observed, TeammateRef, outstanding};
 
+use super::super::acts::phase;
 use super::super::checks::{Check, hold};
 use super::super::coverage::Fault;
-use super::super::model::{Phase, StageFacts, StatusFacts};
+use super::super::model::{Phase, StageFacts, StandingFacts, StatusFacts};
 use super::super::vocabulary;
 use super::workers::with_host;
 use super::{Crew, Process};
@@ -62,7 +63,14 @@ impl Crew<'_> {
                 Ok(())
             }
             Effect::Verify { task, token } => self.verify(task, token),
-            Effect::EnterPhase { .. } | Effect::LeavePhase { .. } => Ok(()),
+            Effect::EnterPhase { .. } => self.begin_phase(),
+            Effect::LeavePhase { team } => {
+                let state = self.desk.state();
+                match phase::leave(&mut self.random, state, &team) {
+                    Some(act) => self.give(Actor::Runtime, act).map(drop),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -176,9 +184,12 @@ impl Crew<'_> {
             |status: &StatusFacts| matches!(status, StatusFacts::Pending | StatusFacts::Held(_));
         let left = model.tasks.iter().filter(|task| open(&task.status)).count();
         let lets_go = due.iter().any(|act| matches!(act, Act::RequestShutdown { .. }));
-        hold("crew", !lets_go || left == 0, || {
-            format!("somebody is let go with {left} tasks open")
-        })?;
+        // Where there is a playbook its end decides, and until then nobody is let go.
+        let over = match &team.course {
+            Some(course) => course.standing == StandingFacts::Over,
+            None => left == 0,
+        };
+        hold("crew", !lets_go || over, || format!("somebody is let go with {left} tasks open"))?;
         let starts = effects.iter().filter(|effect| matches!(effect, Effect::Start(_))).count();
         let rests = team.paused || team.phase != Phase::Active;
         hold("crew", starts == 0 || !rests, || {

@@ -85,6 +85,11 @@ impl Model {
                 facts.retries += u32::from(blamed);
             }
             Event::TaskFailed { task, .. } => self.task_mut(*task).status = StatusFacts::Failed,
+            Event::TaskReverted { task, .. } => {
+                // Whoever does it again completes it for the first time.
+                let facts = self.task_mut(*task);
+                (facts.status, facts.completions) = (StatusFacts::Failed, 0);
+            }
             Event::TaskRetried { task } => {
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Pending;

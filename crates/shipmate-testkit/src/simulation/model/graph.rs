@@ -81,12 +81,12 @@ impl Model {
 
     /// May a life with free hands take this task now?
     pub(crate) fn may_take(&self, who: &TeammateRef, task: &TaskFacts) -> bool {
-        let mate = &self.mates[&who.address];
+        let (mate, all) = (&self.mates[&who.address], self.takes_all(&who.address));
         task.status == StatusFacts::Pending
             && task.team == who.address.team
             && self.unmet(task).is_empty()
-            && (task.role.is_none() || task.role == mate.role)
-            && task.assignee.as_ref().is_none_or(|name| *name == who.address.name)
+            && (all || task.role.is_none() || task.role == mate.role)
+            && (all || task.assignee.as_ref().is_none_or(|name| *name == who.address.name))
             && self.file_rival(task).is_none()
             && self.in_scope(who, task)
     }

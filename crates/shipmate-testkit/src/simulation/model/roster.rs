@@ -3,19 +3,23 @@
 use shipmate_core::event::{
     Event, Mode, Record, Seat, ShutdownAnswer, Supervision, Usage, Verification,
 };
+use shipmate_core::playbook::ClaimOrder;
 use shipmate_core::setup::Loss;
 use shipmate_core::{Actor, Address, TeammateRef};
 
 use crate::simulation::vocabulary;
 
 use super::{
-    BreakerFacts, LifeFacts, MateFacts, Model, Phase, ShutdownFacts, ShutdownStage, TeamFacts,
+    BreakerFacts, CourseFacts, LifeFacts, MateFacts, Model, Phase, ShutdownFacts, ShutdownStage,
+    TeamFacts,
 };
 
 impl Model {
     pub(super) fn apply_to_roster(&mut self, record: &Record) {
         match &record.event {
-            Event::TeamCreated { team, parent, verification, .. } => {
+            Event::TeamCreated { team, parent, verification, setup, .. } => {
+                let book = setup.playbook.as_deref();
+                let levels = book.and_then(|book| book.escalation.as_ref());
                 let facts = TeamFacts {
                     parent: parent.clone(),
                     phase: Phase::Active,
@@ -27,6 +31,10 @@ impl Model {
                     reserved: Usage::default(),
                     strikes: Default::default(),
                     breaker: BreakerFacts::Closed,
+                    course: CourseFacts::of(book),
+                    routes: book.map(|book| book.routes.clone()).unwrap_or_default(),
+                    levels: levels.map(|rule| rule.levels.clone()).unwrap_or_default(),
+                    by_number: book.is_some_and(|book| book.order == ClaimOrder::Number),
                 };
                 self.teams.insert(team.clone(), facts);
             }
@@ -41,6 +49,7 @@ impl Model {
                     role: profile.role.clone(),
                     scope: vocabulary::patterns(&profile.scope),
                     command: profile.command.clone(),
+                    one_shot: profile.one_shot,
                     mode: profile.mode,
                     tasks_max: profile.tasks_max,
                     epoch: self.mates.get(who).map_or(0, |before| before.epoch),
@@ -74,6 +83,10 @@ impl Model {
             Event::TeammateStopped { who, .. } => self.end(who, LifeFacts::Stopped),
             Event::TeammateRemoved { who } => {
                 self.mate_mut(who).life = LifeFacts::Removed;
+                self.owed.retain(|(own, _)| own != who);
+                for raised in self.escalations.values_mut().filter(|own| own.from == *who) {
+                    raised.open = false;
+                }
                 let lead = &mut self.team_mut(&who.team).lead;
                 if lead.as_ref() == Some(&who.name) {
                     *lead = None;

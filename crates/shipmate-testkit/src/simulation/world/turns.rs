@@ -6,7 +6,7 @@ use shipmate_core::setup::Loss;
 use shipmate_core::{Act, Actor, Effect, TeammateRef, Wanted};
 use shipmate_log::Snapshot;
 
-use super::super::acts::Chooser;
+use super::super::acts::{Chooser, phase};
 use super::super::coordinator::Queued;
 use super::super::coverage::Fault;
 use super::super::vocabulary;
@@ -183,8 +183,19 @@ impl World<'_> {
                 Act::StartTeammate(StartTeammate { who, token_hash, supervision, host: None })
             }
             // Every supervisor is there in this world; `crew` is about those that are not.
-            Effect::Spawn { .. } | Effect::EnterPhase { .. } | Effect::LeavePhase { .. } => {
-                return None;
+            Effect::Spawn { .. } => return None,
+            Effect::EnterPhase { team } => {
+                let mut chooser = Chooser {
+                    random: &mut self.random,
+                    state: &self.checker.reference,
+                    client: None,
+                    stale: 0,
+                    showed_stale_token: false,
+                };
+                return phase::enter(&mut chooser, &team);
+            }
+            Effect::LeavePhase { team } => {
+                return phase::leave(&mut self.random, &self.checker.reference, &team);
             }
         })
     }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
     AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
-    PlanView, PlannedTaskView, PlannedTeammateView, QuestionView, Resumed, Status, TaskRow,
-    TaskView, TeamView, TeammateView, WorkView,
+    PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart,
+    PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow, TaskView,
+    TeamView, TeammateView, WorkView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
@@ -33,6 +34,35 @@ pub(super) fn merged() -> Merged {
         branches: vec![],
         notes: vec!["merged into main".into()],
     }
+}
+
+pub(super) fn playbook() -> PlaybookView {
+    let row = PlaybookRow {
+        name: "features".into(),
+        title: "Features, each with its scope and its tests".into(),
+        about: "Works off .harness/features.json.".into(),
+        file: "built in".into(),
+        problems: 0,
+        selected_by: vec![".harness/features.json".into()],
+        found: Some(".harness/features.json".into()),
+        env: Some("AGENT_TEAMS".into()),
+    };
+    let entry = PlaybookEntry { name: "lead".into(), lines: vec!["leads the team".into()] };
+    let parts = vec![PlaybookPart { part: "roles".into(), entries: vec![entry] }];
+    let toml = "name = \"features\"\n…".into();
+    PlaybookView { row, toml, parts, schemas: Default::default() }
+}
+
+pub(super) fn checked() -> PlaybookChecked {
+    let file = || "pairs.toml".to_owned();
+    let problem = ProblemView {
+        file: file(),
+        line: 52,
+        column: Some(1),
+        fact: "a phase has no key \"role\"".into(),
+        remedy: "did you mean roles?".into(),
+    };
+    PlaybookChecked { file: file(), problems: vec![problem] }
 }
 
 pub(super) fn left_over() -> Leftover {

@@ -30,6 +30,23 @@ const TASK_ROW: &[(&str, &str)] = &[
     ("team", "The team it belongs to."),
 ];
 
+const PLAYBOOK: &[(&str, &str)] = &[
+    ("name", "The playbook."),
+    ("title", "What it is, in a line."),
+    ("about", "What it is for."),
+    ("file", "Its file, or `built in`."),
+    ("problems", "How much is wrong with it; it cannot be used unless it is 0."),
+    ("selected_by", "Files of a repository that choose it."),
+    ("found", "The one of them that is there; absent when none is."),
+    ("env", "The variable that has to be on for a team; absent when none is asked for."),
+    ("toml", "The file itself."),
+    ("parts", "What it says in words: `entries` with their `lines` for each `part`."),
+    ("schemas", "Its kinds of handoffs as JSON Schema documents, by name."),
+];
+
+const CHECKED: &[(&str, &str)] =
+    &[("file", "The file, as it was named."), ("problems", "Everything that is wrong with it.")];
+
 const TASK: &[(&str, &str)] = &[
     ("id, subject, …", "All fields of a task of a list."),
     ("description", "Everything the teammate has to know."),
@@ -286,6 +303,19 @@ fn shapes() -> Vec<Shape> {
             LEFT_OVER,
         ),
         shape("Agent program", "a list: `agents`", of(&[e::agent()]), AGENT),
+        shape(
+            "Playbook",
+            "a list in `playbooks`: `playbook list`; one, with `toml`, `parts` and `schemas`: \
+             `playbook show`",
+            of(&e::playbook()),
+            PLAYBOOK,
+        ),
+        shape(
+            "Playbook that was checked",
+            "a list: `playbook check`",
+            of(&[e::checked()]),
+            CHECKED,
+        ),
         shape("Finding", "a list: `doctor`", json!([finding]), DOCTOR),
         shape(
             "Change",
@@ -322,6 +352,12 @@ const SMALL: &[(&str, &str)] = &[
     ("a list: `config path`", r#"[{"path":"…/.shipmate/config.toml","exists":false}]"#),
     ("`coordinator status`", r#"{"running":true,"pid":4711,"version":"0.1.0","protocol":1}"#),
     ("`coordinator stop`", r#"{"stopped":4711}"#),
+    (
+        "`playbook list`",
+        r#"{"playbooks":[],"chosen":{"name":"features","why":".harness/features.json is here"}}"#,
+    ),
+    ("`playbook use`", r#"{"playbook":"features","changed":true}"#),
+    ("`playbook init`", r#"{"path":".shipmate/playbooks/ours.toml"}"#),
 ];
 
 pub(super) fn page() -> String {

@@ -294,6 +294,15 @@ impl Account {
             "teammate.stopped" => {
                 self.set_mate(&name, "stopped", at);
                 self.mates.get_mut(&name)?.running = false;
+                let asked = self.asked.extract_if(.., |_, (who, _)| *who == name).next();
+                if asked.is_some() {
+                    let told = format!(
+                        "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {name} ended \
+                         without an answer"
+                    );
+                    self.deviates(None, &told);
+                    return health(told);
+                }
                 if fields.get("outcome").and_then(Value::as_str) == Some("clean") {
                     return None;
                 }
@@ -419,6 +428,7 @@ impl Account {
                 self.asked.insert(n, (name, number(fields, "deadline_ms") / 1000));
                 None
             }
+            "shutdown.answered" => self.asked.remove(&number(fields, "shutdown")).and(None),
             "shutdown.timed_out" => {
                 let (name, seconds) = self.asked.remove(&number(fields, "shutdown"))?;
                 let told = format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");

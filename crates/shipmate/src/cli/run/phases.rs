@@ -26,6 +26,8 @@ struct Course {
     now: Option<String>,
     begun: bool,
     missing: Vec<String>,
+    /// What is missing may come from outside.
+    outside: bool,
     over: Option<bool>,
 }
 
@@ -75,6 +77,7 @@ impl Phases {
             "phase.waits" => {
                 let missing = fields.get("missing").and_then(Value::as_array).into_iter().flatten();
                 course.missing = missing.filter_map(Value::as_str).map(str::to_owned).collect();
+                course.outside = fields.get("outside").and_then(Value::as_bool) == Some(true);
                 let told = format!("{shown} waits: {}", course.missing.join("; "));
                 Some((EventKind::Health, told))
             }
@@ -82,6 +85,7 @@ impl Phases {
                 course.now = Some(phase);
                 course.begun = true;
                 course.missing.clear();
+                course.outside = false;
                 let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
                 let again = if round > 1 { format!(", round {round}") } else { String::new() };
                 let notes = fields.get("notes").and_then(Value::as_array).into_iter().flatten();
@@ -142,7 +146,8 @@ impl Phases {
     /// Every phase that could go on waits for something.
     pub(crate) fn all_wait(&self) -> bool {
         let open = || self.teams.iter().filter(|(_, course)| course.over.is_none());
-        let waits = |course: &Course| course.now.is_none() && !course.missing.is_empty();
+        let waits =
+            |course: &Course| course.now.is_none() && !course.missing.is_empty() && !course.outside;
         // The team above the departments waits for them, in a phase of its own.
         let is_above = |team: &String| self.root.as_ref() == Some(team) && open().count() > 1;
         open().all(|(team, course)| waits(course) || is_above(team))

@@ -79,16 +79,19 @@ pub(crate) struct Event {
 
 impl Event {
     /// `12:03:01 task 3 completed (ana) 4/12`
-    fn line(&self) -> String {
+    /// One line, and below it, set in, what else it says: nobody's words look like an event.
+    fn lines(&self) -> String {
         let mark = if self.kind == EventKind::Fallback { "[FALLBACK] " } else { "" };
         let tally = self.tally.map_or(String::new(), |(done, total)| format!(" {done}/{total}"));
-        format!("{} {mark}{}{tally}", time_of_day(self.at_ms), plain(&self.text))
+        let parts: Vec<_> = self.text.split("\n  ").map(plain).collect();
+        let text = parts.join("\n  ");
+        format!("{} {mark}{}{tally}", time_of_day(self.at_ms), text)
     }
 }
 
 /// Events, one a line.
 pub(crate) fn write_plain(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
-    let lines: String = events.iter().map(|event| event.line() + "\n").collect();
+    let lines: String = events.iter().map(|event| event.lines() + "\n").collect();
     out.write_all(lines.as_bytes())?;
     out.flush()
 }
@@ -130,9 +133,9 @@ impl Live {
     pub(crate) fn draw(&mut self, out: &mut impl Write, view: &RunView) -> io::Result<()> {
         let mut text = self.erase();
         for event in &view.events {
-            let line = event.line();
+            let line = event.lines();
             if event.kind == EventKind::Step {
-                self.recent.push_back(line);
+                self.recent.extend(line.lines().map(str::to_owned));
             } else {
                 let paint =
                     if event.kind == EventKind::Fallback { Paint::Busy } else { Paint::Plain };

@@ -76,6 +76,9 @@ pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watche
         return Ok(None);
     };
     let account = watcher.account;
+    if account.phases.over().is_some() {
+        session.ask(Ask::PhasesClose)?;
+    }
     let report = report(begun, &mut session, &account, outcome)?;
     match session.screen.json {
         true => session.screen.json(&report)?,
@@ -194,7 +197,11 @@ impl<'a> Watcher<'a> {
             }
             self.draw(Some(session))?;
             if self.account.is_over() {
-                let stopped = self.account.phases.over() == Some(false);
+                // A playbook may go on without what failed, and is not done for that.
+                let counts = self.account.tasks.counts();
+                let over = self.account.phases.over();
+                let left = over.is_some() && counts.done < counts.total;
+                let stopped = over == Some(false) || left;
                 return Ok(Some(match (stopped, self.account.done()) {
                     (false, _) => Outcome::Complete,
                     (true, 0) => Outcome::Failed,

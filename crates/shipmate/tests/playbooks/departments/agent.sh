@@ -25,7 +25,7 @@ case "$SHIPMATE_SUBJECT" in
   "Write the tokens") put "$SHIPMATE_FILES" '{"cat":"color","name":"ink","val":"black"}' ;;
   "Write the "*) put "$SHIPMATE_FILES" "$SHIPMATE_SUBJECT" ;;
   "Settle the API contract"*)
-    echo '{"type":"api_contract","direction":"frontend_to_backend","endpoints":[],"status":"agreed"}' >> $dir/api-contracts.jsonl ;;
+    echo "{\"type\":\"api_contract\",\"direction\":\"frontend_to_backend\",\"endpoints\":[],\"status\":\"$(verdict contract agreed)\"}" >> $dir/api-contracts.jsonl ;;
   "Review the code"*) put $folder/code-review.jsonl "{\"plan\":\"01-01\",\"r\":\"$(verdict review.$SHIPMATE_TEAM approve)\",\"cycle\":1,\"dt\":\"2026-02-17\"}" ;;
   "Verify "*) put $folder/verification.jsonl "{\"tier\":\"quick\",\"r\":\"$(verdict qa.$SHIPMATE_TEAM PASS)\",\"ps\":1,\"fl\":0,\"tt\":1,\"dt\":\"2026-02-17\"}" ;;
   "Check the code"*) put $folder/qa-code.jsonl '{"r":"PASS","tests":{"ps":1,"fl":0,"sk":0},"lint":{"err":0,"warn":0},"dt":"2026-02-17"}' ;;

@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_table_is_read_with_its_escapes_and_ends_where_it_ends() {
-        let text = "## Files to Modify\n\nSee below.\n\n| File | Change |\n|:--|--:|\n| `a/b.rs` | x \\| y |\n\nlater\n| no | row |\n";
+        let text = "## Files to Modify\n\nSee below.\n\n| File | Change |\n|:--|--:|\n\
+                    | `a/b.rs` | x \\| y |\n\nlater\n| no | row |\n";
         let rows = under("files to modify", "p.md", text).unwrap().unwrap();
         assert_eq!(rows.len(), 1);
         assert_eq!(

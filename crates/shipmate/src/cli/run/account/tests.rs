@@ -128,3 +128,38 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     take(&mut account, "a/lead@1", none);
     assert_eq!(account.led.no_plan.as_deref(), Some("three times"));
 }
+
+#[test]
+fn health_shutdown_and_fallback_are_told_in_the_words_that_programs_look_for() {
+    let mut account = Account::default();
+    let mut told = |n: u64, event: Value| {
+        let record = json!({ "n": n, "at": 1, "by": "runtime", "event": event });
+        account.take(&record).map(|event| event.text)
+    };
+    told(1, json!({ "team.created": { "team": "a", "setup": { "answer_ms": 60_000 } } }));
+    let below = json!({ "team": "yolo-backend", "parent": "a", "setup": { "answer_ms": 60_000 } });
+    told(2, json!({ "team.created": below }));
+    for (n, who) in [(3, "a/ana"), (4, "yolo-backend/dev-1")] {
+        told(n, json!({ "teammate.added": { "who": who, "profile": {} } }));
+    }
+    let gone = |who: &str, reason: &str| json!({ "teammate.disappeared": { "who": who, "reason": reason } });
+    assert_eq!(
+        told(5, gone("yolo-backend/dev-1@1", "its supervisor did not answer in time")).unwrap(),
+        "[HEALTH] Agent yolo-backend/dev-1 disappeared after 60s timeout."
+    );
+    assert_eq!(
+        told(6, gone("a/ana@1", "its process ended\nwith words")).unwrap(),
+        "[HEALTH] Agent ana disappeared: its process ended"
+    );
+    assert_eq!(
+        told(7, json!({ "breaker.opened": { "team": "yolo-backend" } })).unwrap(),
+        "teammates disappeared one after the other: switching from teammate to task for yolo-backend"
+    );
+    let asked = json!({ "who": "yolo-backend/dev-1@2", "reason": "x", "deadline_ms": 30_000 });
+    told(8, json!({ "shutdown.requested": asked }));
+    assert_eq!(
+        told(9, json!({ "shutdown.timed_out": { "shutdown": 8 } })).unwrap(),
+        "[SHUTDOWN] Timeout: yolo-backend/dev-1 did not respond within 30s."
+    );
+    assert_eq!(account.deviations.len(), 4);
+}

@@ -1,0 +1,72 @@
+//! What a playbook says about gates, and about the files that the runtime writes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, Level};
+use crate::name::Name;
+
+/// A gate of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    pub commands: Vec<String>,
+    #[serde(default)]
+    pub expect: Expect,
+    /// Values that have to say something; else the other gate is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<Name>,
+    /// What must be there on the tree it ran on, beyond what its commands say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exit: Vec<Condition>,
+    /// Fields of the task that name a file: its own word, else the first changed file that one of
+    /// these patterns covers. Such a file has to be there, and is recorded with the task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub finds: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+}
+
+/// How much of the lines that a task touched its tests must reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Coverage {
+    /// Reports that the gate's commands write; the first that is there counts.
+    pub files: Vec<String>,
+    /// Per cent. Placeholders are filled in with the task's own fields; empty or `no`: not asked.
+    pub target: String,
+}
+
+/// A list in a file of JSON on the team's branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    pub file: String,
+    pub key: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    #[default]
+    Green,
+    /// New tests have to fail before there is anything that could make them pass.
+    Red,
+}
+
+/// A file that the runtime writes in the lead's name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    pub format: String,
+    pub path: String,
+    /// On the team's branch, where teammates may not write it; else beside the log, for reading.
+    #[serde(default)]
+    pub on_branch: bool,
+    /// Which teams have it; no matter where there are no departments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// On the branch: written whenever a task changes, not only between phases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
+}

@@ -1,0 +1,75 @@
+//! Whether the commands of gates can be started on this machine.
+//!
+//! Asked only by whoever checks a file: a playbook may be written for another machine, and what a
+//! run needs may be built by it. Said only of what is certain: a program that is named plainly.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path as File;
+
+use shipmate_protocol::problem::quoted;
+
+use super::Check;
+use crate::playbook::fill::fill;
+use crate::playbook::lines::way;
+
+/// What a shell does itself.
+const OF_THE_SHELL: [&str; 27] = [
+    ".", ":", "[", "alias", "case", "cd", "command", "echo", "eval", "exec", "exit", "export",
+    "false", "for", "if", "printf", "pwd", "read", "set", "shift", "test", "trap", "true", "umask",
+    "unset", "until", "while",
+];
+
+pub(super) fn check(check: &Check<'_, '_>, workspace: &File) {
+    for (name, gate) in &check.file.gates {
+        for (at, line) in gate.commands.iter().enumerate() {
+            let line = fill(line, &check.file.values);
+            let Some(program) = program(&line) else { continue };
+            let fact = match program.contains('/') {
+                true if is_program(&workspace.join(program)) => continue,
+                true => {
+                    format!("gate {name}: {} is no program in this repository", quoted(program))
+                }
+                false if in_path(program) => continue,
+                false => format!("gate {name}: there is no program {} here", quoted(program)),
+            };
+            let path = way!["gates", name.as_str(), "commands", at];
+            check.add(&path, fact, "name one that can be started; a script has to be executable");
+        }
+    }
+}
+
+/// The program of a command, where it is plain to see.
+fn program(line: &str) -> Option<&str> {
+    let first = line.split_whitespace().next()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+".contains(c);
+    (first.chars().all(plain) && !OF_THE_SHELL.contains(&first)).then_some(first)
+}
+
+fn in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| is_program(&folder.join(program)))
+}
+
+fn is_program(path: &File) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program;
+
+    #[test]
+    fn only_a_program_that_is_named_plainly_is_looked_for() {
+        for (line, found) in [
+            ("make test", Some("make")),
+            ("./run --all", Some("./run")),
+            ("true", None),
+            ("CI=1 make", None),
+            ("$TOOL x", None),
+            ("(cd a && make)", None),
+            ("", None),
+        ] {
+            assert_eq!(program(line), found, "{line}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The very end of a playbook: what was written about it is brought up to date once more, when
+//! those that were sent away have stopped and what they left behind is known.
+
+use std::rc::Rc;
+
+use shipmate_core::Name;
+use shipmate_core::phase::Course;
+use shipmate_core::state::Teammate;
+
+use super::artifact;
+use super::engine::Stage;
+use crate::crew::Crew;
+
+/// Once a playbook is over and nobody runs any more, what those that were sent away left behind
+/// goes into the files too.
+pub(crate) fn end(crew: &Rc<Crew>) {
+    let over = crew.board.with_state(|state| {
+        let root = state.teams.get(&crew.board.root).and_then(|team| team.course.as_ref());
+        root.is_some_and(Course::is_over) && !state.teammates.values().any(Teammate::is_running)
+    });
+    if over && crew.is_home(&crew.board.root) && !crew.phases.ended.replace(true) {
+        let this = Rc::clone(crew);
+        crew.beside(async move { close(&this).await });
+    }
+}
+
+/// Writes what the playbook of the whole tree writes, as things stand when nobody is left.
+pub(crate) async fn close(crew: &Rc<Crew>) {
+    crew.all_rescued().await;
+    let writing = crew.phases.writing.lock().await;
+    if let Err(text) =
+        artifact::commit(crew, &family(crew, &crew.board.root), artifact::Due::All).await
+    {
+        eprintln!("what the playbook writes at its end cannot be written: {text}");
+    }
+    drop(writing);
+}
+
+/// A team with those that share its branch and whose files follow from it, as they stand: itself;
+/// once it is over, the one above; and for that one, all below it first.
+pub(super) fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
+    let names = crew.board.with_state(|state| {
+        let Some(found) = state.teams.get(team) else { return Vec::new() };
+        let below = state.teams.iter().filter(|(_, other)| other.parent.as_ref() == Some(team));
+        let mut names: Vec<Name> = below.map(|(name, _)| name.clone()).collect();
+        names.push(team.clone());
+        let over = found.course.as_ref().is_some_and(Course::is_over);
+        names.extend(found.parent.clone().filter(|_| over));
+        names
+    });
+    names.iter().filter_map(|name| Stage::of(crew, name)).collect()
+}

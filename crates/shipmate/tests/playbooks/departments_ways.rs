@@ -1,0 +1,346 @@
+//! Departments in other ways: in task mode, with plans that wait for another run, with one-shot
+//! roles on demand, and with agents that leave something behind.
+
+use serde_json::{Value, json};
+use shipmate_testkit::model::Server;
+
+use crate::departments::{AGENT, ALL, DIR, ONE, all, backend, joined, landed, plan, says, view};
+use crate::processes;
+use crate::scene::{Ran, Scene};
+use crate::stage::TEAM;
+
+/// Everything that is on the branch in a run's folder, without what is another each time.
+fn papers(scene: &Scene) -> Vec<(String, String)> {
+    let branch = format!("shipmate/{}", TEAM);
+    let listed = scene.stage.git(&["ls-tree", "-r", "--name-only", &branch, DIR]);
+    let text = |path: &str| {
+        let text = scene.landed(path);
+        match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Object(mut fields)) => {
+                fields.retain(|key, _| !["ch", "dt"].contains(&key.as_str()));
+                Value::Object(fields).to_string()
+            }
+            _ => text,
+        }
+    };
+    listed.lines().map(|path| (path.to_owned(), text(path))).collect()
+}
+
+#[test]
+fn in_task_mode_everybody_has_one_task_and_the_files_are_the_same() {
+    let mut team = all("");
+    team.run("departments", &ALL).ends(0, &[]);
+    let mut task = all("team-mode = \"task\"\n");
+    task.run("departments", &ALL).ends(0, &["phase owner_signoff is done"]);
+    assert_eq!(papers(&team), papers(&task));
+    assert_eq!(team.phases().len(), task.phases().len());
+    for department in ["uiux", "frontend", "backend"] {
+        let [one, other] = [&team, &task].map(|scene| {
+            let mut status = view(scene, &format!(".dept-status-{department}.json"));
+            status.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_at"));
+            status
+        });
+        assert_eq!(one, other);
+    }
+    let log = task.log();
+    let of = |event: &str| -> Vec<Value> {
+        log.iter().filter_map(|record| record["event"].get(event)).cloned().collect()
+    };
+    assert!(of("teammate.started").iter().all(|started| started["supervision"] == "one_shot"));
+    let written = log.iter().filter(|record| record["event"].get("message.sent").is_some());
+    let written: Vec<&Value> = written.filter(|record| record["by"] != "runtime").collect();
+    assert!(written.is_empty(), "nobody writes to anybody: {written:?}");
+}
+
+/// A plan that waits for what another run leaves behind.
+const WAITS: &str = include_str!("departments/waits-02-01.plan.jsonl");
+
+#[test]
+fn a_plan_is_begun_when_the_other_run_has_left_what_it_needs() {
+    let scene = Scene::new(&[(&plan("backend", "02-01"), WAITS)], AGENT);
+    let summary = "phases/00-base/00-01.summary.jsonl";
+    let mut running = scene.begin("departments", &ONE);
+    running.says(&format!("waits: plan 02-01: {summary} is not there (the base)"));
+    scene.stage.write(summary, "{\"p\":\"00\",\"n\":\"01\",\"s\":\"partial\",\"fm\":[]}\n");
+    running.says(&format!("waits: plan 02-01: {summary} is not far enough"));
+    scene.stage.write(summary, "{\"p\":\"00\",\"n\":\"01\",\"s\":\"complete\",\"fm\":[]}\n");
+    running
+        .ended()
+        .ends(0, &["yolo-backend: phase implementation begins", "owner_signoff is done"]);
+    assert_eq!(landed(&scene, "02-01.summary.jsonl", &["ch", "dt"])["s"], "complete");
+}
+
+#[test]
+fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
+    let agent = AGENT.replace(
+        "echo \"nobody plans here\" >&2; exit 1 ;;",
+        r#"
+    put $folder/01-01.plan.jsonl '{"p":"01","n":"01","t":"One","w":1,"d":[],"mh":{},"obj":""}
+{"id":"T1","tp":"auto","a":"Write the one","f":["lib/one.sh"],"v":"","done":"","spec":""}'
+    as task create "Find out where it is" --role scout > "$S/asked" 2>&1
+    as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/rover" 2>&1 || true
+    as team create yolo-more > "$S/more" 2>&1 || true
+    as send scout "hello" > "$S/hello" 2>&1 || true ;;
+  "Find out "*) echo '{"domain":"code"}' > "$SHIPMATE_RESULT" ;;"#,
+    );
+    let mut scene = Scene::new(&[("README.md", "x\n")], &agent);
+    let folder = ["--set", &format!("dir={DIR}"), "--set", "departments=backend"];
+    let ran = scene.run("departments", &[&["Accounts for everybody"], &folder[..]].concat());
+    ran.ends(0, &["yolo-backend/scout runs as a one-shot agent", "phase owner_signoff is done"]);
+    let told = |name: &str| std::fs::read_to_string(scene.stage.root().join(name)).unwrap();
+    let (rover, more) = (told("rover"), told("more"));
+    assert!(rover.contains("a role that has a life for one task"), "{rover}");
+    assert!(more.contains("refused:"), "{more}");
+    let log = scene.log();
+    let scout = joined(&log, "yolo-backend");
+    assert!(scout.contains(&"!scout".to_owned()) && !scout.contains(&"rover".to_owned()));
+    let started = log.iter().filter_map(|record| record["event"].get("teammate.started"));
+    let scouts: Vec<&Value> =
+        started.filter(|started| started["who"] == "yolo-backend/scout@1").collect();
+    assert_eq!(scouts.len(), 1);
+    assert_eq!(scouts[0]["supervision"], "one_shot");
+}
+
+#[test]
+fn seven_free_tasks_bring_five_devs() {
+    let mut text =
+        r#"{"p":"01","n":"01","t":"Seven","w":1,"d":[],"mh":{},"obj":"seven"}"#.to_owned();
+    for n in 1..=7 {
+        let task = json!({"id": format!("T{n}"), "tp": "auto", "a": format!("Write the part {n}"),
+            "f": [format!("lib/{n}.sh")], "v": "", "done": "", "spec": "a part"});
+        text.push_str(&format!("\n{task}"));
+    }
+    let mut scene = Scene::new(&[(&plan("backend", "01-01"), &text)], AGENT);
+    scene.run("departments", &ONE).ends(0, &["phase owner_signoff is done"]);
+    let devs = joined(&scene.log(), "yolo-backend");
+    let devs: Vec<&String> = devs.iter().filter(|name| name.starts_with("dev")).collect();
+    assert_eq!(devs, ["dev-1", "dev-2", "dev-3", "dev-4", "dev-5"]);
+    assert_eq!(landed(&scene, "01-01.summary.jsonl", &["ch", "dt"])["tc"], 7);
+}
+
+#[test]
+fn what_a_department_must_leave_alone_is_kept_from_it_while_the_others_write_it() {
+    let agent = AGENT.replace(r#""Write the service") "#, r#""Write the service never") "#);
+    let agent = agent.replace(
+        r#"  "Write the "*)"#,
+        r#"  "Write the store") put "$SHIPMATE_FILES" store
+    if [ -z "$SHIPMATE_FEEDBACK" ]; then put src/pages/mine.sh mine; else rm -f src/pages/mine.sh; fi ;;
+  "Write the "*)"#,
+    );
+    let scene = all("");
+    says(&scene, "agent.sh", &script(&agent));
+    let mut running = scene.begin("departments", &ALL);
+    running.says("src/pages/mine.sh (protected)");
+    let asked = scene.stage.shipmate(&["--team", "alpha", "questions", "--json"]);
+    let asked: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    let id = asked[0]["id"].to_string();
+    scene.stage.shipmate(&["--team", "alpha", "answer", id.trim_matches('"'), "refuse"]);
+    running.ended().ends(0, &["phase owner_signoff is done"]);
+    assert!(!scene.stage.has_file("src/pages/mine.sh"));
+    assert!(scene.stage.has_file("src/pages/list.sh"), "the frontend's own landed");
+}
+
+fn script(agent: &str) -> String {
+    format!("#!/bin/sh\nset -eu\ncat > /dev/null\n. \"$S/words.sh\"\n{agent}\n")
+}
+
+/// The playbook with another time to stop in.
+fn hurried(scene: &mut Scene) {
+    let text = include_str!("../../../shipmate-runtime/src/playbook/builtin/departments.toml");
+    let text = text.replace("shutdown-seconds = 30", "shutdown-seconds = 1");
+    scene.stage.write(".shipmate/playbooks/departments.toml", &text);
+    scene.stage.commit();
+}
+
+#[test]
+fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
+    let mut scene = backend();
+    hurried(&mut scene);
+    scene.stage.door("review");
+    let agent =
+        AGENT.replace(r#""Review the code"*) "#, r#""Review the code"*) here; pass review; "#);
+    says(&scene, "agent.sh", &script(&agent));
+    let running = scene.begin("departments", &ONE);
+    scene.stage.arrival();
+    // Its supervisor is there and says nothing from now on.
+    let frozen = supervisor(&scene, "yolo-backend.dev-1@");
+    processes::signal(frozen, rustix::process::Signal::STOP);
+    scene.stage.open("review", 1);
+    let told = "[SHUTDOWN] Timeout: yolo-backend/dev-1 did not respond within 1s.";
+    running.ended().ends(0, &[told, "phase owner_signoff is done"]);
+    let last = scene.log();
+    let last = last.iter().filter_map(|record| record["event"].get("task.claimed"));
+    let last =
+        last.filter(|claim| claim["by"] == "yolo-backend/dev-1@1").last().unwrap()["task"].clone();
+    let (own, other) = match last.as_u64().unwrap() {
+        6 => ("01-02", "01-01"),
+        _ => ("01-01", "01-02"),
+    };
+    let dv =
+        |plan: &str| landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].clone();
+    assert_eq!(dv(own), json!([told]));
+    assert_eq!(dv(other), json!([]));
+}
+
+/// A dev that has begun to write the store and waits; whoever takes it after that one writes it.
+const HALF: &str = r#"  "Write the store")
+    if [ "$SHIPMATE_TEAMMATE" = dev-1 ]; then
+      put lib/store.sh half; here; pass store; as shutdown --answer "$(cat "$S/asked")" --left "T1 tests"
+      exit 1
+    fi
+    put lib/store.sh store ;;
+  "Write the "*)"#;
+
+#[test]
+fn what_somebody_leaves_behind_is_kept_and_in_the_summary_of_its_plan_alone() {
+    let mut scene = backend();
+    scene.stage.door("store");
+    says(&scene, "agent.sh", &script(&AGENT.replace(r#"  "Write the "*)"#, HALF)));
+    let running = scene.begin("departments", &ONE);
+    scene.stage.arrival();
+    scene.stage.follow();
+    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "60s"];
+    assert!(scene.stage.shipmate(&asks).status.success());
+    let asked = scene.stage.hear(|event| event.get("shutdown.requested").is_some());
+    says(&scene, "asked", &asked["n"].to_string());
+    scene.stage.open("store", 1);
+    running.ended().ends(0, &["phase owner_signoff is done"]);
+    let dv =
+        |plan: &str| landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].clone();
+    assert_eq!(dv("01-02"), json!([]));
+    let dv = dv("01-01");
+    let texts: Vec<&str> =
+        dv.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    assert!(texts.contains(&"yolo-backend/dev-1 left work in progress: T1 tests"), "{texts:?}");
+    let kept = texts
+        .iter()
+        .find_map(|text| text.strip_prefix("work of dev-1 on backend/01-01/T1 was set aside: "));
+    let kept = kept.unwrap_or_else(|| panic!("{texts:?}"));
+    assert_eq!(scene.stage.git(&["show", &format!("{kept}:lib/store.sh")]), "half\n");
+    assert_eq!(scene.stage.file("lib/store.sh"), "store\n");
+}
+
+#[test]
+fn who_ends_without_an_answer_is_told_and_the_rest_is_looked_at_all_the_same() {
+    let mut scene = backend();
+    scene.stage.door("review");
+    let agent =
+        AGENT.replace(r#""Review the code"*) "#, r#""Review the code"*) here; pass review; "#);
+    says(&scene, "agent.sh", &script(&agent));
+    let running = scene.begin("departments", &ONE);
+    scene.stage.arrival();
+    scene.stage.follow();
+    let frozen = supervisor(&scene, "yolo-backend.dev-1@");
+    processes::signal(frozen, rustix::process::Signal::STOP);
+    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "600s"];
+    assert!(scene.stage.shipmate(&asks).status.success());
+    scene.stage.hear(|event| event.get("shutdown.requested").is_some());
+    processes::kill(frozen);
+    scene.stage.hear(|event| event.get("teammate.stopped").is_some());
+    scene.stage.open("review", 1);
+    let told = "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. yolo-backend/dev-1 ended \
+                without an answer";
+    running.ended().ends(0, &[told, "phase owner_signoff is done"]);
+    let dv = ["01-01", "01-02"].map(|plan| {
+        landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].to_string()
+    });
+    assert!(dv.concat().contains(told), "{dv:?}");
+}
+
+fn supervisor(scene: &Scene, of: &str) -> u32 {
+    let found = scene.stage.processes("supervisor");
+    found.iter().find(|one| one.label.starts_with(of)).expect("it has a supervisor").pid
+}
+
+#[test]
+fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_were() {
+    let mut scene = all("");
+    scene.stage.door("page");
+    let agent = AGENT.replace(
+        r#"  "Write the "*)"#,
+        r#"  "Write the page") here; pass page; put "$SHIPMATE_FILES" page ;;
+  "Write the "*)"#,
+    );
+    says(&scene, "agent.sh", &script(&agent));
+    let running = scene.begin("departments", &ALL);
+    for _ in 0..2 {
+        scene.stage.arrival();
+        processes::kill(supervisor(&scene, "yolo-frontend.dev-1@"));
+    }
+    scene.stage.arrival();
+    scene.stage.open("page", 3);
+    let ran = running.ended();
+    ran.ends(
+        0,
+        &["[HEALTH] Agent yolo-frontend/dev-1 disappeared: ", "phase owner_signoff is done"],
+    );
+    let told = "[FALLBACK] teammates disappeared one after the other: switching from teammate to task \
+                for yolo-frontend";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let dv = landed(&scene, "frontend/01-01.summary.jsonl", &["ch", "dt"])["dv"].to_string();
+    assert!(
+        dv.contains(told) && dv.contains("[HEALTH] Agent yolo-frontend/dev-1 disappeared"),
+        "{dv}"
+    );
+    assert_eq!(landed(&scene, "01-01.summary.jsonl", &["ch", "dt"])["dv"], json!([]));
+    for record in scene.log() {
+        let started = &record["event"]["teammate.started"];
+        let one_shot = started["supervision"] == "one_shot";
+        let own = started["who"].as_str().is_some_and(|who| who.starts_with("yolo-backend/"));
+        assert!(!(one_shot && own), "the backend has its teammates: {started}");
+    }
+    assert_eq!(view(&scene, ".dept-status-frontend.json")["status"], "complete");
+    let views = scene.stage.place().team(TEAM).join("views").join(DIR);
+    let health = std::fs::read_to_string(views.join("frontend/.agent-health.jsonl")).unwrap();
+    let health = health.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let dev: Vec<Value> = health.filter(|line| line["agent_id"] == "dev-1").collect();
+    let words: Vec<&Value> = dev.iter().map(|line| &line["state"]).collect();
+    assert_eq!(words[..4], ["start", "disappeared", "start", "disappeared"]);
+    let keys: Vec<&String> = dev[1].as_object().unwrap().keys().collect();
+    let all = ["agent_id", "dept", "prev_state", "state", "timeout_triggered", "timestamp", "type"];
+    assert_eq!(keys, all);
+    assert_eq!((&dev[1]["dept"], &dev[1]["prev_state"]), (&json!("frontend"), &json!("start")));
+}
+
+#[test]
+fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_in_words_that_fit() {
+    let server = Server::start(include_str!("departments/native.model"));
+    let config = format!(
+        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
+         protocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n",
+        server.url()
+    );
+    let plan = (plan("backend", "01-01"), include_str!("departments/native-01-01.plan.jsonl"));
+    let mut scene = Scene::with(&config, &[(&plan.0, plan.1)], "");
+    let own = ["--set", "departments=backend", "--agent", "native"];
+    let args = [&["--team", TEAM, "run", "--playbook", "departments", DIR], &own[..]].concat();
+    Ran::of(&scene.stage.shipmate(&args)).ends(0, &["phase owner_signoff is done"]);
+    assert_eq!(
+        landed(&scene, "01-01.summary.jsonl", &["ch", "dt"]),
+        json!({"p":"01","n":"01","t":"Store","s":"complete","tc":1,"tt":1,"fm":["lib/store.sh"],
+            "dv":[],"built":["Write the store"],"tst":"no_tests"})
+    );
+    assert_eq!(landed(&scene, "owner-signoff.json", &[])["decision"], "SHIP");
+    let log = scene.log();
+    let sent = log.iter().filter(|record| record["event"].get("message.sent").is_some());
+    let handed: Vec<(&str, &str, &str)> = sent
+        .filter_map(|record| {
+            let (by, fields) = (record["by"].as_str()?, &record["event"]["message.sent"]);
+            let kind = fields["kind"]["handoff"].as_str()?;
+            Some((by, kind, fields["to"][0]["member"].as_str()?))
+        })
+        .collect();
+    assert_eq!(
+        handed,
+        [
+            ("yolo-backend/architect@1", "architecture_design", "yolo-backend/lead"),
+            ("yolo-backend/dev-1@1", "dev_progress", "yolo-backend/senior"),
+        ],
+        "a dev reaches its senior and no one above"
+    );
+    let told = server.requests().iter().any(|request| {
+        let text = request.body.to_string();
+        text.contains("You are senior") && text.contains("it is slow")
+    });
+    assert!(told, "the senior reads what its dev hands over");
+}

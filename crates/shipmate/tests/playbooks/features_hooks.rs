@@ -1,0 +1,82 @@
+//! Hooks that a harness has installed, beside the features playbook: they keep working, and what
+//! they get wrong is not repeated.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::features::{AGENT, feature, one, scene_with};
+use crate::stage::TEAM;
+
+/// Runs the suite and says on its standard output, as harnesses do, why it rejects.
+const VERIFY: &str = r#"#!/bin/bash
+cat > /dev/null
+[ -f .harness/init.sh ] || exit 0
+out=$(bash -o pipefail .harness/init.sh 2>&1) || { echo "rejected by the harness: $out"; exit 2; }
+! grep -rq UNDONE src || { echo "rejected by the harness: UNDONE is left"; exit 2; }
+"#;
+
+/// Offers whatever is not passing, without a look at what it depends on, and never tires of it.
+const IDLE: &str = r#"#!/bin/bash
+cat > /dev/null
+echo asked >> "$S/asked"
+echo "3 claimable: F002: Build F002 (priority 1)"
+exit 2
+"#;
+
+#[test]
+fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
+    let agent = format!(
+        "if [ \"${{SHIPMATE_SUBJECT%%:*}}\" = F001 ]; then here; pass go; fi\n{AGENT}\n\
+         if [ -z \"${{SHIPMATE_FEEDBACK:-}}\" ] && [ $id = F003 ]; then echo '# UNDONE' >> src/F003/a.sh; fi\n"
+    );
+    let features = [
+        feature("F001", json!({})),
+        feature("F002", json!({ "depends_on": ["F001"] })),
+        feature("F003", json!({})),
+    ];
+    let mut scene = scene_with(
+        &features,
+        &[
+            (".claude/hooks/verify-task-quality.sh", VERIFY),
+            (".claude/hooks/check-remaining-tasks.sh", IDLE),
+        ],
+        &agent,
+    );
+    let root = scene.stage.root();
+    for (event, script) in
+        [("TaskCompleted", "verify-task-quality.sh"), ("TeammateIdle", "check-remaining-tasks.sh")]
+    {
+        let line = format!(
+            "#!/bin/sh\nexport S={}\nexec bash {}/repo/.claude/hooks/{script}\n",
+            root.display(),
+            root.display()
+        );
+        scene.stage.write(&format!(".shipmate/hooks/{event}"), &line);
+        let path = scene.stage.place().project().join("hooks").join(event);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    scene.stage.door("go");
+    scene.run("features", &["--detach", "--yes"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.arrival();
+    // The other teammate is done and idle: it is offered F002, which waits for F001.
+    scene.stage.event("teammate.idle");
+    assert!(scene.stage.events("task.claimed").iter().all(|claim| claim["task"] != 2));
+    scene.stage.open("go", 1);
+    scene.stage.finished(3);
+    let returned = scene.stage.events("task.returned");
+    let reasons: Vec<&str> = returned.iter().filter_map(|one| one["reason"].as_str()).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("UNDONE is left")), "{reasons:?}");
+    // Only the feature that came back has it counted.
+    assert_eq!(one(&scene, "F003")["correction_cycles"], 1);
+    assert_eq!(one(&scene, "F001").get("correction_cycles"), None);
+    let claims = scene.stage.events("task.claimed");
+    let of_two: Vec<_> = claims.iter().filter(|claim| claim["task"] == 2).collect();
+    assert_eq!(of_two.len(), 1, "one teammate took it, once: {of_two:?}");
+    let done = scene.stage.shipmate(&["--team", TEAM, "status"]);
+    assert!(done.status.success());
+    let asked = std::fs::read_to_string(root.join("asked")).unwrap().lines().count();
+    // Three times after each claim at most, however often it says no.
+    assert!(asked <= 3 * claims.len(), "asked {asked} times for {} claims", claims.len());
+}
