@@ -580,3 +580,23 @@ fn a_lead_that_cannot_work_ends_the_run_and_keeps_nobody_waiting() {
     assert_ne!(ran.code, 0, "{}", ran.out);
     assert!(ran.out.contains("nothing done: 0 of 1 tasks"), "{}", ran.out);
 }
+
+#[test]
+fn the_team_is_named_after_its_plan() {
+    let scene = with("", &[("plans/issue-42-greetings.md", PLAN)]);
+    let agent = scene.agent();
+    let args =
+        ["run", "--playbook", "contract-first", "--agent", &agent, "plans/issue-42-greetings.md"];
+    let ran = Ran::of(&scene.stage.shipmate(&args));
+    ran.ends(0, &["5 of 5 tasks", "team issue-42-greetings"]);
+    let branches = scene.stage.git(&["branch", "--list", "shipmate/*"]);
+    assert_eq!(branches.trim(), "shipmate/issue-42-greetings");
+}
+
+#[test]
+fn a_lead_that_cannot_work_ends_the_run_and_keeps_nobody_waiting() {
+    let scene = scene("no-such-program");
+    let ran = run(&scene);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("phase contracts failed"), "{}", ran.out);
+}
