@@ -50,6 +50,8 @@ fn what_agents_did_passes_the_gate_and_is_merged() {
         shipmate/alpha: tasks 1, 2
           made branch shipmate/alpha.task-1
           made branch shipmate/alpha.task-2
+          each can be a pull request of its own, such as:
+          git push origin shipmate/alpha.task-1 && gh pr create --head shipmate/alpha.task-1
 
         $ shipmate merge
         shipmate/alpha: tasks 1, 2
