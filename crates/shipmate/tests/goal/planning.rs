@@ -160,7 +160,7 @@ fn who_cannot_lead_is_refused_before_anything_is_made() {
         (vec!["run", "make it", "--yes", "--detach"], "--detach does not wait"),
         (vec!["run", "make"], "neither a plan nor a goal"),
         (vec!["run", "plan.toml", "--yes"], "--lead and --yes are for a goal"),
-        (vec!["run"], "required"),
+        (vec!["run"], "there is nothing to run"),
     ] {
         let ran = run(&args);
         assert_eq!(ran.code, 2, "{args:?} {ran:?}");
