@@ -120,21 +120,14 @@ pub enum Refusal {
     #[error("nobody else is in team {team}")]
     NobodyElse { team: Name },
 
-    #[error(
-        "{from}{} may not send {kind} to {to}; it may write to: {}{}",
-        in_role(role),
-        list(open),
-        by_file(files)
-    )]
+    #[error("{from}{} may not send {kind} to {to}; it may write to: {open}", in_role(role))]
     NoRoute {
-        from: Address,
+        from: Box<Address>,
         role: Option<Name>,
         to: String,
         kind: String,
-        /// Where its routes lead, and with what.
-        open: Vec<String>,
-        /// Between teams: what goes by which file.
-        files: Vec<String>,
+        /// Where its routes lead, with what, and between teams what goes by which file.
+        open: String,
     },
     #[error("{kind} is not sent: {}", instead_of_mail(file))]
     NotByMessage { kind: Name, file: Option<String> },
@@ -311,13 +304,6 @@ fn circle(tasks: &[TaskId]) -> String {
 
 fn in_role(role: &Option<Name>) -> String {
     role.as_ref().map_or_else(String::new, |role| format!(" ({role})"))
-}
-
-fn by_file(files: &[String]) -> String {
-    if files.is_empty() {
-        return String::new();
-    }
-    format!("; between teams it goes by file: {}", list(files))
 }
 
 fn instead_of_mail(file: &Option<String>) -> String {

@@ -7,7 +7,7 @@
 use crate::event::{MessageKind, Recipient};
 use crate::name::{Actor, Address, Name};
 use crate::playbook::{Playbook, Role, Route};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, list};
 use crate::state::State;
 
 /// The word that stands for plain text in a route.
@@ -44,13 +44,17 @@ pub(crate) fn require(
         let reached = to.iter().filter(|to| is_open(state, from, kind, to));
         open.insert(0, format!("with this {}", listed(reached.map(ToString::to_string))));
     }
+    let files: Vec<String> = files.collect();
+    let mut open = list(&open);
+    if !files.is_empty() {
+        open.push_str(&format!("; between teams it goes by file: {}", list(&files)));
+    }
     Err(Refusal::NoRoute {
-        from: from.clone(),
+        from: Box::new(from.clone()),
         role: role.cloned(),
         to: closed.to_string(),
         kind: word(kind).to_owned(),
         open,
-        files: files.collect(),
     })
 }
 

@@ -44,14 +44,13 @@ every! { EVENTS, is_event, Event:
     TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
-    TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
+    TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted TaskWorkSetAside
     TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened
     BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
-    TaskReverted
 }
 
 every! { REFUSALS, is_refusal, Refusal:

@@ -38,7 +38,7 @@ pub(super) fn asked(
         let model = if profile.model.is_empty() { "" } else { profile.model.as_str() };
         let plans = if profile.mode == Mode::Plan { "plans first" } else { "" };
         let about: Vec<&str> = [model, plans].into_iter().filter(|part| !part.is_empty()).collect();
-        text.push_str(&format!("\n  {name}: {}", about.join(", ")).trim_end_matches([' ', ':']));
+        text.push_str(format!("\n  {name}: {}", about.join(", ")).trim_end_matches([' ', ':']));
     }
     for task in tasks.iter().take(SHOWN_MAX) {
         text.push_str(&format!("\n  {}", line(task, tasks)));

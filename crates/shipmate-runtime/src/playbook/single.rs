@@ -53,7 +53,8 @@ pub(super) fn advice(rule: &Single, work: &Work) -> Vec<String> {
         }
         _ => {}
     }
-    if items.len() > 1 && longest(work, |_| 1) == items.len() {
+    let weighs_time = rule.overhead_minutes.is_some();
+    if weighs_time && items.len() > 1 && longest(work, |_| 1) == items.len() {
         reasons.push(format!("{}, one after the other", pieces(items.len())));
     }
     reasons.extend(time(rule, work));

@@ -126,7 +126,7 @@ mod tests {
             ..PlaybookRow::default()
         };
         let (a, b) = (row("a", None), row("b", Some("b.json")));
-        assert_eq!(by_files(&[a.clone()]), Choice::None);
+        assert_eq!(by_files(std::slice::from_ref(&a)), Choice::None);
         let one = Choice::One { name: "b".to_owned(), why: "b.json is here".to_owned() };
         assert_eq!(by_files(&[a, b.clone()]), one);
         let several = by_files(&[b, row("c", Some("c/"))]);

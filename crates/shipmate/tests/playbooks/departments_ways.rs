@@ -171,7 +171,8 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
     let last = scene.log();
     let last = last.iter().filter_map(|record| record["event"].get("task.claimed"));
     let last =
-        last.filter(|claim| claim["by"] == "yolo-backend/dev-1@1").last().unwrap()["task"].clone();
+        last.filter(|claim| claim["by"] == "yolo-backend/dev-1@1").next_back().unwrap()["task"]
+            .clone();
     let (own, other) = match last.as_u64().unwrap() {
         6 => ("01-02", "01-01"),
         _ => ("01-01", "01-02"),

@@ -47,7 +47,7 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
         "plans_total": plans.len(),
         "qa_result": qa,
         "security_result": security,
-        "tdd_coverage": if all == 0 { 0 } else { covered * 100 / all },
+        "tdd_coverage": (covered * 100).checked_div(all).unwrap_or_default(),
     });
     Ok(vec![(sight.path.to_owned(), format!("{value}\n"))])
 }

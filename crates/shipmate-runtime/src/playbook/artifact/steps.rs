@@ -108,8 +108,9 @@ pub(super) fn orchestration(sight: &Sight<'_>) -> Result<Files, String> {
     };
     let security =
         sight.state.teams.values().filter(|team| team.parent.as_ref() == Some(sight.team));
-    let security = security.filter_map(|team| team.course.as_ref()).flat_map(|course| &course.past);
-    let security = security.filter(|past| past.phase.as_str() == "security").last();
+    let mut security =
+        security.filter_map(|team| team.course.as_ref()).flat_map(|course| &course.past);
+    let security = security.rfind(|past| past.phase.as_str() == "security");
     let minutes = playbook.phases.iter().filter_map(|phase| phase.deadline_ms).max();
     let several = playbook.departments.len() > 1;
     let only = playbook.departments.first().map(|own| format!("{}_only", own.name));

@@ -13,7 +13,9 @@ use super::super::json_text::{self, Span};
 use super::{Item, Work};
 
 /// What a feature must say, and of what kind it is.
-const FIELDS: [(&str, &str, fn(&Value) -> bool); 10] = [
+type Fits = fn(&Value) -> bool;
+
+const FIELDS: [(&str, &str, Fits); 10] = [
     ("id", "a text", |value| value.as_str().is_some_and(|text| !text.trim().is_empty())),
     ("description", "a text", Value::is_string),
     ("priority", "a whole number from 1", |value| value.as_i64().is_some_and(is_priority)),

@@ -9,11 +9,9 @@ use super::{EscalationFacts, Model, TeamFacts};
 impl Model {
     pub(super) fn apply_to_routes(&mut self, record: &Record) {
         match &record.event {
-            Event::MessageSent { to, kind, .. }
-                if matches!(kind, MessageKind::Message | MessageKind::Handoff(_)) =>
-            {
-                self.note_answers(&record.by, to);
-            }
+            Event::MessageSent {
+                to, kind: MessageKind::Message | MessageKind::Handoff(_), ..
+            } => self.note_answers(&record.by, to),
             Event::EscalationRaised { escalation, from, to, .. } => {
                 let facts = EscalationFacts { from: from.clone(), to: to.clone(), open: true };
                 self.escalations.insert(escalation.unwrap_or(record.n), facts);
