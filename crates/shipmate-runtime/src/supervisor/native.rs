@@ -73,7 +73,9 @@ impl NativeAgent {
 
     fn seat(&self) -> Seat {
         let lead = self.desk.order().lead;
-        let plans = self.desk.mode() == "plan" && !self.desk.is_approved();
+        // A role that names the tool has it, whatever its mode.
+        let named = self.desk.order().tools.iter().any(|tool| tool == "ExitPlanMode");
+        let plans = named || (self.desk.mode() == "plan" && !self.desk.is_approved());
         Seat {
             standing: self.desk.standing(),
             identity: brief::identity(self.desk.order(), &self.desk.mode()),

@@ -289,7 +289,12 @@ fn routes(playbook: &Playbook) -> Vec<PlaybookEntry> {
     };
     let routes = playbook.routes.iter().map(|route| {
         let kinds = if route.kinds.is_empty() { "anything".to_owned() } else { all(&route.kinds) };
-        entry(&format!("{} to {}", who(&route.from), who(&route.to)), vec![kinds])
+        let to = match (route.to.is_empty(), route.person) {
+            (true, true) => "person".to_owned(),
+            (false, true) => format!("{}, person", all(&route.to)),
+            (_, false) => who(&route.to),
+        };
+        entry(&format!("{} to {to}", who(&route.from)), vec![kinds])
     });
     routes.collect()
 }
