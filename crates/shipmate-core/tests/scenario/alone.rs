@@ -14,7 +14,7 @@ scenarios! {
         submit 1 by lia
         end-phase contracts done
         begin layers mates \"ana role dev when-needed | bo role dev when-needed\" \
-            tasks \"models assignee lia | api assignee lia assignee bo\"
+            tasks \"models role dev assignee ana | api role dev assignee bo\"
         expect wake: 900000ms
         staff
         next by ana

@@ -31,12 +31,11 @@ every! { ACTS, is_act, Act:
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
-    ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
+    ReportHook FailTask ReleaseTask AssignTask RetryTask RevertTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
-    BeginPhase HoldPhase EndPhase
-    ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage ReportUsage
-    RevertTask
+    BeginPhase HoldPhase EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage
+    ReportUsage
 }
 
 every! { EVENTS, is_event, Event:
@@ -44,13 +43,13 @@ every! { EVENTS, is_event, Event:
     TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
-    TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted TaskWorkSetAside
-    TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
+    TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted
+    TaskWorkSetAside TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
-    PhaseEnded BreakerOpened
-    BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved UsageRecorded
+    PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
+    UsageRecorded
 }
 
 every! { REFUSALS, is_refusal, Refusal:

@@ -475,9 +475,12 @@ const STORIES: &[&str] = &[
     submit 1 by alpha-back/bob
     ask-scope 1 files docs/x.md reason "it changes docs/x.md"
     end-phase build failed in alpha-back reason "the gate is red"
-    begin build in alpha-back
+    begin build in alpha-back notes "with fewer people"
     end-phase build done in alpha-back reason "as planned"
-    begin build in alpha-front alone "one piece" mates "fay role head seat lead"
+    answer grant
+    complete 1 by runtime commit 2222222
+    revert 1 reason "it broke the build"
+    begin build in alpha-front single "one piece" mates "fay role head seat lead"
     end-phase build skip in alpha-front reason "nothing to build"
     end-phase work failed reason "no report"
     end-phase work failed reason "again none"

@@ -239,12 +239,13 @@ scenarios! {
         begin work                              => phase.began
         expect effects: leave alpha
     ",
-    another_team_of_that_name_is_in_the_way_of_a_department: "
+    only_the_playbook_makes_departments: "
         team alpha playbook \"phase work root departments | phase build | department back\"
-        team alpha-back under alpha
-        begin work                              => refused: team alpha-back exists already
+        team alpha-back under alpha \
+            => refused: person may not create a team: the playbook says which departments there are
+        begin work                              => phase.began, team.created
         delete-team alpha-back now
-        begin work  => refused: team alpha-back was deleted; its name stays with what it did
+        expect effects: leave alpha
     ",
     what_is_left_is_the_leads_when_a_phase_is_late: "
         team alpha stops 5s stall 3600s playbook \"phase build deadline 900s late lead | phase ship\"

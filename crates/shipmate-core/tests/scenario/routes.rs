@@ -31,7 +31,7 @@ scenarios! {
             it may write to: senior (message, dev_progress), head (task_complete)
         send \"this line\" to dev1 kind code_review_changes by sen => message.sent
         expect senders dev2: nothing
-        expect effects: nothing
+        expect effects: enter alpha
         join tes role tester
         send \"{}\" to sen kind test_plan_result by tes => message.sent
         send \"{}\" to lia kind test_plan_result by tes \
