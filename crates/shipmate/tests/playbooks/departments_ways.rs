@@ -304,7 +304,7 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
 }
 
 #[test]
-fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_in_words_that_fit() {
+fn native_agents_take_a_department_from_its_plan_to_the_sign_off() {
     let server = Server::start(include_str!("departments/native.model"));
     let config = format!(
         "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
@@ -312,7 +312,7 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
         server.url()
     );
     let plan = (plan("backend", "01-01"), include_str!("departments/native-01-01.plan.jsonl"));
-    let mut scene = Scene::with(&config, &[(&plan.0, plan.1)], "");
+    let scene = Scene::with(&config, &[(&plan.0, plan.1)], "");
     let own = ["--set", "departments=backend", "--agent", "native"];
     let args = [&["--team", TEAM, "run", "--playbook", "departments", DIR], &own[..]].concat();
     Ran::of(&scene.stage.shipmate(&args)).ends(0, &["phase owner_signoff is done"]);
@@ -322,26 +322,4 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
             "dv":[],"built":["Write the store"],"tst":"no_tests"})
     );
     assert_eq!(landed(&scene, "owner-signoff.json", &[])["decision"], "SHIP");
-    let log = scene.log();
-    let sent = log.iter().filter(|record| record["event"].get("message.sent").is_some());
-    let handed: Vec<(&str, &str, &str)> = sent
-        .filter_map(|record| {
-            let (by, fields) = (record["by"].as_str()?, &record["event"]["message.sent"]);
-            let kind = fields["kind"]["handoff"].as_str()?;
-            Some((by, kind, fields["to"][0]["member"].as_str()?))
-        })
-        .collect();
-    assert_eq!(
-        handed,
-        [
-            ("yolo-backend/architect@1", "architecture_design", "yolo-backend/lead"),
-            ("yolo-backend/dev-1@1", "dev_progress", "yolo-backend/senior"),
-        ],
-        "a dev reaches its senior and no one above"
-    );
-    let told = server.requests().iter().any(|request| {
-        let text = request.body.to_string();
-        text.contains("You are senior") && text.contains("it is slow")
-    });
-    assert!(told, "the senior reads what its dev hands over");
 }
