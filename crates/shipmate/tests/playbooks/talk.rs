@@ -65,7 +65,7 @@ try senior --kind escalation '{"issue":"no spec","severity":"blocking"}'
 fn what_an_agent_sends_is_held_against_the_routes_and_kinds_of_its_playbook() {
     let files = [(".shipmate/playbooks/own.toml", PLAYBOOK)];
     let mut scene = Scene::new(&files, AGENT);
-    scene.run("own", &["talk"]).ends(0, &["phase work is done"]);
+    scene.run("own", &["let them talk"]).ends(0, &["phase work is done"]);
     let told = std::fs::read_to_string(scene.stage.root().join("told")).unwrap();
     let told: Vec<&str> = told.lines().map(str::trim).collect();
     let expected = [
