@@ -97,10 +97,10 @@ pub(crate) fn find(name: &str, project: &Path) -> Result<Found, Refused> {
         }
         (Err(e), None) if e.kind() == std::io::ErrorKind::NotFound && !is_path => {
             let text = format!("there is no playbook {name}");
-            Err(refused("NoPlaybook", text, &known(project)))
+            Err(refused("UnknownPlaybook", text, &known(project)))
         }
         (Err(e), _) => {
-            Err(refused("NoPlaybook", format!("{shown} cannot be read: {e}"), &known(project)))
+            Err(refused("UnknownPlaybook", format!("{shown} cannot be read: {e}"), &known(project)))
         }
     }
 }

@@ -284,7 +284,6 @@ impl Check<'_, '_> {
         }
         self.all_known(&here.to("only"), "department", &task.only, &self.departments);
         self.all_known(&here.to("with"), "department", &task.with, &self.departments);
-        self.conditions(&here.to("when"), &task.when, None);
         let others: Vec<&str> = phase.tasks.iter().map(|task| task.id.as_str()).collect();
         self.all_known(&here.to("needs"), "task", &task.needs, &others);
         self.conditions(&here.to("when"), &task.when, None);

@@ -34,7 +34,7 @@ pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
     (
         Exit::NotFound,
         "NotFound",
-        "A team, teammate, task, message, plan or question of that name or number does not exist.",
+        "A team, teammate, task, message, plan, question or playbook of that name does not exist.",
     ),
     (Exit::NothingToDo, "NothingToDo", "`task next`: no task is available for this teammate now."),
     (

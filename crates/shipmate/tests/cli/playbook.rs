@@ -242,7 +242,7 @@ fn a_playbook_is_put_to_use_by_one_line_of_the_settings() {
         $ shipmate playbook use nobody
         refused: there is no playbook nobody
           [..]
-        => 1
+        => 3
 
         $ shipmate playbook use --none
         took playbook out of .shipmate/config.toml: the repository's files choose

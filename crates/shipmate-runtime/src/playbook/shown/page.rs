@@ -283,18 +283,17 @@ fn department(own: &Department) -> Vec<String> {
 }
 
 fn routes(playbook: &Playbook) -> Vec<PlaybookEntry> {
-    let who = |names: &[shipmate_core::Name]| match names.is_empty() {
+    let who = |names: Vec<String>| match names.is_empty() {
         true => "everybody".to_owned(),
-        false => all(names),
+        false => names.join(", "),
     };
     let routes = playbook.routes.iter().map(|route| {
+        let from = route.from.iter().map(ToString::to_string).collect();
+        let to = route.to.iter().map(ToString::to_string);
+        let to = to.chain(route.person.then(|| "person".to_owned())).collect();
+        let across = if route.across { ", also of other teams" } else { "" };
         let kinds = if route.kinds.is_empty() { "anything".to_owned() } else { all(&route.kinds) };
-        let to = match (route.to.is_empty(), route.person) {
-            (true, true) => "person".to_owned(),
-            (false, true) => format!("{}, person", all(&route.to)),
-            (_, false) => who(&route.to),
-        };
-        entry(&format!("{} to {to}", who(&route.from)), vec![kinds])
+        entry(&format!("{} to {}{across}", who(from), who(to)), vec![kinds])
     });
     routes.collect()
 }
