@@ -202,8 +202,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "broadcast-reaches-its-sender",
         guarantee: "G3",
         file: "crates/shipmate-core/src/message.rs",
-        find: "mate.can_receive() && !matches!(by, Actor::Teammate(me) if me.address == **address)",
-        replace: "mate.can_receive() && address.name.as_str() != \"\"",
+        find: "&& !matches!(by, Actor::Teammate(me) if me.address == **address)",
+        replace: "&& address.name.as_str() != \"\"",
     },
     Mutant {
         name: "read-and-still-there",

@@ -240,6 +240,14 @@ pub(crate) fn apply_reverted(state: &mut State, at: u64, id: TaskId, reason: &st
     if let Some(group) = state.task_mut(id).spec.group.clone() {
         graph::regroup(state, &group, |group| group.completed -= 1);
     }
+    // What came to wait for it while it was completed has raised no path.
+    let task = state.task(id).expect("it was just reverted");
+    let waiting = task.dependents.iter().filter_map(|next| state.task(*next));
+    let longest = waiting.map(|next| next.path_ms).max().unwrap_or(0);
+    let behind = longest.max(graph::path_behind(state, task.spec.group.as_ref()));
+    let path_ms = task.duration_ms().saturating_add(behind).max(task.path_ms);
+    retask(state, id, |task| task.path_ms = path_ms);
+    graph::raise_paths(state, id);
 }
 
 /// Failed tasks that a phase tries again, with what is other than before. New tasks begin at
