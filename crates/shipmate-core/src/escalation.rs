@@ -383,5 +383,9 @@ pub(crate) fn apply_resolved(state: &mut State, id: EscalationId) {
 pub(crate) fn forget(state: &mut State, who: &Address) {
     for raised in state.escalations.values_mut().filter(|raised| raised.from == *who) {
         raised.open = false;
+        let asked = raised.question.and_then(|id| state.questions.get_mut(&id));
+        if let Some(question) = asked.filter(|question| question.is_open()) {
+            question.withdrawn = true;
+        }
     }
 }

@@ -225,7 +225,22 @@ pub(crate) fn decide_revert(
     let waiting = graph::dependents_clause(state, task);
     let text = format!("task {id} ({}) was taken back: {reason}{waiting}", task.spec.subject);
     let (commit, reason) = (commit.to_owned(), reason.to_owned());
-    let mut events = vec![Event::TaskReverted { task: id, commit, reason }];
+    let mut events = Vec::new();
+    // While it was completed, what it had waited for may have come to wait for it.
+    let comes_back = |on: &&Dependency| {
+        let next = |node: &Dependency| match *node == Dependency::Task(id) {
+            true => vec![(*on).clone()],
+            false => graph::depends_on(state, node),
+        };
+        graph::refuse_cycle([id], next).is_err()
+    };
+    let remove_blocked_by: Vec<Dependency> =
+        task.spec.blocked_by.iter().filter(comes_back).cloned().collect();
+    if !remove_blocked_by.is_empty() {
+        let changes = TaskChanges { remove_blocked_by, ..TaskChanges::default() };
+        events.push(Event::TaskUpdated { task: id, changes });
+    }
+    events.push(Event::TaskReverted { task: id, commit, reason });
     events.extend(message::tell_lead(state, &task.team, text));
     Ok(events)
 }

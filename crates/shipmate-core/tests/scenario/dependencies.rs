@@ -143,6 +143,25 @@ scenarios! {
         complete 1 by runtime
         claim 2 by ana                 => task.claimed
     ",
+    work_that_is_taken_back_does_not_wait_for_what_came_to_wait_for_it: "
+        team alpha gate
+        join ana
+        create a group auth
+        create b after group:auth
+        claim 1 by ana
+        submit 1 by ana
+        complete 1 by runtime
+        claim 2 by ana
+        submit 2 by ana
+        complete 2 by runtime
+        create c after 2 group auth    => task.created
+        revert 2                       => task.updated, task.reverted, message.sent
+        retry 2
+        claim 2 by ana                 => task.claimed
+        submit 2 by ana
+        complete 2 by runtime
+        expect available: 3
+    ",
     a_group_is_done_when_its_members_are: "
         join ana holds 5
         create a group auth

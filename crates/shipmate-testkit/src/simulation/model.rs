@@ -203,6 +203,8 @@ pub(crate) struct QuestionFacts {
     pub(crate) options: Vec<String>,
     /// The submission that waits for the answer.
     pub(crate) task: Option<TaskId>,
+    /// It is an escalation that came to the person.
+    pub(crate) escalated: bool,
     pub(crate) open: bool,
 }
 
@@ -262,7 +264,8 @@ impl Model {
             }
             Event::QuestionAsked { who, kind, options, task, .. } => {
                 let (who, kind, options) = (who.clone(), *kind, options.clone());
-                let facts = QuestionFacts { who, kind, options, task: *task, open: true };
+                let facts =
+                    QuestionFacts { who, kind, options, task: *task, escalated: false, open: true };
                 self.questions.insert(record.n, facts);
                 if let Some(task) = task {
                     self.task_mut(*task).asks = Some(record.n);
@@ -309,6 +312,13 @@ impl Model {
     pub(crate) fn is_current(&self, who: &TeammateRef) -> bool {
         let found = self.mates.get(&who.address);
         found.is_some_and(|mate| mate.epoch == who.epoch && mate.life == LifeFacts::Running)
+    }
+
+    /// The open question, where an answer would reach somebody.
+    pub(crate) fn answerable(&self, id: QuestionId) -> Option<&QuestionFacts> {
+        let facts = self.questions.get(&id).filter(|facts| facts.open)?;
+        let outlives = facts.task.is_some() || facts.escalated;
+        (outlives || self.is_current(&facts.who)).then_some(facts)
     }
 
     pub(crate) fn is_member(&self, who: &Address) -> bool {

@@ -69,17 +69,13 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             may
         }
         Act::Ask { text, .. } => current.is_some() && !text.trim().is_empty(),
-        Act::Answer { question, answer } => {
-            let facts = model.questions.get(question).filter(|facts| facts.open);
-            facts.is_some_and(|facts| {
-                let same = matches!(by, Actor::Teammate(me) if me.address == facts.who.address);
-                model.manages(by, &facts.who.address.team)
-                    && !same
-                    && (facts.task.is_some() || model.is_current(&facts.who))
-                    && (facts.kind != QuestionKind::Permission || *by == Actor::Person)
-                    && (facts.options.is_empty() || facts.options.contains(answer))
-            })
-        }
+        Act::Answer { question, answer } => model.answerable(*question).is_some_and(|facts| {
+            let same = matches!(by, Actor::Teammate(me) if me.address == facts.who.address);
+            model.manages(by, &facts.who.address.team)
+                && !same
+                && (facts.kind != QuestionKind::Permission || *by == Actor::Person)
+                && (facts.options.is_empty() || facts.options.contains(answer))
+        }),
         Act::WithdrawQuestion { question, .. } => {
             let facts = model.questions.get(question).filter(|facts| facts.open);
             facts.is_some_and(|facts| {

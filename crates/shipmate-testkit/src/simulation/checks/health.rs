@@ -45,7 +45,13 @@ fn subject(event: &Event) -> Option<&TeammateRef> {
 pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check {
     let event = &record.event;
     if let Some(who) = subject(event) {
-        return hold("G5", model.is_current(who), || format!("{event:?} is about an old life"));
+        // An escalation that comes to the person outlives the life that raised it.
+        let climbs = record.by == Actor::Runtime && matches!(event, Event::QuestionAsked { .. });
+        let current = match climbs {
+            true => model.mates.get(&who.address).is_some_and(|mate| mate.epoch == who.epoch),
+            false => model.is_current(who),
+        };
+        return hold("G5", current, || format!("{event:?} is about an old life"));
     }
     match event {
         Event::TeammateStarted { who, .. } => {
@@ -62,10 +68,9 @@ pub(super) fn g5_the_subject_is_current(model: &Model, record: &Record) -> Check
             hold("G5", open, || format!("plan {plan} was decided and is not open"))
         }
         Event::QuestionAnswered { question, .. } => {
-            let open = model.questions.get(question);
-            let open =
-                open.is_some_and(|q| q.open && (q.task.is_some() || model.is_current(&q.who)));
-            hold("G5", open, || format!("question {question} was answered and is not open"))
+            hold("G5", model.answerable(*question).is_some(), || {
+                format!("question {question} was answered and is not open")
+            })
         }
         Event::ShutdownAnswered { shutdown, .. } | Event::ShutdownTimedOut { shutdown } => {
             let open = model.shutdowns.get(shutdown);

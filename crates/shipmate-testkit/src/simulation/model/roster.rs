@@ -10,8 +10,8 @@ use shipmate_core::{Actor, Address, TeammateRef};
 use crate::simulation::vocabulary;
 
 use super::{
-    BreakerFacts, CourseFacts, LifeFacts, MateFacts, Model, Phase, ShutdownFacts, ShutdownStage,
-    TeamFacts,
+    BreakerFacts, CourseFacts, LifeFacts, MateFacts, Model, Phase, QuestionFacts, ShutdownFacts,
+    ShutdownStage, TeamFacts,
 };
 
 impl Model {
@@ -86,6 +86,10 @@ impl Model {
                 self.owed.retain(|(own, _)| own != who);
                 for raised in self.escalations.values_mut().filter(|own| own.from == *who) {
                     raised.open = false;
+                }
+                let escalated = |own: &&mut QuestionFacts| own.who.address == *who && own.escalated;
+                for question in self.questions.values_mut().filter(escalated) {
+                    question.open = false;
                 }
                 let lead = &mut self.team_mut(&who.team).lead;
                 if lead.as_ref() == Some(&who.name) {
@@ -204,8 +208,8 @@ impl Model {
             plan.open = false;
         }
         let own = self.questions.values_mut().filter(|question| question.who == *who);
-        // A submission outlives its life, and so does what it waits for.
-        for question in own.filter(|question| question.task.is_none()) {
+        // A submission and an escalation outlive their life, and so does what they wait for.
+        for question in own.filter(|own| own.task.is_none() && !own.escalated) {
             question.open = false;
         }
     }

@@ -12,7 +12,10 @@ impl Model {
             Event::MessageSent {
                 to, kind: MessageKind::Message | MessageKind::Handoff(_), ..
             } => self.note_answers(&record.by, to),
-            Event::EscalationRaised { escalation, from, to, .. } => {
+            Event::EscalationRaised { escalation, from, to, question, .. } => {
+                if let Some(facts) = question.and_then(|id| self.questions.get_mut(&id)) {
+                    facts.escalated = true;
+                }
                 let facts = EscalationFacts { from: from.clone(), to: to.clone(), open: true };
                 self.escalations.insert(escalation.unwrap_or(record.n), facts);
             }
