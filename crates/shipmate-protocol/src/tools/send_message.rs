@@ -10,7 +10,7 @@ use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, unexpected};
 use crate::tools::team::{deadline, shut_down};
 use crate::tools::words;
-use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
+use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, plan, schema};
 use crate::wire::{Answer, Refused};
 
 pub(crate) fn tool() -> Tool {
@@ -229,7 +229,21 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     };
     let recipient = || to.clone().ok_or_else(|| Bad::missing("to", "whom to write to"));
     match said {
-        Say::Text { kind, body } => send(board, recipient()?, kind, body).await,
+        Say::Text { kind, body } => {
+            let to = recipient()?;
+            let approves = seat.kind == SeatKind::Lead
+                && kind.is_none()
+                && body.to_lowercase().contains("approved");
+            let mut outcome = send(board, to.clone(), kind, body).await?;
+            // Some programs are taught to approve in plain words: whoever planned would wait.
+            if approves && let Ok(plan) = plan::open_of(board, seat, &to).await {
+                outcome.text.push_str(&format!(
+                    ". Plan {plan} of {to} is still undecided: words decide nothing; approve it \
+                     with type plan_approval_response, approve true"
+                ));
+            }
+            Ok(outcome)
+        }
         Say::Broadcast { body } => send(board, "all".to_owned(), None, body).await,
         Say::ShutDown { reason, deadline_ms } => {
             let name = Some(recipient()?).filter(|to| to != "all");

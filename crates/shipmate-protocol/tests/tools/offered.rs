@@ -84,7 +84,9 @@ fn the_documentation_has_the_same_table() {
 
 #[test]
 fn a_tool_outside_the_seat_is_refused_without_a_request() {
-    for of in ["visitor", "lead in mode read_only", "ana", "ana in mode read_only"] {
+    let role = "ana with TaskCreate,TaskUpdate,TaskList,SendMessage,Inbox";
+    assert_eq!(names(role), ["TaskList", "TaskCreate", "TaskUpdate", "SendMessage", "Inbox"]);
+    for of in ["visitor", "lead in mode read_only", "ana", "ana in mode read_only", role] {
         let offered = names(of);
         for tool in ALL.into_iter().filter(|tool| !offered.contains(tool)) {
             let script = Script::default();
