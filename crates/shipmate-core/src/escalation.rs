@@ -18,7 +18,7 @@ use crate::plan::forget_oldest;
 use crate::playbook::{Escalation, Playbook};
 use crate::refusal::Refusal;
 use crate::route::role_of;
-use crate::state::{State, TeamPhase, Teammate};
+use crate::state::{Question, State, TeamPhase, Teammate};
 use crate::teammate::current;
 
 /// The kinds of handoff that this is about.
@@ -239,7 +239,8 @@ fn decide_resolve(
     let kind = MessageKind::Handoff(name(RESOLUTION));
     let (to, body) = (vec![Recipient::Member(down.clone())], body.to_owned());
     let mut events = Vec::new();
-    if let Some(question) = raised.question {
+    let is_open = |id: &QuestionId| state.questions.get(id).is_some_and(Question::is_open);
+    if let Some(question) = raised.question.filter(is_open) {
         events.push(Event::QuestionAnswered { question, answer: body.clone() });
     }
     events.push(Event::MessageSent { to, kind, body, reply_to: Some(*id), epoch: None });

@@ -16,6 +16,7 @@ use crate::command::{BeginPhase, PhaseVerdict};
 use crate::event::{Event, MessageKind, Mode, Recipient, Verification};
 use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::message;
 use crate::name::{Actor, Address, Name, Position};
 use crate::playbook::{Department, Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
@@ -286,8 +287,18 @@ pub(crate) fn decide_begin(
         let joined = joined.map(|(name, _)| Address { team: cmd.team.clone(), name: name.clone() });
         if let Some(who) = lead.or(joined) {
             let goal = playbook.values.get("goal").cloned().unwrap_or_default();
-            let (to, kind) = (vec![Recipient::Member(who)], MessageKind::Message);
-            events.push(Event::MessageSent { to, kind, body: goal, reply_to: None, epoch: None });
+            let stopped = state.member(&who).is_some_and(|lead| !lead.can_receive());
+            let (to, kind, body) = match stopped {
+                false => (Recipient::Member(who), MessageKind::Message, goal),
+                true => {
+                    let text = format!(
+                        "phase {} is {who}'s, which has stopped: start it again and tell it the goal",
+                        cmd.phase
+                    );
+                    (Recipient::Person, MessageKind::Notice, text)
+                }
+            };
+            events.extend(message::to_one(state, to, kind, body, None));
         }
     }
     Ok(events)

@@ -310,7 +310,10 @@ pub(crate) fn decide_withdraw(
         return Err(Refusal::QuestionAnswered { question: id });
     }
     check_texts(&[("the reason", reason, SUBJECT_BYTES_MAX)])?;
-    Ok(vec![Event::QuestionWithdrawn { question: id, reason: reason.to_owned() }])
+    let mut events = vec![Event::QuestionWithdrawn { question: id, reason: reason.to_owned() }];
+    let escalated = escalation::answered(state, id).filter(|(_, raised)| raised.open);
+    events.extend(escalated.map(|(escalation, _)| Event::EscalationResolved { escalation }));
+    Ok(events)
 }
 
 pub(crate) fn apply_withdrawn(state: &mut State, id: QuestionId) {

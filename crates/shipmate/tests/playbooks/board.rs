@@ -52,7 +52,14 @@ fn a_lead_and_three_teammates_go_through_the_whole_flow_and_its_files() {
     assert_eq!(task_file(stage, 1, "completed")["owner"], "analyst");
     let third = task_file(stage, 3, "pending");
     assert_eq!((&third["owner"], &third["blocked_by"]), (&json!(""), &json!(["2"])));
+    // What somebody is busy with and what was told to all meanwhile stay until it has heard both.
+    let mut waiting = inbox_file(stage, "frontend", 2).remove(1);
+    let time = waiting.as_object_mut().unwrap().remove("timestamp").unwrap();
+    assert!(time.as_f64().is_some_and(|seconds| seconds > 1e9), "{time}");
+    let told = "API schema is finalized:\nusers";
+    assert_eq!(waiting, json!({ "type": "broadcast", "sender": "backend", "content": told }));
     native.server.release("busy");
+    inbox_file(stage, "frontend", 0);
     native.server.release("told");
     let ran = run.ended();
     ran.ends(
