@@ -20,6 +20,9 @@ mod planning;
 #[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
 #[path = "team/processes.rs"]
 mod processes;
+#[allow(dead_code, reason = "shared with the tests of playbooks, which need more of it")]
+#[path = "team/ran.rs"]
+mod ran;
 #[path = "goal/repositories.rs"]
 mod repositories;
 #[path = "goal/scene.rs"]

@@ -13,6 +13,9 @@ mod fifos;
 #[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
 #[path = "team/processes.rs"]
 mod processes;
+#[allow(dead_code, reason = "shared with the tests of goals, which need more of it")]
+#[path = "team/ran.rs"]
+mod ran;
 #[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]
 #[path = "team/stage.rs"]
 mod stage;

@@ -3,7 +3,8 @@
 use shipmate_protocol::{Answer, Ask};
 
 use crate::processes;
-use crate::scene::{Ran, Running, Scene, events};
+use crate::ran::{Ran, Running};
+use crate::scene::{Scene, events};
 
 const ONE_PART: &str = include_str!("scripts/one_part.model");
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::scene::{Ran, Scene, events};
+use crate::ran::Ran;
+use crate::scene::{Scene, events};
 
 /// A plan of two parts that two developers do at the same time.
 const TWO_PARTS: &str = include_str!("scripts/two_parts.model");

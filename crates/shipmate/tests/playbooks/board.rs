@@ -1,21 +1,11 @@
 //! board: a lead, teammates who stay, and the board and inboxes as files that others can read.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 
 use crate::native::Native;
 use crate::scene::Scene;
 use crate::stage::{Stage, TEAM, of};
-use crate::views::until;
-
-fn views(stage: &Stage) -> PathBuf {
-    stage.place().team(TEAM).join("views")
-}
-
-fn json_of(path: &Path) -> Option<Value> {
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
-}
+use crate::views::{json_of, until, views};
 
 /// Waits until a task's file says so.
 #[track_caller]

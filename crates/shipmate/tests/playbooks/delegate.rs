@@ -1,23 +1,15 @@
 //! delegate: a lead with seven tools, members by TeamCreate, and team, board and mail as files.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::native::Native;
 use crate::stage::{Stage, TEAM, of};
-use crate::views::until;
+use crate::views::{json_of, until, views};
 
 const GATE: (&str, &str) = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1");
-
-fn views(stage: &Stage) -> PathBuf {
-    stage.place().team(TEAM).join("views")
-}
-
-fn json_of(path: &Path) -> Option<Value> {
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
-}
 
 /// Waits until a task's file says so.
 #[track_caller]

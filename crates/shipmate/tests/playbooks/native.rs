@@ -1,10 +1,9 @@
 //! The same scene with shipmate's own agents behind everybody, on a model that follows a script.
 
-use std::process::{Child, Stdio};
-
 use shipmate_testkit::model::Server;
 
-use crate::scene::{Ran, Scene};
+use crate::ran::{Ran, Running};
+use crate::scene::Scene;
 use crate::stage::{SHIPMATE, TEAM, hermetic};
 
 pub(crate) struct Native {
@@ -35,13 +34,8 @@ impl Native {
         let mut command = hermetic(&stage.root(), SHIPMATE);
         command.arg("--workspace").arg(stage.place().workspace);
         command.args(["--team", TEAM, "run", "--playbook", playbook, "--agent", "native"]);
-        command
-            .args(more)
-            .envs(self.env.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        Running { child: Some(command.spawn().unwrap()) }
+        command.args(more).envs(self.env.iter().copied());
+        Running::begin(command)
     }
 
     /// The names of the tools that somebody was last offered.
@@ -55,26 +49,5 @@ impl Native {
         let mut names: Vec<String> = tools.iter().filter_map(name).collect();
         names.sort();
         names
-    }
-}
-
-/// A run under way.
-pub(crate) struct Running {
-    child: Option<Child>,
-}
-
-impl Running {
-    /// Waits for its end.
-    pub(crate) fn ended(mut self) -> Ran {
-        Ran::of(&self.child.take().unwrap().wait_with_output().unwrap())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            drop(child.kill());
-            drop(child.wait());
-        }
     }
 }

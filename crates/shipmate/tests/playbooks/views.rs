@@ -1,13 +1,25 @@
 //! Waiting for views: they follow the log, a moment later.
 
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use serde_json::Value;
+
+use crate::stage::{Stage, TEAM};
 
 /// Nothing here takes so long, even on a loaded machine.
 const LIMIT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+
+/// Where the team's views lie.
+pub(crate) fn views(stage: &Stage) -> PathBuf {
+    stage.place().team(TEAM).join("views")
+}
+
+pub(crate) fn json_of(path: &Path) -> Option<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
 
 /// Waits until something holds of the files below a folder, and gives it.
 #[track_caller]

@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use shipmate_core::State;
 use shipmate_core::state::TeamPhase;
+use tokio::time::{Instant, sleep_until};
 
 use super::{Files, Sight, now_s, render};
 use crate::crew::Crew;
@@ -22,6 +23,10 @@ use crate::supervisor::off_the_thread;
 
 /// A view is its owner's, and nobody writes it.
 const MODE: u32 = 0o400;
+
+/// How much longer than it took to make the views nobody makes them again: a large board is shown a
+/// little later, and its views never take more than a tenth of the coordinator's time.
+const REST: u32 = 9;
 
 /// Keeps the views of a board up to date, one pass at a time.
 #[derive(Debug, Default)]
@@ -46,7 +51,9 @@ pub(crate) fn view(crew: &Rc<Crew>) {
     crew.beside(async move {
         this.views.written.set(position);
         let root = this.settings.place.team(this.board.root.as_str()).join("views");
+        let began = Instant::now();
         let files = this.board.with_state(rendered);
+        let rests_until = began + began.elapsed() * (1 + REST);
         let known: BTreeSet<PathBuf> = files.iter().map(|(path, _)| root.join(path)).collect();
         let before = this.views.known.replace(known);
         let wrote = off_the_thread(move || write(&root, files, &before));
@@ -58,6 +65,7 @@ pub(crate) fn view(crew: &Rc<Crew>) {
             }
             Err(text) => eprintln!("the views cannot be written: {text}"),
         }
+        sleep_until(rests_until).await;
         this.views.running.set(false);
         this.board.look();
     });
