@@ -19,6 +19,9 @@ use crate::name::Name;
 pub use gate::{Artifact, Coverage, Expect, Gate, Listed};
 pub use talk::{Escalation, Field, Kind, Route, Shape};
 
+/// The metadata of a task that says which piece of work it is about.
+pub const PIECE: &str = "piece";
+
 /// A way of working.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Playbook {

@@ -40,9 +40,10 @@ mod tasks;
 mod weight;
 mod work;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use shipmate_core::files::Pattern;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
 use shipmate_protocol::problem::Problem;
@@ -60,8 +61,7 @@ pub(crate) const BUILTIN: [(&str, &str); 5] = [
     ("features", include_str!("playbook/builtin/features.toml")),
 ];
 
-/// The note of a task that says which piece of work it is about.
-pub(crate) const PIECE: &str = "piece";
+pub(crate) use shipmate_core::playbook::PIECE;
 
 /// Problems in a refusal; the rest is for `check`.
 const PROBLEMS_SHOWN: usize = 20;
@@ -136,6 +136,7 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         })?;
         playbook.values.extend(own);
     }
+    known_values(&playbook, &order.values)?;
     playbook.values.extend(order.values.clone());
     departments::choose(&mut playbook)
         .map_err(|(text, help)| refused("NoDepartment", text, &help))?;
@@ -153,10 +154,16 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
             }
         }
     }
-    let written = playbook.artifacts.iter().filter(|artifact| artifact.on_branch);
     let known = fill::resolved(&playbook, []);
-    let written: Vec<String> =
-        written.map(|artifact| fill::pattern(&artifact.path, &known)).collect();
+    let mut written = Vec::new();
+    for artifact in &playbook.artifacts {
+        let path = fill::pattern(&artifact.path, &known);
+        if let Err(e) = path.parse::<Pattern>() {
+            let text = format!("{} would write {path}: {e}", order.name);
+            return Err(refused("BadPath", text, "name a folder of the repository"));
+        }
+        written.extend(artifact.on_branch.then_some(path));
+    }
     let value = serde_json::to_value(&playbook);
     order.compiled = Some(value.expect("a playbook is plain data"));
     setup.protected.extend(compiled.protected);
@@ -164,6 +171,23 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     setup.timeout_ms = setup.timeout_ms.or(compiled.timeout_ms);
     setup.shutdown_ms = compiled.shutdown_ms.or(setup.shutdown_ms);
     Ok(())
+}
+
+/// What a run may set though the playbook has no value of that name.
+const OF_A_RUN: [&str; 7] = ["approved", "branch", "departments", "dir", "goal", "single", "title"];
+
+/// A run sets what the playbook knows, and what its values have room for.
+fn known_values(playbook: &Playbook, given: &BTreeMap<String, String>) -> Result<(), Refused> {
+    let room = playbook.values.values().flat_map(|value| check::texts::placeholders(value));
+    let room: BTreeSet<&str> = room.collect();
+    let known = playbook.values.keys().map(String::as_str).chain(OF_A_RUN).chain(room);
+    let known: BTreeSet<&str> = known.collect();
+    let Some(strange) = given.keys().find(|key| !known.contains(key.as_str())) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = known.into_iter().collect();
+    let text = format!("{} has no value {strange}", playbook.name);
+    Err(refused("NoValue", text, &format!("there are {}", known.join(", "))))
 }
 
 /// Everything that is wrong, as one refusal.

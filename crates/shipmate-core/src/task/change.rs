@@ -7,6 +7,7 @@ use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, Tas
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
+use crate::playbook::PIECE;
 use crate::refusal::Refusal;
 use crate::state::{State, Status};
 use crate::task::create::{self, check_files, check_metadata, check_texts};
@@ -50,6 +51,14 @@ pub(crate) fn decide_update(
     ])?;
     if changes.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
         return Err(Refusal::Empty { what: "the subject" });
+    }
+    // Gates are made of these: whoever has to pass one does not choose it.
+    let book = state.teams.get(&task.team).and_then(|team| team.setup.playbook.as_ref());
+    let of_gates =
+        |key: &String| book.is_some_and(|book| key == PIECE || book.values.contains_key(key));
+    if matches!(by, Actor::Teammate(_)) && changes.metadata.keys().any(of_gates) {
+        let what = "change metadata that the playbook goes by";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
     }
     let mut metadata = task.spec.metadata.clone();
     metadata.extend(changes.metadata.clone());

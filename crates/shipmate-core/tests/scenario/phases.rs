@@ -24,6 +24,16 @@ scenarios! {
         expect effects: start alpha/ana
         expect obstacles 2: blocked by 1; role dev
     ",
+    nobody_who_has_to_pass_a_gate_chooses_what_it_is_made_of: "
+        team alpha lead lia playbook \"phase build | value target 95\"
+        begin build mates \"ana\" tasks \"a\"
+        start ana
+        claim 1 by ana
+        update 1 meta target=no by ana     => refused: alpha/ana@1 may not change metadata that the playbook goes by
+        update 1 meta piece=F002 by ana    => refused: alpha/ana@1 may not change metadata that the playbook goes by
+        update 1 meta note=half by ana     => task.updated
+        update 1 meta target=90            => task.updated
+    ",
     who_is_a_member_already_does_not_join_again: "
         team alpha playbook \"phase plan | phase build\"
         begin plan mates \"ana role dev\"     => phase.began, teammate.added

@@ -38,16 +38,18 @@ pub(crate) async fn run(
 ) -> GateResult {
     let began = Instant::now();
     let mut result = GateResult { passed: true, ..GateResult::default() };
+    let mut has_run = true;
     for line in &setup.gate {
         let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
-        if let Err((evidence, failing)) = run_one(crew, team, limit, cwd, line).await {
+        if let Err(failed) = run_one(crew, team, limit, cwd, line).await {
             result.passed = false;
-            result.evidence = evidence;
-            result.failing = failing;
+            result.evidence = failed.evidence;
+            result.failing = failed.failing;
+            has_run = failed.has_run;
             break;
         }
     }
-    if expect == Expect::Red {
+    if expect == Expect::Red && has_run {
         result.passed = !result.passed;
         let green = "every command of the gate succeeds, and new tests have to fail first";
         result.evidence = if result.passed { String::new() } else { green.to_owned() };
@@ -56,14 +58,26 @@ pub(crate) async fn run(
     result
 }
 
+/// A command that did not succeed.
+struct Failed {
+    evidence: String,
+    failing: Vec<String>,
+    /// It ran to an end of its own: what could not be started, was ended or took too long says
+    /// nothing about tests.
+    has_run: bool,
+}
+
 async fn run_one(
     crew: &Rc<Crew>,
     team: &Name,
     limit: Duration,
     cwd: &Path,
     line: &str,
-) -> Result<(), (String, Vec<String>)> {
-    let failed = |how: String| (format!("`{line}` {how}"), Vec::new());
+) -> Result<(), Failed> {
+    let failed = |how: String| {
+        let evidence = format!("`{line}` {how}");
+        Failed { evidence, failing: Vec::new(), has_run: false }
+    };
     let digest = crew.settings.place.digest();
     let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
     let spec = Spec {
@@ -86,5 +100,7 @@ async fn run_one(
     let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
     let failing = evidence::failing_tests(&output);
     let tail = evidence::tail(output.trim(), EVIDENCE_BYTES_MAX);
-    Err((format!("`{line}` {how}\n{tail}"), failing))
+    // 126 and 127 are the shell's: there is no such program, or it may not be run.
+    let has_run = !ran.timed_out && matches!(ran.exit, Exit::Code(code) if code < 126);
+    Err(Failed { evidence: format!("`{line}` {how}\n{tail}"), failing, has_run })
 }

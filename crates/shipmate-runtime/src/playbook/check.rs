@@ -7,7 +7,7 @@ mod commands;
 mod order;
 #[cfg(test)]
 mod tests;
-mod texts;
+pub(super) mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 

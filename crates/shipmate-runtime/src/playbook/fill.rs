@@ -1,7 +1,7 @@
 //! Placeholders: `{name}` in a playbook's texts, replaced by what it stands for in this run.
 //!
 //! A name that nobody knows stays as it is: `check` has refused it before, and a text of a piece
-//! of work may hold braces of its own.
+//! of work may hold braces of its own. So does `${name}`, which is the shell's.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,9 @@ pub(crate) fn fill(text: &str, values: &Values) -> String {
     while let Some(open) = rest.find('{') {
         filled.push_str(&rest[..open]);
         rest = &rest[open..];
-        let known = rest.find('}').and_then(|end| Some((end, values.get(&rest[1..end])?)));
+        let of_the_shell = filled.ends_with('$');
+        let known = rest.find('}').filter(|_| !of_the_shell);
+        let known = known.and_then(|end| Some((end, values.get(&rest[1..end])?)));
         match known {
             Some((end, value)) => {
                 filled.push_str(value);
@@ -84,6 +86,7 @@ mod tests {
         let values = [("a", "{b}"), ("b", "2")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let values = Values::from(values);
         assert_eq!(fill("{a}-{b}-{c}-{ -}", &values), "{b}-2-{c}-{ -}");
+        assert_eq!(fill("${a} ${b:-3} {b}", &values), "${a} ${b:-3} 2", "the shell's own stay");
         assert_eq!(pattern("x/{b}/{c}-{d}.json", &values), "x/2/*-*.json");
     }
 

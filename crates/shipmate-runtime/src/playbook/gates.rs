@@ -7,13 +7,19 @@ use shipmate_core::setup::Setup;
 use super::fill::{self, Values};
 use crate::merge::Submission;
 
+/// Values that are sentences, not parts of a command.
+const TEXTS: [&str; 2] = ["goal", "title"];
+
 /// The gate of a submission that has one of its own, filled in.
 pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let playbook = setup.playbook.as_ref()?;
     // Whoever has a task may write its fields: in a command line they are words, not commands.
     let own = one.fields.iter().map(|(key, value)| (key.clone(), fill::quoted(value)));
-    let values = with_values(playbook, own.chain(about(one)).collect());
-    let gate = gate(playbook, one.gate.as_ref()?, &values)?.0;
+    let mut values = with_values(playbook, own.chain(about(one)).collect());
+    for text in TEXTS {
+        values.entry(text.to_owned()).and_modify(|value| *value = fill::quoted(value));
+    }
+    let gate = filled(playbook, one.gate.as_ref()?, &values)?.0;
     let plain = gate_values(setup, one);
     let fill_in = |texts: &[String]| texts.iter().map(|text| fill::fill(text, &plain)).collect();
     let finds = gate.finds.iter().map(|(field, patterns)| (field.clone(), fill_in(patterns)));
@@ -44,6 +50,7 @@ fn about(one: &Submission) -> Vec<(String, String)> {
         ("tests", words(&tests)),
         ("path", words(if tests.is_empty() { &files } else { &tests })),
         ("task", one.task.to_string()),
+        ("team", one.team.to_string()),
         ("id", fill::quoted(one.piece.as_deref().unwrap_or_default())),
     ];
     all.map(|(key, value)| (key.to_owned(), value)).to_vec()
@@ -60,13 +67,23 @@ fn with_values(playbook: &Playbook, more: Values) -> Values {
     values
 }
 
-/// A gate with its commands filled in, and those that nothing is configured for. Where a value is
-/// unset that it needs, it is the other gate that it names.
+/// A phase's gate with its commands filled in, and those that nothing is configured for. What a
+/// phase knows beside the playbook's values may be anybody's words: in a command line it is one.
 pub(super) fn gate(
     playbook: &Playbook,
     name: &Name,
     values: &Values,
 ) -> Option<(Gate, Vec<String>)> {
+    let words = |(key, value): (&String, &String)| {
+        let is_text = TEXTS.contains(&key.as_str()) || !playbook.values.contains_key(key);
+        let is_text = is_text && !value.is_empty();
+        (key.clone(), if is_text { fill::quoted(value) } else { value.clone() })
+    };
+    filled(playbook, name, &values.iter().map(words).collect())
+}
+
+/// Where a value is unset that a gate needs, it is the other gate that it names.
+fn filled(playbook: &Playbook, name: &Name, values: &Values) -> Option<(Gate, Vec<String>)> {
     let is_set = |key: &String| values.get(key).is_some_and(|value| !value.trim().is_empty());
     let mut gate = playbook.gates.get(name)?;
     // A gate that names itself, by way of others, ends where it began.
@@ -87,6 +104,6 @@ pub(crate) fn before_claim(setup: &Setup, role: Option<&Name>) -> Vec<String> {
     let Some(playbook) = &setup.playbook else { return Vec::new() };
     let name = playbook.role(role).and_then(|role| role.before_claim.as_ref());
     let values = with_values(playbook, Values::new());
-    let gate = name.and_then(|name| gate(playbook, name, &values));
+    let gate = name.and_then(|name| filled(playbook, name, &values));
     gate.map(|(gate, _)| gate.commands).unwrap_or_default()
 }

@@ -77,18 +77,22 @@ pub(crate) fn weigh(case: &Case<'_>) -> Result<Found, String> {
 impl Case<'_> {
     /// The file that a field names, or the first change that looks like it.
     fn find(&self, field: &str, patterns: &[String]) -> Result<Result<String, String>, String> {
+        let mut parsed = Vec::new();
+        for pattern in patterns {
+            parsed.push(pattern.parse::<Pattern>().map_err(|e| e.to_string())?);
+        }
+        let wanted = FileSet::new(parsed);
         if let Some(own) = self.values.get(field).filter(|own| !own.trim().is_empty()) {
+            if !own.parse().is_ok_and(|own: Pattern| wanted.covers(&own)) {
+                let like = patterns.join(", ");
+                return Ok(Err(format!("its {field} is {own}, and that is no file like {like}")));
+            }
             let there = self.ground.read(own)?.is_some_and(|text| !text.trim().is_empty());
             return Ok(match there {
                 true => Ok(own.clone()),
                 false => Err(format!("its {field} is {own}, and that is not there")),
             });
         }
-        let mut parsed = Vec::new();
-        for pattern in patterns {
-            parsed.push(pattern.parse::<Pattern>().map_err(|e| e.to_string())?);
-        }
-        let wanted = FileSet::new(parsed);
         let changed: Vec<String> = match self.touched {
             Some(touched) => touched.keys().cloned().collect(),
             None => self.ground.find(".")?,
@@ -151,10 +155,10 @@ impl Case<'_> {
     }
 }
 
-/// Where a report may lie; a value may name several.
+/// Where a report may lie, in the tree and nowhere else; a value may name several.
 fn reports(coverage: &Coverage) -> Vec<String> {
     let each = coverage.files.iter().flat_map(|text| text.split_whitespace());
-    each.map(str::to_owned).collect()
+    each.filter(|path| path.parse::<Pattern>().is_ok()).map(str::to_owned).collect()
 }
 
 /// Per cent; nothing where it is not asked for.

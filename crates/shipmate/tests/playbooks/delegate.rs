@@ -26,7 +26,9 @@ fn mail(stage: &Stage, name: &str, count: usize) -> Vec<Value> {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
-        (paths.len() == count).then(|| paths.iter().filter_map(|path| json_of(path)).collect())
+        // One that is replaced just now is read again.
+        let found: Option<Vec<Value>> = paths.iter().map(|path| json_of(path)).collect();
+        found.filter(|found| found.len() == count)
     })
 }
 

@@ -155,6 +155,40 @@ subject = "{subject}"
     assert_eq!(scene.phases(), ["tests done", "work done"]);
 }
 
+/// Runs a playbook whose one task has to leave its tests red, with this gate.
+fn red(gate: &str) -> crate::scene::Ran {
+    let phases = format!(
+        "[gates.red]\ncommands = [\"{gate}\"]\nexpect = \"red\"\n\
+         [[phases]]\nname = \"tests\"\nroles = [\"lead\"]\n[[phases.tasks]]\nid = \"tests\"\n\
+         lead = true\ngate = \"red\"\nsubject = \"mend the tests\"\nretries = 0\n"
+    );
+    scene(&phases).run("own", &["plans"])
+}
+
+#[test]
+fn a_runner_that_is_missing_or_killed_is_no_failing_test() {
+    red("test -f none").ends(0, &["phase tests is done"]);
+    red("none-of-this-name --all").ends(8, &["phase tests failed", "exit status 127"]);
+    red("kill -9 $$").ends(8, &["phase tests failed", "signal 9"]);
+}
+
+#[test]
+fn a_run_sets_what_the_playbook_knows_and_writes_nowhere_else() {
+    let playbook = format!(
+        "{HEAD}[[artifacts]]\nformat = \"tasks-001\"\npath = \"{{dir}}/.tasks\"\n{WORK}",
+    );
+    let files = [(".shipmate/playbooks/own.toml", playbook.as_str())];
+    for (given, told) in [
+        ("targte=90", "own has no value targte\n  there are"),
+        ("dir=/tmp/elsewhere", "own would write /tmp/elsewhere/.tasks: "),
+        ("dir=../..", "own would write ../../.tasks: "),
+    ] {
+        let refused = Scene::new(&files, AGENT).run("own", &["--set", given]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.err.contains(told), "{refused:?}");
+    }
+}
+
 #[test]
 fn a_phase_whose_work_is_there_is_done_and_one_that_may_be_left_out_is() {
     let phases = format!(

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use shipmate_core::State;
@@ -84,12 +84,17 @@ fn rendered(state: &State) -> Files {
             let values = &values;
             let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };
             match render(artifact, &sight) {
-                Ok(made) => files.extend(made),
+                Ok(made) => files.extend(made.into_iter().filter(|(path, _)| is_inside(path))),
                 Err(text) => eprintln!("{text}"),
             }
         }
     }
     files
+}
+
+/// No view is written outside their folder, whatever a name holds.
+fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Makes the folder hold these files and nothing else. What was there and is neither a view nor was

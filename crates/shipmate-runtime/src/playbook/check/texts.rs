@@ -80,7 +80,10 @@ pub(super) fn check(check: &Check<'_, '_>) {
     }
     let format = file.work.as_ref().map_or("", |work| work.format.as_str());
     let piece = work::fields(format).0.iter().copied();
-    let gate: Known<'_> = known.iter().copied().chain(GATE).chain(piece).collect();
+    // A task knows nothing of the phase that its gate stands in.
+    let of_phases = |name: &&str| matches!(*name, "phase" | "round" | "trouble" | "root");
+    let gate = known.iter().copied().filter(|name| !of_phases(name));
+    let gate: Known<'_> = gate.chain(GATE).chain(piece).collect();
     for (name, own) in &file.gates {
         let here = way!["gates", name.as_str()];
         texts(check, &here.to("commands"), &own.commands, &gate);
