@@ -24,6 +24,8 @@ mod stage;
 mod board;
 #[path = "playbooks/contract_first.rs"]
 mod contract_first;
+#[path = "playbooks/contract_first_ways.rs"]
+mod contract_first_ways;
 #[path = "playbooks/delegate.rs"]
 mod delegate;
 #[path = "playbooks/departments.rs"]

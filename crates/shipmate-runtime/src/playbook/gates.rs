@@ -41,7 +41,13 @@ pub(crate) fn gate_values(setup: &Setup, one: &Submission) -> Values {
 
 /// What a gate is told of a submission, as words for the shell.
 fn about(one: &Submission) -> Vec<(String, String)> {
-    let files: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
+    let all: Vec<&str> = one.files.iter().map(|file| file.as_str()).collect();
+    // Of a folder that is named beside files in it, these are meant.
+    let is_in = |file: &str, folder: &str| {
+        file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let holds = |folder: &str| all.iter().any(|file| is_in(file, folder));
+    let files: Vec<&str> = all.iter().copied().filter(|file| !holds(file)).collect();
     let tests: Vec<&str> = files.iter().copied().filter(|file| fill::is_test(file)).collect();
     let words =
         |names: &[&str]| names.iter().map(|name| fill::quoted(name)).collect::<Vec<_>>().join(" ");

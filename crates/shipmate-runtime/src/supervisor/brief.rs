@@ -158,6 +158,7 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             files.join(", ")
         ),
     };
+    let own = sections(task.description.trim());
     let text = fill(
         TASK.trim(),
         &[
@@ -167,20 +168,60 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             ("team", &work.team),
             ("role", &role(&work.role)),
             ("feedback", &feedback),
-            ("excerpt", &excerpt(task, &work.plan)),
+            ("excerpt", &excerpt(&own, &work.plan)),
             ("files", &ownership(&task.files, &work.scope)),
             ("conflicts", &conflicts),
             ("test", &test_command(&work.gate)),
             ("completion", completion),
         ],
     );
-    text.trim().to_owned()
+    merged(text.trim(), &own, &conflicts)
 }
 
-fn excerpt(task: &TaskView, plan: &str) -> String {
-    let mut parts = Vec::new();
-    let description = task.description.trim();
-    parts.push(if description.is_empty() { "The subject says it all." } else { description });
+const EXCERPT: &str = "## Plan Excerpt";
+
+/// A text at those headings that every task has; what comes before them has none.
+fn sections(text: &str) -> Vec<(&str, String)> {
+    let heads: Vec<&str> = TASK.lines().filter(|line| line.starts_with("## ")).collect();
+    let mut found: Vec<(&str, String)> = vec![("", String::new())];
+    for line in text.lines() {
+        match heads.iter().find(|head| **head == line.trim_end()) {
+            Some(head) => found.push((head, String::new())),
+            None => {
+                let (_, body) = found.last_mut().expect("it begins with one");
+                body.push_str(line);
+                body.push('\n');
+            }
+        }
+    }
+    found
+}
+
+/// Whoever describes a task by these sections has the word in them. What the runtime alone knows
+/// stays: which task it is, what clashes and how it ends.
+fn merged(frame: &str, own: &[(&str, String)], conflicts: &str) -> String {
+    let parts = sections(frame).into_iter().filter(|(head, _)| !head.is_empty());
+    let parts = parts.map(|(head, known)| {
+        let known = known.trim();
+        let said = own.iter().find(|(other, _)| *other == head).map(|(_, body)| body.trim());
+        let body = match (said, head) {
+            (None, _) | (_, EXCERPT) => known.to_owned(),
+            (Some(said), "## Your Assignment" | "## Completion") => format!("{known}\n\n{said}"),
+            (Some(said), "## Git Workflow") => format!("{said}{conflicts}"),
+            (Some(said), _) => said.to_owned(),
+        };
+        format!("{head}\n{body}")
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn excerpt(own: &[(&str, String)], plan: &str) -> String {
+    let about = own.iter().filter(|(head, _)| matches!(*head, "" | EXCERPT));
+    let about = about.map(|(_, body)| body.trim()).filter(|body| !body.is_empty());
+    let mut parts: Vec<&str> = about.collect();
+    if parts.is_empty() {
+        parts.push("The subject says it all.");
+    }
     let approach = format!("The plan it belongs to: {}", cut(plan.trim(), PLAN_BYTES_MAX));
     if !plan.trim().is_empty() {
         parts.push(&approach);

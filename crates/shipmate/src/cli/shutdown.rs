@@ -58,7 +58,8 @@ pub(crate) struct ShutdownArgs {
     #[arg(long, conflicts_with = "answer")]
     no_wait: bool,
 
-    /// Ask one after the other, the lead last, each when the one before has stopped
+    /// Ask one after the other, the lead last, each when the one before has stopped; whoever
+    /// refuses keeps the rest from being asked
     #[arg(long, conflicts_with_all = ["answer", "name", "no_wait"])]
     one_by_one: bool,
 
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failu
                 None => running(&mut session)?,
             };
             let ask = request(args, args.name.clone(), deadline_ms);
-            wait::until_stopped(&mut session, ask, awaited)?
+            wait::until_stopped(&mut session, ask, awaited)?.clean
         }
     };
     if args.name.is_none() {
@@ -156,14 +157,36 @@ fn one_by_one(
         // Asked all the same, for the refusal that says so.
         session.ask(request(args, None, deadline_ms))?;
     }
+    let name = |mate: &TeammateView| format!("{}/{}", mate.team, mate.name);
+    let mut mates = mates.into_iter();
     let mut clean = true;
-    for mate in mates {
-        let name = format!("{}/{}", mate.team, mate.name);
-        let ask = request(args, Some(name), deadline_ms);
+    while let Some(mate) = mates.next() {
+        let who = name(&mate);
+        let ask = request(args, Some(who.clone()), deadline_ms);
         // A connection follows one log once.
-        clean &= wait::until_stopped(&mut session.again()?, ask, vec![mate])?;
+        let became = wait::until_stopped(&mut session.again()?, ask, vec![mate])?;
+        clean &= became.clean;
+        if became.rejected && mates.len() > 0 {
+            // What it says may be about those who would be gone by then.
+            let unasked: Vec<String> = mates.map(|mate| name(&mate)).collect();
+            tell_unasked(session, &who, &unasked)?;
+            break;
+        }
     }
     Ok(clean)
+}
+
+/// Who has not been asked, because somebody's concern comes first.
+fn tell_unasked(session: &Session, who: &str, unasked: &[String]) -> Result<(), Failure> {
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({ "not_asked": unasked }));
+    }
+    let all = unasked.join(", ");
+    let (who, unasked) = (plain(who), plain(&all));
+    session.screen.line(&format!(
+        "not asked yet: {unasked}; settle first what {who} says (`shipmate send {who} TEXT`), then \
+         ask again, or end it with `shipmate shutdown {who} --now`"
+    ))
 }
 
 /// What is there that nothing needs any more: what should have been committed, or should have ended.

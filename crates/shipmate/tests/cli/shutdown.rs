@@ -55,6 +55,34 @@ fn one_by_one_each_is_asked_when_the_one_before_has_stopped() {
 }
 
 #[test]
+fn one_by_one_a_refusal_keeps_the_rest_from_being_asked_until_it_is_settled() {
+    let workspace = Workspace::with_team(&["bo", "cy"]);
+    workspace.succeed("shipmate teammate add ana --lead");
+    let mut waiting = workspace.start("shipmate shutdown --one-by-one");
+    let id = request(&workspace, "bo");
+    let refuse = format!("shipmate --as bo shutdown --answer {id} --reject \"a test is red\"");
+    workspace.succeed(&refuse);
+    waiting.expect("alpha/bo@1: rejected: a test is red");
+    waiting.expect("not asked yet: alpha/cy, alpha/ana; settle first what alpha/bo says[..]");
+    waiting.expect("nothing is left over");
+    assert_eq!(waiting.exit_code(), 8);
+    let log = workspace.succeed("shipmate log");
+    for other in ["cy", "ana"] {
+        assert!(!log.contains(&format!("shutdown.requested {other}")), "{other}: {log}");
+    }
+    // Once it is settled, all of them are asked.
+    let mut again = workspace.start("shipmate shutdown --one-by-one --reason settled");
+    for who in ["bo", "cy", "ana"] {
+        let asked = workspace.until(&format!("shutdown.requested {who}@1, settled"));
+        let id = asked.split_whitespace().next().unwrap();
+        workspace.succeed(&format!("shipmate --as {who} shutdown --answer {id}"));
+        again.expect(&format!("alpha/{who}@1: clean"));
+    }
+    again.expect("nothing is left over");
+    assert_eq!(again.exit_code(), 0);
+}
+
+#[test]
 fn now_asks_nobody_and_leaves_no_process() {
     let workspace = Workspace::with_repository();
     let go = workspace.pipe("go");

@@ -2,9 +2,9 @@
 //!
 //! A layer is a value of the table's column Layer; without that column, a folder. Each becomes one
 //! piece of work with its own files. Where it is not clear which file is whose, nothing is guessed:
-//! the work is for one, and the reason is said.
+//! the work is for one, no piece has files of its own, and the reason is said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Item, Work};
 use crate::playbook::fill::{Values, is_test, quoted};
@@ -67,6 +67,16 @@ pub(super) fn read(files: &[(String, String)]) -> Result<Work, String> {
     let mut work = Work::default();
     for layer in layers.iter().filter(|layer| layer.kind != Kind::Integration) {
         work.items.push(layer.item(&layers, text));
+    }
+    if unclear.is_some() {
+        // What nobody can tell apart is no bar to whoever does it all: no piece names its files.
+        let all = layers.iter().filter(|layer| layer.kind != Kind::Integration);
+        let all: BTreeSet<&str> =
+            all.flat_map(|layer| &layer.rows).map(|row| row.file.as_str()).collect();
+        for item in &mut work.items {
+            item.fields.insert("owned".to_owned(), bullets(all.iter()));
+            item.files.clear();
+        }
     }
     work.unclear = unclear;
     // The contracts stand in for the models, so waiting for these is no bar to working side by side.
@@ -162,15 +172,22 @@ impl Layer<'_> {
         self.rows.iter().any(|row| words(&row.change).any(|word| known.contains(&word)))
     }
 
+    /// A folder of tests in which no other layer has anything: the place of its fixtures.
+    fn own(&self, folder: &str, all: &[Layer<'_>]) -> Option<String> {
+        let inside = format!("{folder}/");
+        let others = all.iter().filter(|other| other.name != self.name);
+        let shared = others.flat_map(|other| &other.rows).any(|row| row.file.starts_with(&inside));
+        // The folder of all tests is nobody's, even where only one layer has tests.
+        let nested = folder.contains('/') && is_test(&format!("{folder}/x"));
+        (nested && !shared).then(|| folder.to_owned())
+    }
+
     fn item(&self, all: &[Layer<'_>], plan: &str) -> Item {
         let files: Vec<String> = self.rows.iter().map(|row| row.file.clone()).collect();
         let tests: Vec<&String> = files.iter().filter(|file| is_test(file)).collect();
         let folder = tests.first().and_then(|test| test.rsplit_once('/')).map(|(folder, _)| folder);
-        let bullets = |names: &mut dyn Iterator<Item = String>| {
-            names.map(|name| format!("- {name}")).collect::<Vec<_>>().join("\n")
-        };
         let rows = self.rows.iter().map(|row| format!("{}: {}", row.file, row.change));
-        let mut excerpt = bullets(&mut rows.map(|row| row.trim_end_matches([':', ' ']).to_owned()));
+        let mut excerpt = bullets(rows.map(|row| row.trim_end_matches([':', ' ']).to_owned()));
         for section in table::sections_about(plan, &self.name) {
             excerpt.push_str(&format!("\n\n{section}"));
         }
@@ -178,13 +195,15 @@ impl Layer<'_> {
             true => files.iter().map(|file| quoted(file)).collect(),
             false => tests.iter().map(|file| quoted(file)).collect(),
         };
+        let owned = bullets(files.iter());
+        let files = files.iter().cloned().chain(folder.and_then(|folder| self.own(folder, all)));
         let agents = self.rows.iter().map(|row| row.agent.as_str());
         let agent = agents.into_iter().find(|agent| !agent.is_empty()).unwrap_or_default();
         let own = if agent.is_empty() || is_shared(all, agent) { &self.name } else { agent };
         let fields = [
             ("layer", self.name.clone()),
             ("excerpt", excerpt),
-            ("owned", bullets(&mut files.iter().cloned())),
+            ("owned", owned),
             ("tests", tests.iter().map(|test| test.as_str()).collect::<Vec<_>>().join(", ")),
             ("test_folder", folder.unwrap_or_default().to_owned()),
             ("path", path.join(" ")),
@@ -194,12 +213,16 @@ impl Layer<'_> {
             id: slug(&self.name),
             subject: format!("the {} layer", self.name),
             description: String::new(),
-            files,
+            files: files.collect(),
             needs: self.needs(all),
             fields: Values::from(fields.map(|(key, value)| (key.to_owned(), value))),
             ..Item::default()
         }
     }
+}
+
+fn bullets(names: impl Iterator<Item = impl std::fmt::Display>) -> String {
+    names.map(|name| format!("- {name}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Several layers name it: then it says nothing about who is who.
@@ -252,6 +275,23 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_of_tests_that_no_other_layer_uses_is_the_layers() {
+        let work = plan(
+            "| File | Change | Layer |\n|---|---|---|\n\
+             | src/a.py | | a |\n| tests/a/test_a.py | | a |\n\
+             | tests/both/test_b.py | | b |\n| tests/both/test_c.py | | c |\n\
+             | tests/test_d.py | | d |\n| src/e/e.test.ts | | e |",
+        );
+        let files: Vec<&[String]> = work.items.iter().map(|item| &item.files[..]).collect();
+        assert_eq!(files[0], ["src/a.py", "tests/a/test_a.py", "tests/a"]);
+        assert_eq!(files[1], ["tests/both/test_b.py"], "two share it");
+        assert_eq!(files[2], ["tests/both/test_c.py"], "two share it");
+        assert_eq!(files[3], ["tests/test_d.py"], "it is everybody's");
+        assert_eq!(files[4], ["src/e/e.test.ts"], "it is no folder of tests");
+        assert_eq!(work.items[0].fields["owned"], "- src/a.py\n- tests/a/test_a.py");
+    }
+
+    #[test]
     fn without_the_column_a_layer_is_a_folder() {
         let work = plan(
             "| File | Change |\n|---|---|\n| src/a/x.rs | x |\n| src/b/y.rs | y |\n| src/b/z.rs | z |",
@@ -267,6 +307,11 @@ mod tests {
         assert_eq!(twice.unclear.as_deref(), Some("plan.md:8: a.rs is of Models and of API"));
         let none = plan(&format!("{head}| a.rs | x | Models |\n| b.rs | y | |"));
         assert_eq!(none.unclear.as_deref(), Some("plan.md:8: b.rs has no layer"));
+        let both = "- a.rs\n- b.rs";
+        for item in &none.items {
+            assert!(item.files.is_empty(), "{item:?}");
+            assert_eq!(item.fields["owned"], both);
+        }
         let flat = plan("| File | Change |\n|---|---|\n| a.rs | x |");
         assert_eq!(flat.unclear.as_deref(), Some("plan.md:7: a.rs lies in no folder"));
     }

@@ -137,6 +137,30 @@ fn a_task_has_the_sections_that_whoever_does_it_needs() {
 }
 
 #[test]
+fn a_description_by_sections_takes_the_place_of_what_the_frame_says() {
+    let mut own = work(&["src/header.rs"]);
+    own.conflicts = vec!["a".to_owned()];
+    own.task.as_mut().unwrap().description = "\
+        Soon.\n## Your Assignment\nThe header layer\n## Plan Excerpt\nsection 5\n\n## Header\nmore\n\
+        ## File Ownership (CRITICAL)\n- src/header.rs\n## Git Workflow\nCommit by name.\n\
+        ## TDD Workflow\n1. RED\n## Completion\nAll pass\n"
+        .to_owned();
+    let text = turn(&own);
+    let expected = "\
+        ## Your Assignment\nTask 7: Parse the header\n\
+        You are ana in the team alpha. Your role is backend.\n\nThe header layer\n\n\
+        ## Plan Excerpt\nSoon.\n\nsection 5\n\n## Header\nmore\n\n\
+        The plan it belongs to: First the types, then both ends.\n\n\
+        ## File Ownership (CRITICAL)\n- src/header.rs\n\n\
+        ## Git Workflow\nCommit by name. These files hold conflict markers that are yours to \
+        resolve: a.\n\n\
+        ## TDD Workflow\n1. RED\n\n\
+        ## Completion\nWhen it is done, call TaskUpdate with taskId \"7\"";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.ends_with("do not call it completed.\n\nAll pass"), "{text}");
+}
+
+#[test]
 fn the_frame_of_a_task_is_short() {
     let mut bare = work(&[]);
     (bare.gate, bare.plan, bare.scope) = (Vec::new(), String::new(), Vec::new());

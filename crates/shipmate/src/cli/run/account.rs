@@ -390,8 +390,13 @@ impl Account {
                 Some((EventKind::Health, "teammates can be started again".to_owned()))
             }
             "question.asked" => {
-                let told = format!("question {n}: {}", text(fields, "text"));
-                self.waiting.insert(n, format!("{told} (shipmate answer {n} …)"));
+                let options = fields.get("options").and_then(Value::as_array).into_iter().flatten();
+                let options: Vec<&str> = options.filter_map(Value::as_str).collect();
+                let answer = if options.is_empty() { "…".to_owned() } else { options.join("|") };
+                // Without a terminal this line is all that a person sees of it.
+                let told = text(fields, "text");
+                let told = format!("question {n}: {told} (shipmate answer {n} {answer})");
+                self.waiting.insert(n, told.clone());
                 Some((EventKind::Health, told))
             }
             "plan.submitted" => {

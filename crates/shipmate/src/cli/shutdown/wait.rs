@@ -20,12 +20,21 @@ pub(super) fn life(mate: &TeammateView) -> String {
     format!("{}/{}@{}", mate.team, mate.name, mate.epoch)
 }
 
-/// Asks, and tells what becomes of each. Says whether all stopped cleanly.
+/// What became of those who were asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Became {
+    /// All stopped, and left nothing.
+    pub(super) clean: bool,
+    /// Somebody said why it does not stop.
+    pub(super) rejected: bool,
+}
+
+/// Asks, and tells what becomes of each.
 pub(super) fn until_stopped(
     session: &mut Session,
     ask: Ask,
     awaited: Vec<TeammateView>,
-) -> Result<bool, Failure> {
+) -> Result<Became, Failure> {
     let Answer::Status(status) = session.ask(Ask::Status)? else {
         return Err(unexpected("a status"));
     };
@@ -33,7 +42,7 @@ pub(super) fn until_stopped(
     let mut awaiting = Awaiting {
         lives: awaited.iter().map(life).collect(),
         requests: BTreeMap::new(),
-        clean: true,
+        became: Became { clean: true, rejected: false },
         screen: session.screen.clone(),
     };
     let mut told = Ok(());
@@ -47,7 +56,7 @@ pub(super) fn until_stopped(
             false => ControlFlow::Continue(()),
         }
     })?;
-    told.map(|()| awaiting.clean)
+    told.map(|()| awaiting.became)
 }
 
 #[derive(Debug)]
@@ -56,7 +65,7 @@ struct Awaiting {
     lives: Vec<String>,
     /// Whose each request is.
     requests: BTreeMap<u64, String>,
-    clean: bool,
+    became: Became,
     screen: Screen,
 }
 
@@ -75,7 +84,9 @@ impl Awaiting {
                     return Ok(());
                 };
                 let reason = fields.pointer("/answer/rejected/reason").and_then(Value::as_str);
-                reason.map_or(Ok(()), |reason| self.ended(&who, &format!("rejected: {reason}")))
+                let Some(reason) = reason else { return Ok(()) };
+                self.became.rejected |= self.lives.contains(&who);
+                self.ended(&who, &format!("rejected: {reason}"))
             }
             "teammate.stopped" => {
                 let outcome = fields.get("outcome").map(outcome_words).unwrap_or_default();
@@ -93,7 +104,7 @@ impl Awaiting {
         let Some(at) = self.lives.iter().position(|life| life == who) else { return Ok(()) };
         self.lives.remove(at);
         let clean = outcome == "clean";
-        self.clean &= clean;
+        self.became.clean &= clean;
         if self.screen.json {
             return self.screen.json(&json!({ "who": who, "outcome": outcome }));
         }
