@@ -86,10 +86,10 @@ impl Scene<'_> {
     pub(crate) fn missing(&self, condition: &Condition) -> Result<Option<String>, String> {
         let Condition::File { path, test } = condition else { return Ok(None) };
         let path = fill(path, self.values);
-        let files = self.ground.find(&path)?;
         if let Test::LinesMax(_) | Test::Lacks(_) = test {
-            return self.written(files, test);
+            return self.written(self.ground.changed(self.base, &path)?, test);
         }
+        let files = self.ground.find(&path)?;
         if files.is_empty() {
             return Ok(Some(format!("{path} is not there")));
         }

@@ -40,6 +40,21 @@ impl Ground {
         }
     }
 
+    /// Those of them that are other than at a commit; all where there are no commits.
+    pub(crate) fn changed(
+        &self,
+        since: Option<&Commit>,
+        pattern: &str,
+    ) -> Result<Vec<String>, String> {
+        let (Ground::Branch { repository, tip }, Some(since)) = (self, since) else {
+            return self.find(pattern);
+        };
+        let pattern: Pattern = pattern.parse().map_err(|e| format!("{e}"))?;
+        let covered = |path: &String| path.parse().is_ok_and(|path| pattern.covers(&path));
+        let files = repository.changed_between(since, tip).map_err(|e| e.to_string())?;
+        Ok(files.into_iter().filter(covered).collect())
+    }
+
     /// What a file holds, as text.
     pub(crate) fn read(&self, path: &str) -> Result<Option<String>, String> {
         let bytes = match self {

@@ -29,6 +29,12 @@ impl Repository {
         Ok(git.arg(commit).run()?.fields().map(path_text).collect())
     }
 
+    /// The files that are other in one commit than in another; those that are gone are left out.
+    pub fn changed_between(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, Failure> {
+        let git = self.git().args(["diff-tree", "-r", "-z", "--name-only", "--diff-filter=d"]);
+        Ok(git.arg(from).arg(to).run()?.fields().map(path_text).collect())
+    }
+
     /// A commit on top of another that holds these files as they are given, and changes no other.
     /// Nothing where they are there already.
     pub fn commit_files(

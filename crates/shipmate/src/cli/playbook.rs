@@ -93,18 +93,25 @@ pub(crate) fn full_path(name: &str) -> String {
     full.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| name.to_owned())
 }
 
-/// Writes a file of the project in one step.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file of the project in one step, unless it is not what it was: `before`, or not there.
+fn write(path: &Path, before: Option<&str>, text: &str) -> Result<(), Failure> {
     let written = || {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
+        // A link stays one: what it leads to is replaced.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let fresh = path.with_extension(format!("toml.{}", std::process::id()));
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;
-        let done = file
-            .write_all(text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&fresh, path));
-        done.inspect_err(|_| drop(fs::remove_file(&fresh)))
+        let put = || match before {
+            Some(before) if fs::read_to_string(&path)? == before => fs::rename(&fresh, &path),
+            Some(_) => Err(std::io::Error::other("it was changed meanwhile")),
+            None => fs::hard_link(&fresh, &path),
+        };
+        let done =
+            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| put());
+        // Gone where it took the other's place.
+        drop(fs::remove_file(&fresh));
+        done
     };
     written().map_err(|e: std::io::Error| {
         Failure::Storage(format!(
@@ -117,6 +124,26 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_written_over_and_a_link_stays_one() {
+        let folder = std::env::temp_dir().join(format!("shipmate-use-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).unwrap();
+        let (link, path) = (folder.join("config.toml"), folder.join("real.toml"));
+        let text = || fs::read_to_string(&path).unwrap();
+        write(&path, None, "one").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, Some("one"), "two").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(text(), "two");
+        for before in [None, Some("one")] {
+            assert!(write(&path, before, "three").is_err());
+            assert_eq!(text(), "two");
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing half written is left");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_files_of_a_repository_choose_one_playbook_and_never_two() {

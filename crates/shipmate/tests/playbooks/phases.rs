@@ -174,9 +174,8 @@ fn a_runner_that_is_missing_or_killed_is_no_failing_test() {
 
 #[test]
 fn a_run_sets_what_the_playbook_knows_and_writes_nowhere_else() {
-    let playbook = format!(
-        "{HEAD}[[artifacts]]\nformat = \"tasks-001\"\npath = \"{{dir}}/.tasks\"\n{WORK}",
-    );
+    let playbook =
+        format!("{HEAD}[[artifacts]]\nformat = \"tasks-001\"\npath = \"{{dir}}/.tasks\"\n{WORK}",);
     let files = [(".shipmate/playbooks/own.toml", playbook.as_str())];
     for (given, told) in [
         ("targte=90", "own has no value targte\n  there are"),

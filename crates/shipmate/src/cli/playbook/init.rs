@@ -46,7 +46,7 @@ pub(crate) fn run(args: InitArgs, mut session: Session) -> Result<(), Failure> {
     let Answer::Playbook(view) = session.ask(Ask::PlaybookShow { name: from })? else {
         return Err(unexpected("a playbook"));
     };
-    write(&path, &named(&view.toml, &name))?;
+    write(&path, None, &named(&view.toml, &name))?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "path": shown })),
         false => session.screen.line(&format!(

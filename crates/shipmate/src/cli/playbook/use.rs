@@ -42,8 +42,8 @@ pub(crate) fn run(args: &UseArgs, mut session: Session) -> Result<(), Failure> {
     }
     let path = session.place.config();
     let before = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
+        Ok(text) => Some(text),
+        Err(e) if e.kind() == ErrorKind::NotFound => None,
         Err(e) => {
             return Err(Failure::Storage(format!(
                 "{} cannot be read: {e}\n  check its permissions",
@@ -53,10 +53,10 @@ pub(crate) fn run(args: &UseArgs, mut session: Session) -> Result<(), Failure> {
     };
     // What is wrong in it already is told with its line, and not written over.
     session.config()?;
-    let after = with(&before, args.name.as_deref());
-    let changed = after != before;
+    let after = with(before.as_deref().unwrap_or_default(), args.name.as_deref());
+    let changed = after != before.as_deref().unwrap_or_default();
     if changed {
-        write(&path, &after)?;
+        write(&path, before.as_deref(), &after)?;
     }
     if session.screen.json {
         let view = serde_json::json!({ "playbook": args.name, "changed": changed });
