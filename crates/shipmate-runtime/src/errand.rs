@@ -356,9 +356,15 @@ pub(crate) async fn begin(
         return Ok(());
     }
     let (workspace, team) = (settings.place.workspace.clone(), create.name.clone());
+    let departments = setup.playbook.as_ref().map_or_else(Vec::new, playbook::departments_of);
     let left = off_the_thread(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        repository.drop_if_merged(&team).map_err(|e| e.to_string())
+        let text = |e: crate::workspace::Failure| e.to_string();
+        let left = repository.drop_if_merged(&team).map_err(text)?;
+        for team in left.is_none().then_some(team).into_iter().chain(departments) {
+            repository.retire(&team).map_err(text)?;
+        }
+        Ok(left)
     });
     if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
         let name = &create.name;

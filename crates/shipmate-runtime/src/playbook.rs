@@ -173,6 +173,13 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     Ok(())
 }
 
+/// The teams that a run's departments become.
+pub(crate) fn departments_of(order: &ask::PlaybookOrder) -> Vec<String> {
+    let compiled = order.compiled.as_ref().map(|value| &value["departments"]);
+    let all = compiled.and_then(|value| value.as_array()).into_iter().flatten();
+    all.filter_map(|own| own["team"].as_str().map(str::to_owned)).collect()
+}
+
 /// What a run may set though the playbook has no value of that name.
 const OF_A_RUN: [&str; 7] = ["approved", "branch", "departments", "dir", "goal", "single", "title"];
 

@@ -41,6 +41,23 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// What was handed in to an earlier team of this name is kept aside: the tasks of the next one
+    /// have the same numbers, and nothing of it is theirs.
+    pub fn retire(&self, team: &str) -> Result<(), Failure> {
+        let own = |left: &Leftover| left.team == team && left.kind == LeftoverKind::Work;
+        for left in self.leftovers()?.into_iter().filter(own) {
+            let name = left.refname.rsplit('/').next().unwrap_or_default();
+            let short = left.commit.short();
+            let aside = format!("refs/shipmate/{team}/aside/earlier-{name}-{short}");
+            self.git().args(["update-ref", "--no-deref", &aside]).arg(&left.commit).run()?;
+            // Where it cannot be removed it has moved: somebody is at it.
+            drop(self.remove(&left));
+        }
+        Ok(())
+    }
+}
+
 impl Tree {
     /// The team branch has this commit already.
     pub fn has_landed(&self, commit: &Commit, tip: &Commit) -> Result<bool, Failure> {

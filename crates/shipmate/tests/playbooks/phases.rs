@@ -209,6 +209,25 @@ fn a_phase_whose_work_is_there_is_done_and_one_that_may_be_left_out_is() {
 }
 
 #[test]
+fn a_new_team_has_nothing_of_an_earlier_one_of_its_name() {
+    let gated = format!(
+        "[gates.never]\ncommands = [\"test -f b.txt\"]\n{WORK}gate = \"never\"\nretries = 0\n"
+    );
+    let scene = scene(&gated);
+    scene.run("own", &["plans"]).ends(8, &["phase work failed"]);
+    let deleted = scene.stage.shipmate(&["team", "delete", crate::stage::TEAM, "--now"]);
+    assert!(deleted.status.success(), "{deleted:?}");
+    let other = PLAN.lines().next().unwrap().to_owned()
+        + "\n{\"id\":\"T1\",\"tp\":\"auto\",\"a\":\"write b\",\"f\":[\"b.txt\"],\"v\":\"\",\"done\":\"\"}\n";
+    scene.stage.write("plans/01-01.plan.jsonl", &other);
+    scene.stage.write("a.txt", "another a\n");
+    scene.stage.git(&["add", "."]);
+    scene.stage.git(&["commit", "-qm", "another plan"]);
+    scene.run("own", &["plans"]).ends(0, &["phase work is done"]);
+    assert_eq!(scene.landed("a.txt"), "another a\n");
+}
+
+#[test]
 fn a_coordinator_that_dies_in_a_phase_begins_and_ends_none_twice() {
     let agent = AGENT.replace("\"write a\")", "\"write a\") here; pass go;");
     let after = "\n[[phases]]\nname = \"after\"\nentry = [\"b.txt\"]\n";
