@@ -118,6 +118,15 @@ impl Due {
     }
 }
 
+/// What became of it.
+enum Written {
+    Files,
+    /// They are there as they should be.
+    Nothing,
+    /// The branch moved meanwhile.
+    TooLate,
+}
+
 /// Writes what is due on the branch for these teams, which share it. A branch that moves meanwhile
 /// is looked at again.
 pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Result<(), String> {
@@ -135,7 +144,7 @@ pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Res
         let branch = first.setup.branch(&first.team).to_string();
         let phase = first.phase.name.clone();
         let lead = author(first.playbook.lead().map_or("shipmate", |(name, _)| name.as_str()));
-        let moved = off_the_thread(move || {
+        let written = off_the_thread(move || {
             let text = |e: &dyn std::fmt::Display| e.to_string();
             let mut ground = ground;
             let mut last = tip.clone();
@@ -150,20 +159,24 @@ pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Res
                 }
             }
             if last == tip {
-                return Ok(false);
+                return Ok(Written::Nothing);
             }
             if repository.tip(&branch).map_err(|e| text(&e))?.is_none() {
                 repository.begin(&branch, &tip).map_err(|e| text(&e))?;
             }
             match repository.advance(&branch, &tip, &last) {
-                Ok(()) => Ok(false),
-                Err(AdvanceFailure::Moved { .. }) => Ok(true),
+                Ok(()) => Ok(Written::Files),
+                Err(AdvanceFailure::Moved { .. }) => Ok(Written::TooLate),
                 Err(e) => Err(e.to_string()),
             }
         });
-        if !moved.await? {
-            crew.phases.nudge();
-            return Ok(());
+        match written.await? {
+            Written::Nothing => return Ok(()),
+            Written::Files => {
+                crew.phases.nudge();
+                return Ok(());
+            }
+            Written::TooLate => {}
         }
     }
     Err("the branch moves all the time".to_owned())

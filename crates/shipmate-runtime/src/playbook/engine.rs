@@ -15,7 +15,7 @@ use shipmate_core::phase::{Course, PhaseEnd, Standing};
 use shipmate_core::playbook::{Condition, Phase, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Actor, Command, Name};
+use shipmate_core::{Act, Actor, Command, Decided, Name};
 
 use super::closing::family;
 use super::condition::{self, Scene};
@@ -200,10 +200,12 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
     }
     let writing = crew.phases.writing.lock().await;
     let command = Command { by: Actor::Runtime, req: None, act };
-    let refused = crew.board.with_state(|state| shipmate_core::decide(state, &command).err());
-    let failed = match refused {
-        Some(refusal) => Some(refusal.to_string()),
-        None => {
+    let decided = crew.board.with_state(|state| shipmate_core::decide(state, &command));
+    let failed = match decided {
+        Err(refusal) => Some(refusal.to_string()),
+        // It waits for the same as before.
+        Ok(Decided::Events(events)) if events.is_empty() => return,
+        Ok(_) => {
             crew.board.tell(command.act);
             crew.board.settled().await;
             let written =

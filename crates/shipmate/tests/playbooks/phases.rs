@@ -88,6 +88,36 @@ fn a_phase_whose_entry_is_missing_says_what_it_waits_for_and_the_run_ends() {
 }
 
 #[test]
+fn a_phase_that_waits_looks_at_nothing_until_something_has_changed() {
+    let playbook = format!(
+        "{HEAD}[[artifacts]]\nformat = \"handoff\"\npath = \"progress.txt\"\non = \"branch\"\n\
+         live = true\n{}",
+        WORK.replace("roles =", "entry = [\"never.txt\"]\nroles =")
+    );
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let scene = Scene::new(&files, AGENT);
+    let calls = scene.stage.root().join("calls");
+    scene.stage.replace_git(&format!("echo >> '{}'; exec git \"$@\"", calls.display()));
+    scene.run("own", &["plans"]).ends(8, &["phase work waits: never.txt is not there"]);
+    let count = || std::fs::read_to_string(&calls).unwrap().len();
+    // It may still be at its last look; after that, everybody is answered and git is not asked.
+    let status = || {
+        let told = scene.stage.shipmate(&["--team", crate::stage::TEAM, "status"]);
+        assert!(told.status.success(), "{told:?}");
+        count()
+    };
+    let mut seen = status();
+    let quiet = (0..10).any(|_| {
+        let before = std::mem::replace(&mut seen, status());
+        before == seen
+    });
+    assert!(quiet, "git is asked again and again");
+    for _ in 0..5 {
+        assert_eq!(status(), seen, "git is asked though nothing has changed");
+    }
+}
+
+#[test]
 fn a_phase_that_is_late_is_left_to_the_lead_who_keeps_what_is_done() {
     let phases = WORK.replace("roles =", "seconds = 1\nlate = \"lead\"\nroles =");
     // The second piece hangs for everybody but the lead.
