@@ -22,11 +22,15 @@ impl Repository {
         Ok(Some(self.git().args(["cat-file", "blob", &name]).run()?.stdout))
     }
 
-    /// The files that a commit changes, seen from its first parent.
-    pub fn changed_by(&self, commit: &Commit) -> Result<Vec<String>, Failure> {
-        let git = self.git().args(["diff-tree", "-r", "-z", "--root", "--no-commit-id"]);
-        let git = git.args(["--name-only", "--diff-merges=first-parent"]);
-        Ok(git.arg(commit).run()?.fields().map(path_text).collect())
+    /// The files that commits change, each seen from its first parent.
+    pub fn changed_by(&self, commits: &[Commit]) -> Result<Vec<String>, Failure> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let git = self.git().args(["show", "-z", "--format=", "--name-only"]);
+        let git = git.arg("--diff-merges=first-parent");
+        let git = commits.iter().fold(git, |git, commit| git.arg(commit));
+        Ok(git.run()?.fields().map(path_text).collect())
     }
 
     /// The files that are other in one commit than in another; those that are gone are left out.

@@ -4,6 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use shipmate_core::state::{Task, Team};
@@ -18,15 +19,13 @@ use crate::playbook::engine::Stage;
 pub(crate) struct Kept {
     running: Cell<bool>,
     seen: Cell<u64>,
-    made_from: RefCell<BTreeMap<Name, Vec<Trace>>>,
+    made_from: RefCell<BTreeMap<Name, u64>>,
 }
 
 /// When this of a task changes, a file that follows it is written anew.
-type Trace = (&'static str, Option<String>, u32, BTreeMap<String, String>);
-
-fn trace(task: &Task) -> Trace {
-    let holder = task.claim().map(|claim| claim.by.address.name.to_string());
-    (features::word(task), holder, task.retries, task.spec.metadata.clone())
+fn trace(task: &Task, into: &mut DefaultHasher) {
+    let holder = task.claim().map(|claim| claim.by.address.name.as_str());
+    (features::word(task), holder, task.retries, &task.spec.metadata).hash(into);
 }
 
 /// Follows the tasks with the files that do, one pass at a time: what changes meanwhile is in the
@@ -45,8 +44,8 @@ pub(crate) fn keep(crew: &Rc<Crew>) {
     crew.kept.running.set(true);
     let this = Rc::clone(crew);
     crew.beside(async move {
-        for (team, traces) in changed {
-            this.kept.made_from.borrow_mut().insert(team.clone(), traces);
+        for (team, trace) in changed {
+            this.kept.made_from.borrow_mut().insert(team.clone(), trace);
             let stage: Vec<Stage> = Stage::of(&this, &team).into_iter().collect();
             if let Err(text) = commit(&this, &stage, Due::Live).await {
                 let reason = format!("what the playbook writes cannot be written: {text}");
@@ -58,16 +57,19 @@ pub(crate) fn keep(crew: &Rc<Crew>) {
     });
 }
 
-fn changed(state: &State, before: &BTreeMap<Name, Vec<Trace>>) -> Vec<(Name, Vec<Trace>)> {
+fn changed(state: &State, before: &BTreeMap<Name, u64>) -> Vec<(Name, u64)> {
     let follows = |team: &Team| {
         let book = team.setup.playbook.as_ref();
         book.is_some_and(|book| book.own_artifacts().any(|one| one.live && one.on_branch))
     };
     let teams = state.teams.iter().filter(|(_, team)| team.paused.is_none() && follows(team));
-    let found = teams.map(|(name, team)| {
-        let own = state.tasks().iter().filter(|task| task.team == *name);
-        let said: Trace = ("kept", None, team.kept.len() as u32, BTreeMap::new());
-        (name.clone(), own.map(trace).chain([said]).collect::<Vec<Trace>>())
+    let found = teams.filter_map(|(name, team)| {
+        let mut own = state.tasks().iter().filter(|task| task.team == *name).peekable();
+        own.peek()?;
+        let mut now = DefaultHasher::new();
+        own.for_each(|task| trace(task, &mut now));
+        team.kept.len().hash(&mut now);
+        Some((name.clone(), now.finish()))
     });
-    found.filter(|(name, now)| now.len() > 1 && before.get(name) != Some(now)).collect()
+    found.filter(|(name, now)| before.get(name) != Some(now)).collect()
 }

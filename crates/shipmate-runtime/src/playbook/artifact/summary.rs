@@ -49,17 +49,18 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
 fn line<'a>(sight: &Sight<'a>, plan: &Plan<'a>) -> Result<Line<'a>, String> {
     let (completed, total) = (plan.completed(), plan.pieces.len());
     let mut commits = Vec::new();
-    let mut files = BTreeSet::new();
     let mut built = Vec::new();
     for (item, task) in &plan.pieces {
         let Some(Task { status: Status::Completed { commit, .. }, .. }) = task else { continue };
         built.push(item.subject.as_str());
-        let Some(commit) = commit.as_deref().and_then(Commit::parse) else { continue };
-        if let Some(Ground::Branch { repository, .. }) = sight.ground {
-            files.extend(repository.changed_by(&commit).map_err(|e| e.to_string())?);
-        }
-        commits.push(commit.short().to_string());
+        commits.extend(commit.as_deref().and_then(Commit::parse));
     }
+    let files = match sight.ground {
+        Some(Ground::Branch { repository, .. }) => {
+            repository.changed_by(&commits).map_err(|e| e.to_string())?
+        }
+        _ => Vec::new(),
+    };
     let at = plan.tasks().map(|task| task.changed_at).max();
     Ok(Line {
         p: plan.p,
@@ -73,8 +74,8 @@ fn line<'a>(sight: &Sight<'a>, plan: &Plan<'a>) -> Result<Line<'a>, String> {
         dt: moment::date(at.unwrap_or(sight.now_s * 1000)),
         tc: completed,
         tt: total,
-        ch: commits,
-        fm: files,
+        ch: commits.iter().map(|commit| commit.short().to_string()).collect(),
+        fm: files.into_iter().collect(),
         dv: deviations(sight, plan),
         built,
         tst: tests(sight, plan),
