@@ -56,6 +56,11 @@ scenarios! {
         claim 3 by ana                 => refused: alpha/ana holds 2 of 2 tasks it may hold: 1, 2
         submit 1 by ana
         claim 3 by ana                 => task.claimed
+        join bo
+        create v
+        create w
+        claim 4 by bo
+        claim 5 by bo                  => refused: alpha/bo holds 1 of 1 tasks it may hold: 4
     ",
     only_a_pending_task_is_claimed: "
         join ana

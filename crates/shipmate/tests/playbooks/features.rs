@@ -299,7 +299,7 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
 }
 
 #[test]
-fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_it_by_itself() {
+fn a_teammate_writes_none_of_the_leads_files() {
     let agent = format!(
         "{AGENT}\nfor own in claude-progress.txt .harness/context_summary.md; do echo mine > $own; done\n\
          echo >> .harness/features.json\n"
@@ -314,12 +314,17 @@ fn a_teammate_writes_none_of_the_leads_files_and_the_lead_may_grant_nothing_of_i
     for own in ["claude-progress.txt", ".harness/context_summary.md", ".harness/features.json"] {
         assert!(text.contains(&format!("{own} (protected)")), "{text}");
     }
-    assert_eq!(one(&scene, "F001")["status"], "in-progress");
     // Refused, it goes back; nothing of it is on the branch.
-    let question = scene.stage.events("question.asked").len();
-    assert_eq!(question, 1);
+    let log = scene.log();
+    let is_asked = |one: &&Value| one["event"].get("question.asked").is_some();
+    let question = log.iter().rfind(is_asked).unwrap()["n"].to_string();
+    let told = scene.stage.shipmate(&["--team", "alpha", "answer", &question, "refuse"]);
+    assert!(told.status.success(), "{told:?}");
+    let back = scene.stage.event("task.returned");
+    assert!(back["reason"].as_str().unwrap().contains("leave those files as they are"), "{back}");
     let progress = scene.landed("claude-progress.txt");
     assert!(!progress.contains("mine"), "{progress}");
+    assert_eq!(one(&scene, "F001")["status"], "in-progress");
 }
 
 #[test]

@@ -114,6 +114,9 @@ fn both_sides_partly_right_are_merged_by_the_leads_hand() {
     way[8] = "build skipped";
     assert_eq!(scene.phases(), way);
     assert!(scene.stage.events("task.reverted").is_empty());
+    let modes = scene.stage.events("teammate.mode_changed");
+    let modes: Vec<&str> = modes.iter().filter_map(|change| change["mode"].as_str()).collect();
+    assert_eq!(modes, ["normal", "delegate"], "the lead leaves delegate mode for it");
     assert_eq!(scene.landed("src/F002/a.sh"), "echo same\n");
     // The tests of both sides are there, and both features stay passing.
     assert!(
