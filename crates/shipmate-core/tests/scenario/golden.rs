@@ -51,7 +51,9 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
-        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
+        let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
+        let course = course.map(|text| text.replace(", approved: false", ""));
+        lines.extend(course.map(|text| text.replace(", awaits: []", "")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
@@ -484,5 +486,12 @@ const STORIES: &[&str] = &[
     end-phase build skip in alpha-front reason "nothing to build"
     end-phase work failed reason "no report"
     end-phase work failed reason "again none"
+"#,
+    // Work of a phase that waits for another run, and a phase that a person let begin.
+    r#"
+    team alpha playbook "phase plan | phase build"
+    pause-team alpha reason "approval: phase plan"
+    continue-team alpha
+    begin plan tasks "lexer" awaits base
 "#,
 ];
