@@ -23,6 +23,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v3.jsonl"), include_str!("../golden/v3.summary.txt")),
     (include_str!("../golden/v4.jsonl"), include_str!("../golden/v4.summary.txt")),
     (include_str!("../golden/v5.jsonl"), include_str!("../golden/v5.summary.txt")),
+    (include_str!("../golden/v6.jsonl"), include_str!("../golden/v6.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
