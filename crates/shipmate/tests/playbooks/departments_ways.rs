@@ -229,10 +229,8 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
     let told = "[SHUTDOWN] Timeout: yolo-backend/dev-1 did not respond within 1s.";
     running.ended().ends(0, &[told, "phase owner_signoff is done"]);
     let last = scene.log();
-    let last = last.iter().filter_map(|record| record["event"].get("task.claimed"));
-    let last =
-        last.filter(|claim| claim["by"] == "yolo-backend/dev-1@1").next_back().unwrap()["task"]
-            .clone();
+    let mut last = last.iter().filter_map(|record| record["event"].get("task.claimed"));
+    let last = last.rfind(|claim| claim["by"] == "yolo-backend/dev-1@1").unwrap()["task"].clone();
     let (own, other) = match last.as_u64().unwrap() {
         6 => ("01-02", "01-01"),
         _ => ("01-01", "01-02"),
