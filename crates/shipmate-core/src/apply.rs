@@ -37,7 +37,7 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeamPaused { team, reason } => state.team_mut(team).paused = Some(reason.clone()),
         Event::TeamContinued { team } => {
-            state.team_mut(team).paused = None;
+            phase::apply_continued(state.team_mut(team));
             staff::recall(state, team);
         }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,

@@ -326,6 +326,9 @@ pub struct BeginPhase {
     pub again: Vec<Again>,
     /// What a person should know about how it begins.
     pub notes: Vec<String>,
+    /// What some of its work waits for, which is not among its tasks yet. The same command brings
+    /// more of it while the phase runs.
+    pub awaits: Vec<String>,
 }
 
 /// A failed task that is tried again, with what is other than before.

@@ -278,10 +278,10 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     }
     for (name, team) in state.teams.iter().filter(|(_, team)| team.phase == TeamPhase::Active) {
         let Some(course) = team.course.as_ref().filter(|_| team.paused.is_none()) else { continue };
-        if matches!(course.standing, Standing::Waiting { .. }) {
-            owed.effects.push(Effect::EnterPhase { team: name.clone() });
-        } else if phase::is_settled(state, name, team) {
+        if phase::is_settled(state, name, team) {
             owed.effects.push(Effect::LeavePhase { team: name.clone() });
+        } else if course.awaits().is_some() {
+            owed.effects.push(Effect::EnterPhase { team: name.clone() });
         }
     }
     for id in &state.submitted {

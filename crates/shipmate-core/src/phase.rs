@@ -6,33 +6,33 @@
 //! runtime finds in files is reported; every step from it is decided here.
 
 pub(crate) mod alone;
+mod begin;
 mod trouble;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{BeginPhase, PhaseVerdict};
-use crate::event::{Event, MessageKind, Mode, Recipient, Verification};
-use crate::files::FileSet;
+use crate::command::PhaseVerdict;
+use crate::event::Event;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::message;
 use crate::name::{Actor, Address, Name, Position};
 use crate::playbook::{Department, Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
 use crate::setup::{Setup, StartRule};
 use crate::shutdown;
 use crate::state::{State, Team, TeamPhase};
-use crate::task::create::{check_texts, created};
-use crate::task::{change, graph};
-use crate::team;
-use crate::teammate;
+use crate::task::create::check_texts;
+use crate::task::graph;
+pub(crate) use begin::decide_begin;
 use trouble::{At, dismiss};
 
 /// Why somebody is asked to stop, in words that others know; the reason may say more.
 pub(crate) const PHASE_COMPLETE: &str = "phase_complete";
 const TIMEOUT: &str = "timeout";
 const ERROR: &str = "error";
+/// How the reason of a pause begins that asks a person to let a phase begin.
+pub const APPROVAL: &str = "approval: ";
 
 /// Where a team is in its playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ pub struct Course {
     /// Why the lead does all that is left, in every phase to come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<String>,
+    /// The phase that it is in or waits for was shown to a person, who let it begin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +67,9 @@ pub enum Standing {
         failed_before: usize,
         /// Everybody else has stopped, and the lead does what is left.
         left_to_lead: Option<Position>,
+        /// What some of its work waits for, which is not on the board yet.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        awaits: Vec<String>,
     },
     /// Through, or stopped for good.
     Over,
@@ -116,6 +122,7 @@ impl Course {
             rounds: BTreeMap::new(),
             past: Vec::new(),
             alone: None,
+            approved: false,
         })
     }
 
@@ -127,6 +134,15 @@ impl Course {
     pub fn is_through(&self) -> bool {
         let failed = |past: &Past| matches!(past.end, PhaseEnd::Failed { .. });
         self.is_over() && !self.past.iter().any(failed)
+    }
+
+    /// What it waits for: all of it, or some work of a phase that runs.
+    pub fn awaits(&self) -> Option<&[String]> {
+        match &self.standing {
+            Standing::Waiting { missing } => Some(missing),
+            Standing::Running { awaits, .. } if !awaits.is_empty() => Some(awaits),
+            _ => None,
+        }
     }
 
     pub fn is_left_to_lead(&self) -> bool {
@@ -164,7 +180,7 @@ impl Team {
 /// Whether everything in a running phase has come to rest, and the runtime should look at its end.
 pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
     let Some((playbook, phase, course)) = team.phase_now() else { return false };
-    let Standing::Running { failed_before, .. } = course.standing else { return false };
+    let Standing::Running { failed_before, awaits, .. } = &course.standing else { return false };
     if phase.departments && !playbook.departments.iter().all(|d| is_through_or_stopped(state, d)) {
         return false;
     }
@@ -174,7 +190,10 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
     if team.counts.in_progress > 0 {
         return false;
     }
-    let failed = team.counts.failed > failed_before;
+    let failed = team.counts.failed > *failed_before;
+    if !awaits.is_empty() && !failed {
+        return false;
+    }
     let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
     let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
     if team.counts.pending > 0 && !stuck() {
@@ -224,126 +243,6 @@ fn require_course<'a>(
     Ok((found, playbook, now, course))
 }
 
-/// Begins a phase: who joins, what is to be done and which departments there are, in one append.
-pub(crate) fn decide_begin(
-    state: &State,
-    by: &Actor,
-    cmd: &BeginPhase,
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "begin a phase")?;
-    let (team, playbook, phase, course) = require_course(state, &cmd.team, &cmd.phase, cmd.round)?;
-    if !matches!(course.standing, Standing::Waiting { .. }) || team.paused.is_some() {
-        return Err(Refusal::OtherPhase { team: cmd.team.clone(), phase: cmd.phase.clone() });
-    }
-    let (name, round) = (cmd.phase.clone(), cmd.round);
-    for note in &cmd.notes {
-        check_texts(&[("a note about the phase", note, TEXT_BYTES_MAX / 4)])?;
-    }
-    let (of, notes) = (cmd.team.clone(), cmd.notes.clone());
-    // New tasks first: what is tried again may wait for them. The phase counts what failed
-    // before it, and what is tried again has not.
-    let first = state.tasks.len() as u32 + 1;
-    let again = change::again(state, &cmd.team, &cmd.again, first, &cmd.tasks)?;
-    let retried: Vec<Event> = again.iter().filter(|e| is_retried(e)).cloned().collect();
-    let mut events: Vec<Event> = alone::decided(course, cmd).into_iter().collect();
-    let is_alone = course.alone.is_some() || !events.is_empty();
-    events.extend(retried);
-    events.push(Event::PhaseBegan { team: of, phase: name, round, notes });
-    if phase.departments {
-        for own in &playbook.departments {
-            if !is_there(state, &cmd.team, own)? {
-                events.push(department(&cmd.team, team, playbook, own));
-            }
-        }
-    }
-    if phase.alone && !shutdown::is_in_turn(team) {
-        events.extend(dismiss(state, &cmd.team, team, PHASE_COMPLETE, events.len()));
-    }
-    let mut joining = Vec::new();
-    for (name, profile) in &cmd.teammates {
-        let who = Address { team: cmd.team.clone(), name: name.clone() };
-        if state.member(&who).is_none() {
-            events.extend(teammate::decide_add(state, by, &who, profile)?);
-            joining.push(name);
-        }
-    }
-    let lead =
-        team.lead.as_ref().map(|name| Address { team: cmd.team.clone(), name: name.clone() });
-    let lead_mode = if is_alone { Some(Mode::Normal) } else { phase.lead_mode };
-    if let (Some(mode), Some(who)) = (lead_mode, &lead)
-        && state.teammates[who].profile.mode != mode
-    {
-        events.push(Event::TeammateModeChanged { who: who.clone(), mode });
-    }
-    if !cmd.tasks.is_empty() {
-        events.extend(created(state, &cmd.team, &cmd.tasks, &joining)?);
-    }
-    events.extend(again.into_iter().filter(|event| !is_retried(event)));
-    if phase.lead_plans {
-        let joins = |(name, profile): &&(Name, crate::event::Profile)| {
-            profile.seat == crate::event::Seat::Lead && joining.contains(&name)
-        };
-        let joined = cmd.teammates.iter().find(joins);
-        let joined = joined.map(|(name, _)| Address { team: cmd.team.clone(), name: name.clone() });
-        if let Some(who) = lead.or(joined) {
-            let goal = playbook.values.get("goal").cloned().unwrap_or_default();
-            let stopped = state.member(&who).is_some_and(|lead| !lead.can_receive());
-            let (to, kind, body) = match stopped {
-                false => (Recipient::Member(who), MessageKind::Message, goal),
-                true => {
-                    let text = format!(
-                        "phase {} is {who}'s, which has stopped: start it again and tell it the goal",
-                        cmd.phase
-                    );
-                    (Recipient::Person, MessageKind::Notice, text)
-                }
-            };
-            events.extend(message::to_one(state, to, kind, body, None));
-        }
-    }
-    Ok(events)
-}
-
-/// A phase that begins again finds its departments; another team of that name is in the way.
-fn is_there(state: &State, parent: &Name, own: &Department) -> Result<bool, Refusal> {
-    let Some(found) = state.teams.get(&own.team) else {
-        return team::require_room(state).map(|()| false);
-    };
-    let playbook = found.setup.playbook.as_ref();
-    let is_own = playbook.is_some_and(|playbook| playbook.department.as_ref() == Some(&own.name));
-    match found.phase {
-        _ if is_own && found.parent.as_ref() == Some(parent) => Ok(true),
-        TeamPhase::Deleted => Err(Refusal::TeamGone { team: own.team.clone() }),
-        _ => Err(Refusal::TeamExists { team: own.team.clone() }),
-    }
-}
-
-fn is_retried(event: &Event) -> bool {
-    matches!(event, Event::TaskRetried { .. })
-}
-
-/// A department works as its parent does, on the same branch, and leaves alone what is not its own.
-fn department(parent: &Name, above: &Team, playbook: &Playbook, own: &Department) -> Event {
-    let mut setup = above.setup.clone();
-    let protected = setup.protected.iter().chain(own.denies.iter()).cloned().collect();
-    setup.protected = FileSet::new(protected);
-    if let Some(trees) = &mut setup.trees {
-        trees.branch = Some(trees.branch.clone().unwrap_or_else(|| parent.clone()));
-    }
-    let mut playbook = playbook.clone();
-    playbook.department = Some(own.name.clone());
-    playbook.values.insert("department".to_owned(), own.name.to_string());
-    playbook.values.extend(own.values.clone());
-    setup.playbook = Some(Box::new(playbook));
-    Event::TeamCreated {
-        team: own.team.clone(),
-        parent: Some(parent.clone()),
-        description: own.description.clone(),
-        verification: Verification::Gate,
-        setup,
-    }
-}
-
 pub(crate) fn decide_hold(
     state: &State,
     by: &Actor,
@@ -358,8 +257,11 @@ pub(crate) fn decide_hold(
     for text in missing {
         check_texts(&[("what is missing", text, SUBJECT_BYTES_MAX)])?;
     }
-    match &course.standing {
-        Standing::Waiting { missing: told } if course.phase == *phase && told != missing => {
+    let runs = matches!(course.standing, Standing::Running { .. });
+    match course.awaits() {
+        // What a running phase waits for has come only when its work begins.
+        Some(_) if runs && missing.is_empty() => Ok(Vec::new()),
+        Some(told) if course.phase == *phase && told != missing => {
             let (team, phase, missing) = (team.clone(), phase.clone(), missing.to_vec());
             Ok(vec![Event::PhaseWaits { team, phase, missing, outside }])
         }
@@ -454,10 +356,21 @@ fn course_mut<'a>(state: &'a mut State, team: &Name) -> &'a mut Course {
     course.expect("a phase is of a team with a playbook")
 }
 
+/// The team goes on: where it was paused to show a phase, that is the word for it.
+pub(crate) fn apply_continued(team: &mut Team) {
+    let shown = team.paused.take().is_some_and(|reason| reason.starts_with(APPROVAL));
+    if let Some(course) = team.course.as_mut().filter(|_| shown) {
+        course.approved = true;
+    }
+}
+
 pub(crate) fn apply_waits(state: &mut State, team: &Name, phase: &Name, missing: &[String]) {
     let course = course_mut(state, team);
-    assert_eq!(course.phase, *phase, "only the next phase waits");
-    course.standing = Standing::Waiting { missing: missing.to_vec() };
+    assert_eq!(course.phase, *phase, "only the phase that a team is at waits");
+    match &mut course.standing {
+        Standing::Running { awaits, .. } => *awaits = missing.to_vec(),
+        standing => *standing = Standing::Waiting { missing: missing.to_vec() },
+    }
 }
 
 pub(crate) fn apply_began(
@@ -472,7 +385,8 @@ pub(crate) fn apply_began(
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
     let left_to_lead = course.alone.is_some().then_some(began);
-    course.standing = Standing::Running { began, began_at, failed_before, left_to_lead };
+    let awaits = Vec::new();
+    course.standing = Standing::Running { began, began_at, failed_before, left_to_lead, awaits };
 }
 
 pub(crate) fn apply_left_to_lead(
@@ -522,6 +436,7 @@ pub(crate) fn apply_ended(
         Some(next) => {
             course.round = course.rounds.get(next).copied().unwrap_or_default() + 1;
             course.phase = next.clone();
+            course.approved = false;
             course.standing = Standing::Waiting { missing: Vec::new() };
         }
     }

@@ -285,6 +285,7 @@ impl<D: Driver> Supervisor<D> {
             token,
             scope: self.order.scope.clone(),
             role: self.order.role.clone(),
+            alone: self.order.one_shot && !self.order.lead,
             gate: self.order.gate.clone(),
             plan: self.order.plan.clone(),
             tree,
@@ -447,7 +448,7 @@ impl<D: Driver> Supervisor<D> {
             // Handed in by the agent itself.
             Err(LinkEnd::Refused(refused)) if refused.code == "AlreadySubmitted" => Ok(()),
             Err(LinkEnd::Refused(refused)) => {
-                let reason = format!("it could not be handed in: {}", refused.message);
+                let reason = format!("it could not be handed in: {}", refused.one_line());
                 self.fail(id, token, reason).await
             }
             Ok(_) => Ok(()),

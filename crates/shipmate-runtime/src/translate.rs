@@ -155,18 +155,24 @@ impl Scene<'_> {
                 Act::RenewClaim { task: self.task(task)?, token: *token }
             }
             Ask::TaskSubmit { task, token, commit, result }
-            | Ask::TaskSubmitNext { task, token, commit, result, .. } => Act::SubmitTask {
-                task: self.task(task)?,
-                token: *token,
-                commit: commit.clone(),
-                result: result.clone(),
-            },
-            Ask::TaskComplete { task, token, commit, result } => Act::CompleteTask {
-                task: self.task(task)?,
-                token: *token,
-                commit: commit.clone(),
-                result: result.clone(),
-            },
+            | Ask::TaskSubmitNext { task, token, commit, result, .. } => {
+                self.check_result(result)?;
+                Act::SubmitTask {
+                    task: self.task(task)?,
+                    token: *token,
+                    commit: commit.clone(),
+                    result: result.clone(),
+                }
+            }
+            Ask::TaskComplete { task, token, commit, result } => {
+                self.check_result(result)?;
+                Act::CompleteTask {
+                    task: self.task(task)?,
+                    token: *token,
+                    commit: commit.clone(),
+                    result: result.clone(),
+                }
+            }
             Ask::TaskFail { task, token, reason } => {
                 Act::FailTask { task: self.task(task)?, token: *token, reason: reason.clone() }
             }
@@ -396,6 +402,16 @@ impl Scene<'_> {
             handoff::check(playbook, &kind, body)?;
         }
         Ok(MessageKind::Handoff(kind))
+    }
+
+    /// A result that calls itself a handoff is held against its kind, as a message is: whoever has
+    /// nobody to write to hands over with its task.
+    fn check_result(&self, result: &str) -> Result<(), Refused> {
+        let team = self.state.teams.get(self.team);
+        match team.and_then(|team| team.setup.playbook.as_deref()) {
+            Some(playbook) => handoff::check_result(playbook, result),
+            None => Ok(()),
+        }
     }
 
     fn recipient(&self, text: &str) -> Result<To, Refused> {

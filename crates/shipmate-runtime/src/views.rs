@@ -167,9 +167,10 @@ fn phases(team: &Team) -> Vec<PhaseView> {
             (Standing::Waiting { missing }, _) if course.phase == phase.name => {
                 ("waits", missing.join("; "))
             }
-            (Standing::Running { left_to_lead, .. }, _) if course.phase == phase.name => {
+            (Standing::Running { left_to_lead, awaits, .. }, _) if course.phase == phase.name => {
                 let lead = left_to_lead.map(|_| "left to the lead".to_owned());
-                ("runs", lead.unwrap_or_default())
+                let open = (!awaits.is_empty()).then(|| format!("waits: {}", awaits.join("; ")));
+                ("runs", lead.into_iter().chain(open).collect::<Vec<_>>().join("; "))
             }
             (_, None) => ("ahead", String::new()),
             (_, Some(PhaseEnd::Done { note })) => ("done", note.clone()),

@@ -23,6 +23,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v3.jsonl"), include_str!("../golden/v3.summary.txt")),
     (include_str!("../golden/v4.jsonl"), include_str!("../golden/v4.summary.txt")),
     (include_str!("../golden/v5.jsonl"), include_str!("../golden/v5.summary.txt")),
+    (include_str!("../golden/v6.jsonl"), include_str!("../golden/v6.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -51,7 +52,9 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
-        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
+        let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
+        let course = course.map(|text| text.replace(", approved: false", ""));
+        lines.extend(course.map(|text| text.replace(", awaits: []", "")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
@@ -484,5 +487,12 @@ const STORIES: &[&str] = &[
     end-phase build skip in alpha-front reason "nothing to build"
     end-phase work failed reason "no report"
     end-phase work failed reason "again none"
+"#,
+    // Work of a phase that waits for another run, and a phase that a person let begin.
+    r#"
+    team alpha playbook "phase plan | phase build"
+    pause-team alpha reason "approval: phase plan"
+    continue-team alpha
+    begin plan tasks "lexer" awaits base
 "#,
 ];

@@ -14,6 +14,48 @@ scenarios! {
         begin plan                          => phase.began
         hold plan missing docs/plan.md      => unchanged
     ",
+    a_phase_begins_without_the_work_that_waits_and_is_not_over_before_it_is_done: "
+        team alpha playbook \"phase build | phase ship\"
+        begin build mates \"ana when-needed\" tasks \"lexer\" awaits base \
+            => phase.began, teammate.added, task.created, phase.waits
+        expect phase alpha: build 1 runs and waits for base
+        hold build missing base             => unchanged
+        hold build missing half             => phase.waits
+        expect phase alpha: build 1 runs and waits for half
+        staff
+        next by ana
+        submit 1 by ana
+        expect effects: enter alpha
+        hold build                          => unchanged
+        begin build mates \"ana | bo when-needed\" tasks \"parser after 1\" \
+            => teammate.added, task.created, phase.waits
+        expect phase alpha: build 1 runs
+        begin build => refused: alpha is not in phase build, or not as was thought
+        next by ana
+        submit 2 by ana
+        expect effects: leave alpha
+    ",
+    work_that_failed_ends_a_phase_that_still_waits: "
+        team alpha playbook \"phase build\"
+        begin build mates \"ana when-needed\" tasks \"lexer retries 0\" awaits base
+        staff
+        claim 1 by ana
+        fail 1 by ana
+        expect effects: leave alpha
+    ",
+    what_a_person_let_begin_is_known_until_the_next_phase: "
+        team alpha playbook \"phase plan | phase build\"
+        pause-team alpha reason \"approval: phase plan\"
+        expect phase alpha: plan 1 waits
+        continue-team alpha
+        expect phase alpha: plan 1 waits, approved
+        begin plan                          => phase.began
+        end-phase plan done                 => phase.ended
+        expect phase alpha: build 1 waits
+        pause-team alpha reason \"a break\"
+        continue-team alpha
+        expect phase alpha: build 1 waits
+    ",
     a_phase_begins_with_its_people_and_tasks_in_one_append: "
         team alpha lead lia playbook \"phase build mode delegate\"
         begin build mates \"ana role dev when-needed | bo role dev when-needed\" \

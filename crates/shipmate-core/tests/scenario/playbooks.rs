@@ -177,9 +177,18 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 blocked_by_new: Vec::new(),
             };
             let again = words.list("retry").iter().map(again).collect();
-            let notes = words.list("notes");
-            let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
-            runtime(Act::BeginPhase(begin))
+            let (notes, awaits) = (words.list("notes"), words.list("awaits"));
+            runtime(Act::BeginPhase(BeginPhase {
+                team,
+                phase,
+                round,
+                teammates,
+                tasks,
+                again,
+                notes,
+                alone,
+                awaits,
+            }))
         }
         "hold" => {
             let missing = words.list("missing");
@@ -214,8 +223,12 @@ pub(crate) fn standing(world: &World, team: &str) -> String {
     let Some(course) = &world.state().teams[&name(team)].course else { return "none".to_owned() };
     let at = format!("{} {}", course.phase, course.round);
     match &course.standing {
+        Standing::Waiting { .. } if course.approved => format!("{at} waits, approved"),
         Standing::Waiting { missing } if missing.is_empty() => format!("{at} waits"),
         Standing::Waiting { missing } => format!("{at} waits for {}", missing.join(", ")),
+        Standing::Running { left_to_lead: None, awaits, .. } if !awaits.is_empty() => {
+            format!("{at} runs and waits for {}", awaits.join(", "))
+        }
         Standing::Running { left_to_lead: None, .. } => format!("{at} runs"),
         Standing::Running { .. } => format!("{at} is left to the lead"),
         Standing::Over if course.is_through() => "through".to_owned(),

@@ -16,6 +16,7 @@ const KEYWORDS: &[&str] = &[
     "answers",
     "as",
     "assignee",
+    "awaits",
     "base",
     "by",
     "command",

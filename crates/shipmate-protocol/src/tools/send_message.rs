@@ -187,6 +187,10 @@ fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {
     })
 }
 
+/// What is left where somebody says that its artifacts are not committed. That they are is a claim
+/// that the runtime looks at itself.
+const UNCOMMITTED: &str = "artifacts are not committed";
+
 /// `approve`, or the words clean, in_progress and error with what is left.
 fn shutdown_answer(
     kind: &str,
@@ -194,13 +198,17 @@ fn shutdown_answer(
     fields: &mut Arguments,
 ) -> Result<ShutdownAnswer, Bad> {
     let approve = fields.flag(&["approve", "approved"])?;
-    let pending = fields.words(&["pending_work", "pending"])?.unwrap_or_default();
-    fields.skip(&["artifacts_committed"]);
+    let mut pending = fields.words(&["pending_work", "pending"])?.unwrap_or_default();
+    let uncommitted = fields.flag(&["artifacts_committed"])? == Some(false);
+    pending.extend(uncommitted.then(|| UNCOMMITTED.to_owned()));
     let words = || reason.clone().unwrap_or_else(|| "no reason was given".to_owned());
     let status = fields.word(&["status"])?;
     match (status.as_deref(), approve, kind) {
-        (Some("clean"), ..) => Ok(ShutdownAnswer::Clean),
-        (Some("in_progress"), ..) => Ok(ShutdownAnswer::InProgress { pending }),
+        (Some("clean"), ..) if !uncommitted => Ok(ShutdownAnswer::Clean),
+        (Some("clean" | "in_progress"), ..) => Ok(ShutdownAnswer::InProgress { pending }),
+        (Some("error"), ..) if uncommitted => {
+            Ok(ShutdownAnswer::Error { reason: format!("{}; {UNCOMMITTED}", words()) })
+        }
         (Some("error"), ..) => Ok(ShutdownAnswer::Error { reason: words() }),
         (Some("rejected"), ..) => Ok(ShutdownAnswer::Rejected { reason: words() }),
         (Some(other), ..) => {

@@ -21,7 +21,8 @@ use super::closing::family;
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{alone, approval, artifact, gates, outside, revert, single, staff, tasks, work};
+use super::outside::Held;
+use super::{alone, approval, artifact, gates, outside, push, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -33,8 +34,6 @@ pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
     pub(super) writing: tokio::sync::Mutex<()>,
-    /// Teams whose person has been shown what a phase will be.
-    shown: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
@@ -70,13 +69,6 @@ pub(super) struct Stage {
     pub(super) phase: Phase,
     pub(super) course: Course,
     pub(super) values: Values,
-}
-
-impl Desk {
-    /// The first time that a team's person is shown what a phase will be.
-    pub(super) fn shows(&self, team: &Name) -> bool {
-        self.shown.borrow_mut().insert(team.clone())
-    }
 }
 
 impl Stage {
@@ -116,6 +108,12 @@ impl Stage {
     fn end(&self, verdict: PhaseVerdict) -> Act {
         let (team, phase, round) = (self.team.clone(), self.phase.name.clone(), self.course.round);
         Act::EndPhase { team, phase, round, verdict }
+    }
+
+    /// Nothing of it can be begun before somebody outside has brought this.
+    fn held(&self, missing: Vec<String>) -> Act {
+        let (team, phase) = (self.team.clone(), self.phase.name.clone());
+        Act::HoldPhase { team, phase, missing, outside: true }
     }
 
     /// The files of the team's branch as they are now.
@@ -224,8 +222,10 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
 }
 
 async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
-    if !matches!(stage.course.standing, Standing::Waiting { .. }) {
-        return Ok(None);
+    match stage.course.standing {
+        Standing::Waiting { .. } => {}
+        Standing::Running { .. } => return look_again(crew, stage).await,
+        Standing::Over => return Ok(None),
     }
     if stage.playbook.skip.contains(&stage.phase.name) {
         let reason = "it was left out of this run".to_owned();
@@ -272,19 +272,31 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
-    let missing = outside::missing(crew, stage, &ground).await?;
-    if !missing.is_empty() {
-        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: true }));
+    let held = outside::held(crew, stage, &ground).await?;
+    if !held.why.is_empty() && tasks::needs_all_pieces(&stage.phase) {
+        return Ok(Some(stage.held(held.why)));
     }
-    begin(crew, stage, ground, alone).await.map(Some)
+    begin(crew, stage, ground, alone, held).await.map(Some)
+}
+
+/// Whether more of a phase that runs can be begun: work that waits for what others bring.
+async fn look_again(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+    let Some(look) = look(crew, &stage.team) else { return Ok(None) };
+    crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
+    let ground = stage.ground(crew).await?;
+    let held = outside::held(crew, stage, &ground).await?;
+    match begin(crew, stage, ground, None, held).await? {
+        // It is not over for the others; a person has to see it.
+        Act::EndPhase { verdict: PhaseVerdict::Failed { reason }, .. } => Err(reason),
+        act => Ok(Some(act)),
+    }
 }
 
 /// What a phase that waits could see now. Nothing for one that does not wait.
 fn look(crew: &Crew, team: &Name) -> Option<Look> {
     crew.board.with_state(|state| {
         let course = state.teams.get(team)?.course.as_ref()?;
-        let waits = matches!(course.standing, Standing::Waiting { .. });
+        let waits = course.awaits().is_some();
         let courses = || state.teams.values().filter_map(|team| team.course.as_ref());
         waits.then(|| Look {
             phase: course.phase.clone(),
@@ -389,6 +401,7 @@ async fn begin(
     stage: &Stage,
     ground: Ground,
     alone: Option<String>,
+    held: Held,
 ) -> Result<Act, String> {
     let mut stage = narrowed(crew, stage, &ground).await?;
     stage.course.alone = stage.course.alone.take().or(alone.clone());
@@ -402,10 +415,11 @@ async fn begin(
             off_the_thread(move || work::read(&source, &ground, &values)).await
         }
     };
-    let work = match work {
+    let mut work = match work {
         Ok(work) => work,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
+    held.leave_out(&mut work);
     if let Some(reason) = work.absent {
         return Ok(stage.end(match stage.phase.optional {
             true => PhaseVerdict::Skip { reason },
@@ -434,7 +448,11 @@ async fn begin(
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
     let nothing = made.is_empty() && again.is_empty();
-    let idle = nothing && !phase.departments && !phase.lead_plans;
+    if nothing && !held.why.is_empty() {
+        return Ok(stage.held(held.why));
+    }
+    let runs = matches!(stage.course.standing, Standing::Running { .. });
+    let idle = nothing && !runs && !phase.departments && !phase.lead_plans;
     if idle && tasks::are_due(stage) {
         let reason = "there is nothing to do in it".to_owned();
         return Ok(stage.end(match phase.optional {
@@ -447,7 +465,7 @@ async fn begin(
         Ok(joining) => joining,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
-    if let Some(act) = approval::asked(crew, stage, &made, &teammates) {
+    if let Some(act) = approval::asked(stage, &made, &teammates).filter(|_| !runs) {
         return Ok(act);
     }
     Ok(Act::BeginPhase(BeginPhase {
@@ -459,6 +477,7 @@ async fn begin(
         again,
         notes: work.notes.into_iter().chain(notes).chain(about).collect(),
         alone,
+        awaits: held.why,
     }))
 }
 
@@ -504,49 +523,9 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let notes = [unset(stage), push(crew, stage).await];
+    let notes = [unset(stage), push::push(crew, stage).await];
     let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
-}
-
-/// Pushes the team's branch before its last phase is over; what came of it.
-async fn push(crew: &Rc<Crew>, stage: &Stage) -> String {
-    let rule = &stage.playbook.commit;
-    let is_last = stage.playbook.course().last().is_some_and(|p| p.name == stage.phase.name);
-    // A department's work is on the branch of the team above it.
-    let goes = is_last && !rule.push.is_empty() && stage.playbook.department.is_none();
-    if !goes || stage.setup.trees.is_none() {
-        return String::new();
-    }
-    let team = stage.setup.branch(&stage.team).to_string();
-    let named = fill(&rule.branch, &stage.values);
-    let branch = if named.is_empty() { crate::crew::branch(&stage.team) } else { named };
-    let (remote, retries) = (rule.push.clone(), rule.retries);
-    let (workspace, to) = (crew.settings.place.workspace.clone(), branch.clone());
-    let pushed = off_the_thread(move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let mut pushed = repository.push(&team, &remote, &to);
-        for _ in 0..retries {
-            if pushed.is_ok() {
-                break;
-            }
-            pushed = repository.push(&team, &remote, &to);
-        }
-        pushed.map_err(|e| e.to_string())
-    });
-    match pushed.await {
-        Ok(()) => format!("pushed to {} as {branch}", rule.push),
-        Err(text) => {
-            let hook = "push".to_owned();
-            let note = format!(
-                "the branch was not pushed to {} as {branch}, tried {} times: {text}",
-                rule.push,
-                rule.retries + 1
-            );
-            crew.board.tell(Act::ReportHook { team: stage.team.clone(), hook, note: note.clone() });
-            note
-        }
-    }
 }
 
 /// Which steps of the phase's gates were left out, because nothing is configured for them.

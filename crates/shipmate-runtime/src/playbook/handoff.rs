@@ -43,6 +43,16 @@ pub(crate) fn check(playbook: &Playbook, kind: &Name, body: &str) -> Result<(), 
     ))
 }
 
+/// The same for the result of a task, where it is an object of one of the playbook's kinds.
+pub(crate) fn check_result(playbook: &Playbook, result: &str) -> Result<(), Refused> {
+    let Ok(Value::Object(object)) = serde_json::from_str(result) else { return Ok(()) };
+    let kind = object.get("type").and_then(Value::as_str).and_then(|kind| kind.parse().ok());
+    match kind.filter(|kind| playbook.kinds.contains_key(kind)) {
+        Some(kind) => check(playbook, &kind, result),
+        None => Ok(()),
+    }
+}
+
 fn check_fields(
     within: &str,
     fields: &BTreeMap<String, Field>,
@@ -324,6 +334,7 @@ mod tests {
             again: Vec::new(),
             notes: Vec::new(),
             alone: None,
+            awaits: Vec::new(),
         }));
         let reason = "the gate is \"red\":\n\tpath C:\\x".to_owned();
         let verdict = PhaseVerdict::Failed { reason };

@@ -1,8 +1,8 @@
 //! What a plan needs that is not this run's to make: files that another run leaves behind.
 //!
-//! A plan whose files are not there yet is not begun. They may land on the team's branch, which
-//! the engine sees by itself, or appear in the workspace: there the kernel says when something
-//! changes, and nobody looks before it has.
+//! A plan whose files are not there yet is not begun, nor one that comes after it; the others are.
+//! The files may land on the team's branch, which the engine sees by itself, or appear in the
+//! workspace: there the kernel says when something changes, and nobody looks before it has.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,8 @@ use tokio::io::unix::AsyncFd;
 use super::condition;
 use super::engine::Stage;
 use super::ground::Ground;
-use super::{tasks, work};
+use super::tasks;
+use super::work::{self, Item, Work};
 use crate::crew::Crew;
 use crate::supervisor::off_the_thread;
 
@@ -34,38 +35,75 @@ impl Watches {
     }
 }
 
-/// What the plans of a phase still wait for, in words. The workspace is watched for it from now on.
-pub(super) async fn missing(
-    crew: &Rc<Crew>,
-    stage: &Stage,
-    ground: &Ground,
-) -> Result<Vec<String>, String> {
-    let pieces = tasks::needs_pieces(&stage.phase);
+/// Plans that cannot be begun yet.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    plans: BTreeSet<String>,
+    /// What they wait for, in words.
+    pub(super) why: Vec<String>,
+}
+
+impl Held {
+    /// Those that wait, and those that come after one that waits.
+    fn of(work: &Work, waiting: BTreeSet<String>, why: Vec<String>) -> Held {
+        let mut held = Held { plans: waiting, why };
+        loop {
+            let after = |item: &&Item| item.needs.iter().any(|need| held.holds(work, need));
+            let more = work.items.iter().filter(after).filter_map(|item| item.group.clone());
+            let more: Vec<String> = more.filter(|plan| !held.plans.contains(plan)).collect();
+            if more.is_empty() {
+                return held;
+            }
+            held.plans.extend(more);
+        }
+    }
+
+    /// Whether what a piece needs, a piece or a whole plan, is held.
+    fn holds(&self, work: &Work, need: &str) -> bool {
+        let plan = match need.strip_prefix("group:") {
+            Some(plan) => Some(plan),
+            None => work.items.iter().find(|item| item.id == need).and_then(|i| i.group.as_deref()),
+        };
+        plan.is_some_and(|plan| self.plans.contains(plan))
+    }
+
+    /// The work without that of plans that are held.
+    pub(super) fn leave_out(&self, work: &mut Work) {
+        let held = |plan: &String| self.plans.contains(plan);
+        work.items.retain(|item| !item.group.as_ref().is_some_and(held));
+        work.groups.retain(|plan, _| !held(plan));
+    }
+}
+
+/// The plans of a phase that still wait. The workspace is watched for what they need from now on.
+pub(super) async fn held(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Held, String> {
+    let pieces = tasks::are_pieces(&stage.phase);
     let Some(source) = stage.playbook.work.clone().filter(|_| pieces) else {
-        return Ok(Vec::new());
+        return Ok(Held::default());
     };
     let (ground, values) = (ground.clone(), stage.values.clone());
     let workspace = crew.settings.place.workspace.clone();
     let open = off_the_thread(move || {
         // What is wrong with the work itself is told when it is read to be done.
-        let Ok(work) = work::read(&source, &ground, &values) else { return Ok(Vec::new()) };
-        let mut open = Vec::new();
+        let Ok(work) = work::read(&source, &ground, &values) else { return Ok(Default::default()) };
+        let (mut paths, mut plans, mut whys) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         for (plan, path, reason) in &work.needs {
             if let Some(why) = unmet(&ground, &workspace, path)? {
                 let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                open.push((workspace.join(path), format!("plan {plan}: {path} {why}{reason}")));
+                whys.push(format!("plan {plan}: {path} {why}{reason}"));
+                paths.insert(workspace.join(path));
+                plans.insert(plan.clone());
             }
         }
-        Ok(open)
+        Ok((paths, Held::of(&work, plans, whys)))
     });
-    let open: Vec<(PathBuf, String)> = open.await?;
-    let paths: BTreeSet<PathBuf> = open.iter().map(|(path, _)| path.clone()).collect();
+    let (paths, held): (BTreeSet<PathBuf>, Held) = open.await?;
     if paths.is_empty() {
         crew.phases.watches.forget(&stage.team);
     } else {
         watch(crew, &stage.team, paths).map_err(|e| format!("nothing can be watched: {e}"))?;
     }
-    Ok(open.into_iter().map(|(_, why)| why).collect())
+    Ok(held)
 }
 
 /// Why a file that others make is not there: on the branch first, else in the workspace. A summary

@@ -10,6 +10,7 @@ use shipmate_core::command::{Again, NewTask};
 use shipmate_core::event::{Dependency, TaskChanges, TaskSpec};
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_core::phase::Standing;
 use shipmate_core::playbook::{Each, Phase, RoundRule, TaskTemplate};
 use shipmate_core::state::{Status, Task};
 use shipmate_core::{Name, State};
@@ -27,9 +28,17 @@ pub(super) fn needs_work(phase: &Phase) -> bool {
     phase.tasks.iter().any(|template| template.each != Each::Once)
 }
 
-/// Some of its tasks are pieces of work, or about one.
-pub(super) fn needs_pieces(phase: &Phase) -> bool {
-    phase.tasks.iter().any(|template| template.each == Each::Item)
+/// Some of its tasks are the pieces of work themselves.
+pub(super) fn are_pieces(phase: &Phase) -> bool {
+    phase.tasks.iter().any(|template| template.each == Each::Item && is_piece(template))
+}
+
+/// Some task about all of them waits for every piece: none of them can come later.
+pub(super) fn needs_all_pieces(phase: &Phase) -> bool {
+    let each = |name: &Name| phase.tasks.iter().find(|own| own.id == *name).map(|own| own.each);
+    let later = |need: &Name| each(need).is_some_and(|each| each != Each::Once);
+    let others = phase.tasks.iter().filter(|own| own.each != Each::Item);
+    others.flat_map(|own| &own.needs).any(later)
 }
 
 /// Some of its templates are for this round.
@@ -60,7 +69,8 @@ pub(super) struct Begins {
     pub(super) again: Vec<Again>,
 }
 
-/// `again` says which pieces that failed are tried again; without it, all are.
+/// `again` says which pieces that failed are tried again; without it, all are. What is on the
+/// board of a phase that runs is left as it is.
 pub(super) fn make(
     state: &State,
     stage: &Stage,
@@ -69,8 +79,9 @@ pub(super) fn make(
 ) -> Result<Begins, String> {
     let mut made = Vec::new();
     let mut failed = Vec::new();
+    let runs = matches!(stage.course.standing, Standing::Running { .. });
     for template in &stage.phase.tasks {
-        if !fits(stage, template) {
+        if !fits(stage, template) || (runs && template.each == Each::Once) {
             continue;
         }
         match template.each {
@@ -104,6 +115,10 @@ pub(super) fn make(
                 }
             }
         }
+    }
+    if runs {
+        made.retain(|one| on_board(state, &one.handle(stage)).is_none());
+        failed.clear();
     }
     let handles: BTreeMap<String, usize> =
         made.iter().enumerate().map(|(at, one)| (one.handle(stage), at)).collect();
@@ -236,6 +251,9 @@ impl Made<'_> {
             // Of the same piece where both are about one; else all of that template.
             let others = handles.iter().filter(|(handle, _)| self.waits_for(stage, need, handle));
             blocked_by_new.extend(others.map(|(_, at)| *at));
+            let first = began_with(stage, need).filter(|handle| !handles.contains_key(handle));
+            let first = first.and_then(|handle| on_board(state, &handle));
+            blocked_by.extend(first.map(Dependency::Task));
         }
         let role =
             template.role.clone().or_else(|| own.and_then(|item| item.role.as_ref()?.parse().ok()));
@@ -296,6 +314,13 @@ fn listed(file: &str, values: &Values) -> Vec<String> {
     }
     let parts = filled.split(", ").map(str::trim).filter(|part| !part.is_empty());
     parts.map(str::to_owned).collect()
+}
+
+/// The one task of a template that the phase, where it runs, began with.
+fn began_with(stage: &Stage, need: &Name) -> Option<String> {
+    let once = |own: &&TaskTemplate| own.id == *need && own.each == Each::Once;
+    let template = stage.phase.tasks.iter().find(once)?;
+    Some(Made { template, item: None, group: None }.handle(stage))
 }
 
 fn is_piece(template: &TaskTemplate) -> bool {

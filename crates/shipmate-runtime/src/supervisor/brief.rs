@@ -10,6 +10,8 @@ use super::driver::Work;
 use super::order::Order;
 
 const TEAMMATE: &str = include_str!("brief/teammate.md");
+/// Whoever has one task is told nothing of the others.
+const ONCE: &str = include_str!("brief/once.md");
 const LEAD: &str = include_str!("brief/lead.md");
 /// The part of a lead that plans and delegates, and of one that works itself.
 const GOAL: &str = include_str!("brief/lead_goal.md");
@@ -24,6 +26,7 @@ const SCOPE_BYTES_MAX: usize = 120;
 /// The standing instructions of a teammate, for its whole life.
 pub(crate) fn standing(order: &Order, mode: &str) -> String {
     let text = match (order.lead, mode) {
+        (false, _) if order.one_shot => ONCE.to_owned(),
         (false, _) => TEAMMATE.to_owned(),
         (true, "plan" | "delegate") => LEAD.replace("{part}", GOAL.trim()),
         (true, _) => LEAD.replace("{part}", HANDS_ON.trim()),
@@ -127,7 +130,9 @@ pub(crate) fn turn(work: &Work) -> String {
     let mut parts = Vec::new();
     match (&work.note, &work.task) {
         (Some(note), _) => parts.push(note.clone()),
-        (None, Some(task)) => parts.push(assignment(task, work, &how_to_end(task.row.id))),
+        (None, Some(task)) => {
+            parts.push(assignment(task, work, &how_to_end(task.row.id, work.alone)))
+        }
         (None, None) => {}
     }
     parts.extend(work.messages.iter().map(envelope));
@@ -269,13 +274,18 @@ pub(crate) fn once(order: &Order, work: &Work) -> String {
     )
 }
 
-fn how_to_end(id: u32) -> String {
-    format!(
+fn how_to_end(id: u32, alone: bool) -> String {
+    let end = format!(
         "When it is done, call TaskUpdate with taskId \"{id}\", status \"completed\" and a short \
-         result; if it cannot be done, status \"failed\" and the reason. Then end your turn. If \
-         the same error is still there after 3 attempts, tell the lead with SendMessage what you \
-         tried, and do not call it completed."
-    )
+         result; if it cannot be done, status \"failed\" and the reason. Then end your turn."
+    );
+    match alone {
+        true => end,
+        false => format!(
+            "{end} If the same error is still there after 3 attempts, tell the lead with \
+             SendMessage what you tried, and do not call it completed."
+        ),
+    }
 }
 
 /// A lead that has not handed in a plan, and has not said why.

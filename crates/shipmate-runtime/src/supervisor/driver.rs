@@ -23,6 +23,9 @@ pub(crate) struct Work {
     pub(crate) scope: Vec<String>,
     #[serde(skip)]
     pub(crate) role: String,
+    /// It has this task and nobody to talk to.
+    #[serde(skip)]
+    pub(crate) alone: bool,
     /// Commands that must succeed on the merged tree.
     #[serde(skip)]
     pub(crate) gate: Vec<String>,

@@ -2,11 +2,13 @@
 //! roles on demand, and with agents that leave something behind.
 
 use serde_json::{Value, json};
-use shipmate_testkit::model::Server;
 
-use crate::departments::{AGENT, ALL, DIR, ONE, all, backend, joined, landed, plan, says, view};
+use crate::departments::{
+    AGENT, ALL, DIR, ONE, all, backend, backend_with, joined, landed, plan, says, view,
+};
+use crate::native::Native;
 use crate::processes;
-use crate::scene::{Ran, Scene};
+use crate::scene::Scene;
 use crate::stage::TEAM;
 
 /// Everything that is on the branch in a run's folder, without what is another each time.
@@ -52,6 +54,64 @@ fn in_task_mode_everybody_has_one_task_and_the_files_are_the_same() {
     assert!(written.is_empty(), "nobody writes to anybody: {written:?}");
 }
 
+#[test]
+fn in_task_mode_a_handoff_is_the_result_of_the_task_and_held_against_the_same_kind() {
+    let agent = AGENT.replace(
+        r#"  "Write the "*)"#,
+        r#"  "Write the service") put lib/service.sh service
+    status=complete; [ -n "$SHIPMATE_FEEDBACK" ] || status=done
+    h='{"type":"dev_progress","task":"01-02/T1","plan_id":"01-02","status"'
+    printf '%s:"%s"}' "$h" $status > "$SHIPMATE_RESULT" ;;
+  "Write the "*)"#,
+    );
+    let mut scene = backend_with("team-mode = \"task\"\n");
+    says(&scene, "agent.sh", &script(&agent));
+    let ran = scene.run("departments", &ONE);
+    ran.ends(0, &["phase owner_signoff is done"]);
+    let wrong = r#"and must be one of complete, partial, failed"#;
+    let told = scene.log().iter().any(|record| record["event"].to_string().contains(wrong));
+    assert!(told, "{}", ran.out);
+    let done = scene.stage.events("task.completed");
+    let results = done.iter().filter_map(|task| task["result"].as_str());
+    let mut results = results.filter_map(|result| serde_json::from_str::<Value>(result).ok());
+    let handed = json!({"type":"dev_progress","task":"01-02/T1","plan_id":"01-02",
+        "status":"complete"});
+    assert!(results.any(|result| result == handed));
+}
+
+/// A plan that comes after one that waits.
+const AFTER: &str = r#"{"p":"02","n":"02","t":"Last","w":2,"d":["02-01"],"mh":{},"obj":"the end"}
+{"id":"T1","tp":"auto","a":"Write the end","f":["lib/end.sh"],"v":"","done":"","spec":"the end"}
+"#;
+
+#[test]
+fn a_plan_that_waits_for_another_run_holds_only_itself_and_what_comes_after_it() {
+    let own = include_str!("departments/native-01-01.plan.jsonl");
+    let plans = ["01-01", "02-01", "02-02"].map(|n| plan("backend", n));
+    let mut scene = Scene::new(&[(&plans[0], own), (&plans[1], WAITS), (&plans[2], AFTER)], AGENT);
+    let summary = "phases/00-base/00-01.summary.jsonl";
+    let mut running = scene.begin("departments", &ONE);
+    running.says(&format!("implementation waits: plan 02-01: {summary} is not there (the base)"));
+    scene.stage.follow();
+    let aliased = |event: &Value, alias: &str| event["task.created"]["spec"]["alias"] == alias;
+    let first = scene.stage.hear(|event| aliased(event, "backend/01-01/T1"));
+    let first = first["event"]["task.created"]["task"].clone();
+    scene.stage.hear(|event| event["task.completed"]["task"] == first);
+    let made = scene.stage.events("task.created");
+    let held = |task: &Value| task["spec"]["alias"].as_str().unwrap().starts_with("backend/02-");
+    assert!(!made.iter().any(held), "{made:?}");
+    scene.stage.write(summary, "{\"p\":\"00\",\"n\":\"01\",\"s\":\"complete\",\"fm\":[]}\n");
+    let parts = ["implementation has what it waited for", "owner_signoff is done"];
+    running.ended().ends(0, &parts);
+    for n in ["01-01", "02-01", "02-02"] {
+        assert_eq!(landed(&scene, &format!("{n}.summary.jsonl"), &["ch", "dt"])["s"], "complete");
+    }
+    let began = scene.log();
+    let began =
+        began.iter().filter(|record| record["event"]["phase.began"]["phase"] == "implementation");
+    assert_eq!(began.count(), 1);
+}
+
 /// A plan that waits for what another run leaves behind.
 const WAITS: &str = include_str!("departments/waits-02-01.plan.jsonl");
 
@@ -79,7 +139,7 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
 {"id":"T1","tp":"auto","a":"Write the one","f":["lib/one.sh"],"v":"","done":"","spec":""}'
     as task create "Find out where it is" --role scout > "$S/asked" 2>&1
     as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/rover" 2>&1 || true
-    as team create yolo-more > "$S/more" 2>&1 || true
+    as team create yolo-more --parent yolo-backend > "$S/more" 2>&1 || true
     as send scout "hello" > "$S/hello" 2>&1 || true ;;
   "Find out "*) echo '{"domain":"code"}' > "$SHIPMATE_RESULT" ;;"#,
     );
@@ -90,7 +150,7 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
     let told = |name: &str| std::fs::read_to_string(scene.stage.root().join(name)).unwrap();
     let (rover, more) = (told("rover"), told("more"));
     assert!(rover.contains("a role that has a life for one task"), "{rover}");
-    assert!(more.contains("refused:"), "{more}");
+    assert!(more.contains("the playbook says which departments there are"), "{more}");
     let log = scene.log();
     let scout = joined(&log, "yolo-backend");
     assert!(scout.contains(&"!scout".to_owned()) && !scout.contains(&"rover".to_owned()));
@@ -301,23 +361,69 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
     assert_eq!((&dev[1]["dept"], &dev[1]["prev_state"]), (&json!("frontend"), &json!("start")));
 }
 
+/// Who sent which handoff to whom, of everybody's own.
+fn handed(log: &[Value]) -> Vec<String> {
+    let sent = log.iter().filter(|record| record["by"] != "runtime").filter_map(|record| {
+        let sent = record["event"].get("message.sent")?;
+        let kind = sent["kind"]["handoff"].as_str()?;
+        let by = record["by"].as_str()?.split('@').next()?;
+        let to = sent["to"].as_array()?.iter().map(recipient).collect::<Vec<_>>().join(", ");
+        Some(format!("{by} {kind} {to}"))
+    });
+    sent.collect()
+}
+
+fn recipient(to: &Value) -> String {
+    let named = to.as_str().or_else(|| to["member"].as_str());
+    named.map_or_else(|| to.to_string(), str::to_owned)
+}
+
 #[test]
-fn native_agents_take_a_department_from_its_plan_to_the_sign_off() {
-    let server = Server::start(include_str!("departments/native.model"));
-    let config = format!(
-        "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n[models.test]\n\
-         protocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n",
-        server.url()
-    );
+fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_in_words_that_fit() {
     let plan = (plan("backend", "01-01"), include_str!("departments/native-01-01.plan.jsonl"));
-    let scene = Scene::with(&config, &[(&plan.0, plan.1)], "");
-    let own = ["--set", "departments=backend", "--agent", "native"];
-    let args = [&["--team", TEAM, "run", "--playbook", "departments", DIR], &own[..]].concat();
-    Ran::of(&scene.stage.shipmate(&args)).ends(0, &["phase owner_signoff is done"]);
+    let model = include_str!("departments/native.model");
+    let native = Native::new(model, &[(&plan.0, plan.1)]);
+    let running = native.begin("departments", &[DIR, "--set", "departments=backend"]);
+    let Native { mut scene, server, .. } = native;
+    // The dev goes on when the owner has answered what the lead told it.
+    server.wait_for(|request| request.contains("Write the store"));
+    scene.stage.follow();
+    scene.stage.hear(|event| event["message.sent"]["kind"]["handoff"] == "owner_review");
+    server.release("reviewed");
+    running.ended().ends(0, &["phase owner_signoff is done"]);
     assert_eq!(
         landed(&scene, "01-01.summary.jsonl", &["ch", "dt"]),
         json!({"p":"01","n":"01","t":"Store","s":"complete","tc":1,"tt":1,"fm":["lib/store.sh"],
             "dv":[],"built":["Write the store"],"tst":"no_tests"})
     );
     assert_eq!(landed(&scene, "owner-signoff.json", &[])["decision"], "SHIP");
+    let own = |words: &str| words.replace('~', "yolo-backend/");
+    let all = [
+        "~architect architecture_design ~lead",
+        "~lead phase_progress alpha/owner",
+        "alpha/owner owner_review ~lead",
+        "~dev-1 dev_progress ~senior",
+        "~dev-1 task_complete ~lead",
+        "~senior code_review_result ~lead",
+        "~qa qa_result ~lead",
+        "~security security_audit ~lead",
+    ];
+    assert_eq!(handed(&scene.log()), all.map(own));
+    // What did not fit was refused, and whoever sent it was told what does.
+    for told in [
+        "architecture_design is not as its kind says: decisions is \"a file\" and must be a list, \
+         each of it an object with alternatives, decision, rationale",
+        "dev_progress is not as its kind says: status is \"done\" and must be one of complete, \
+         partial, failed",
+        "mend that and send it again, such as {",
+        "yolo-backend/dev-1 (dev) may not send dev_blocker to yolo-backend/lead; it may write to: \
+         senior (message, dev_progress, dev_blocker, escalation), lead (task_claim, \
+         task_complete)",
+        "yolo-backend/dev-1 (dev) may not send message to yolo-backend/architect",
+        "department_result is not sent: it goes by file, department-result-{department}.json",
+        "alpha/owner (owner) may not send message to yolo-backend/architect",
+    ] {
+        let requests = server.requests();
+        assert!(requests.iter().any(|request| request.contains(told)), "nobody was told {told:?}");
+    }
 }

@@ -79,6 +79,33 @@ subject = "review {round}"
 }
 
 #[test]
+fn what_a_person_agreed_to_is_asked_once_even_of_another_coordinator() {
+    let approved = WORK.replace("name = \"work\"", "name = \"work\"\napproval = true");
+    let review = r#"
+[[phases]]
+name = "review"
+approval = true
+[[phases.tasks]]
+id = "review"
+lead = true
+subject = "review {round}"
+"#;
+    let mut scene = scene(&format!("{approved}{review}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    for phase in ["work", "review"] {
+        let asked = scene.stage.event("team.paused");
+        let asked = asked["reason"].as_str().unwrap();
+        assert!(asked.starts_with(&format!("approval: phase {phase} begins")), "{asked}");
+        processes::kill(scene.stage.coordinator());
+        assert!(scene.stage.shipmate(&["--team", "alpha", "continue"]).status.success());
+    }
+    scene.stage.finished(3);
+    scene.stage.catch_up();
+    assert_eq!(scene.stage.events("team.paused").len(), 2);
+}
+
+#[test]
 fn a_phase_whose_entry_is_missing_says_what_it_waits_for_and_the_run_ends() {
     let wait = "\n[[phases]]\nname = \"later\"\nentry = [\"never.txt\"]\n";
     let mut scene = scene(&format!("{WORK}{wait}"));

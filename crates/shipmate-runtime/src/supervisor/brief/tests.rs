@@ -37,6 +37,7 @@ fn work(files: &[&str]) -> Work {
         token: Some(3),
         scope: vec!["src".to_owned()],
         role: "backend".to_owned(),
+        alone: false,
         gate: vec!["make check".to_owned(), "make lint".to_owned()],
         plan: "First the types, then both ends.".to_owned(),
         tree: "/tree".into(),
@@ -50,6 +51,18 @@ fn work(files: &[&str]) -> Work {
 fn has_all(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn who_has_one_task_is_told_nothing_of_others_or_of_their_tools() {
+    let order = Order { one_shot: true, ..order(false, &["src"]) };
+    let work = Work { alone: true, ..work(&["src/a.rs"]) };
+    for text in [format!("{}{}", standing(&order, "normal"), turn(&work)), once(&order, &work)] {
+        has_all(&text, &["You are ana", "Parse the header"]);
+        for word in ["SendMessage", "TaskList", "ListAgents", "<teammate-message>"] {
+            assert!(!text.contains(word), "{word} is in:\n{text}");
+        }
     }
 }
 

@@ -96,6 +96,7 @@ impl Fake {
             token: None,
             scope: Vec::new(),
             role: String::new(),
+            alone: false,
             gate: Vec::new(),
             plan: String::new(),
             tree: self.folder.clone(),

@@ -95,7 +95,8 @@ pub(super) fn begin(c: &mut Chooser<'_>) -> Option<Act> {
         _ => Vec::new(),
     };
     let (teammates, again, notes, alone) = (joining(c.random), again(c, &team), Vec::new(), None);
-    let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+    let awaits = Vec::new();
+    let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone, awaits };
     Some(Act::BeginPhase(begin))
 }
 

@@ -74,8 +74,9 @@ impl Crew<'_> {
         let (phase, round) =
             course.map(|c| (c.phase.clone(), c.round)).expect("it has a phase to begin");
         let (teammates, tasks, again) = (Vec::new(), self.new_tasks(), Vec::new());
-        let (notes, alone) = (Vec::new(), None);
-        let begin = BeginPhase { team, phase, round, teammates, tasks, again, notes, alone };
+        let (notes, alone, awaits) = (Vec::new(), None, Vec::new());
+        let begin =
+            BeginPhase { team, phase, round, teammates, tasks, again, notes, alone, awaits };
         self.give(Actor::Runtime, Act::BeginPhase(begin)).map(drop)
     }
 

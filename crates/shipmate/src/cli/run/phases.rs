@@ -78,7 +78,10 @@ impl Phases {
                 let missing = fields.get("missing").and_then(Value::as_array).into_iter().flatten();
                 course.missing = missing.filter_map(Value::as_str).map(str::to_owned).collect();
                 course.outside = fields.get("outside").and_then(Value::as_bool) == Some(true);
-                let told = format!("{shown} waits: {}", course.missing.join("; "));
+                let told = match course.missing.as_slice() {
+                    [] => format!("{shown} has what it waited for"),
+                    missing => format!("{shown} waits: {}", missing.join("; ")),
+                };
                 Some((EventKind::Health, told))
             }
             "phase.began" => {
