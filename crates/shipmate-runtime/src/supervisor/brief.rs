@@ -174,7 +174,7 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             ("role", &role(&work.role)),
             ("feedback", &feedback),
             ("excerpt", &excerpt(&own, &work.plan)),
-            ("files", &ownership(&task.files, &work.scope)),
+            ("files", &ownership(&task.files, &work.scope, work.alone)),
             ("conflicts", &conflicts),
             ("test", &test_command(&work.gate)),
             ("completion", completion),
@@ -234,12 +234,16 @@ fn excerpt(own: &[(&str, String)], plan: &str) -> String {
     parts.join("\n\n")
 }
 
-fn ownership(files: &[String], scope: &[String]) -> String {
+fn ownership(files: &[String], scope: &[String], alone: bool) -> String {
+    let others = match alone {
+        true => "",
+        false => ": ask the lead or their owner (SendMessage)",
+    };
     let own = match files {
         [] => "The task names no files: change what it needs and no more.".to_owned(),
         files => format!(
             "Files it is about: {}. They are yours while you work; all others are somebody \
-             else's: ask the lead or their owner (SendMessage).",
+             else's{others}.",
             files.join(", ")
         ),
     };
