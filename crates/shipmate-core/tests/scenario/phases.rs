@@ -71,8 +71,10 @@ scenarios! {
         begin build mates \"ana\" tasks \"a\"
         start ana
         claim 1 by ana
-        update 1 meta target=no by ana     => refused: alpha/ana@1 may not change metadata that the playbook goes by
-        update 1 meta piece=F002 by ana    => refused: alpha/ana@1 may not change metadata that the playbook goes by
+        update 1 meta target=no by ana \
+            => refused: alpha/ana@1 may not change metadata that the playbook goes by
+        update 1 meta piece=F002 by ana \
+            => refused: alpha/ana@1 may not change metadata that the playbook goes by
         update 1 meta note=half by ana     => task.updated
         update 1 meta target=90            => task.updated
     ",
