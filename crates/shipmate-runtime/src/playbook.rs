@@ -30,6 +30,7 @@ mod outside;
 pub(crate) mod part;
 mod posts;
 pub(crate) mod proof;
+mod push;
 mod read;
 mod revert;
 mod schema;

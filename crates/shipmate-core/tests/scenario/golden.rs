@@ -51,7 +51,8 @@ fn summary(state: &State) -> String {
         if !team.plan.is_empty() {
             lines.push(format!("  plan {:?}", team.plan));
         }
-        lines.extend(team.course.as_ref().map(|course| format!("  course {course:?}")));
+        let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
+        lines.extend(course.map(|course| course.replace(", approved: None", "")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");

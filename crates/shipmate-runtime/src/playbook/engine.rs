@@ -11,17 +11,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::command::{BeginPhase, PhaseVerdict};
-use shipmate_core::phase::{Course, PhaseEnd, Standing};
+use shipmate_core::limits::SUBJECT_BYTES_MAX;
+use shipmate_core::phase::{self, Course, END_BYTES_MAX, PhaseEnd, Standing};
 use shipmate_core::playbook::{Condition, Phase, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Actor, Command, Name};
+use shipmate_core::{Act, Actor, Command, Name, Refusal};
 
 use super::closing::family;
 use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
-use super::{alone, approval, artifact, gates, outside, revert, single, staff, tasks, work};
+use super::{alone, approval, artifact, gates, outside, push, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::supervisor::{author, off_the_thread};
@@ -33,8 +34,6 @@ pub(crate) struct Desk {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
     pub(super) writing: tokio::sync::Mutex<()>,
-    /// Teams whose person has been shown what a phase will be.
-    shown: RefCell<BTreeSet<Name>>,
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
@@ -72,13 +71,6 @@ pub(super) struct Stage {
     pub(super) values: Values,
 }
 
-impl Desk {
-    /// The first time that a team's person is shown what a phase will be.
-    pub(super) fn shows(&self, team: &Name) -> bool {
-        self.shown.borrow_mut().insert(team.clone())
-    }
-}
-
 impl Stage {
     pub(super) fn of(crew: &Crew, team: &Name) -> Option<Stage> {
         crew.board.with_state(|state| {
@@ -113,9 +105,19 @@ impl Stage {
         self.course.rounds.is_empty() && self.course.alone.is_none()
     }
 
-    fn end(&self, verdict: PhaseVerdict) -> Act {
+    fn end(&self, mut verdict: PhaseVerdict) -> Act {
+        let (PhaseVerdict::Done { note: text }
+        | PhaseVerdict::Skip { reason: text }
+        | PhaseVerdict::Failed { reason: text }) = &mut verdict;
+        cut(text, END_BYTES_MAX);
         let (team, phase, round) = (self.team.clone(), self.phase.name.clone(), self.course.round);
         Act::EndPhase { team, phase, round, verdict }
+    }
+
+    fn hold(&self, mut missing: Vec<String>, outside: bool) -> Act {
+        missing.iter_mut().for_each(|text| cut(text, SUBJECT_BYTES_MAX));
+        let (team, phase) = (self.team.clone(), self.phase.name.clone());
+        Act::HoldPhase { team, phase, missing, outside }
     }
 
     /// The files of the team's branch as they are now.
@@ -130,6 +132,16 @@ impl Stage {
             Ok(Ground::Branch { repository: Arc::new(repository), tip })
         })
         .await
+    }
+}
+
+/// Leaves out the end of a text that is too long to be recorded: refused, it would be owed for
+/// ever.
+pub(super) fn cut(text: &mut String, bytes_max: usize) {
+    const REST: &str = "\n(the rest is left out)";
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max - REST.len()));
+        text.push_str(REST);
     }
 }
 
@@ -202,6 +214,8 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
     let command = Command { by: Actor::Runtime, req: None, act };
     let refused = crew.board.with_state(|state| shipmate_core::decide(state, &command).err());
     let failed = match refused {
+        // Meanwhile the phase came to its end by other means: there is nothing left to do here.
+        Some(Refusal::OtherPhase { .. }) => None,
         Some(refusal) => Some(refusal.to_string()),
         None => {
             crew.board.tell(command.act);
@@ -243,8 +257,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let ground = stage.ground(crew).await?;
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
-        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: false }));
+        return Ok(Some(stage.hold(missing, false)));
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
@@ -272,8 +285,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     }
     let missing = outside::missing(crew, stage, &ground).await?;
     if !missing.is_empty() {
-        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: true }));
+        return Ok(Some(stage.hold(missing, true)));
     }
     begin(crew, stage, ground, alone).await.map(Some)
 }
@@ -445,7 +457,7 @@ async fn begin(
         Ok(joining) => joining,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
-    if let Some(act) = approval::asked(crew, stage, &made, &teammates) {
+    if let Some(act) = approval::asked(stage, &made, &teammates) {
         return Ok(act);
     }
     Ok(Act::BeginPhase(BeginPhase {
@@ -465,19 +477,18 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     let writing = crew.phases.writing.lock().await;
     artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await?;
     drop(writing);
-    let Standing::Running { failed_before, .. } = stage.course.standing else { return Ok(None) };
+    if !matches!(stage.course.standing, Standing::Running { .. }) {
+        return Ok(None);
+    }
     let failed = crew.board.with_state(|state| {
-        let own = state.tasks().iter().filter(|task| task.team == stage.team);
-        let failed = own.filter_map(|task| match &task.status {
-            Status::Failed { reason } => {
-                Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
-            }
-            _ => None,
+        let failed = phase::failed(state, &stage.team).into_iter().filter_map(|task| {
+            let Status::Failed { reason } = &task.status else { return None };
+            Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
         });
-        failed.collect::<Vec<String>>()
+        failed.chain(phase::no_plan(state, &stage.team)).collect::<Vec<String>>()
     });
-    if failed.len() > failed_before {
-        let reason = failed[failed_before..].join("\n");
+    if !failed.is_empty() {
+        let reason = failed.join("\n");
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
     let ground = stage.ground(crew).await?;
@@ -502,49 +513,9 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let notes = [unset(stage), push(crew, stage).await];
+    let notes = [unset(stage), push::push(crew, stage).await];
     let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
-}
-
-/// Pushes the team's branch before its last phase is over; what came of it.
-async fn push(crew: &Rc<Crew>, stage: &Stage) -> String {
-    let rule = &stage.playbook.commit;
-    let is_last = stage.playbook.course().last().is_some_and(|p| p.name == stage.phase.name);
-    // A department's work is on the branch of the team above it.
-    let goes = is_last && !rule.push.is_empty() && stage.playbook.department.is_none();
-    if !goes || stage.setup.trees.is_none() {
-        return String::new();
-    }
-    let team = stage.setup.branch(&stage.team).to_string();
-    let named = fill(&rule.branch, &stage.values);
-    let branch = if named.is_empty() { crate::crew::branch(&stage.team) } else { named };
-    let (remote, retries) = (rule.push.clone(), rule.retries);
-    let (workspace, to) = (crew.settings.place.workspace.clone(), branch.clone());
-    let pushed = off_the_thread(move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let mut pushed = repository.push(&team, &remote, &to);
-        for _ in 0..retries {
-            if pushed.is_ok() {
-                break;
-            }
-            pushed = repository.push(&team, &remote, &to);
-        }
-        pushed.map_err(|e| e.to_string())
-    });
-    match pushed.await {
-        Ok(()) => format!("pushed to {} as {branch}", rule.push),
-        Err(text) => {
-            let hook = "push".to_owned();
-            let note = format!(
-                "the branch was not pushed to {} as {branch}, tried {} times: {text}",
-                rule.push,
-                rule.retries + 1
-            );
-            crew.board.tell(Act::ReportHook { team: stage.team.clone(), hook, note: note.clone() });
-            note
-        }
-    }
 }
 
 /// Which steps of the phase's gates were left out, because nothing is configured for them.

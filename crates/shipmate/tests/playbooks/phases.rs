@@ -3,6 +3,7 @@
 
 use crate::processes;
 use crate::scene::Scene;
+use crate::stage::TEAM;
 
 const PLAN: &str = r#"{"p":"01","n":"01","t":"Two files","w":1,"d":[],"obj":"both","mh":{}}
 {"id":"T1","tp":"auto","a":"write a","f":["a.txt"],"v":"","done":""}
@@ -223,4 +224,59 @@ fn a_push_that_fails_is_told_and_the_work_stays() {
     ran.ends(0, &["the branch was not pushed to nowhere as shipmate/alpha, tried 2 times"]);
     assert_eq!(scene.landed("b.txt"), "a\n");
     assert_eq!(scene.phases(), ["work done"]);
+}
+
+#[test]
+fn a_phase_that_fails_with_more_words_than_can_be_recorded_ends() {
+    let mut plan = PLAN.lines().next().unwrap().to_owned();
+    for id in 1..=60 {
+        let piece =
+            format!(r#"{{"id":"T{id}","tp":"auto","a":"w","f":["one.txt"],"v":"","done":""}}"#);
+        plan.push_str(&format!("\n{piece}"));
+    }
+    let playbook = format!("{HEAD}overlap = \"refuse\"\n{WORK}");
+    let files = [("plans/01-01.plan.jsonl", &*plan), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, AGENT);
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(8, &["phase work failed: work that would meet", "(the rest is left out)"]);
+    assert_eq!(scene.phases(), ["work failed"]);
+}
+
+#[test]
+fn each_phase_is_asked_about_once_whoever_coordinates_when_the_answer_comes() {
+    let phases = WORK.replace("roles =", "approval = true\nroles =");
+    let after = "\n[[phases]]\nname = \"after\"\napproval = true\n";
+    let mut scene = scene(&format!("{phases}{after}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    for phase in ["work", "after"] {
+        let asked = scene.stage.event("team.paused");
+        let question = format!("approval: phase {phase} begins when you say");
+        assert!(asked["reason"].as_str().unwrap().starts_with(&question), "{asked}");
+        processes::kill(scene.stage.coordinator());
+        let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+        assert!(went_on.status.success(), "{went_on:?}");
+        scene.stage.hear(|event| event["phase.ended"]["phase"] == phase);
+    }
+    assert_eq!(scene.phases(), ["work done", "after done"]);
+    assert_eq!(scene.stage.events("team.paused").len(), 2);
+}
+
+#[test]
+fn what_was_committed_by_hand_is_seen_when_the_team_is_told_to_go_on() {
+    let wait = "\n[[phases]]\nname = \"later\"\nentry = [\"hand.txt\"]\n";
+    let mut scene = scene(&format!("{WORK}{wait}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.event("phase.waits");
+    let hand = scene.stage.root().join("hand");
+    let path = hand.to_str().unwrap();
+    scene.stage.git(&["worktree", "add", "--quiet", path, &format!("shipmate/{TEAM}")]);
+    std::fs::write(hand.join("hand.txt"), "by hand\n").unwrap();
+    scene.stage.git(&["-C", path, "add", "hand.txt"]);
+    scene.stage.git(&["-C", path, "commit", "--quiet", "--message", "by hand"]);
+    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert!(went_on.status.success(), "{went_on:?}");
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
+    assert_eq!(scene.phases(), ["work done", "later done"]);
 }
