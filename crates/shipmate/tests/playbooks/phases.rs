@@ -280,3 +280,39 @@ fn what_was_committed_by_hand_is_seen_when_the_team_is_told_to_go_on() {
     scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
     assert_eq!(scene.phases(), ["work done", "later done"]);
 }
+
+#[test]
+fn a_coordinator_that_dies_after_work_was_taken_back_gives_none_of_it_to_the_lead() {
+    let repair = r#"
+[values]
+door = ""
+[gates.slow]
+commands = ["head -c 1 {door}"]
+[[phases]]
+name = "repair"
+reverts = { file = "back.json", key = "revert" }
+gate = "slow"
+failed = "lead"
+[[phases.tasks]]
+id = "decide"
+lead = true
+subject = "decide"
+"#;
+    let decide = "\"decide\") put back.json '{\"revert\": [\"01-01/T2\"]}' ;;\n  \"write a\")";
+    let agent = AGENT.replace("\"write a\")", decide);
+    let playbook = format!("{HEAD}{WORK}{repair}");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, &agent);
+    scene.stage.door("gate");
+    let door = format!("door={}", scene.stage.root().join("gate.door").display());
+    scene.run("own", &["plans", "--detach", "--set", &door]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.event("task.reverted");
+    processes::kill(scene.stage.coordinator());
+    // For the gate of the coordinator that died, should it still wait, and for the next.
+    scene.stage.open("gate", 2);
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "repair");
+    assert_eq!(scene.phases(), ["work done", "repair done"]);
+    assert!(scene.stage.events("phase.left_to_lead").is_empty());
+    assert_eq!(scene.stage.events("task.reverted").len(), 1);
+}
