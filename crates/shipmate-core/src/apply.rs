@@ -37,7 +37,7 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeamPaused { team, reason } => state.team_mut(team).paused = Some(reason.clone()),
         Event::TeamContinued { team } => {
-            phase::apply_continued(state.team_mut(team));
+            phase::apply_continued(state, team);
             staff::recall(state, team);
         }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
@@ -48,7 +48,9 @@ fn apply_event(state: &mut State, record: &Record) {
             teammate::apply_started(state, who, token_hash, *supervision, host.as_ref());
         }
         Event::TeammateIdle { who, reason } => {
-            state.teammate_mut(&who.address).idle = Some(reason.clone());
+            let mate = state.teammate_mut(&who.address);
+            mate.idle = Some(reason.clone());
+            mate.told &= !mate.inbox.is_empty();
         }
         Event::TeammatePaused { who, reason } => {
             state.teammate_mut(who).paused = Some(reason.clone());

@@ -360,7 +360,9 @@ pub(crate) fn apply_sent(state: &mut State, id: Position, message: Message) {
         match recipient {
             Recipient::Person => state.person_inbox.insert(id),
             Recipient::Member(who) => {
-                state.teammates.get_mut(who).expect("a recipient is a member").inbox.insert(id)
+                let mate = state.teammates.get_mut(who).expect("a recipient is a member");
+                mate.told = true;
+                mate.inbox.insert(id)
             }
         };
     }

@@ -173,6 +173,8 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
             && let Some(deadline_ms) = phase.deadline_ms
             && team.phase == TeamPhase::Active
             && team.paused.is_none()
+            // What is left is the runtime's look at its end, which is not late.
+            && !phase::is_settled(state, name, team)
         {
             found.insert(Watch::Phase { team: name.clone(), began }, deadline_ms);
         }
@@ -194,7 +196,7 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
 }
 
 /// Those whose next step is somebody else's: their silence is no stall.
-fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
+pub(crate) fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
     let asked = state.questions.values().filter(|asked| asked.is_open() && asked.task.is_none());
     let plans = state.plans.values().filter(|plan| plan.decision == Decision::Open);
     let raised =

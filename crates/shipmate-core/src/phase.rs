@@ -7,31 +7,35 @@
 
 pub(crate) mod alone;
 mod begin;
+mod settled;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::command::PhaseVerdict;
-use crate::event::Event;
+use crate::event::{Event, TaskId};
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::name::{Actor, Address, Name, Position};
-use crate::playbook::{Department, Phase, Playbook, Trouble};
+use crate::name::{Actor, Name, Position};
+use crate::playbook::{Phase, Playbook, Trouble};
 use crate::refusal::Refusal;
-use crate::setup::{Setup, StartRule};
+use crate::setup::Setup;
 use crate::shutdown;
-use crate::state::{State, Team, TeamPhase};
+use crate::state::{State, Status, Team};
 use crate::task::create::check_texts;
-use crate::task::graph;
 pub(crate) use begin::decide_begin;
+pub use settled::{failed, no_plan};
+pub(crate) use settled::{is_led_by, is_settled};
 use trouble::{At, dismiss};
 
 /// Why somebody is asked to stop, in words that others know; the reason may say more.
 pub(crate) const PHASE_COMPLETE: &str = "phase_complete";
 const TIMEOUT: &str = "timeout";
 const ERROR: &str = "error";
-/// How the reason of a pause begins that asks a person to let a phase begin.
+/// Most that is said about the end of a phase.
+pub const END_BYTES_MAX: usize = TEXT_BYTES_MAX / 2;
+/// How a pause begins that asks a person to let a phase begin.
 pub const APPROVAL: &str = "approval: ";
 
 /// Where a team is in its playbook.
@@ -47,9 +51,9 @@ pub struct Course {
     /// Why the lead does all that is left, in every phase to come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<String>,
-    /// The phase that it is in or waits for was shown to a person, who let it begin.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub approved: bool,
+    /// The phase that a person was last asked about, and let begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,8 +67,9 @@ pub enum Standing {
         /// Wall clock.
         #[serde(default)]
         began_at: u64,
-        /// Failed tasks of the team when it began.
-        failed_before: usize,
+        /// Failed tasks that are not this phase's failures: they had failed when it began, or
+        /// their work was taken back since.
+        failed_before: BTreeSet<TaskId>,
         /// Everybody else has stopped, and the lead does what is left.
         left_to_lead: Option<Position>,
         /// What some of its work waits for, which is not on the board yet.
@@ -122,7 +127,7 @@ impl Course {
             rounds: BTreeMap::new(),
             past: Vec::new(),
             alone: None,
-            approved: false,
+            approved: None,
         })
     }
 
@@ -150,6 +155,14 @@ impl Course {
             || matches!(self.standing, Standing::Running { left_to_lead: Some(_), .. })
     }
 
+    /// Where a phase runs.
+    pub(crate) fn failed_before_mut(&mut self) -> Option<&mut BTreeSet<TaskId>> {
+        match &mut self.standing {
+            Standing::Running { failed_before, .. } => Some(failed_before),
+            _ => None,
+        }
+    }
+
     /// How often a phase has sent the team back to another.
     fn backs(&self, from: &Name, to: &Name) -> u32 {
         let back = |past: &&Past| {
@@ -175,57 +188,6 @@ impl Team {
     pub(crate) fn is_left_to_lead(&self) -> bool {
         self.course.as_ref().is_some_and(Course::is_left_to_lead)
     }
-}
-
-/// Whether everything in a running phase has come to rest, and the runtime should look at its end.
-pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
-    let Some((playbook, phase, course)) = team.phase_now() else { return false };
-    let Standing::Running { failed_before, awaits, .. } = &course.standing else { return false };
-    if phase.departments && !playbook.departments.iter().all(|d| is_through_or_stopped(state, d)) {
-        return false;
-    }
-    if phase.alone && others_run(state, name, team.lead.as_ref()) {
-        return false;
-    }
-    if team.counts.in_progress > 0 {
-        return false;
-    }
-    let failed = team.counts.failed > *failed_before;
-    if !awaits.is_empty() && !failed {
-        return false;
-    }
-    let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
-    let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
-    if team.counts.pending > 0 && !stuck() {
-        return false;
-    }
-    !phase.lead_plans || lead_has_planned(state, name, team)
-}
-
-fn is_through_or_stopped(state: &State, department: &Department) -> bool {
-    let team = state.teams.get(&department.team);
-    team.is_some_and(|team| {
-        let over = team.course.as_ref().is_none_or(Course::is_over);
-        // What its people leave behind is part of what became of it.
-        (over && !others_run(state, &department.team, None)) || team.phase != TeamPhase::Active
-    })
-}
-
-/// Somebody that the runtime started is still there.
-fn others_run(state: &State, name: &Name, lead: Option<&Name>) -> bool {
-    state.members_of(name).any(|(who, mate)| {
-        mate.is_running()
-            && mate.profile.start == StartRule::WhenNeeded
-            && lead.is_none_or(|lead| *lead != who.name)
-    })
-}
-
-/// It has put tasks on the board, and nothing it was told is unread.
-fn lead_has_planned(state: &State, name: &Name, team: &Team) -> bool {
-    let lead = team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
-    let unread =
-        lead.and_then(|lead| state.member(&lead)).is_some_and(|mate| !mate.inbox.is_empty());
-    team.is_done() && !unread
 }
 
 fn require_course<'a>(
@@ -288,7 +250,7 @@ pub(crate) fn decide_end(
     let (PhaseVerdict::Done { note: text }
     | PhaseVerdict::Skip { reason: text }
     | PhaseVerdict::Failed { reason: text }) = verdict;
-    check_texts(&[("the word about the phase", text, TEXT_BYTES_MAX / 2)])?;
+    check_texts(&[("the word about the phase", text, END_BYTES_MAX)])?;
     let end = match verdict {
         PhaseVerdict::Done { note } => PhaseEnd::Done { note: note.clone() },
         PhaseVerdict::Skip { reason } => PhaseEnd::Skipped { reason: reason.clone() },
@@ -356,14 +318,6 @@ fn course_mut<'a>(state: &'a mut State, team: &Name) -> &'a mut Course {
     course.expect("a phase is of a team with a playbook")
 }
 
-/// The team goes on: where it was paused to show a phase, that is the word for it.
-pub(crate) fn apply_continued(team: &mut Team) {
-    let shown = team.paused.take().is_some_and(|reason| reason.starts_with(APPROVAL));
-    if let Some(course) = team.course.as_mut().filter(|_| shown) {
-        course.approved = true;
-    }
-}
-
 pub(crate) fn apply_waits(state: &mut State, team: &Name, phase: &Name, missing: &[String]) {
     let course = course_mut(state, team);
     assert_eq!(course.phase, *phase, "only the phase that a team is at waits");
@@ -381,12 +335,28 @@ pub(crate) fn apply_began(
     round: u32,
 ) {
     send_in_turn(state, team, |now| now.alone);
-    let failed_before = state.team_mut(team).counts.failed;
+    let failed = state
+        .tasks()
+        .iter()
+        .filter(|task| task.team == *team && matches!(task.status, Status::Failed { .. }));
+    let failed_before = failed.map(|task| task.id).collect();
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);
     let left_to_lead = course.alone.is_some().then_some(began);
     let awaits = Vec::new();
     course.standing = Standing::Running { began, began_at, failed_before, left_to_lead, awaits };
+}
+
+/// A team goes on. Where its person was asked about the phase it waits for, that was the yes.
+pub(crate) fn apply_continued(state: &mut State, team: &Name) {
+    let team = state.team_mut(team);
+    let (paused, course) = (team.paused.take(), team.course.as_mut());
+    if let (Some(reason), Some(course)) = (paused, course) {
+        let question = format!("{APPROVAL}phase {} ", course.phase);
+        if reason.starts_with(&question) {
+            course.approved = Some(course.phase.clone());
+        }
+    }
 }
 
 pub(crate) fn apply_left_to_lead(
@@ -436,7 +406,6 @@ pub(crate) fn apply_ended(
         Some(next) => {
             course.round = course.rounds.get(next).copied().unwrap_or_default() + 1;
             course.phase = next.clone();
-            course.approved = false;
             course.standing = Standing::Waiting { missing: Vec::new() };
         }
     }

@@ -49,16 +49,21 @@ fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wa
         return Vec::new();
     }
     let called = state.members_of(name).filter(|(who, mate)| {
-        mate.profile.hears
-            // A one-shot agent is there for a task; whoever plans them is not.
-            && (!team.setup.one_shot || mate.leads_others())
-            && has_word(state, mate)
-            && may_start(mate)
+        is_callable(state, team, mate)
             && has_budget(state, who, mate)
             && !already.iter().any(|wanted| wanted.who == **who)
     });
     let supervision = Supervision::Supervised;
     called.map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
+}
+
+/// It has mail, and begins a life for that as soon as it can.
+pub(crate) fn is_callable(state: &State, team: &Team, mate: &Teammate) -> bool {
+    mate.profile.hears
+        // A one-shot agent is there for a task; whoever plans them is not.
+        && (!team.setup.one_shot || mate.leads_others())
+        && has_word(state, mate)
+        && may_start(mate)
 }
 
 /// Somebody's words wait for it. What the runtime has to say is acted on by a supervisor, or goes

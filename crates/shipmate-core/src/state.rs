@@ -183,6 +183,10 @@ pub struct Teammate {
     /// Tasks that a gate sent back; they come first.
     pub returned: BTreeSet<TaskId>,
     pub inbox: BTreeSet<MessageId>,
+    /// Something was told to it since it last said, with an empty inbox, that it is idle: it may
+    /// have read it and still act on it.
+    #[serde(default)]
+    pub told: bool,
     /// Those who wrote to it and may be answered, where routes would not lead to them.
     #[serde(default)]
     pub may_answer: BTreeSet<Recipient>,

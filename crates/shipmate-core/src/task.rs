@@ -16,6 +16,7 @@ pub(crate) mod why;
 use crate::event::{Event, ReleaseCause, TaskId, Token};
 use crate::message;
 use crate::name::Actor;
+use crate::phase::Course;
 use crate::refusal::Refusal;
 use crate::state::{Claim, Counts, Stage, State, Status, Task};
 
@@ -58,6 +59,12 @@ fn enter(state: &mut State, id: TaskId) {
     }
     let team = state.teams.get_mut(&task.team).expect("a task's team exists");
     *count(&mut team.counts, &task.status) += 1;
+    // What is tried again and fails again fails in the phase that runs then.
+    if !matches!(task.status, Status::Failed { .. })
+        && let Some(before) = team.course.as_mut().and_then(Course::failed_before_mut)
+    {
+        before.remove(&id);
+    }
     if let Status::InProgress(claim) = &task.status {
         state.ready.hold(id, &task.held_files());
         let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");

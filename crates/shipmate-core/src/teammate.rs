@@ -8,6 +8,7 @@ use crate::health;
 use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
+use crate::phase;
 use crate::plan;
 use crate::refusal::Refusal;
 use crate::setup::{Loss, StartRule};
@@ -96,6 +97,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
         submitted: submitted.unwrap_or_default(),
         returned: Default::default(),
         inbox: Default::default(),
+        told: false,
         may_answer: Default::default(),
         leaving: false,
         last_task: None,
@@ -226,7 +228,10 @@ pub(crate) fn decide_idle(state: &State, by: &Actor, reason: &str) -> Result<Vec
     if reason.trim().is_empty() {
         return Err(Refusal::Empty { what: "the reason" });
     }
-    if teammate.idle.as_deref() == Some(reason) {
+    // A phase may wait for what its lead makes of what it was told.
+    let is_news =
+        teammate.told && teammate.inbox.is_empty() && phase::is_led_by(state, &who.address);
+    if teammate.idle.as_deref() == Some(reason) && !is_news {
         return Ok(Vec::new());
     }
     Ok(vec![Event::TeammateIdle { who: who.clone(), reason: reason.to_owned() }])

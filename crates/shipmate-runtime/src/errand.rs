@@ -93,6 +93,12 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             beside(&crew, job, after_hooks);
             None
         }
+        Ask::TeamContinue => {
+            // Somebody may have committed by hand what a phase waits for.
+            crew.phases.nudge();
+            crew.board.look();
+            Some(job)
+        }
         Ask::TeammateIdle { .. } if crew.has_hooks(HookEvent::TeammateIdle) => {
             beside(&crew, job, after_hooks);
             None

@@ -252,7 +252,13 @@ impl<D: Driver> Supervisor<D> {
                 Some(message) = self.mail.recv() => {
                     self.keep(message);
                     match refused {
-                        false => self.hear_out().await?,
+                        false => {
+                            self.hear_out().await?;
+                            // A phase may wait for what a lead makes of its mail.
+                            if self.order.lead {
+                                self.say_idle().await?;
+                            }
+                        }
                         true => self.answer_now().await.map_or(Ok(()), Err)?,
                     }
                 }

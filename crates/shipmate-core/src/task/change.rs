@@ -7,6 +7,7 @@ use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, Tas
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
+use crate::phase::Course;
 use crate::playbook::PIECE;
 use crate::refusal::Refusal;
 use crate::state::{State, Status};
@@ -260,6 +261,12 @@ pub(crate) fn apply_reverted(state: &mut State, at: u64, id: TaskId, reason: &st
         task.last_failure = Some(reason.to_owned());
         task.changed_at = at;
     });
+    // The phase that takes work back has not failed with it.
+    let team = state.task_mut(id).team.clone();
+    let course = state.team_mut(&team).course.as_mut();
+    if let Some(before) = course.and_then(Course::failed_before_mut) {
+        before.insert(id);
+    }
     graph::block_dependents(state, id);
     if let Some(group) = state.task_mut(id).spec.group.clone() {
         graph::regroup(state, &group, |group| group.completed -= 1);

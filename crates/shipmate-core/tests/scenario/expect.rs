@@ -42,6 +42,22 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
             let name = team.parse().expect("a team");
             (world.state().teams[&name].setup.branch(&name).to_string(), expected.to_owned())
         }
+        (["failed", "in", team], Some(expected)) => {
+            let found = shipmate_core::phase::failed(world.state(), &team.parse().expect("a team"));
+            (ids(&found.iter().map(|task| task.id).collect::<Vec<_>>()), expected.to_owned())
+        }
+        (["approved", team], Some(expected)) => {
+            let course = &world.state().teams[&team.parse().expect("a team")].course;
+            let approved = course.as_ref().and_then(|course| course.approved.as_ref());
+            (
+                or_nothing(approved.map(ToString::to_string).into_iter().collect(), ""),
+                expected.to_owned(),
+            )
+        }
+        (["no-plan", team], Some(expected)) => {
+            let why = shipmate_core::phase::no_plan(world.state(), &team.parse().expect("a team"));
+            (or_nothing(why.into_iter().collect(), ""), expected.to_owned())
+        }
         (["escalations"], Some(expected)) => (escalations(world), expected.to_owned()),
         (["past", team], Some(expected)) => {
             (crate::playbooks::past(world, team), expected.to_owned())

@@ -53,7 +53,7 @@ fn summary(state: &State) -> String {
             lines.push(format!("  plan {:?}", team.plan));
         }
         let course = team.course.as_ref().map(|course| format!("  course {course:?}"));
-        let course = course.map(|text| text.replace(", approved: false", ""));
+        let course = course.map(|text| text.replace(", approved: None", ""));
         lines.extend(course.map(|text| text.replace(", awaits: []", "")));
         if *team.setup != Setup::default() {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
@@ -491,7 +491,7 @@ const STORIES: &[&str] = &[
     // Work of a phase that waits for another run, and a phase that a person let begin.
     r#"
     team alpha playbook "phase plan | phase build"
-    pause-team alpha reason "approval: phase plan"
+    pause-team alpha reason "approval: phase plan begins when you say so"
     continue-team alpha
     begin plan tasks "lexer" awaits base
 "#,

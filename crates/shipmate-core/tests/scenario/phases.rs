@@ -43,19 +43,6 @@ scenarios! {
         fail 1 by ana
         expect effects: leave alpha
     ",
-    what_a_person_let_begin_is_known_until_the_next_phase: "
-        team alpha playbook \"phase plan | phase build\"
-        pause-team alpha reason \"approval: phase plan\"
-        expect phase alpha: plan 1 waits
-        continue-team alpha
-        expect phase alpha: plan 1 waits, approved
-        begin plan                          => phase.began
-        end-phase plan done                 => phase.ended
-        expect phase alpha: build 1 waits
-        pause-team alpha reason \"a break\"
-        continue-team alpha
-        expect phase alpha: build 1 waits
-    ",
     a_phase_begins_with_its_people_and_tasks_in_one_append: "
         team alpha lead lia playbook \"phase build mode delegate\"
         begin build mates \"ana role dev when-needed | bo role dev when-needed\" \
@@ -358,7 +345,7 @@ scenarios! {
     ",
     a_phase_that_was_begun_again_has_its_own_time: "
         team alpha playbook \"phase build deadline 60s late build:1\"
-        begin build as first
+        begin build tasks \"x\" as first
         wait 60s                            => phase.ended, message.sent
         expect phase alpha: build 2 waits
         begin build
@@ -443,5 +430,166 @@ scenarios! {
         expect effects: nothing
         read by lia
         expect effects: leave alpha
+    ",
+    the_time_of_a_phase_ends_with_its_work: "
+        team alpha playbook \"phase build deadline 60s late go-on\"
+        join ana
+        begin build tasks \"x\"
+        expect wake: 60000ms
+        claim 1 by ana
+        submit 1 by ana
+        // The runtime looks at its end, at a long gate say.
+        expect effects: leave alpha
+        expect wake: never
+        wait 60s                            => unchanged
+        end-phase build done                => phase.ended
+    ",
+    what_failed_before_a_phase_is_not_its_failure_until_it_fails_again: "
+        team alpha lead lia playbook \"phase build fails go-on | phase check fails lead\"
+        start lia
+        join ana
+        begin build tasks \"a retries 0 | b retries 0\"
+        claim 2 by ana
+        fail 2 by ana
+        claim 1 by ana
+        submit 1 by ana
+        expect failed in alpha: 2
+        end-phase build failed reason \"task 2 failed\"
+        begin check tasks \"c retries 0\"
+        expect failed in alpha: nothing
+        update 2 priority 20
+        expect failed in alpha: nothing
+        claim 3 by ana
+        fail 3 by ana
+        expect failed in alpha: 3
+        // The lead gets what failed earlier as well.
+        end-phase check failed reason \"task 3 failed\" \
+            => phase.left_to_lead, task.retried, task.retried, shutdown.requested, message.sent, message.sent
+        expect failed in alpha: nothing
+        claim 3 by lia
+        submit 3 by lia
+        claim 2 by lia
+        fail 2 by lia
+        expect failed in alpha: 2
+        expect effects: leave alpha
+    ",
+    a_failure_of_an_earlier_task_is_the_one_that_is_named: "
+        team alpha playbook \"phase build fails go-on | phase check\"
+        join ana
+        begin build tasks \"a | b retries 0\"
+        claim 1 by ana
+        submit 1 by ana
+        claim 2 by ana
+        fail 2 by ana
+        end-phase build failed reason \"task 2 failed\"
+        begin check
+        create c retries 0
+        retry 2
+        claim 3 by ana
+        fail 3 by ana
+        claim 2 by ana
+        fail 2 by ana
+        expect failed in alpha: 2, 3
+    ",
+    what_a_phase_takes_back_is_not_its_failure: "
+        team alpha playbook \"phase build | phase repair fails lead\"
+        join ana
+        begin build tasks \"a | b\"
+        claim 1 by ana
+        submit 1 by ana
+        claim 2 by ana
+        submit 2 by ana
+        end-phase build done
+        begin repair
+        revert 1
+        // A coordinator that dies here looks at the end of the phase again.
+        expect counts alpha: 1 completed, 1 failed
+        expect failed in alpha: nothing
+        expect effects: leave alpha
+        end-phase repair done
+    ",
+    the_yes_of_a_person_outlives_the_coordinator: "
+        team alpha playbook \"phase plan optional | phase build\"
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        expect approved alpha: nothing
+        restart
+        continue-team alpha
+        expect approved alpha: plan
+        expect effects: enter alpha
+        pause-team alpha reason \"lunch\"
+        continue-team alpha
+        expect approved alpha: plan
+        // What was asked about another phase says nothing about this one.
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        end-phase plan skip by person
+        continue-team alpha
+        expect approved alpha: plan
+        expect phase alpha: build 1 waits
+        pause-team alpha reason \"approval: phase build begins when you say so\"
+        continue-team alpha
+        expect approved alpha: build
+    ",
+    a_lead_that_makes_no_task_does_not_hold_its_phase_open: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        expect no-plan alpha: nothing
+        staff
+        connect lia
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: nothing
+        // It may still act on what it has read.
+        read by lia
+        expect no-plan alpha: nothing
+        expect effects: nothing
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: alpha/lia has heard the goal and made no task
+        expect effects: leave alpha
+        idle \"no task\" by lia              => unchanged
+        send \"and now?\" to lia
+        expect effects: nothing
+        read by lia
+        create x by lia
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: nothing
+        expect effects: nothing
+    ",
+    a_lead_that_asks_or_has_told_somebody_is_waited_for: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears | ana when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        ask \"which port?\" by lia as port
+        idle \"no task\" by lia
+        expect no-plan alpha: nothing
+        answer \"8080\" on port
+        read by lia
+        send \"look around\" to ana by lia
+        idle \"no task\" by lia
+        expect no-plan alpha: nothing
+        expect effects: start alpha/ana
+        staff
+        connect ana
+        expect no-plan alpha: nothing
+        read by ana
+        expect no-plan alpha: alpha/lia has heard the goal and made no task
+    ",
+    a_lead_that_is_gone_does_not_hold_its_phase_open: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        // Unread, it is told again in another life.
+        disappeared lia
+        expect no-plan alpha: nothing
+        expect effects: start alpha/lia
+        staff
+        connect lia
+        read by lia
+        disappeared lia
+        expect no-plan alpha: alpha/lia is gone and has made no task
+        expect effects: leave alpha
+        end-phase work failed reason \"no task\"
+        expect phase alpha: stopped
     ",
 }

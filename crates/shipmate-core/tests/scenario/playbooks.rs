@@ -223,7 +223,6 @@ pub(crate) fn standing(world: &World, team: &str) -> String {
     let Some(course) = &world.state().teams[&name(team)].course else { return "none".to_owned() };
     let at = format!("{} {}", course.phase, course.round);
     match &course.standing {
-        Standing::Waiting { .. } if course.approved => format!("{at} waits, approved"),
         Standing::Waiting { missing } if missing.is_empty() => format!("{at} waits"),
         Standing::Waiting { missing } => format!("{at} waits for {}", missing.join(", ")),
         Standing::Running { left_to_lead: None, awaits, .. } if !awaits.is_empty() => {

@@ -1,23 +1,24 @@
 //! A phase that a person lets begin: who would work, on what, and what waits for what, shown
 //! before anybody is there.
 //!
-//! The question is a pause and the answer is that the team goes on; both are records, so nobody is
-//! asked again for what was answered.
+//! The answer is the end of the pause, which the core keeps: it may come to another coordinator
+//! than the one that asked.
 
 use shipmate_core::command::NewTask;
 use shipmate_core::event::{Dependency, Mode, Profile};
+use shipmate_core::limits::TEXT_BYTES_MAX;
 use shipmate_core::phase::APPROVAL;
 use shipmate_core::{Act, Name};
 
-use super::engine::Stage;
+use super::engine::{Stage, cut};
 
 /// Lines of tasks that are shown; beyond that they are counted.
 const SHOWN_MAX: usize = 60;
 
 /// The question, unless it was answered before.
 pub(super) fn asked(stage: &Stage, tasks: &[NewTask], joining: &[(Name, Profile)]) -> Option<Act> {
-    let is_answered =
-        stage.course.approved || stage.values.get("approved").is_some_and(|word| word == "yes");
+    let is_answered = stage.values.get("approved").is_some_and(|word| word == "yes")
+        || stage.course.approved.as_ref() == Some(&stage.phase.name);
     if !stage.phase.approval || stage.course.round > 1 || is_answered {
         return None;
     }
@@ -37,6 +38,7 @@ pub(super) fn asked(stage: &Stage, tasks: &[NewTask], joining: &[(Name, Profile)
     if tasks.len() > SHOWN_MAX {
         text.push_str(&format!("\n  and {} more", tasks.len() - SHOWN_MAX));
     }
+    cut(&mut text, TEXT_BYTES_MAX);
     Some(Act::PauseTeam { team: stage.team.clone(), reason: text })
 }
 

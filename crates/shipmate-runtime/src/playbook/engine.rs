@@ -11,11 +11,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::command::{BeginPhase, PhaseVerdict};
-use shipmate_core::phase::{Course, PhaseEnd, Standing};
+use shipmate_core::limits::SUBJECT_BYTES_MAX;
+use shipmate_core::phase::{self, Course, END_BYTES_MAX, PhaseEnd, Standing};
 use shipmate_core::playbook::{Condition, Phase, Playbook};
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Actor, Command, Decided, Name};
+use shipmate_core::{Act, Actor, Command, Decided, Name, Refusal};
 
 use super::closing::family;
 use super::condition::{self, Scene};
@@ -105,15 +106,19 @@ impl Stage {
         self.course.rounds.is_empty() && self.course.alone.is_none()
     }
 
-    fn end(&self, verdict: PhaseVerdict) -> Act {
+    fn end(&self, mut verdict: PhaseVerdict) -> Act {
+        let (PhaseVerdict::Done { note: text }
+        | PhaseVerdict::Skip { reason: text }
+        | PhaseVerdict::Failed { reason: text }) = &mut verdict;
+        cut(text, END_BYTES_MAX);
         let (team, phase, round) = (self.team.clone(), self.phase.name.clone(), self.course.round);
         Act::EndPhase { team, phase, round, verdict }
     }
 
-    /// Nothing of it can be begun before somebody outside has brought this.
-    fn held(&self, missing: Vec<String>) -> Act {
+    fn hold(&self, mut missing: Vec<String>, outside: bool) -> Act {
+        missing.iter_mut().for_each(|text| cut(text, SUBJECT_BYTES_MAX));
         let (team, phase) = (self.team.clone(), self.phase.name.clone());
-        Act::HoldPhase { team, phase, missing, outside: true }
+        Act::HoldPhase { team, phase, missing, outside }
     }
 
     /// The files of the team's branch as they are now.
@@ -128,6 +133,16 @@ impl Stage {
             Ok(Ground::Branch { repository: Arc::new(repository), tip })
         })
         .await
+    }
+}
+
+/// Leaves out the end of a text that is too long to be recorded: refused, it would be owed for
+/// ever.
+pub(super) fn cut(text: &mut String, bytes_max: usize) {
+    const REST: &str = "\n(the rest is left out)";
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max - REST.len()));
+        text.push_str(REST);
     }
 }
 
@@ -200,6 +215,8 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
     let command = Command { by: Actor::Runtime, req: None, act };
     let decided = crew.board.with_state(|state| shipmate_core::decide(state, &command));
     let failed = match decided {
+        // Meanwhile the phase came to its end by other means: there is nothing left to do here.
+        Err(Refusal::OtherPhase { .. }) => None,
         Err(refusal) => Some(refusal.to_string()),
         // It waits for the same as before.
         Ok(Decided::Events(events)) if events.is_empty() => return,
@@ -245,8 +262,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let ground = stage.ground(crew).await?;
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
-        let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
-        return Ok(Some(Act::HoldPhase { team, phase, missing, outside: false }));
+        return Ok(Some(stage.hold(missing, false)));
     }
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
@@ -274,7 +290,7 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     }
     let held = outside::held(crew, stage, &ground).await?;
     if !held.why.is_empty() && tasks::needs_all_pieces(&stage.phase) {
-        return Ok(Some(stage.held(held.why)));
+        return Ok(Some(stage.hold(held.why, true)));
     }
     begin(crew, stage, ground, alone, held).await.map(Some)
 }
@@ -449,7 +465,7 @@ async fn begin(
     };
     let nothing = made.is_empty() && again.is_empty();
     if nothing && !held.why.is_empty() {
-        return Ok(stage.held(held.why));
+        return Ok(stage.hold(held.why, true));
     }
     let runs = matches!(stage.course.standing, Standing::Running { .. });
     let idle = nothing && !runs && !phase.departments && !phase.lead_plans;
@@ -486,19 +502,18 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     let writing = crew.phases.writing.lock().await;
     artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await?;
     drop(writing);
-    let Standing::Running { failed_before, .. } = stage.course.standing else { return Ok(None) };
+    if !matches!(stage.course.standing, Standing::Running { .. }) {
+        return Ok(None);
+    }
     let failed = crew.board.with_state(|state| {
-        let own = state.tasks().iter().filter(|task| task.team == stage.team);
-        let failed = own.filter_map(|task| match &task.status {
-            Status::Failed { reason } => {
-                Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
-            }
-            _ => None,
+        let failed = phase::failed(state, &stage.team).into_iter().filter_map(|task| {
+            let Status::Failed { reason } = &task.status else { return None };
+            Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
         });
-        failed.collect::<Vec<String>>()
+        failed.chain(phase::no_plan(state, &stage.team)).collect::<Vec<String>>()
     });
-    if failed.len() > failed_before {
-        let reason = failed[failed_before..].join("\n");
+    if !failed.is_empty() {
+        let reason = failed.join("\n");
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
     let ground = stage.ground(crew).await?;

@@ -1,4 +1,5 @@
-//! Where a team's branch goes when its last phase is over.
+//! The team's branch goes to a remote before its last phase is over, where the playbook says so.
+//! A push that fails is told and fails nothing: the work is there.
 
 use std::rc::Rc;
 

@@ -148,3 +148,12 @@ fn a_request_to_stop_is_in_the_inbox_file_of_whoever_is_busy() {
     stage.open("go", 2);
     stage.hear(|event| event.get("teammate.stopped").is_some());
 }
+
+#[test]
+fn a_lead_that_makes_no_task_fails_its_phase_and_the_run_ends() {
+    let script = "as lead\non \"Migrate\"\n  say There is nothing to do.\n";
+    let mut native = Native::new(script, &[]);
+    let ran = native.begin("board", &["Migrate the app"]).ended();
+    ran.ends(8, &["phase plan failed: alpha/lead has heard the goal and made no task"]);
+    assert_eq!(native.scene.phases(), ["plan failed"]);
+}

@@ -3,6 +3,7 @@
 
 use crate::processes;
 use crate::scene::Scene;
+use crate::stage::TEAM;
 
 const PLAN: &str = r#"{"p":"01","n":"01","t":"Two files","w":1,"d":[],"obj":"both","mh":{}}
 {"id":"T1","tp":"auto","a":"write a","f":["a.txt"],"v":"","done":""}
@@ -76,33 +77,6 @@ subject = "review {round}"
     let ran = scene.run("own", &["plans"]);
     ran.ends(0, &["phase review goes back", "phase work begins, round 2", "phase review is done"]);
     assert_eq!(scene.phases(), ["work done", "review back", "work done", "review done"]);
-}
-
-#[test]
-fn what_a_person_agreed_to_is_asked_once_even_of_another_coordinator() {
-    let approved = WORK.replace("name = \"work\"", "name = \"work\"\napproval = true");
-    let review = r#"
-[[phases]]
-name = "review"
-approval = true
-[[phases.tasks]]
-id = "review"
-lead = true
-subject = "review {round}"
-"#;
-    let mut scene = scene(&format!("{approved}{review}"));
-    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
-    scene.stage.follow();
-    for phase in ["work", "review"] {
-        let asked = scene.stage.event("team.paused");
-        let asked = asked["reason"].as_str().unwrap();
-        assert!(asked.starts_with(&format!("approval: phase {phase} begins")), "{asked}");
-        processes::kill(scene.stage.coordinator());
-        assert!(scene.stage.shipmate(&["--team", "alpha", "continue"]).status.success());
-    }
-    scene.stage.finished(3);
-    scene.stage.catch_up();
-    assert_eq!(scene.stage.events("team.paused").len(), 2);
 }
 
 #[test]
@@ -332,4 +306,95 @@ fn a_push_that_fails_is_told_and_the_work_stays() {
     ran.ends(0, &["the branch was not pushed to nowhere as shipmate/alpha, tried 2 times"]);
     assert_eq!(scene.landed("b.txt"), "a\n");
     assert_eq!(scene.phases(), ["work done"]);
+}
+
+#[test]
+fn a_phase_that_fails_with_more_words_than_can_be_recorded_ends() {
+    let mut plan = PLAN.lines().next().unwrap().to_owned();
+    for id in 1..=60 {
+        let piece =
+            format!(r#"{{"id":"T{id}","tp":"auto","a":"w","f":["one.txt"],"v":"","done":""}}"#);
+        plan.push_str(&format!("\n{piece}"));
+    }
+    let playbook = format!("{HEAD}overlap = \"refuse\"\n{WORK}");
+    let files = [("plans/01-01.plan.jsonl", &*plan), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, AGENT);
+    let ran = scene.run("own", &["plans"]);
+    ran.ends(8, &["phase work failed: work that would meet", "(the rest is left out)"]);
+    assert_eq!(scene.phases(), ["work failed"]);
+}
+
+#[test]
+fn each_phase_is_asked_about_once_whoever_coordinates_when_the_answer_comes() {
+    let phases = WORK.replace("roles =", "approval = true\nroles =");
+    let after = "\n[[phases]]\nname = \"after\"\napproval = true\n";
+    let mut scene = scene(&format!("{phases}{after}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    for phase in ["work", "after"] {
+        let asked = scene.stage.event("team.paused");
+        let question = format!("approval: phase {phase} begins when you say");
+        assert!(asked["reason"].as_str().unwrap().starts_with(&question), "{asked}");
+        processes::kill(scene.stage.coordinator());
+        let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+        assert!(went_on.status.success(), "{went_on:?}");
+        scene.stage.hear(|event| event["phase.ended"]["phase"] == phase);
+    }
+    assert_eq!(scene.phases(), ["work done", "after done"]);
+    assert_eq!(scene.stage.events("team.paused").len(), 2);
+}
+
+#[test]
+fn what_was_committed_by_hand_is_seen_when_the_team_is_told_to_go_on() {
+    let wait = "\n[[phases]]\nname = \"later\"\nentry = [\"hand.txt\"]\n";
+    let mut scene = scene(&format!("{WORK}{wait}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.event("phase.waits");
+    let hand = scene.stage.root().join("hand");
+    let path = hand.to_str().unwrap();
+    scene.stage.git(&["worktree", "add", "--quiet", path, &format!("shipmate/{TEAM}")]);
+    std::fs::write(hand.join("hand.txt"), "by hand\n").unwrap();
+    scene.stage.git(&["-C", path, "add", "hand.txt"]);
+    scene.stage.git(&["-C", path, "commit", "--quiet", "--message", "by hand"]);
+    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert!(went_on.status.success(), "{went_on:?}");
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
+    assert_eq!(scene.phases(), ["work done", "later done"]);
+}
+
+#[test]
+fn a_coordinator_that_dies_after_work_was_taken_back_gives_none_of_it_to_the_lead() {
+    let repair = r#"
+[values]
+door = ""
+[gates.slow]
+commands = ["head -c 1 {door}"]
+[[phases]]
+name = "repair"
+reverts = { file = "back.json", key = "revert" }
+gate = "slow"
+failed = "lead"
+[[phases.tasks]]
+id = "decide"
+lead = true
+subject = "decide"
+"#;
+    let decide = "\"decide\") put back.json '{\"revert\": [\"01-01/T2\"]}' ;;\n  \"write a\")";
+    let agent = AGENT.replace("\"write a\")", decide);
+    let playbook = format!("{HEAD}{WORK}{repair}");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, &agent);
+    scene.stage.door("gate");
+    let door = format!("door={}", scene.stage.root().join("gate.door").display());
+    scene.run("own", &["plans", "--detach", "--set", &door]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.event("task.reverted");
+    processes::kill(scene.stage.coordinator());
+    // For the gate of the coordinator that died, should it still wait, and for the next.
+    scene.stage.open("gate", 2);
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "repair");
+    assert_eq!(scene.phases(), ["work done", "repair done"]);
+    assert!(scene.stage.events("phase.left_to_lead").is_empty());
+    assert_eq!(scene.stage.events("task.reverted").len(), 1);
 }

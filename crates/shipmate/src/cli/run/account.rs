@@ -497,16 +497,21 @@ impl Account {
         self.mates.values().any(|mate| mate.running && mate.spent)
     }
 
+    /// A lead that was there is not any more.
+    fn is_gone(&self, lead: Option<&str>) -> bool {
+        lead.and_then(|name| self.mates.get(name))
+            .is_some_and(|mate| !mate.running && mate.lives > 0)
+    }
+
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
         if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
-            return self.paused.is_some() || self.phases.all_wait();
+            let gone = counts.total == 0 && self.phases.is_led() && self.is_gone(self.led.seat());
+            return self.paused.is_some() || self.phases.all_wait() || gone;
         }
         if counts.total == 0 {
-            // Its lead is gone before there was a plan.
-            let lead = self.mates.iter().find(|(name, _)| self.led.is_lead(name));
-            return lead.is_some_and(|(_, mate)| !mate.running && mate.lives > 0);
+            return self.is_gone(self.led.lead());
         }
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);

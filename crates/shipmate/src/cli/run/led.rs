@@ -9,6 +9,8 @@ use super::progress::EventKind;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Led {
     lead: Option<String>,
+    /// Who leads the run's team, with a plan to hand in or without.
+    seat: Option<String>,
     /// The plan that waits to be decided.
     pub(crate) open: Option<u64>,
     approved: bool,
@@ -23,9 +25,20 @@ pub(crate) struct Led {
 impl Led {
     pub(super) fn added(&mut self, name: &str, fields: &Value) {
         let profile = &fields["profile"];
+        if profile["seat"] == "lead" && !name.contains('/') {
+            self.seat = Some(name.to_owned());
+        }
         if profile["seat"] == "lead" && profile["mode"] == "plan" {
             self.lead = Some(name.to_owned());
         }
+    }
+
+    pub(super) fn lead(&self) -> Option<&str> {
+        self.lead.as_deref()
+    }
+
+    pub(super) fn seat(&self) -> Option<&str> {
+        self.seat.as_deref()
     }
 
     pub(super) fn is_lead(&self, name: &str) -> bool {

@@ -23,6 +23,8 @@ pub(crate) struct Phases {
 struct Course {
     /// Names of its phases, in order.
     all: Vec<String>,
+    /// Those of them in which the lead makes the tasks.
+    led: Vec<String>,
     now: Option<String>,
     begun: bool,
     missing: Vec<String>,
@@ -62,7 +64,9 @@ impl Phases {
             (!has_departments || at == level) && !is_left_out(text(phase, "name"))
         };
         let all = list("phases").filter(goes_through).map(|phase| text(phase, "name").to_owned());
-        let course = Course { all: all.collect(), ..Course::default() };
+        let led = list("phases").filter(|phase| phase["lead_plans"] == true);
+        let led = led.map(|phase| text(phase, "name").to_owned()).collect();
+        let course = Course { all: all.collect(), led, ..Course::default() };
         self.teams.insert(team, course);
     }
 
@@ -154,6 +158,12 @@ impl Phases {
         // The team above the departments waits for them, in a phase of its own.
         let is_above = |team: &String| self.root.as_ref() == Some(team) && open().count() > 1;
         open().all(|(team, course)| waits(course) || is_above(team))
+    }
+
+    /// The run's team is in a phase whose tasks its lead makes.
+    pub(crate) fn is_led(&self) -> bool {
+        let course = self.root_course();
+        course.is_some_and(|course| course.now.as_ref().is_some_and(|now| course.led.contains(now)))
     }
 
     /// The phase that the run's team is in, and what it waits for.

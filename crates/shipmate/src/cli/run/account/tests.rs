@@ -102,6 +102,28 @@ fn a_run_whose_lead_is_gone_before_there_was_a_plan_is_stuck() {
     assert!(account.is_stuck());
 }
 
+#[test]
+fn a_phase_whose_lead_is_gone_before_it_made_a_task_is_stuck() {
+    let mut account = Account::default();
+    let phases = json!([{ "name": "plan", "lead_plans": true }, { "name": "work" }]);
+    let setup = json!({ "playbook": { "phases": phases, "departments": [] } });
+    take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
+    let began = json!({ "phase.began": { "team": "a", "phase": "plan", "round": 1 } });
+    take(&mut account, "runtime", began);
+    let profile = json!({ "seat": "lead", "mode": "delegate" });
+    let added = json!({ "teammate.added": { "who": "a/lead", "profile": profile } });
+    take(&mut account, "runtime", added);
+    assert!(!account.is_stuck(), "it has not begun");
+    take(&mut account, "runtime", started("a/lead@1"));
+    assert!(!account.is_stuck());
+    let gone = json!({ "teammate.disappeared": { "who": "a/lead@1", "reason": "no key" } });
+    take(&mut account, "runtime", gone);
+    assert!(account.is_stuck());
+    let done = json!({ "phase.ended": { "team": "a", "phase": "plan", "end": { "done": {} } } });
+    take(&mut account, "runtime", done);
+    assert!(!account.is_stuck(), "the next phase may need no lead");
+}
+
 fn said(kind: Value, body: &str) -> Value {
     json!({ "message.sent": { "to": ["person"], "kind": kind, "body": body } })
 }
