@@ -9,6 +9,7 @@ use shipmate_core::state::Teammate;
 
 use super::artifact;
 use super::engine::Stage;
+use super::push;
 use crate::crew::Crew;
 
 /// Once a playbook is over and nobody runs any more, what those that were sent away left behind
@@ -32,6 +33,10 @@ pub(crate) async fn close(crew: &Rc<Crew>) {
         artifact::commit(crew, &family(crew, &crew.board.root), artifact::Due::All).await
     {
         eprintln!("what the playbook writes at its end cannot be written: {text}");
+    }
+    // What was just written is to be where the rest is.
+    if let Some(stage) = Stage::of(crew, &crew.board.root) {
+        push::push(crew, &stage).await;
     }
     drop(writing);
 }

@@ -39,6 +39,7 @@ pub(crate) struct Desk {
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
     pub(super) watches: outside::Watches,
+    pub(super) branches: outside::Watches,
     /// What is written at the very end has been.
     pub(super) ended: Cell<bool>,
 }
@@ -262,8 +263,10 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
     let ground = stage.ground(crew).await?;
     let missing = missing(crew, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
+        outside::follow_branch(crew, stage, &ground)?;
         return Ok(Some(stage.hold(missing, false)));
     }
+    crew.phases.branches.forget(&stage.team);
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
         && !stage.phase.again

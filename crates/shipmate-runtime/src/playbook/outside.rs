@@ -101,9 +101,16 @@ pub(super) async fn held(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Res
     if paths.is_empty() {
         crew.phases.watches.forget(&stage.team);
     } else {
-        watch(crew, &stage.team, paths).map_err(|e| format!("nothing can be watched: {e}"))?;
+        watch(crew, &crew.phases.watches, &stage.team, paths)?;
     }
     Ok(held)
+}
+
+/// What a phase waits for may be brought onto the team's branch by hand: from now on that is seen.
+pub(super) fn follow_branch(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<(), String> {
+    let Ground::Branch { repository, .. } = ground else { return Ok(()) };
+    let file = repository.branch_file(stage.setup.branch(&stage.team).as_str());
+    watch(crew, &crew.phases.branches, &stage.team, BTreeSet::from([file]))
 }
 
 /// Why a file that others make is not there: on the branch first, else in the workspace. A summary
@@ -127,8 +134,13 @@ fn unmet(ground: &Ground, workspace: &Path, path: &str) -> Result<Option<String>
     Ok(Some(why))
 }
 
-fn watch(crew: &Rc<Crew>, team: &Name, paths: BTreeSet<PathBuf>) -> io::Result<()> {
-    let mut watches = crew.phases.watches.0.borrow_mut();
+fn watch(
+    crew: &Rc<Crew>,
+    watches: &Watches,
+    team: &Name,
+    paths: BTreeSet<PathBuf>,
+) -> Result<(), String> {
+    let mut watches = watches.0.borrow_mut();
     if watches.get(team).is_some_and(|(watched, _)| *watched == paths) {
         return Ok(());
     }
@@ -138,7 +150,8 @@ fn watch(crew: &Rc<Crew>, team: &Name, paths: BTreeSet<PathBuf>) -> io::Result<(
             crew.phases.nudge();
             crew.board.look();
         }
-    })?;
+    });
+    let watch = watch.map_err(|e| format!("nothing can be watched: {e}"))?;
     watches.insert(team.clone(), (paths, watch));
     Ok(())
 }

@@ -175,6 +175,11 @@ impl Repository {
         self.resolve(&team_ref(team))
     }
 
+    /// What changes when a team's branch moves, where refs are files.
+    pub fn branch_file(&self, team: &str) -> PathBuf {
+        self.common.join(team_ref(team))
+    }
+
     pub(super) fn git(&self) -> Git {
         Git::in_repository(&self.root)
     }

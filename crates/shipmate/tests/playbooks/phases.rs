@@ -345,7 +345,7 @@ fn each_phase_is_asked_about_once_whoever_coordinates_when_the_answer_comes() {
 }
 
 #[test]
-fn what_was_committed_by_hand_is_seen_when_the_team_is_told_to_go_on() {
+fn what_is_committed_by_hand_on_the_teams_branch_is_seen() {
     let wait = "\n[[phases]]\nname = \"later\"\nentry = [\"hand.txt\"]\n";
     let mut scene = scene(&format!("{WORK}{wait}"));
     scene.run("own", &["plans", "--detach"]).ends(0, &[]);
@@ -357,8 +357,6 @@ fn what_was_committed_by_hand_is_seen_when_the_team_is_told_to_go_on() {
     std::fs::write(hand.join("hand.txt"), "by hand\n").unwrap();
     scene.stage.git(&["-C", path, "add", "hand.txt"]);
     scene.stage.git(&["-C", path, "commit", "--quiet", "--message", "by hand"]);
-    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
-    assert!(went_on.status.success(), "{went_on:?}");
     scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
     assert_eq!(scene.phases(), ["work done", "later done"]);
 }
