@@ -81,7 +81,10 @@ fn what_waits_for_nobody_or_for_itself_is_named() {
     {
         assert!(told.contains(part), "{part:?} is missing in: {told}");
     }
-    assert!(read("f.json", "{", false).unwrap_err().starts_with("f.json: line 1"));
+    let broken = read("f.json", "{\n \"a\": 1\n \"b\": 2\n}", false).unwrap_err();
+    assert_eq!(broken, "f.json:3: not JSON: expected `,` or `}`");
+    let no_list = read("f.json", "{\n \"features\": {}\n}", false).unwrap_err();
+    assert!(no_list.starts_with("f.json:2: \"features\" is no list"), "{no_list}");
     assert!(read("f.json", "{}", false).unwrap_err().contains("no list \"features\""));
 }
 
