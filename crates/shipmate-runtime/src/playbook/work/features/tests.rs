@@ -141,3 +141,14 @@ fn the_first_feature_of_a_code_base_is_known() {
     assert_eq!(first(&work_of(&open)), ["F002"]);
     assert!(first(&work_of(&[later, feature("F002", json!({ "status": "passing" }))])).is_empty());
 }
+
+#[test]
+fn the_file_in_the_manual_is_one() {
+    const MANUAL: &str = include_str!("../../../../../../docs/playbook-files.md");
+    let (_, rest) = MANUAL.split_once("```json\n").unwrap();
+    let work = read("f.json", rest.split_once("```").unwrap().0, false).unwrap();
+    assert_eq!((work.items.len(), work.notes), (2, Vec::new()));
+    for (key, ..) in FIELDS {
+        assert!(MANUAL.contains(&format!("| `{key}` | ")), "the manual does not explain {key}");
+    }
+}

@@ -194,7 +194,8 @@ mod tests {
         let text = "# Files to Modify\n| File | Change |\n|--|--|\n| a | b | c |\n";
         let why = under("Files to Modify", "p.md", text).unwrap_err();
         assert_eq!(why, "p.md:4: the row has 3 cells, the table has 2 columns");
-        let text = "# Files to Modify\n| File | Change |\n|--|--|\n|  | b |\n| ../b | c |\n| /c | |\n";
+        let text =
+            "# Files to Modify\n| File | Change |\n|--|--|\n|  | b |\n| ../b | c |\n| /c | |\n";
         let why = under("Files to Modify", "p.md", text).unwrap_err();
         assert_eq!(
             why.lines().collect::<Vec<_>>(),
