@@ -17,7 +17,7 @@ use crate::open::refused;
 use crate::supervisor::off_the_thread;
 use crate::workspace::{Commit, Repository};
 
-const REMEDY: &str = "mend it and commit it; nothing was started";
+const NOTHING: &str = "; nothing was started";
 
 /// `base`: the commit that the team would begin at; absent without a repository.
 pub(crate) async fn look(
@@ -29,12 +29,15 @@ pub(crate) async fn look(
     let Some(playbook) = compiled.and_then(|value| serde_json::from_value(value).ok()) else {
         return Ok(());
     };
+    let mend = if base.is_some() { "mend it and commit it" } else { "mend it" };
     let (workspace, base) = (place.workspace.clone(), base.map(str::to_owned));
     let found = off_the_thread(move || {
         let ground = ground(&workspace, base.as_deref())?;
         mistakes(&playbook, &ground).map_or(Ok(()), Err)
     });
-    found.await.map_err(|text| refused("BadWork", text, REMEDY))
+    // Plans say it themselves; it is said once.
+    let told = |text: String| text.trim_end_matches(NOTHING).to_owned();
+    found.await.map_err(|text| refused("BadWork", told(text), &format!("{mend}{NOTHING}")))
 }
 
 fn ground(workspace: &Path, base: Option<&str>) -> Result<Ground, String> {
