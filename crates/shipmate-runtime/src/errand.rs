@@ -346,7 +346,7 @@ pub(crate) async fn begin(
     setup.hooks_digest = hooks.digest();
     playbook::order(setup, &settings.place)?;
     if setup.trees.is_none() {
-        return Ok(());
+        return playbook::ahead::look(setup, &settings.place, None).await;
     }
     let found = survey(settings).await?;
     let dirty: Vec<String> =
@@ -384,8 +384,8 @@ pub(crate) async fn begin(
         );
         return Err(refused("BranchExists", text, &remedy));
     }
-    setup.base.get_or_insert(found.base);
-    Ok(())
+    let base = setup.base.get_or_insert(found.base).clone();
+    playbook::ahead::look(setup, &settings.place, Some(&base)).await
 }
 
 /// What shipmate has left on this machine that nothing needs any more.

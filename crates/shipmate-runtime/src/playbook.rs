@@ -6,6 +6,7 @@
 //! end. Nothing here knows any particular playbook; formats of files have their readers in
 //! `work` and their writers in `artifact`.
 
+pub(crate) mod ahead;
 mod alone;
 mod approval;
 pub(crate) mod artifact;
@@ -155,6 +156,7 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
             }
         }
     }
+    name_branch(&mut playbook);
     let known = fill::resolved(&playbook, []);
     let mut written = Vec::new();
     for artifact in &playbook.artifacts {
@@ -179,6 +181,19 @@ pub(crate) fn departments_of(order: &ask::PlaybookOrder) -> Vec<String> {
     let compiled = order.compiled.as_ref().map(|value| &value["departments"]);
     let all = compiled.and_then(|value| value.as_array()).into_iter().flatten();
     all.filter_map(|own| own["team"].as_str().map(str::to_owned)).collect()
+}
+
+/// A branch is named after values that may be sentences: in its name they are words with dashes.
+fn name_branch(playbook: &mut Playbook) {
+    let known = fill::resolved(playbook, []);
+    let known = known.iter().map(|(key, value)| (key.clone(), fill::slug(value)));
+    let mut known: fill::Values = known.collect();
+    known.remove("branch");
+    if let Some(branch) = playbook.values.get_mut("branch") {
+        *branch = fill::fill(branch, &known);
+        known.insert("branch".to_owned(), branch.clone());
+    }
+    playbook.commit.branch = fill::fill(&playbook.commit.branch, &known);
 }
 
 /// What a run may set though the playbook has no value of that name.

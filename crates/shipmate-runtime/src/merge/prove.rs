@@ -29,6 +29,7 @@ impl Bench {
     ) -> Result<bool, String> {
         let Some(gate) = self.own.clone().filter(proof::asks) else { return Ok(true) };
         let values = gates::gate_values(setup, one);
+        let switch = gates::coverage_switch(setup, one).map(str::to_owned);
         let (open, from, to) = (Arc::clone(open), from.clone(), to.clone());
         let files = one.files.clone();
         let found = off_the_thread(move || {
@@ -43,6 +44,7 @@ impl Bench {
                 tree: tree.path(),
                 base: Some(&from),
                 touched: Some(&touched),
+                switch: switch.as_deref(),
             })
         });
         Ok(prove(crew, one, found.await?))
@@ -58,6 +60,7 @@ impl Bench {
     ) -> Result<bool, String> {
         let Some(gate) = self.own.clone().filter(proof::asks) else { return Ok(true) };
         let values = gates::gate_values(setup, one);
+        let switch = gates::coverage_switch(setup, one).map(str::to_owned);
         let (files, tree): (_, PathBuf) = (one.files.clone(), tree.to_owned());
         let found = off_the_thread(move || {
             proof::weigh(&proof::Case {
@@ -68,6 +71,7 @@ impl Bench {
                 tree: &tree,
                 base: None,
                 touched: None,
+                switch: switch.as_deref(),
             })
         });
         Ok(prove(crew, one, found.await?))

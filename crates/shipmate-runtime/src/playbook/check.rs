@@ -18,6 +18,7 @@ use shipmate_protocol::tools::{self, Seat, SeatKind};
 use super::artifact::FORMATS;
 use super::file::{Back, Condition, File, OrText, Phase, Task};
 use super::lines::{Page, Path, way};
+use super::work;
 
 /// Kinds of messages that need no description.
 const PLAIN_KINDS: [&str; 2] = ["message", "broadcast"];
@@ -176,6 +177,9 @@ impl Check<'_, '_> {
         let some = some || !when.having.is_empty();
         let torn = ["files-min", "modules-min", "touches", "words", "having", "shared", "always"];
         let torn = torn.iter().any(|key| self.page.is_torn(&at.to(*key)));
+        for (n, field) in when.having.iter().enumerate() {
+            self.field(&at.to("having").to(n), field);
+        }
         if !torn && !some && when.touches.is_empty() && when.words.is_empty() {
             let fact = format!("{at} never holds: it names nothing");
             let remedy =
@@ -302,6 +306,20 @@ impl Check<'_, '_> {
         if task.having.is_some() && each != "item" {
             let fact = format!("having says nothing: task {} is not for each item", task.id);
             self.add(&here.to("having"), fact, "add each = \"item\", or take it out");
+        } else if let Some(field) = &task.having {
+            self.field(&here.to("having"), field);
+        }
+    }
+
+    /// A field that pieces of work can have.
+    fn field(&self, path: &Path, field: &str) {
+        let Some(work) = &self.file.work else { return };
+        let (piece, group) = work::fields(&work.format);
+        let known: Vec<&str> = piece.iter().chain(group).copied().collect();
+        // A feature may have fields that nobody knows here.
+        let is_open = work.format == "features" && nearest(field, known.iter().copied()).is_none();
+        if !known.is_empty() && !is_open {
+            self.known(path, "field", field, &known);
         }
     }
 

@@ -64,6 +64,20 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// A text as a part of a branch's name: as it is where git takes it, else its words with dashes.
+pub(crate) fn slug(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./{}".contains(c);
+    let fits = |part: &str| {
+        let edges = part.starts_with(['-', '.']) || part.ends_with('.') || part.ends_with(".lock");
+        !part.is_empty() && !part.contains("..") && !edges
+    };
+    if text.is_empty() || text.chars().all(plain) && text.split('/').all(fits) {
+        return text.to_owned();
+    }
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+}
+
 /// Whether a path is one of tests, as most languages name them; what they share is none.
 pub(crate) fn is_test(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -93,6 +107,21 @@ mod tests {
     #[test]
     fn a_word_for_the_shell_is_one_word() {
         assert_eq!(quoted("a'b $c"), r"'a'\''b $c'");
+    }
+
+    #[test]
+    fn a_sentence_becomes_a_part_of_a_branch_s_name_and_a_name_stays() {
+        for (text, name) in [
+            ("Add: two files!", "add-two-files"),
+            ("ABC-42", "ABC-42"),
+            ("plans/01_a-v1.2", "plans/01_a-v1.2"),
+            ("fix a/b", "fix-a-b"),
+            ("a..b.lock", "a-b-lock"),
+            ("{later}", "{later}"),
+            ("", ""),
+        ] {
+            assert_eq!(slug(text), name, "{text:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,12 @@ pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     Some(Gate { finds: finds.collect(), coverage, ..gate })
 }
 
+/// The value that says how much coverage the gate of a submission asks for.
+pub(crate) fn coverage_switch<'a>(setup: &'a Setup, one: &Submission) -> Option<&'a str> {
+    let gate = setup.playbook.as_ref()?.gates.get(one.gate.as_ref()?)?;
+    gate.coverage.as_ref()?.target.strip_prefix('{')?.strip_suffix('}')
+}
+
 /// What placeholders stand for beside the commands of a submission's gate: the playbook's values,
 /// and over them the fields of its task.
 pub(crate) fn gate_values(setup: &Setup, one: &Submission) -> Values {

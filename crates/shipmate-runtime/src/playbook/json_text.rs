@@ -80,8 +80,12 @@ fn indent(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
+/// With its line in front: `3: not JSON: expected a comma`.
 fn told(e: &serde_json::Error) -> String {
-    format!("line {}: {e}", e.line())
+    let text = e.to_string();
+    let fact = text.split(" at line ").next().unwrap_or(&text);
+    let fact = if e.is_data() { fact.to_owned() } else { format!("not JSON: {fact}") };
+    format!("{}: {fact}", e.line())
 }
 
 /// A borrowed value is a part of the text it was read from.

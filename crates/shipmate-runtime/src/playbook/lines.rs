@@ -125,13 +125,22 @@ impl<'t> Page<'t> {
 
     /// Whether the key is in the file.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.find(path).1
+        self.find(path).1.is_some()
     }
 
-    fn find(&self, path: &Path) -> (usize, bool) {
+    /// A number as the file has it.
+    pub(super) fn number(&self, path: &Path) -> Option<&str> {
+        match self.find(path).1 {
+            Some(DeValue::Integer(number)) => Some(number.as_str()),
+            _ => None,
+        }
+    }
+
+    /// The line of a key or of the table above it, and what it says.
+    fn find(&self, path: &Path) -> (usize, Option<&DeValue<'t>>) {
         let mut line = 1;
         let mut table = Some(self.root.get_ref());
-        let mut value: Option<&DeValue<'_>> = None;
+        let mut value: Option<&DeValue<'t>> = None;
         for step in &path.0 {
             let next = match step {
                 Step::Key(key) => {
@@ -144,12 +153,12 @@ impl<'t> Page<'t> {
                     item.map(|item| (item.span().start, item.get_ref()))
                 }
             };
-            let Some((start, next)) = next else { return (line, false) };
+            let Some((start, next)) = next else { return (line, None) };
             line = self.line_at(start);
             table = next.as_table();
             value = Some(next);
         }
-        (line, true)
+        (line, value)
     }
 
     /// The line of a key, for a message about another one.

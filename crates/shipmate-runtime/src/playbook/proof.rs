@@ -31,6 +31,8 @@ pub(crate) struct Case<'a> {
     pub(crate) base: Option<&'a Commit>,
     /// What the work changes; absent where nobody can say.
     pub(crate) touched: Option<&'a Touched>,
+    /// The value with which a run asks for no coverage, where the playbook has one.
+    pub(crate) switch: Option<&'a str>,
 }
 
 /// What was found, for the task's fields; or why it is not enough.
@@ -148,9 +150,13 @@ impl Case<'_> {
                 return Ok((file.clone(), text));
             }
         }
+        let switch = self.switch.map(|key| format!(", or runs with --set {key}=no"));
         Err(format!(
-            "its coverage is not known: the gate has written none of {}; let its commands write one",
-            files.join(", ")
+            "its coverage is not known: the gate ({}) has written none of {}; no change of this task \
+             mends that: tell the lead. The person who started the run lets the gate write one{}",
+            self.gate.commands.join("; "),
+            files.join(", "),
+            switch.unwrap_or_default()
         ))
     }
 }

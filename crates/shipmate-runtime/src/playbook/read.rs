@@ -9,7 +9,6 @@
 mod keys;
 
 use std::fmt;
-use std::ops::RangeInclusive;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Visitor};
@@ -62,7 +61,8 @@ impl<'a, 't> Found<'a, 't> {
         match self {
             Found::Table(_) => "a table",
             Found::Value(DeValue::String(_)) => "text",
-            Found::Value(DeValue::Integer(_) | DeValue::Float(_)) => "a number",
+            Found::Value(DeValue::Integer(_)) => "a number",
+            Found::Value(DeValue::Float(number)) => return number.as_str().to_owned(),
             Found::Value(DeValue::Boolean(flag)) => return flag.to_string(),
             Found::Value(DeValue::Datetime(_)) => "a date",
             Found::Value(DeValue::Array(_)) => "a list",
@@ -93,19 +93,25 @@ impl<'a, 't> Reader<'a, 't> {
         self.page.tear(&self.at, fact, remedy);
     }
 
-    fn whole(&self, range: RangeInclusive<i128>) -> Option<i128> {
+    /// A whole number. What does not fit is the largest that there is: whoever knows the range
+    /// of the key tells of it, by what the file says.
+    fn whole(&self) -> u32 {
         let Found::Value(DeValue::Integer(number)) = self.found else {
-            self.wrong("a whole number", "1");
-            return None;
+            self.wrong("a whole number", &self.nearly_whole().unwrap_or(1).to_string());
+            return 0;
         };
         let value = i128::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok();
-        let value = value.filter(|value| range.contains(value));
-        if value.is_none() {
-            let range = format!("{} to {}", range.start(), range.end());
-            let fact = format!("{} is {}, its range is {range}", self.at, number.as_str());
-            self.page.tear(&self.at, fact, format!("write a whole number from {range}"));
-        }
-        value
+        value.and_then(|value| u32::try_from(value).ok()).unwrap_or(u32::MAX)
+    }
+
+    /// The whole number that somebody meant who wrote a text or a part of one.
+    fn nearly_whole(&self) -> Option<u32> {
+        let text = match self.found {
+            Found::Value(DeValue::String(text)) => text.trim(),
+            Found::Value(DeValue::Float(number)) => number.as_str(),
+            _ => return None,
+        };
+        text.split('.').next()?.parse().ok().filter(|number| *number > 0)
     }
 
     fn called(&self, name: &str) -> String {
@@ -167,11 +173,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
             Found::Value(DeValue::Float(number)) => {
                 visitor.visit_f64(number.as_str().parse().unwrap_or_default())
             }
-            Found::Value(DeValue::Integer(_)) => {
-                let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
-                let number = self.whole(range).and_then(|number| i64::try_from(number).ok());
-                visitor.visit_i64(number.unwrap_or_default())
-            }
+            Found::Value(DeValue::Integer(_)) => visitor.visit_i64(self.whole().into()),
         }
     }
 
@@ -202,13 +204,11 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        let number = self.whole(0..=i128::from(u32::MAX));
-        visitor.visit_u32(number.and_then(|number| number.try_into().ok()).unwrap_or_default())
+        visitor.visit_u32(self.whole())
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
-        let number = self.whole(0..=i128::from(i64::MAX));
-        visitor.visit_u64(number.and_then(|number| number.try_into().ok()).unwrap_or_default())
+        visitor.visit_u64(self.whole().into())
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {

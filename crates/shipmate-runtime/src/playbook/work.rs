@@ -63,7 +63,7 @@ pub(crate) struct Work {
 pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match format {
         "plan-lines" => (
-            &["verify", "done", "spec", "tests", "checkpoint", "type", "effort", "skills"],
+            &["verify", "done", "spec", "tests", "checkpoint", "type", "effort", "skills", "wave"],
             &["plan", "plan_title", "objective", "p", "n"],
         ),
         "features" => (

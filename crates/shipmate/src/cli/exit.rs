@@ -78,6 +78,8 @@ impl From<Exit> for std::process::ExitCode {
 pub(crate) fn of_refusal(refused: &Refused) -> Exit {
     match refused.code.as_str() {
         "NothingAvailable" => Exit::NothingToDo,
+        // A file that the run is about cannot be used, as a plan that has mistakes.
+        "BadWork" => Exit::Usage,
         "AlreadyClaimed" | "StaleClaim" | "StaleTeammate" => Exit::Lost,
         // Another process has the log, or the server that keeps it is away.
         "LogInUse" | "LogUnavailable" | "Version" => Exit::Unreachable,
@@ -119,6 +121,7 @@ mod tests {
         for (code, exit) in [
             ("Blocked", 1),
             ("BadName", 1),
+            ("BadWork", 2),
             ("UnknownTask", 3),
             ("UnknownTeammate", 3),
             ("NothingAvailable", 4),

@@ -1,6 +1,7 @@
 //! contract-first with shipmate's own agents, and from a plan that is not clear.
 
 use crate::contract_first::{PLAN, WORKFLOW, done_by, run, with};
+use crate::features::nothing_began;
 use crate::native::Native;
 use crate::stage::of;
 
@@ -18,6 +19,25 @@ fn a_plan_that_is_not_clear_is_for_one_and_says_what_is_unclear() {
     // Which piece a file belongs to is not clear, so nobody is asked whether it may be written.
     assert!(scene.landed("src/api/routes.sh").contains("GET /greet"));
     assert!(of(&log, "question.asked").is_empty(), "{}", ran.out);
+}
+
+#[test]
+fn a_plan_with_mistakes_is_refused_with_file_and_line_before_there_is_a_team() {
+    for (was, is, told) in [
+        (
+            "| Layer |",
+            "| Lyer |",
+            "plans/issue-42.md:5: the table has a column \"lyer\": did you mean \"layer\"?",
+        ),
+        ("`src/app.sh`", "../b.txt", "plans/issue-42.md:13: \"../b.txt\" climbs with '..'"),
+        ("## Files to Modify", "## Files", "plans/issue-42.md: there is no section"),
+    ] {
+        let plan = PLAN.replace(was, is);
+        let scene = with("", &[("plans/issue-42.md", &plan)]);
+        let ran = run(&scene);
+        let said = nothing_began(&scene, &ran);
+        assert!(said.contains(told), "{told:?} is missing in:\n{said}");
+    }
 }
 
 #[test]

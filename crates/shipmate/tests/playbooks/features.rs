@@ -67,6 +67,15 @@ pub(crate) fn run(scene: &Scene, more: &[&str]) -> Ran {
     scene.run("features", &args)
 }
 
+/// The run was refused before there was a team; what it was told.
+pub(crate) fn nothing_began(scene: &Scene, ran: &Ran) -> String {
+    let told = format!("{}{}", ran.out, ran.err);
+    assert_eq!(ran.code, 2, "{told}");
+    assert!(told.contains("nothing was started"), "{told}");
+    assert!(!scene.stage.place().team(TEAM).exists(), "a team stays behind");
+    told
+}
+
 pub(crate) fn features_of(scene: &Scene) -> Value {
     serde_json::from_str(&scene.landed(".harness/features.json")).unwrap()
 }
@@ -193,16 +202,22 @@ fn a_file_with_mistakes_starts_nobody_and_names_them_all() {
         feature("F002", json!({ "scope": ["../elsewhere"] })),
         feature("F003", json!({ "scope": "src" })),
     ];
-    let mut scene = scene_with(&features, &[], AGENT);
-    let ran = run(&scene, &[]);
-    assert_ne!(ran.code, 0, "{}", ran.out);
-    let told = format!("{}{}", ran.out, ran.err);
-    for part in ["F001: status is \"done\"", "F002: scope:", "F003: scope is \"src\""] {
+    let scene = scene_with(&features, &[], AGENT);
+    let told = nothing_began(&scene, &run(&scene, &[]));
+    for part in [
+        ".harness/features.json:5: F001: status is \"done\"",
+        "F002: scope:",
+        "F003: scope is \"src\"",
+        "--set malformed=leave-out",
+    ] {
         assert!(told.contains(part), "{part:?} is missing in:\n{told}");
     }
-    scene.log();
-    assert!(scene.stage.events("task.created").is_empty());
-    assert!(scene.stage.events("teammate.started").is_empty());
+    let scene = Scene::new(
+        &[(".harness/features.json", "{\n \"features\": [\n}\n"), (".harness/init.sh", INIT)],
+        AGENT,
+    );
+    let told = nothing_began(&scene, &run(&scene, &[]));
+    assert!(told.contains(".harness/features.json:3: not JSON: expected value"), "{told}");
 }
 
 #[test]

@@ -122,6 +122,47 @@ fn a_project_that_does_not_build_starts_nobody() {
 }
 
 #[test]
+fn an_init_that_writes_no_report_of_coverage_is_told_before_anybody_starts() {
+    let text = harness(&[feature("F001", json!({}))]);
+    let files = [(".harness/features.json", text.as_str()), (".harness/init.sh", "true\n")];
+    let mut scene = Scene::new(&files, AGENT);
+    let ran = run(&scene, &[]);
+    let told = format!("{}{}", ran.out, ran.err);
+    assert_ne!(ran.code, 0, "{told}");
+    assert!(told.contains("init.sh has written no report of coverage"), "{told}");
+    assert!(told.contains("run with --set coverage_target=no"), "{told}");
+    scene.log();
+    assert!(scene.stage.events("teammate.started").is_empty());
+    let scene = Scene::new(&files, AGENT);
+    run(&scene, &["--set", "single=no", "--set", "coverage_target=no"]).ends(0, &["1 of 1 task"]);
+}
+
+#[test]
+fn whoever_cannot_mend_a_missing_report_is_told_who_can() {
+    // There is one before anybody begins, and none where the work is looked at.
+    let init = format!("{INIT}\n[ ! -d src ] || rm -f lcov.info\n");
+    let text = harness(&[feature("F001", json!({}))]);
+    let files = [
+        (".harness/features.json", text.as_str()),
+        (".harness/init.sh", &init),
+        (".gitignore", "lcov.info\n"),
+    ];
+    let mut scene = Scene::new(&files, AGENT);
+    let ran = run(&scene, &ALONE);
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    let told = returned(&mut scene).join("\n");
+    for part in [
+        "the gate (bash -o pipefail .harness/init.sh) has written none of coverage.json",
+        "no change of this task mends that: tell the lead",
+        "The person who started the run lets the gate write one, or runs with --set \
+         coverage_target=no",
+    ] {
+        assert!(told.contains(part), "{part:?} is missing in:\n{told}");
+    }
+    assert!(ran.out.contains("--set coverage_target=no"), "{}", ran.out);
+}
+
+#[test]
 fn a_tree_that_is_not_fit_begins_no_task_and_the_lead_is_told() {
     // Red only in a teammate's own tree: the agent of one has left something in the way there.
     let init = format!("{INIT}\ncase $PWD in *feature-*) echo not fit here; exit 3 ;; esac\n");

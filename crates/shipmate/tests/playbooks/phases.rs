@@ -1,6 +1,7 @@
 //! The engine itself: entry, exit, rounds, deadlines, and what a phase in trouble does. The
 //! playbooks are a few lines each, in the project's own folder.
 
+use crate::features::nothing_began;
 use crate::processes;
 use crate::scene::Scene;
 use crate::stage::TEAM;
@@ -296,6 +297,27 @@ fn work_is_committed_and_pushed_as_the_playbook_says() {
     let there = scene.stage.git(&["ls-remote", "origin", "refs/heads/feature/two-files"]);
     let tip = scene.stage.git(&["rev-parse", "shipmate/alpha"]);
     assert!(there.starts_with(tip.trim()), "{there}");
+}
+
+#[test]
+fn a_branch_that_is_named_after_a_sentence_has_its_words_with_dashes() {
+    let commit = "[commit]\nbranch = \"feature/{title}\"\npush = \"origin\"\n";
+    let scene = scene(&format!("{commit}{WORK}"));
+    let remote = scene.stage.root().join("remote.git");
+    scene.stage.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    scene.stage.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let ran = scene.run("own", &["plans", "--set", "title=Write: two files!"]);
+    ran.ends(0, &["phase work is done: pushed to origin as feature/write-two-files"]);
+}
+
+#[test]
+fn a_plan_with_mistakes_is_refused_before_there_is_a_team() {
+    let playbook = format!("{HEAD}{WORK}");
+    let plan = PLAN.replace("\"td\":[\"T1\"]", "\"td\":[\"T9\"]");
+    let files = [("plans/01-01.plan.jsonl", &*plan), (".shipmate/playbooks/own.toml", &playbook)];
+    let scene = Scene::new(&files, AGENT);
+    let told = nothing_began(&scene, &scene.run("own", &["plans"]));
+    assert!(told.contains("plans/01-01.plan.jsonl:3: "), "{told}");
 }
 
 #[test]

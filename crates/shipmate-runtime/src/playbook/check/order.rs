@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_protocol::problem::nearest;
+
 use super::Check;
 use crate::playbook::file::{Condition, OrText, Phase};
 use crate::playbook::lines::{Path, way};
@@ -15,6 +17,7 @@ pub(super) fn check(check: &Check<'_, '_>) {
     gates(check);
     joined(check);
     leads(check);
+    hands(check);
 }
 
 type Edges<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
@@ -122,7 +125,13 @@ fn joined(check: &Check<'_, '_>) {
             if check.level(phase.level.as_deref()) != level {
                 continue;
             }
-            there.extend(phase.roles.iter().map(String::as_str));
+            // Who joins here is not known: it was told, and says nothing about the tasks.
+            if check.page.is_torn(&way!["phases", at, "roles"]) {
+                break;
+            }
+            let roles = phase.roles.iter().map(String::as_str);
+            there.extend(roles.clone());
+            there.extend(roles.filter_map(|role| nearest(role, check.roles.iter().copied())));
             for (n, task) in phase.tasks.iter().enumerate() {
                 let Some(role) = task.role.as_deref() else { continue };
                 if check.roles.contains(&role) && !there.contains(role) {
@@ -130,6 +139,34 @@ fn joined(check: &Check<'_, '_>) {
                     let remedy = format!("add {role:?} to the roles of this phase or before");
                     check.add(&way!["phases", at, "tasks", n, "role"], fact, remedy);
                 }
+            }
+        }
+    }
+}
+
+/// A lead that only leads has no task: in its mode it could write nothing.
+fn hands(check: &Check<'_, '_>) {
+    for level in ["team", "root"] {
+        let of_level = |own: Option<&str>| check.level(own) == level;
+        let mut roles = check.file.roles.values();
+        let lead = roles.find(|role| role.lead && of_level(role.level.as_deref()));
+        let mut mode = lead.and_then(|role| role.mode.as_deref());
+        for (at, phase) in check.file.phases.iter().enumerate() {
+            if !of_level(phase.level.as_deref()) {
+                continue;
+            }
+            let now = phase.lead_mode.as_deref().or(mode);
+            // What is gone through only in trouble says nothing about what comes after it.
+            if !phase.on_call {
+                mode = now;
+            }
+            let Some(now) = now.filter(|mode| ["delegate", "read-only"].contains(mode)) else {
+                continue;
+            };
+            for (n, task) in phase.tasks.iter().enumerate().filter(|(_, task)| task.lead) {
+                let fact = format!("task {} is for the lead, whose mode is {now}", task.id);
+                let remedy = format!("add lead-mode = \"normal\" to phase {}", phase.name);
+                check.add(&way!["phases", at, "tasks", n, "lead"], fact, remedy);
             }
         }
     }

@@ -34,3 +34,36 @@ fn the_playbooks_that_come_with_shipmate_have_no_problems() {
         assert_eq!(problems, [], "{name}");
     }
 }
+
+#[test]
+fn a_field_that_no_piece_can_have_is_named_and_one_of_a_feature_s_own_is_not() {
+    let one = |format: &str, field: &str| {
+        told(&format!(
+            "name = \"mine\"\n[work]\nformat = {format:?}\nfiles = [\"x\"]\n[roles.dev]\n\
+             plan-when = {{ having = [{field:?}] }}\n[[phases]]\nname = \"a\"\n\
+             roles = [\"dev\"]\n[[phases.tasks]]\nid = \"t\"\neach = \"item\"\n\
+             having = {field:?}\nrole = \"dev\"\nsubject = \"s\"\n"
+        ))
+    };
+    for (format, field) in [("plan-lines", "tsts"), ("plan-lines", "risk"), ("features", "frist")] {
+        let told = one(format, field);
+        for line in [6, 13] {
+            let fact = format!("mine.toml:{line}: there is no field \"{field}\"");
+            assert!(told.contains(&fact), "{fact} is missing in:\n{told}");
+        }
+    }
+    for (format, field) in [("plan-lines", "tests"), ("features", "risk"), ("layers", "excerpt")] {
+        assert_eq!(one(format, field), "", "{format} {field}");
+    }
+}
+
+#[test]
+fn braces_that_are_no_placeholder_s_are_left_alone() {
+    for text in ["{\"a\": {\"b\": 1}}", "f() { x; }", "{a: {b: 1}}", "awk '{print $1}'", "${a"] {
+        let told = told(&format!(
+            "name = \"mine\"\n[roles.dev]\n[[phases]]\nname = \"a\"\nroles = [\"dev\"]\n\
+             [[phases.tasks]]\nid = \"t\"\nrole = \"dev\"\nsubject = {text:?}\n"
+        ));
+        assert_eq!(told, "", "{text}");
+    }
+}

@@ -157,6 +157,10 @@ fn texts(check: &Check<'_, '_>, list: &Path, all: &[String], known: &Known<'_>) 
 }
 
 fn text(check: &Check<'_, '_>, path: &Path, text: &str, known: &Known<'_>) {
+    for name in unclosed(text) {
+        let fact = format!("{path}: {{{name} is not closed");
+        check.add(path, fact, format!("write {{{name}}}"));
+    }
     for name in placeholders(text).into_iter().filter(|name| !known.contains(name)) {
         let fact = format!("{path}: nothing is known as {{{name}}}");
         let all = format!("add {name} to [values], or use one of {}", listed(known));
@@ -166,6 +170,21 @@ fn text(check: &Check<'_, '_>, path: &Path, text: &str, known: &Known<'_>) {
         };
         check.add(path, fact, remedy);
     }
+}
+
+/// Names behind a brace that is not closed before the next one opens. Where something other than
+/// words follows, it is no placeholder: an object, say.
+fn unclosed(text: &str) -> Vec<&str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let parts = text.match_indices('{').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let names = parts.filter_map(|(before, rest)| {
+        let name = &rest[..rest.find(|c| !plain(c)).unwrap_or(rest.len())];
+        let until = rest.find('{').unwrap_or(rest.len());
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_own = before.ends_with('$') || rest[name.len()..].starts_with([':', ',', '=', '(']);
+        (is_name && !is_own && !rest[..until].contains('}')).then_some(name)
+    });
+    names.collect()
 }
 
 /// The names in braces. Braces around anything else, or behind a `$`, are the text's own.

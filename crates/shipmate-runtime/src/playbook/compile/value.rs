@@ -143,7 +143,9 @@ impl Compiler<'_, '_> {
         let value: u64 = number?.into();
         if !range.contains(&value) {
             let range = format!("{} to {}", range.start(), range.end());
-            let fact = format!("{key} is {value}, its range is {range}");
+            let written = self.page.number(&self.at.to(key)).map(str::to_owned);
+            let written = written.unwrap_or_else(|| value.to_string());
+            let fact = format!("{key} is {written}, its range is {range}");
             self.problem(key, fact, format!("write a whole number from {range}"));
         }
         number
@@ -171,7 +173,7 @@ impl Compiler<'_, '_> {
     }
 
     pub(super) fn path(&mut self, key: &str, at: Option<usize>, text: &str) {
-        let Some((fact, remedy)) = bad_path(text) else { return };
+        let Some((fact, remedy)) = bad_path(text).or_else(|| bad_glob(text)) else { return };
         let path = at.map_or(self.at.to(key), |at| self.at.to(key).to(at));
         self.page.add(&path, format!("{key}: {fact}"), remedy);
     }
@@ -203,6 +205,25 @@ impl Compiler<'_, '_> {
             }
         }
     }
+}
+
+/// Why a path cannot be what its writer meant. A bracket or a brace is a letter like any other,
+/// as in `app/[id]`, but nobody names a file with half of a pair.
+fn bad_glob(text: &str) -> Option<(String, String)> {
+    if text.contains("***") {
+        let remedy = "write * for a part of a name, ** for any folders";
+        return Some((format!("{} has three stars in a row", quoted(text)), remedy.to_owned()));
+    }
+    for (open, close) in [('[', ']'), ('{', '}')] {
+        let from = text.rfind(open).filter(|from| !text[*from..].contains(close));
+        // A placeholder that is not closed is told as one.
+        let begins = |rest: &str| rest[1..].starts_with(|c: char| c.is_ascii_alphabetic());
+        if from.is_some_and(|from| open == '[' || !begins(&text[from..])) {
+            let fact = format!("{} has a {open} that is not closed", quoted(text));
+            return Some((fact, format!("close it with {close}, or take it out")));
+        }
+    }
+    None
 }
 
 /// The name, or one that stands in for what was told elsewhere.

@@ -157,11 +157,27 @@ fn the_manual_names_every_format_that_is_written() {
     }
 }
 
+/// What stands in the manual behind this line, up to the end of its block.
+fn block(begins: &str) -> &'static str {
+    let (_, rest) = MANUAL.split_once(begins).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+fn told(text: &str) -> String {
+    let problems = compile("pairs.toml", text).err().unwrap_or_default();
+    problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
 #[test]
 fn the_playbook_of_the_manual_can_be_used() {
-    let (_, rest) = MANUAL.split_once("```toml\n").unwrap();
-    let text = rest.split_once("```").unwrap().0;
-    let problems = compile("pairs.toml", text).err().unwrap_or_default();
-    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert!(problems.is_empty(), "{problems:#?}");
+    assert_eq!(told(block("```toml\n")), "");
+}
+
+#[test]
+fn mistakes_in_the_playbook_of_the_manual_are_told_as_it_says() {
+    let text = block("```toml\n")
+        .replacen("reports-to = \"lead\"", "reports-to = \"led\"", 1)
+        .replacen("roles = [", "role = [", 1);
+    let said = block("$ shipmate playbook check pairs.toml\n");
+    assert_eq!(format!("{}pairs.toml: 2 problems\n", told(&text)), said);
 }

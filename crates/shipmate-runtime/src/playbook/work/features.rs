@@ -70,12 +70,14 @@ impl Feature {
 /// Reads the file; `leave_out` says that what is wrong in it is left out instead of refused.
 pub(super) fn read(path: &str, text: &str, leave_out: bool) -> Result<Work, String> {
     let whole = 0..text.len();
-    let top = json_text::members(text, &whole).map_err(|e| format!("{path}: {e}"))?;
+    let top = json_text::members(text, &whole).map_err(|e| format!("{path}:{e}"))?;
     let find = |key: &str| top.iter().find(|(own, _)| own == key).map(|(_, span)| span.clone());
     let Some(list) = find("features") else {
         return Err(format!("{path}: there is no list \"features\" in it"));
     };
-    let list = json_text::items(text, &list).map_err(|e| format!("{path}: features: {e}"))?;
+    let line = json_text::line(text, list.start);
+    let list = json_text::items(text, &list)
+        .map_err(|_| format!("{path}:{line}: \"features\" is no list: write [ … ] around them"))?;
     let mut problems = Vec::new();
     let mut features: Vec<Feature> = Vec::new();
     for (at, span) in list.iter().enumerate() {

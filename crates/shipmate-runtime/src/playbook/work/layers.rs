@@ -325,4 +325,18 @@ mod tests {
         assert_eq!(work.independent, Some(1));
         assert_eq!(needs(&work), vec![("a", vec![]), ("b", vec!["a"]), ("c", vec!["b"])]);
     }
+
+    #[test]
+    fn the_plan_in_the_manual_is_one_and_every_word_that_makes_a_layer_wait_is_explained() {
+        const MANUAL: &str = include_str!("../../../../../docs/playbook-files.md");
+        let (_, rest) = MANUAL.split_once("```md\n").unwrap();
+        let text = rest.split_once("```").unwrap().0.to_owned();
+        let work = read(&[("plan.md".to_owned(), text)]).unwrap();
+        let waits = vec![("models", vec![]), ("service", vec!["models"]), ("api", vec!["models"])];
+        assert_eq!(needs(&work), waits);
+        for word in KINDS.iter().flat_map(|(_, words)| *words) {
+            let one = word.trim_end_matches('s').replace("entitie", "entity");
+            assert!(MANUAL.contains(&one), "the manual does not explain {word}");
+        }
+    }
 }

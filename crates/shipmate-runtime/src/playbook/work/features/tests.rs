@@ -81,7 +81,10 @@ fn what_waits_for_nobody_or_for_itself_is_named() {
     {
         assert!(told.contains(part), "{part:?} is missing in: {told}");
     }
-    assert!(read("f.json", "{", false).unwrap_err().starts_with("f.json: line 1"));
+    let broken = read("f.json", "{\n \"a\": 1\n \"b\": 2\n}", false).unwrap_err();
+    assert_eq!(broken, "f.json:3: not JSON: expected `,` or `}`");
+    let no_list = read("f.json", "{\n \"features\": {}\n}", false).unwrap_err();
+    assert!(no_list.starts_with("f.json:2: \"features\" is no list"), "{no_list}");
     assert!(read("f.json", "{}", false).unwrap_err().contains("no list \"features\""));
 }
 
@@ -137,4 +140,15 @@ fn the_first_feature_of_a_code_base_is_known() {
     let open = [later.clone(), feature("F002", json!({}))];
     assert_eq!(first(&work_of(&open)), ["F002"]);
     assert!(first(&work_of(&[later, feature("F002", json!({ "status": "passing" }))])).is_empty());
+}
+
+#[test]
+fn the_file_in_the_manual_is_one() {
+    const MANUAL: &str = include_str!("../../../../../../docs/playbook-files.md");
+    let (_, rest) = MANUAL.split_once("```json\n").unwrap();
+    let work = read("f.json", rest.split_once("```").unwrap().0, false).unwrap();
+    assert_eq!((work.items.len(), work.notes), (2, Vec::new()));
+    for (key, ..) in FIELDS {
+        assert!(MANUAL.contains(&format!("| `{key}` | ")), "the manual does not explain {key}");
+    }
 }

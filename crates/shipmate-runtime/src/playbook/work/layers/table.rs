@@ -1,5 +1,16 @@
 //! The parts of Markdown that a plan needs: sections by their heading, and one table.
 
+use shipmate_protocol::plan_file::bad_path;
+use shipmate_protocol::problem::{nearest, quoted};
+
+/// What a column may be called. Others are for people.
+const FILE: [&str; 3] = ["file", "files", "path"];
+const CHANGE: [&str; 3] = ["change", "changes", "description"];
+const LAYER: [&str; 2] = ["layer", "layers"];
+const AGENT: [&str; 2] = ["agent", "owner"];
+const AFTER: [&str; 4] = ["after", "depends on", "depends", "blocked by"];
+const COLUMNS: [&[&str]; 5] = [&FILE, &CHANGE, &LAYER, &AGENT, &AFTER];
+
 /// A row of the table of files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
@@ -12,11 +23,13 @@ pub(super) struct Row {
     pub(super) after: String,
 }
 
-/// The table under a heading; none where the heading is not there.
+/// The table under a heading, or everything that is wrong with it; none where the heading is not
+/// there.
 pub(super) fn under(heading: &str, path: &str, text: &str) -> Result<Option<Vec<Row>>, String> {
     let mut inside = false;
     let mut columns: Option<Vec<String>> = None;
     let mut rows = Vec::new();
+    let mut wrong = Vec::new();
     for (at, line) in text.lines().enumerate() {
         if let Some((_, title)) = heading_of(line) {
             inside = title.eq_ignore_ascii_case(heading);
@@ -24,24 +37,50 @@ pub(super) fn under(heading: &str, path: &str, text: &str) -> Result<Option<Vec<
         }
         if !inside || !line.trim_start().starts_with('|') {
             // The table ends where it ends; text may follow it.
-            inside = inside && (columns.is_none() || rows.is_empty());
+            inside = inside && (columns.is_none() || rows.is_empty() && wrong.is_empty());
             continue;
         }
         let cells = cells(line);
         let Some(columns) = &columns else {
-            columns = Some(cells.iter().map(|cell| cell.to_lowercase()).collect());
+            let found: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
+            let misspelt = misspelt(&found);
+            if !misspelt.is_empty() {
+                let told = misspelt.iter().map(|fact| format!("{path}:{}: {fact}", at + 1));
+                return Err(told.collect::<Vec<_>>().join("\n"));
+            }
+            columns = Some(found);
             continue;
         };
         if cells.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| "-: ".contains(c))) {
             continue;
         }
-        rows.push(row(path, at + 1, columns, &cells)?);
+        match row(path, at + 1, columns, &cells) {
+            Ok(row) => rows.push(row),
+            Err(why) => wrong.push(why),
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
     }
     match (columns, rows.is_empty()) {
         (None, _) => Ok(None),
         (Some(_), true) => Err(format!("{path}: the table under {heading:?} names no file")),
         (Some(_), false) => Ok(Some(rows)),
     }
+}
+
+/// A column that is nearly one that counts, which is not there, would be left out in silence.
+fn misspelt(columns: &[String]) -> Vec<String> {
+    let is_there = |names: &&[&str]| columns.iter().any(|own| names.contains(&own.as_str()));
+    let absent = COLUMNS.iter().filter(|names| !is_there(names));
+    let absent: Vec<&str> = absent.flat_map(|names| names.iter().copied()).collect();
+    let known = |own: &str| COLUMNS.iter().any(|names| names.contains(&own));
+    let strange = columns.iter().filter(|own| !known(own));
+    let told = strange.filter_map(|own| {
+        let meant = nearest(own, absent.iter().copied())?;
+        Some(format!("the table has a column {}: did you mean {meant:?}?", quoted(own)))
+    });
+    told.collect()
 }
 
 fn row(path: &str, line: usize, columns: &[String], cells: &[String]) -> Result<Row, String> {
@@ -56,17 +95,20 @@ fn row(path: &str, line: usize, columns: &[String], cells: &[String]) -> Result<
         let at = columns.iter().position(|column| names.contains(&column.as_str()));
         at.map(|at| cells[at].clone()).unwrap_or_default()
     };
-    let file = cell(&["file", "files", "path"]);
+    let file = cell(&FILE);
     if file.is_empty() {
         return Err(format!("{path}:{line}: the row names no file in a column File"));
+    }
+    if let Some((fact, remedy)) = bad_path(&file) {
+        return Err(format!("{path}:{line}: {fact}: {remedy}"));
     }
     Ok(Row {
         line,
         file: file.trim_start_matches("./").to_owned(),
-        change: cell(&["change", "changes", "description"]),
-        layer: cell(&["layer"]),
-        agent: cell(&["agent", "owner"]),
-        after: cell(&["after", "depends on", "depends", "blocked by"]),
+        change: cell(&CHANGE),
+        layer: cell(&LAYER),
+        agent: cell(&AGENT),
+        after: cell(&AFTER),
     })
 }
 
@@ -152,8 +194,33 @@ mod tests {
         let text = "# Files to Modify\n| File | Change |\n|--|--|\n| a | b | c |\n";
         let why = under("Files to Modify", "p.md", text).unwrap_err();
         assert_eq!(why, "p.md:4: the row has 3 cells, the table has 2 columns");
-        let text = "# Files to Modify\n| File | Change |\n|--|--|\n|  | b |\n";
-        assert!(under("Files to Modify", "p.md", text).unwrap_err().starts_with("p.md:4: "));
+        let text =
+            "# Files to Modify\n| File | Change |\n|--|--|\n|  | b |\n| ../b | c |\n| /c | |\n";
+        let why = under("Files to Modify", "p.md", text).unwrap_err();
+        assert_eq!(
+            why.lines().collect::<Vec<_>>(),
+            [
+                "p.md:4: the row names no file in a column File",
+                "p.md:5: \"../b\" climbs with '..': name a file inside the repository",
+                "p.md:6: \"/c\" is absolute: write it relative to the repository",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_nearly_one_is_named_and_one_for_people_is_not() {
+        let table = |columns: &str| {
+            let text = format!("# Files to Modify\n{columns}\n|--|--|--|\n| a | b | c |\n");
+            under("Files to Modify", "p.md", &text).map(|rows| rows.unwrap().len())
+        };
+        let why = table("| File | Chnage | Lyer |").unwrap_err();
+        assert_eq!(
+            why,
+            "p.md:2: the table has a column \"chnage\": did you mean \"change\"?\n\
+             p.md:2: the table has a column \"lyer\": did you mean \"layer\"?"
+        );
+        assert_eq!(table("| File | Layer | Lines |"), Ok(1), "there is a column Layer already");
+        assert_eq!(table("| File | Change | Reviewed by |"), Ok(1));
     }
 
     #[test]
