@@ -20,7 +20,7 @@ use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
-use crate::playbook::{self, closing};
+use crate::playbook::{self, closing, leading};
 use crate::programs;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
@@ -338,10 +338,18 @@ pub(crate) async fn begin(
     let Some(setup) = &mut create.setup else { return Ok(()) };
     setup.home = settings.place.digest();
     setup.hooks_digest = hooks.digest();
-    playbook::order(setup, &settings.place)?;
-    if setup.trees.is_none() {
-        return Ok(());
+    let playbook = playbook::order(setup, &settings.place)?;
+    if setup.trees.is_some() {
+        based(settings, &create.name, setup).await?;
     }
+    match playbook {
+        Some(playbook) => leading::check(settings, setup, playbook).await,
+        None => Ok(()),
+    }
+}
+
+/// Finds the commit that a team begins at.
+async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Result<(), Refused> {
     let found = survey(settings).await?;
     let dirty: Vec<String> =
         found.dirty.iter().filter(|path| !setup.plans.contains(path)).cloned().collect();
@@ -352,16 +360,15 @@ pub(crate) async fn begin(
         return Err(refused("DirtyTree", text, remedy));
     }
     // The team itself is there: that is what stands in the way, and the board says so.
-    if settings.place.team(&create.name).exists() {
+    if settings.place.team(name).exists() {
         return Ok(());
     }
-    let (workspace, team) = (settings.place.workspace.clone(), create.name.clone());
+    let (workspace, team) = (settings.place.workspace.clone(), name.to_owned());
     let left = off_the_thread(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         repository.drop_if_merged(&team).map_err(|e| e.to_string())
     });
     if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
-        let name = &create.name;
         let text = format!(
             "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
             tip.short()
@@ -401,6 +408,7 @@ async fn leftovers(
         }
         found.push(Leftover {
             kind: "process".to_owned(),
+            team: team.to_owned(),
             name: pid.as_raw_nonzero().to_string(),
             why: format!("{} {} has nobody any more", marker.kind(), marker.label()),
             removed: remove,
@@ -420,6 +428,7 @@ async fn leftovers(
                 kind: format!("{:?}", left.kind).to_lowercase(),
                 name: left.refname,
                 why: format!("the team {} is gone; it is at {}", left.team, left.commit.short()),
+                team: left.team,
                 removed,
             });
         }
@@ -443,6 +452,7 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
         });
         let told = open.map(|(path, task, _)| Leftover {
             kind: "unfinished".to_owned(),
+            team: crew.board.root.to_string(),
             name: path.display().to_string(),
             why: format!("work on task {task} lies here and was not handed in"),
             removed: false,

@@ -68,6 +68,7 @@ pub(super) fn checked() -> PlaybookChecked {
 pub(super) fn left_over() -> Leftover {
     Leftover {
         kind: "branch".into(),
+        team: "beta".into(),
         name: "refs/heads/shipmate/beta".into(),
         why: "the team beta is gone; it is at 420cfe3efa03".into(),
         removed: false,
