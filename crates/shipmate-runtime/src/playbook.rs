@@ -125,10 +125,7 @@ fn known(project: &Path) -> String {
 }
 
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
-pub(crate) fn order(
-    setup: &mut ask::Setup,
-    place: &Place,
-) -> Result<Option<Playbook>, Refused> {
+pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
     let Some(order) = &mut setup.playbook else { return Ok(None) };
     let found = find(&order.name, &place.project())?;
     let compiled = compile::compile(&found.file, &found.text)

@@ -8,9 +8,7 @@ pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{
-    CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom,
-};
+use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
 use shipmate_core::event::{
     self, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges, TaskSpec,
     Verification,

@@ -50,9 +50,11 @@ pub(crate) async fn check(
     let lead = roles.find(|(name, role)| role.lead && phase.roles.contains(name));
     let Some((name, role)) = lead else { return Ok(()) };
     can_lead(name.as_str(), role, &values, setup, &settings.agents).map_err(|mut refused| {
-        refused.message = format!("phase {} is planned by the lead: {}", phase.name, refused.message);
+        refused.message =
+            format!("phase {} is planned by the lead: {}", phase.name, refused.message);
         if refused.code == "CannotLead" {
-            let remedy = "name a program for it, such as --lead native (`shipmate agents` lists them)";
+            let remedy =
+                "name a program for it, such as --lead native (`shipmate agents` lists them)";
             refused.remedy = Some(remedy.to_owned());
         }
         refused

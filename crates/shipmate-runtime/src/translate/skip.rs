@@ -14,7 +14,8 @@ use crate::open::refused;
 impl Scene<'_> {
     pub(super) fn skip(&self, phase: &Name, reason: &str) -> Result<Act, Refused> {
         let team = self.state.teams.get(self.team);
-        let now = team.and_then(|team| Some((team.setup.playbook.as_ref()?, team.course.as_ref()?)));
+        let now =
+            team.and_then(|team| Some((team.setup.playbook.as_ref()?, team.course.as_ref()?)));
         if let Some((playbook, course)) = now
             && let Some((text, remedy)) = self.stands_in_the_way(phase, playbook, course)
         {

@@ -70,7 +70,6 @@ fn teams_that_are_there_are_in_no_run_s_way() {
 #[test]
 fn a_lead_that_could_not_plan_is_refused_before_anything_is_started() {
     let workspace = Workspace::with_repository();
-    workspace.write("plans/1.plan.jsonl", "{\"p\":\"01\",\"n\":\"1\",\"t\":\"T\"}\n");
     workspace.check(
         r#"
         $ shipmate run --playbook board "make a note" --agent ./agent.sh
@@ -94,6 +93,7 @@ fn a_lead_that_could_not_plan_is_refused_before_anything_is_started() {
         "#,
     );
     // Plans that are there need nobody to make them.
+    workspace.write("plans/1.plan.jsonl", "{\"p\":\"01\",\"n\":\"1\",\"t\":\"T\"}\n");
     workspace.git("add plans");
     workspace.git("commit --quiet --message plans");
     workspace.succeed("shipmate run --detach --playbook board plans --agent true");

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
     AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
-    PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart,
-    PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow, TaskView,
-    TeamView, TeammateView, WorkView,
+    PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry,
+    PlaybookPart, PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow,
+    TaskView, TeamView, TeammateView, WorkView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.

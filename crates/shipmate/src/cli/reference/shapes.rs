@@ -64,7 +64,10 @@ const RUN: &[(&str, &str)] = &[
     ),
     ("title", "What the run is about."),
     ("team", "Its team."),
-    ("tasks", "How many there are, how many are completed, and the others with what stands in the way."),
+    (
+        "tasks",
+        "How many there are, how many are completed, and the others with what stands in the way.",
+    ),
     ("commits", "The commit of each task that was merged."),
     ("report", "What the lead says about it; absent where none did."),
     ("no_plan", "Why the lead made no plan that holds; else absent."),
@@ -203,7 +206,10 @@ const MERGED: &[(&str, &str)] = &[
 ];
 
 const LEFT_OVER: &[(&str, &str)] = &[
-    ("kind", "`process`, `branch`, `work` (handed in), `aside` (rescued), `other` or `unfinished`."),
+    (
+        "kind",
+        "`process`, `branch`, `work` (handed in), `aside` (rescued), `other` or `unfinished`.",
+    ),
     ("team", "Whose it was."),
     ("name", "Which one."),
     ("why", "Why nothing needs it."),
@@ -320,7 +326,12 @@ fn shapes() -> Vec<Shape> {
             of(&[e::teammate()]),
             TEAMMATE,
         ),
-        shape("Status", "`status`; where there are several teams, a line for each", of(&e::status()), STATUS),
+        shape(
+            "Status",
+            "`status`; where there are several teams, a line for each",
+            of(&e::status()),
+            STATUS,
+        ),
         shape(
             "Message",
             "a list: `inbox`, `inbox --peek`; one a line: `inbox --follow`",
