@@ -380,6 +380,9 @@ pub struct PlaybookOrder {
     /// Phases to leave out.
     #[serde(default)]
     pub skip: Vec<String>,
+    /// The program behind whoever leads; empty: as the playbook says, else as for anybody.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lead: String,
     /// Filled in by the coordinator.
     #[serde(default)]
     pub compiled: Option<serde_json::Value>,

@@ -252,8 +252,11 @@ pub struct Merged {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Leftover {
-    /// `process`, `branch`, `work`, `aside` or `other`.
+    /// `process`, `branch`, `work`, `aside`, `other` or `unfinished`.
     pub kind: String,
+    /// Whose it was.
+    #[serde(default)]
+    pub team: String,
     pub name: String,
     pub why: String,
     pub removed: bool,

@@ -3,6 +3,7 @@
 //! They run beside the board, so nobody waits for them who did not ask. What changes the
 //! team still goes through it.
 
+mod founding;
 mod planned;
 pub(crate) mod staffed;
 
@@ -14,7 +15,7 @@ use shipmate_core::state::Life;
 use shipmate_core::{Act, Actor, Name, TeammateRef};
 use shipmate_process::Marker;
 use shipmate_protocol::view::{HookTry, Leftover, Merged, Resumed, Survey};
-use shipmate_protocol::{Answer, Ask, Refused, ask};
+use shipmate_protocol::{Answer, Ask, Refused};
 
 use crate::board::{Board, Job};
 use crate::crew::{Crew, hooked};
@@ -26,6 +27,7 @@ use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::translate;
 use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
+pub(crate) use founding::begin;
 use staffed::staffed;
 
 /// How often in a row the idle hook may send a teammate back to work that gets no new task.
@@ -335,59 +337,6 @@ fn look(workspace: &Path) -> Result<Survey, String> {
     Ok(Survey { base: head.commit.to_string(), branch: head.branch, dirty, notes })
 }
 
-/// Fills in what a team begins with: the commit, the hooks, the home.
-pub(crate) async fn begin(
-    settings: &Settings,
-    create: &mut ask::TeamCreate,
-) -> Result<(), Refused> {
-    let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
-    let Some(setup) = &mut create.setup else { return Ok(()) };
-    setup.home = settings.place.digest();
-    setup.hooks_digest = hooks.digest();
-    playbook::order(setup, &settings.place)?;
-    if setup.trees.is_none() {
-        return playbook::ahead::look(setup, &settings.place, None).await;
-    }
-    let found = survey(settings).await?;
-    let dirty: Vec<String> =
-        found.dirty.iter().filter(|path| !setup.plans.contains(path)).cloned().collect();
-    if !dirty.is_empty() && !setup.dirty {
-        let text = format!("uncommitted changes: {}", dirty.join(", "));
-        let remedy = "teammates begin at the last commit and would not see them: commit or stash \
-                      them, or say --dirty";
-        return Err(refused("DirtyTree", text, remedy));
-    }
-    // The team itself is there: that is what stands in the way, and the board says so.
-    if settings.place.team(&create.name).exists() {
-        return Ok(());
-    }
-    let (workspace, team) = (settings.place.workspace.clone(), create.name.clone());
-    let departments = setup.playbook.as_ref().map_or_else(Vec::new, playbook::departments_of);
-    let left = off_the_thread(move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let text = |e: crate::workspace::Failure| e.to_string();
-        let left = repository.drop_if_merged(&team).map_err(text)?;
-        for team in left.is_none().then_some(team).into_iter().chain(departments) {
-            repository.retire(&team).map_err(text)?;
-        }
-        Ok(left)
-    });
-    if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
-        let name = &create.name;
-        let text = format!(
-            "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
-            tip.short()
-        );
-        let remedy = format!(
-            "`git merge shipmate/{name}` to have it, `git branch -D shipmate/{name}` to lose it, or \
-             choose another name with --team"
-        );
-        return Err(refused("BranchExists", text, &remedy));
-    }
-    let base = setup.base.get_or_insert(found.base).clone();
-    playbook::ahead::look(setup, &settings.place, Some(&base)).await
-}
-
 /// What shipmate has left on this machine that nothing needs any more.
 async fn leftovers(
     settings: &Settings,
@@ -413,6 +362,7 @@ async fn leftovers(
         }
         found.push(Leftover {
             kind: "process".to_owned(),
+            team: team.to_owned(),
             name: pid.as_raw_nonzero().to_string(),
             why: format!("{} {} has nobody any more", marker.kind(), marker.label()),
             removed: remove,
@@ -432,6 +382,7 @@ async fn leftovers(
                 kind: format!("{:?}", left.kind).to_lowercase(),
                 name: left.refname,
                 why: format!("the team {} is gone; it is at {}", left.team, left.commit.short()),
+                team: left.team,
                 removed,
             });
         }
@@ -455,6 +406,7 @@ async fn unfinished(crew: &Crew) -> Vec<Leftover> {
         });
         let told = open.map(|(path, task, _)| Leftover {
             kind: "unfinished".to_owned(),
+            team: crew.board.root.to_string(),
             name: path.display().to_string(),
             why: format!("work on task {task} lies here and was not handed in"),
             removed: false,

@@ -24,6 +24,7 @@ pub(crate) mod gates;
 pub(crate) mod ground;
 pub(crate) mod handoff;
 mod json_text;
+pub(crate) mod leading;
 mod lines;
 #[cfg(test)]
 mod numbers;
@@ -126,8 +127,8 @@ fn known(project: &Path) -> String {
 }
 
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
-pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused> {
-    let Some(order) = &mut setup.playbook else { return Ok(()) };
+pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
+    let Some(order) = &mut setup.playbook else { return Ok(None) };
     let found = find(&order.name, &place.project())?;
     let compiled = compile::compile(&found.file, &found.text)
         .map_err(|problems| bad(&order.name, &problems))?;
@@ -157,7 +158,11 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
         }
     }
     name_branch(&mut playbook);
+    for role in playbook.roles.values_mut().filter(|role| role.lead && !order.lead.is_empty()) {
+        role.agent.clone_from(&order.lead);
+    }
     let known = fill::resolved(&playbook, []);
+    takes(&playbook, &known, place)?;
     let mut written = Vec::new();
     for artifact in &playbook.artifacts {
         let path = fill::pattern(&artifact.path, &known);
@@ -173,7 +178,23 @@ pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<(), Refused
     setup.protected.extend(written);
     setup.timeout_ms = setup.timeout_ms.or(compiled.timeout_ms);
     setup.shutdown_ms = compiled.shutdown_ms.or(setup.shutdown_ms);
-    Ok(())
+    Ok(Some(playbook))
+}
+
+/// A playbook whose work lies below a folder is not given a file.
+fn takes(playbook: &Playbook, known: &fill::Values, place: &Place) -> Result<(), Refused> {
+    let Some((work, dir)) = playbook.work.as_ref().zip(known.get("dir")) else { return Ok(()) };
+    let below = format!("{dir}/");
+    let mut files = work.files.iter().map(|file| fill::fill(file, known));
+    if !files.any(|file| file.starts_with(&below)) || !place.workspace.join(dir).is_file() {
+        return Ok(());
+    }
+    let text = format!("{} works on a folder, and {dir} is a file", playbook.name);
+    let remedy = format!(
+        "give the folder, in which it takes {}; `--playbook none` runs a plan file as it is",
+        work.files.join(", ").replace("{dir}/", "")
+    );
+    Err(refused("NoFolder", text, &remedy))
 }
 
 /// The teams that a run's departments become.

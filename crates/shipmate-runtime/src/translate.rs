@@ -3,13 +3,12 @@
 
 mod handle;
 mod seat;
+mod skip;
 pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{
-    CreateTeam, NewTask, PhaseVerdict, StartTeammate, To, Urgency, Verdict, Whom,
-};
+use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
 use shipmate_core::event::{
     self, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges, TaskSpec,
     Verification,
@@ -232,12 +231,7 @@ impl Scene<'_> {
             Ask::QuestionWithdraw { question, reason } => {
                 Act::WithdrawQuestion { question: *question, reason: reason.clone() }
             }
-            Ask::PhaseSkip { phase, reason } => Act::EndPhase {
-                team: self.team.clone(),
-                phase: name(phase)?,
-                round: self.round(),
-                verdict: PhaseVerdict::Skip { reason: reason.clone() },
-            },
+            Ask::PhaseSkip { phase, reason } => self.skip(&name(phase)?, reason)?,
             Ask::Shutdown { name, reason, deadline_ms } => Act::RequestShutdown {
                 whom: match name {
                     Some(name) => Whom::Teammate(self.current(name)?),
@@ -266,12 +260,6 @@ impl Scene<'_> {
             Ask::Enrol(enrol) => self.after_enrol(enrol),
             _ => None,
         }
-    }
-
-    /// The how-manieth time the team is in its phase.
-    fn round(&self) -> u32 {
-        let team = self.state.teams.get(self.team);
-        team.and_then(|team| team.course.as_ref()).map_or(1, |course| course.round)
     }
 
     fn create_team(&self, create: &ask::TeamCreate) -> Result<Act, Refused> {

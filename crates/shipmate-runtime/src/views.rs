@@ -165,7 +165,11 @@ fn phases(team: &Team) -> Vec<PhaseView> {
     let view = |phase: &Phase| {
         let (state, why) = match (&course.standing, course.end_of(&phase.name)) {
             (Standing::Waiting { missing }, _) if course.phase == phase.name => {
-                ("waits", missing.join("; "))
+                // What a pause holds up has not been looked at since.
+                let paused = team.paused.as_ref().and_then(|reason| reason.lines().next());
+                let paused = paused.map(|reason| format!("the team is paused: {reason}"));
+                let why: Vec<String> = missing.iter().cloned().chain(paused).collect();
+                ("waits", why.join("; "))
             }
             (Standing::Running { left_to_lead, awaits, .. }, _) if course.phase == phase.name => {
                 let lead = left_to_lead.map(|_| "left to the lead".to_owned());

@@ -10,6 +10,7 @@ use shipmate_protocol::{Refused, ask};
 use crate::crew::Crew;
 use crate::open::refused;
 use crate::programs;
+use crate::settings::Agents;
 
 /// Finds the agent of a teammate that is to be started, and whether it can be talked to.
 pub(crate) fn staffed(
@@ -22,14 +23,24 @@ pub(crate) fn staffed(
         crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
     };
     let is_started = add.when_needed || matches!(actor, Actor::Teammate(who) if leads(who));
+    let own = match actor {
+        Actor::Teammate(who) => crew.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address)?;
+            programs::named_like(&mate.profile.agent, agents)
+        }),
+        _ => None,
+    };
+    found(agents, own, is_started, add)
+}
+
+/// The same where there is no team yet. `own`: the program of whoever asks.
+pub(crate) fn found(
+    agents: &Agents,
+    own: Option<String>,
+    is_started: bool,
+    add: &mut ask::TeammateAdd,
+) -> Result<(), Refused> {
     if is_started && add.agent.is_empty() && add.command.is_empty() {
-        let own = match actor {
-            Actor::Teammate(who) => crew.board.with_state(|state| {
-                let mate = state.teammates.get(&who.address)?;
-                programs::named_like(&mate.profile.agent, agents)
-            }),
-            _ => None,
-        };
         match (programs::find(&agents.default, agents), own) {
             (Ok(profile), _) => add.agent = profile.name,
             (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),

@@ -6,7 +6,7 @@
 use shipmate_protocol::{BadPlace, ClientFailure, Refused};
 
 use crate::cli::exit::{self, Exit};
-use crate::cli::screen::{plain, plain_lines};
+use crate::cli::screen::{hanging, plain, plain_lines};
 use crate::config::BadConfig;
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Failure {
     /// What to print for a person; nothing when everything was said.
     pub(crate) fn for_people(&self) -> Option<String> {
         if let Some(refused) = self.refused() {
-            let mut told = format!("refused: {}\n", plain(&refused.message));
+            let mut told = format!("refused: {}\n", hanging(&refused.message, 2));
             for line in refused.remedy.iter().flat_map(|remedy| remedy.lines()) {
                 told.push_str(&format!("  {}\n", plain(line.trim())));
             }

@@ -77,7 +77,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     task_mode: bool,
 
-    /// The program behind the lead, for a goal [default: as --agent, else as configured]
+    /// The program behind the lead, for a goal or a playbook [default: as --agent, else as configured]
     #[arg(long, value_name = "AGENT")]
     lead: Option<String>,
 

@@ -131,6 +131,12 @@ pub(crate) fn plain_lines(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The same with every line after the first set in: nobody's words look like a line of ours.
+pub(crate) fn hanging(text: &str, indent: usize) -> String {
+    let lines = plain_lines(text.trim_end());
+    lines.replace('\n', &format!("\n{:indent$}", ""))
+}
+
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -193,6 +199,7 @@ mod tests {
             assert_eq!(plain(text), shown);
         }
         assert_eq!(plain_lines("a\n\tb\x1b"), "a\n    b\\x1b");
+        assert_eq!(hanging("a\nrefused: b\n", 2), "a\n  refused: b");
     }
 
     #[test]

@@ -4,14 +4,15 @@ use shipmate_protocol::view::Status;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::screen::{Screen, plain};
+use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
 
 /// Show where everything stands
 ///
 /// Teams with their tasks, teammates with what they do and said last, what the merge queue does,
-/// what waits for you, and where the work is.
+/// what waits for you, and where the work is. Where there are several teams and none is named, one
+/// after the other; with --json, a line for each.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -20,13 +21,33 @@ Examples:
 pub(crate) struct StatusArgs {}
 
 pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
-    if session.screen.json {
-        return session.screen.json(&status);
+    for (at, root) in roots(&mut session)?.into_iter().enumerate() {
+        session.client.team = root;
+        let Answer::Status(status) = session.ask(Ask::Status)? else {
+            return Err(unexpected("a status"));
+        };
+        if session.screen.json {
+            session.screen.json(&status)?;
+            continue;
+        }
+        let gap = if at > 0 { "\n" } else { "" };
+        session.screen.print(&format!("{gap}{}", text(&status, &session.screen)))?;
     }
-    session.screen.print(&text(&status, &session.screen))
+    Ok(())
+}
+
+/// The team that is meant; where none is named and there are several, each of them.
+fn roots(session: &mut Session) -> Result<Vec<Option<String>>, Failure> {
+    let named = session.client.team.clone();
+    if named.is_some() || session.client.welcome()?.actor != "person" {
+        return Ok(vec![named]);
+    }
+    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
+        return Err(unexpected("teams"));
+    };
+    let roots = teams.into_iter().filter(|team| team.parent.is_none()).map(|team| Some(team.name));
+    let roots: Vec<Option<String>> = roots.collect();
+    Ok(if roots.is_empty() { vec![None] } else { roots })
 }
 
 pub(crate) fn text(status: &Status, screen: &Screen) -> String {
@@ -57,11 +78,11 @@ pub(crate) fn text(status: &Status, screen: &Screen) -> String {
             text.push_str(&format!("{:<15}  {}\n", "branch", plain(&line)));
         }
         if let Some(line) = phase::now(team) {
-            text.push_str(&format!("{:<15}  {}\n", "phase", plain(&line)));
+            text.push_str(&format!("{:<15}  {}\n", "phase", hanging(&line, 17)));
         }
         if let Some(reason) = &team.paused {
             let line = format!("{}: {reason}  (shipmate continue)", team.name);
-            text.push_str(&format!("{:<15}  {}\n", "paused", plain(&line)));
+            text.push_str(&format!("{:<15}  {}\n", "paused", hanging(&line, 17)));
         }
     }
     text.push_str(&format!("{:<15}  {} records in {}\n", "log", status.position, status.log));

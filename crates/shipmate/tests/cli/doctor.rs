@@ -67,7 +67,8 @@ fn without_a_team_the_same_is_looked_at() {
         ok       repository   a team begins at [..], on main
         ok       hooks        TaskCreated: true accepts a sample ([..] ms)
         warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
-                              merge it if you want the work; `shipmate doctor --clean` removes it
+                              merge it if you want the work; `shipmate doctor --clean` removes it, and \
+        what is not merged is lost then
         [..]  agents       [..]
         ok       permissions  [..]
         ok       gitignore    .shipmate/state is ignored by git
@@ -159,7 +160,8 @@ fn what_is_left_over_is_named_and_removed_when_asked() {
         warning  left over    process [..]: agent alpha.ana@1 has nobody any more
                               `shipmate doctor --clean` ends it
         warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
-                              merge it if you want the work; `shipmate doctor --clean` removes it
+                              merge it if you want the work; `shipmate doctor --clean` removes it, and \
+        what is not merged is lost then
         ...
 
         $ shipmate doctor --clean

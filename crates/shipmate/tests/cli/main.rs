@@ -15,6 +15,7 @@ mod messages;
 mod names;
 mod plans;
 mod playbook;
+mod playbook_runs;
 mod programs;
 mod run;
 mod shutdown;

@@ -403,10 +403,13 @@ fn the_playbook_delegate_is_a_team_only_where_its_variable_is_on() {
         (Some("1"), None),
     ] {
         let mut workspace = Workspace::with_repository();
+        // A program that could be talked to, and says nothing.
+        let mute = "[agents.mute]\nprogram = \"cat\"\nprotocol = \"acp\"\n";
+        workspace.write(".shipmate/config.toml", mute);
         if let Some(value) = value {
             workspace.set(variable, value);
         }
-        let run = "shipmate run --detach --playbook delegate --agent true \"say hello\"";
+        let run = "shipmate run --detach --playbook delegate --agent mute \"say hello\"";
         let out = workspace.succeed(run);
         let note = out.lines().find(|line| line.starts_with("note: CLAUDE"));
         match &told {

@@ -137,7 +137,8 @@ fn remains(left: &Leftover, cleaning: Cleaning) -> Finding {
         (false, Cleaning::Look) => Finding::warning(
             what,
             fact,
-            "merge it if you want the work; `shipmate doctor --clean` removes it",
+            "merge it if you want the work; `shipmate doctor --clean` removes it, and what is not \
+             merged is lost then",
         ),
         (false, Cleaning::Remove) => Finding {
             remedy: None,

@@ -4,7 +4,7 @@ use shipmate_protocol::view::TeamView;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
 
 /// Show the phases of a team and its departments
@@ -48,8 +48,10 @@ fn one(team: &TeamView, screen: &Screen) -> String {
     for phase in &team.phases {
         let round =
             if phase.round > 1 { format!(", round {}", phase.round) } else { String::new() };
-        let why = phase.why.lines().next().unwrap_or_default();
-        let why = if why.is_empty() { String::new() } else { format!("  {}", plain(why)) };
+        let why = match phase.why.as_str() {
+            "" => String::new(),
+            why => format!("  {}", hanging(why, width + 14)),
+        };
         let state = format!("{}{round}", phase.state);
         text.push_str(&format!("  {:<width$}  {state:<8}{why}\n", plain(&phase.name)));
     }

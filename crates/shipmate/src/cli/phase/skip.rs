@@ -1,8 +1,9 @@
 //! `shipmate phase skip`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
 /// Leave out a phase that waits
@@ -25,5 +26,16 @@ pub(crate) struct SkipArgs {
 pub(crate) fn run(args: SkipArgs, mut session: Session) -> Result<(), Failure> {
     let SkipArgs { phase, reason } = args;
     let done = format!("phase {phase} is left out");
-    session.change(Ask::PhaseSkip { phase, reason }, &done)
+    session.change(Ask::PhaseSkip { phase, reason }, &done)?;
+    let Answer::Team(team) = session.ask(Ask::TeamShow)? else {
+        return Err(unexpected("a team"));
+    };
+    match team.paused.filter(|_| !session.screen.json) {
+        Some(_) => session.screen.line(&format!(
+            "the team is paused: `shipmate{} --team {} continue` lets it go on",
+            session.here(),
+            plain(&team.name)
+        )),
+        None => Ok(()),
+    }
 }

@@ -15,6 +15,7 @@ use crate::cli::session::Session;
 ///
 /// Writes one line of .shipmate/config.toml and leaves the rest of it as it is.
 #[derive(clap::Args, Debug)]
+#[command(override_usage = "shipmate playbook use [OPTIONS] <NAME|--none>")]
 #[command(after_help = "\
 Examples:
   shipmate playbook use features

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
     AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
-    PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart,
-    PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow, TaskView,
-    TeamView, TeammateView, WorkView,
+    PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry,
+    PlaybookPart, PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow,
+    TaskView, TeamView, TeammateView, WorkView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
@@ -65,9 +65,49 @@ pub(super) fn checked() -> PlaybookChecked {
     PlaybookChecked { file: file(), problems: vec![problem] }
 }
 
+pub(super) fn phases() -> Value {
+    let phase = |name: &str, state: &str, round: u32, why: &str| PhaseView {
+        name: name.into(),
+        state: state.into(),
+        round,
+        why: why.into(),
+        ..PhaseView::default()
+    };
+    let phases = [
+        phase("contracts", "done", 1, ""),
+        phase("layers", "waits", 0, "docs/contracts.md is not there"),
+    ];
+    json!({ "team": "alpha", "playbook": "contract-first", "phases": phases })
+}
+
+pub(super) fn run() -> Value {
+    let open = json!({
+        "id": 2, "subject": "Test the parser", "status": "failed", "why": "the gate is red",
+    });
+    json!({
+        "outcome": "partial", "title": "The parser", "team": "alpha",
+        "tasks": { "total": 2, "completed": 1, "not_done": [open] },
+        "commits": [{ "task": 1, "hash": "420cfe3efa037b3fd3e777feaeb5e19e4cc14a79" }],
+        "report": "The parser is there; its tests are not.",
+        "no_plan": "the lead handed in no plan",
+        "deviations": ["bo did not answer the shutdown within 30s"],
+        "gates": { "runs": 2, "green": 1, "red": 1 },
+        "phases": [{
+            "team": "alpha", "phase": "layers", "round": 1, "end": "failed", "why": "task 2 failed",
+        }],
+        "took_ms": 252_000, "critical_path_ms": 220_000, "bound_ms": 230_000,
+        "teammates": [{ "name": "ana", "tasks_done": 1, "busy_ms": 200_000, "restarts": 0 }],
+        "places": {
+            "branch": "shipmate/alpha", "base": "main",
+            "output": "…/.shipmate/state/teams/alpha/lives", "summaries": [],
+        },
+    })
+}
+
 pub(super) fn left_over() -> Leftover {
     Leftover {
         kind: "branch".into(),
+        team: "beta".into(),
         name: "refs/heads/shipmate/beta".into(),
         why: "the team beta is gone; it is at 420cfe3efa03".into(),
         removed: false,

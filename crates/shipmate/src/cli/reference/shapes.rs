@@ -44,6 +44,51 @@ const PLAYBOOK: &[(&str, &str)] = &[
     ("schemas", "Its kinds of handoffs as JSON Schema documents, by name."),
 ];
 
+const PHASES: &[(&str, &str)] = &[
+    ("team", "The team."),
+    ("playbook", "The playbook it works by."),
+    (
+        "phases",
+        "In their order. `state`: `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it \
+         failed and the team went on) or `back` (an earlier one began again). `round`: the \
+         how-manieth time; 0 before the first. `why`: what it waits for or why it ended so; absent \
+         when empty. `optional`: it may be left out.",
+    ),
+];
+
+const RUN: &[(&str, &str)] = &[
+    (
+        "outcome",
+        "`complete`, `partial` (nothing more can be done without a person), `failed` (no task is \
+         done) or `stopped`.",
+    ),
+    ("title", "What the run is about."),
+    ("team", "Its team."),
+    (
+        "tasks",
+        "How many there are, how many are completed, and the others with what stands in the way.",
+    ),
+    ("commits", "The commit of each task that was merged."),
+    ("report", "What the lead says about it; absent where none did."),
+    ("no_plan", "Why the lead made no plan that holds; else absent."),
+    ("deviations", "What went otherwise than planned."),
+    ("gates", "How often a gate ran, and how it ended."),
+    (
+        "phases",
+        "Of a playbook: those that are over, in the order in which they ended. `end`: `done`, \
+         `skipped`, `failed`, `passed` or `back`. Absent when empty.",
+    ),
+    ("took_ms", "How long it took."),
+    ("critical_path_ms", "The longest path through the tasks, as it really took."),
+    ("bound_ms", "No team of this size could have been faster."),
+    ("teammates", "Who did how much."),
+    (
+        "places",
+        "Where things are: the `branch` with the merged work, the `base` it would go to, the folder \
+         with the agents' `output`, and the `summaries` that were written.",
+    ),
+];
+
 const CHECKED: &[(&str, &str)] =
     &[("file", "The file, as it was named."), ("problems", "Everything that is wrong with it.")];
 
@@ -161,7 +206,11 @@ const MERGED: &[(&str, &str)] = &[
 ];
 
 const LEFT_OVER: &[(&str, &str)] = &[
-    ("kind", "`process`, `branch`, `work` (handed in), `aside` (rescued) or `other`."),
+    (
+        "kind",
+        "`process`, `branch`, `work` (handed in), `aside` (rescued), `other` or `unfinished`.",
+    ),
+    ("team", "Whose it was."),
     ("name", "Which one."),
     ("why", "Why nothing needs it."),
     ("removed", "It was removed just now."),
@@ -277,7 +326,12 @@ fn shapes() -> Vec<Shape> {
             of(&[e::teammate()]),
             TEAMMATE,
         ),
-        shape("Status", "`status`", of(&e::status()), STATUS),
+        shape(
+            "Status",
+            "`status`; where there are several teams, a line for each",
+            of(&e::status()),
+            STATUS,
+        ),
         shape(
             "Message",
             "a list: `inbox`, `inbox --peek`; one a line: `inbox --follow`",
@@ -316,6 +370,8 @@ fn shapes() -> Vec<Shape> {
             of(&[e::checked()]),
             CHECKED,
         ),
+        shape("Phases", "a list, one for each team: `phase list`", of(&[e::phases()]), PHASES),
+        shape("Run", "the last line of `run`", e::run(), RUN),
         shape("Finding", "a list: `doctor`", json!([finding]), DOCTOR),
         shape(
             "Change",

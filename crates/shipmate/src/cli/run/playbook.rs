@@ -13,6 +13,7 @@ use shipmate_protocol::{Answer, Ask};
 use super::{Begun, RunArgs, found};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::playbook::{Choice, choice, full_path};
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::config::TeamMode;
 
@@ -110,6 +111,7 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
         name: name.to_owned(),
         values,
         skip: args.skip.clone(),
+        lead: args.lead.clone().unwrap_or_default(),
         compiled: None,
     });
     left_over(session)?;
@@ -118,19 +120,49 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     Ok(Begun { team, plan, summaries, goal: None })
 }
 
-/// What earlier teams left is told before a new one begins; nothing of it is removed here.
+/// What earlier teams left is told before a new one begins, a line for each of them; nothing of it
+/// is removed here, and nothing of it is a reason not to begin.
 fn left_over(session: &mut Session) -> Result<(), Failure> {
     session.client.team = None;
-    let Answer::Leftovers(left) = session.ask(Ask::Leftovers { remove: false })? else {
+    if session.screen.json {
         return Ok(());
+    }
+    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
+        return Err(unexpected("teams"));
     };
-    for one in left.iter().filter(|_| !session.screen.json) {
-        let remedy = match one.kind.as_str() {
-            "unfinished" => "`shipmate resume` goes on with it",
-            _ => "`shipmate doctor --clean` removes it",
+    // Each tree of teams knows what is its own.
+    let roots = teams.into_iter().filter(|team| team.parent.is_none()).map(|team| Some(team.name));
+    let roots: Vec<Option<String>> = roots.collect();
+    let mut left: BTreeMap<(String, &str), usize> = BTreeMap::new();
+    for root in if roots.is_empty() { vec![None] } else { roots } {
+        session.client.team = root;
+        let Ok(Answer::Leftovers(found)) = session.ask(Ask::Leftovers { remove: false }) else {
+            continue;
         };
-        let text = format!("note: left over: {} {}: {}; {remedy}", one.kind, one.name, one.why);
-        session.screen.line(&text)?;
+        for one in found {
+            let what = match one.kind.as_str() {
+                "unfinished" => "unfinished",
+                "process" => "process",
+                _ => "ref",
+            };
+            *left.entry((one.team, what)).or_default() += 1;
+        }
+    }
+    session.client.team = None;
+    for ((team, what), count) in left {
+        let text = match what {
+            "unfinished" => format!(
+                "work on tasks that was not handed in ({count}); `shipmate --team {team} resume` goes \
+                 on with it"
+            ),
+            "process" => format!("processes ({count}); `shipmate doctor --clean` ends them"),
+            _ => format!(
+                "{count} ref{}, and the team is gone; `shipmate doctor` names them, `shipmate doctor \
+                 --clean` removes them, and what is not merged is lost then",
+                if count == 1 { "" } else { "s" }
+            ),
+        };
+        session.screen.line(&format!("note: left over of {}: {text}", plain(&team)))?;
     }
     Ok(())
 }

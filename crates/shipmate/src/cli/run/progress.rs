@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::cli::screen::{Paint, Screen, columns, cut, plain};
+use crate::cli::screen::{Paint, Screen, columns, cut, hanging, plain};
 use crate::cli::time::{about, time_of_day};
 
 /// Narrower than this there is no table.
@@ -83,8 +83,7 @@ impl Event {
     fn lines(&self) -> String {
         let mark = if self.kind == EventKind::Fallback { "[FALLBACK] " } else { "" };
         let tally = self.tally.map_or(String::new(), |(done, total)| format!(" {done}/{total}"));
-        let parts: Vec<_> = self.text.split("\n  ").map(plain).collect();
-        let text = parts.join("\n  ");
+        let text = hanging(&self.text.replace("\n  ", "\n"), 2);
         format!("{} {mark}{}{tally}", time_of_day(self.at_ms), text)
     }
 }
@@ -275,6 +274,7 @@ impl Live {
     fn waiting(&self, view: &RunView) -> Vec<String> {
         let shown = view.waiting.iter().take(WAITING_MAX);
         let mut lines: Vec<String> = shown
+            .map(|what| what.lines().next().unwrap_or_default())
             .map(|what| self.fit(&format!("waits for you: {what}"), self.width))
             .map(|line| self.screen.paint(Paint::Busy, &line))
             .collect();

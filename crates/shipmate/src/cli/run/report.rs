@@ -149,15 +149,27 @@ impl Report {
             Outcome::Stopped => ("stopped", Paint::Busy),
         };
         let text = format!(
-            ": {} of {} tasks in {} ({}, team {})",
+            ": {} of {} tasks{} in {} ({}, team {})",
             self.tasks.completed,
             self.tasks.total,
+            self.not_through(),
             about(self.took_ms),
             plain(&self.title),
             plain(&self.team)
         );
         let room = screen.width.map_or(usize::MAX, |width| width.saturating_sub(word.len()));
         format!("{}{}", screen.paint(paint, word), cut(&text, room))
+    }
+
+    /// What is missing where every task there is was done.
+    fn not_through(&self) -> String {
+        if self.outcome != Outcome::Partial || self.tasks.completed < self.tasks.total {
+            return String::new();
+        }
+        match self.phases.iter().rev().find(|phase| phase.end == "failed") {
+            Some(failed) => format!(", but phase {} failed,", plain(&failed.phase)),
+            None => ", but not all phases,".to_owned(),
+        }
     }
 
     fn merged(&self) -> String {

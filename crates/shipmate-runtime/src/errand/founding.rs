@@ -1,0 +1,77 @@
+//! What a team begins with: the commit, the hooks, the home, and the way of working that it was given.
+//!
+//! Whatever stands in the way is said here, before anything has been started.
+
+use shipmate_protocol::{Refused, ask};
+
+use super::{failed, survey};
+use crate::crew::hooked;
+use crate::open::refused;
+use crate::playbook::{self, leading};
+use crate::settings::Settings;
+use crate::supervisor::off_the_thread;
+use crate::workspace::{Failure, Repository};
+
+/// Fills in what a team begins with: the commit, the hooks, the home.
+pub(crate) async fn begin(
+    settings: &Settings,
+    create: &mut ask::TeamCreate,
+) -> Result<(), Refused> {
+    let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
+    let Some(setup) = &mut create.setup else { return Ok(()) };
+    setup.home = settings.place.digest();
+    setup.hooks_digest = hooks.digest();
+    let playbook = playbook::order(setup, &settings.place)?;
+    match setup.trees.is_some() {
+        true => based(settings, &create.name, setup).await?,
+        false => playbook::ahead::look(setup, &settings.place, None).await?,
+    }
+    match playbook {
+        Some(playbook) => leading::check(settings, setup, playbook).await,
+        None => Ok(()),
+    }
+}
+
+/// Finds the commit that a team begins at.
+async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Result<(), Refused> {
+    let found = survey(settings).await?;
+    let dirty: Vec<String> =
+        found.dirty.iter().filter(|path| !setup.plans.contains(path)).cloned().collect();
+    if !dirty.is_empty() && !setup.dirty {
+        let text = format!("uncommitted changes: {}", dirty.join(", "));
+        let remedy = "teammates begin at the last commit and would not see them: commit or stash \
+                      them, or say --dirty";
+        return Err(refused("DirtyTree", text, remedy));
+    }
+    // The team itself is there: that is what stands in the way, and the board says so.
+    if settings.place.team(name).exists() {
+        return Ok(());
+    }
+    let (workspace, team) = (settings.place.workspace.clone(), name.to_owned());
+    // Another tree of teams may have departments of the same names.
+    let alone = settings.place.teams().read_dir().map_or(true, |mut teams| teams.next().is_none());
+    let departments = setup.playbook.as_ref().filter(|_| alone);
+    let departments = departments.map_or_else(Vec::new, playbook::departments_of);
+    let left = off_the_thread(move || {
+        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+        let text = |e: Failure| e.to_string();
+        let left = repository.drop_if_merged(&team).map_err(text)?;
+        for team in left.is_none().then_some(team).into_iter().chain(departments) {
+            repository.retire(&team).map_err(text)?;
+        }
+        Ok(left)
+    });
+    if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
+        let text = format!(
+            "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
+            tip.short()
+        );
+        let remedy = format!(
+            "`git merge shipmate/{name}` to have it, `git branch -D shipmate/{name}` to lose it, or \
+             choose another name with --team"
+        );
+        return Err(refused("BranchExists", text, &remedy));
+    }
+    let base = setup.base.get_or_insert(found.base).clone();
+    playbook::ahead::look(setup, &settings.place, Some(&base)).await
+}

@@ -1,0 +1,110 @@
+//! Whether a run by a playbook can be led, looked at before anything is started.
+//!
+//! A lead that plans has to hear the goal and answer. One that cannot would be waited for until
+//! somebody wonders. Only a phase that is sure to begin is looked at: what a later one finds is
+//! not known yet.
+
+use std::sync::Arc;
+
+use shipmate_core::playbook::{Condition, Phase, Playbook, Role};
+use shipmate_protocol::Refused;
+use shipmate_protocol::ask::{Setup, TeammateAdd};
+
+use super::condition::Scene;
+use super::fill::{Values, fill, resolved};
+use super::ground::Ground;
+use crate::errand::staffed;
+use crate::open::refused;
+use crate::programs;
+use crate::settings::{Agents, Settings};
+use crate::supervisor::off_the_thread;
+use crate::workspace::{Commit, Repository};
+
+/// Refuses a playbook with a phase that its lead plans and cannot plan.
+pub(crate) async fn check(
+    settings: &Settings,
+    setup: &Setup,
+    playbook: Playbook,
+) -> Result<(), Refused> {
+    if !playbook.phases.iter().any(|phase| phase.lead_plans) {
+        return Ok(());
+    }
+    let values = resolved(&playbook, []);
+    let (workspace, base) = (settings.place.workspace.clone(), setup.base.clone());
+    let known = values.clone();
+    let found = off_the_thread(move || {
+        let ground = match base.as_deref().and_then(Commit::parse) {
+            None => Ground::Folder(workspace),
+            Some(tip) => {
+                let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+                Ground::Branch { repository: Arc::new(repository), tip }
+            }
+        };
+        let phase = planned(&playbook, &ground, &known).cloned();
+        Ok((playbook, phase))
+    });
+    let (playbook, phase) =
+        found.await.map_err(|text| refused("NoRepository", text, "run `shipmate doctor`"))?;
+    let Some(phase) = phase else { return Ok(()) };
+    let mut roles = playbook.roles.iter();
+    let lead = roles.find(|(name, role)| role.lead && phase.roles.contains(name));
+    let Some((name, role)) = lead else { return Ok(()) };
+    can_lead(name.as_str(), role, &values, setup, &settings.agents).map_err(|mut refused| {
+        refused.message =
+            format!("phase {} is planned by the lead: {}", phase.name, refused.message);
+        if refused.code == "CannotLead" {
+            let remedy =
+                "name a program for it, such as --lead native (`shipmate agents` lists them)";
+            refused.remedy = Some(remedy.to_owned());
+        }
+        refused
+    })
+}
+
+/// The first phase that the lead plans, if it is sure to begin.
+fn planned<'a>(playbook: &'a Playbook, ground: &Ground, values: &Values) -> Option<&'a Phase> {
+    let scene = Scene { ground, values, base: None };
+    let holds = |conditions: &[Condition]| {
+        let holds = |one: &Condition| {
+            let is_file = matches!(one, Condition::File { .. });
+            is_file && scene.missing(one).is_ok_and(|missing| missing.is_none())
+        };
+        !conditions.is_empty() && conditions.iter().all(holds)
+    };
+    let mut phases = playbook.phases.iter().filter(|phase| !playbook.skip.contains(&phase.name));
+    let at = phases.clone().position(|phase| phase.lead_plans)?;
+    let phase = phases.nth(at)?;
+    let depends = !phase.unless.is_empty() || !phase.makes.is_empty();
+    let is_left_out = match at {
+        0 => holds(&phase.unless) || (holds(&phase.makes) && !phase.again),
+        _ => depends,
+    };
+    (!is_left_out && !phase.for_team && !phase.on_call).then_some(phase)
+}
+
+fn can_lead(
+    name: &str,
+    role: &Role,
+    values: &Values,
+    setup: &Setup,
+    agents: &Agents,
+) -> Result<(), Refused> {
+    let first = |texts: [&str; 2]| {
+        let text = texts.into_iter().find(|text| !text.is_empty());
+        text.map(|text| fill(text, values)).unwrap_or_default()
+    };
+    let mut add = TeammateAdd {
+        name: name.to_owned(),
+        lead: true,
+        mode: Some("plan".to_owned()),
+        model: first([&role.model, &setup.model]),
+        when_needed: true,
+        ..TeammateAdd::default()
+    };
+    let agent = first([&role.agent, &setup.agent]);
+    match programs::find(&agent, agents) {
+        Ok(profile) => add.agent = profile.name,
+        Err(_) => add.command = agent,
+    }
+    staffed::found(agents, None, true, &mut add)
+}
