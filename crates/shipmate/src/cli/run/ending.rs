@@ -12,7 +12,7 @@ use shipmate_protocol::{Answer, Ask};
 
 use super::Begun;
 use super::account::Account;
-use super::report::{Outcome, Places, Report};
+use super::report::{Outcome, Places, Report, Standing};
 use super::summary::{Summary, SummaryState, TestsSeen};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::{Failure, unexpected};
@@ -34,8 +34,15 @@ pub(super) fn report(
         Ok(Answer::Survey(found)) => found.branch,
         _ => None,
     };
+    let waits = account.phases.are_open() && account.phases.all_wait();
+    let course = match (account.phases.over(), &team.branch) {
+        (Some(_), _) => Standing::Over,
+        (None, Some(branch)) if waits => Standing::WaitsOn(branch.clone()),
+        _ => Standing::Open,
+    };
     let mut report = Report {
         outcome,
+        course,
         title: begun.plan.title.clone(),
         team: begun.team.clone(),
         tasks: account.tally(),

@@ -52,6 +52,20 @@ pub(crate) struct Report {
     pub(crate) bound_ms: u64,
     pub(crate) teammates: Vec<TeammateTally>,
     pub(crate) places: Places,
+    /// How it stands with its playbook.
+    #[serde(skip)]
+    pub(crate) course: Standing,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It has none, or is in the middle of it.
+    #[default]
+    Open,
+    /// It waits for files that are to come onto this branch.
+    WaitsOn(String),
+    /// It is through, or has stopped: nobody tries a task again.
+    Over,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -225,11 +239,21 @@ impl Report {
         let failed = self.tasks.not_done.iter().find(|task| task.status == "failed");
         if let Some(task) = failed {
             add(format!("shipmate task show {}", task.id), "what is known about its failure");
+        }
+        if let Some(task) = failed.filter(|_| self.course != Standing::Over) {
             add(format!("shipmate task retry {}", task.id), "let a teammate try again");
         }
         if !self.commits.is_empty() {
             let base = self.places.base.as_deref().unwrap_or("your branch");
             add("shipmate merge".to_owned(), &format!("bring the work to {base}"));
+        }
+        if let Standing::WaitsOn(branch) = &self.course {
+            let why = "bring what is missing, once it is committed: the team goes on by itself";
+            add(format!("git push . HEAD:{branch}"), why);
+        }
+        if self.course == Standing::Over && self.outcome != Outcome::Complete {
+            let why = "then run the playbook again: it takes up what is open";
+            add(format!("shipmate team delete {}", self.team), why);
         }
         add("shipmate log".to_owned(), "everything that happened");
         next
@@ -281,6 +305,7 @@ mod tests {
             no_plan: None,
             deviations: Vec::new(),
             phases: Vec::new(),
+            course: Standing::Open,
             gates: GateTally { runs: 3, green: 2, red: 1 },
             took_ms: 252_000,
             critical_path_ms: 220_000,
@@ -338,6 +363,7 @@ next       shipmate merge               bring the work to main
         let report = Report {
             commits: Vec::new(),
             phases: Vec::new(),
+            course: Standing::Open,
             gates: GateTally::default(),
             teammates: Vec::new(),
             critical_path_ms: 0,
