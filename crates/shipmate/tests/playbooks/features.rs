@@ -205,7 +205,7 @@ fn a_file_with_mistakes_starts_nobody_and_names_them_all() {
     let scene = scene_with(&features, &[], AGENT);
     let told = nothing_began(&scene, &run(&scene, &[]));
     for part in [
-        ".harness/features.json:5: F001: status is \"done\"",
+        ".harness/features.json:4: F001: status is \"done\"",
         "F002: scope:",
         "F003: scope is \"src\"",
         "--set malformed=leave-out",
