@@ -299,7 +299,8 @@ fn a_refusal_midway_leaves_no_half_team() {
     workspace.check(
         r#"
         $ shipmate run $W/../two.toml --agent true
-        refused: [..]not today[..]
+        refused: TaskCreated hook feedback:
+          [..]not today
         ...
         => 1
         "#,

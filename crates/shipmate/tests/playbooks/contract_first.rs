@@ -538,7 +538,7 @@ fn what_an_earlier_team_left_is_told_before_a_new_one_begins() {
     let ran = run(&scene);
     ran.ends(
         0,
-        &["note: left over: branch", "shipmate/gone", "`shipmate doctor --clean` removes it"],
+        &["note: left over of gone: 1 ref", "of older: 1 ref", "what is not merged is lost then"],
     );
 }
 
