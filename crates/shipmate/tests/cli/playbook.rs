@@ -54,6 +54,7 @@ subject = "Write {goal}"
 [[phases]]
 name = "look"
 optional = true
+lead-mode = "normal"
 
 [[phases.tasks]]
 id = "look"
@@ -128,6 +129,7 @@ fn a_playbook_is_shown_as_a_page_a_file_and_schemas() {
                  has 15 min; then the lead does what is left
                  where it fails write begins again, 2 times at most
           look   may be left out
+                 the lead is in mode normal
                  task look (by the lead): Look at it
 
         roles

@@ -93,7 +93,10 @@ fn a_lead_that_could_not_plan_is_refused_before_anything_is_started() {
         "#,
     );
     // Plans that are there need nobody to make them.
-    workspace.write("plans/1.plan.jsonl", "{\"p\":\"01\",\"n\":\"1\",\"t\":\"T\"}\n");
+    let plan = r#"{"p":"01","n":"1","t":"T"}
+{"id":"T1","tp":"auto","a":"write a","f":["a.txt"],"v":"","done":""}
+"#;
+    workspace.write("plans/1.plan.jsonl", plan);
     workspace.git("add plans");
     workspace.git("commit --quiet --message plans");
     workspace.succeed("shipmate run --detach --playbook board plans --agent true");
