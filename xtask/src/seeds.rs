@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_page_of_this_repository_names_tests_that_exist() {
-        let found = report("seeds", check(&Tree::read().unwrap(), false).violations);
+        let found = report("seeds", check(&Tree::read().unwrap(), true).violations);
         assert!(found.is_ok(), "{}", found.unwrap_err());
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if everything {
         steps.run("tidy", || tidy::run(&tidy::Args {}));
         steps.run("layers", || layers::run(&layers::Args {}));
-        steps.run("seeds", || seeds::run(&seeds::Args { strict: false }));
+        steps.run("seeds", || seeds::run(&seeds::Args { strict: true }));
     }
     if lint {
         steps.run("clippy", clippy);

@@ -559,7 +559,7 @@ fn unset(stage: &Stage) -> String {
         true => String::new(),
         false => {
             let lines: Vec<String> = lines.into_iter().collect();
-            format!("left out, because nothing is configured for it: {}", lines.join(", "))
+            format!("its gate is without {}, for which nothing is configured", lines.join(", "))
         }
     }
 }
