@@ -7,7 +7,7 @@ use crate::event::{Event, Outcome, Profile, Seat};
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
-use crate::phase::alone;
+use crate::phase::{APPROVAL, alone};
 use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
@@ -111,8 +111,10 @@ pub(crate) fn decide_continue(
 ) -> Result<Vec<Event>, Refusal> {
     let found = state.require_active_team(team)?;
     state.require_manager(by, team, "let the team continue")?;
-    if found.paused.is_none() {
-        return Ok(Vec::new());
+    let Some(reason) = &found.paused else { return Ok(Vec::new()) };
+    if reason.starts_with(APPROVAL) && matches!(by, Actor::Teammate(_)) {
+        let what = "let a phase begin that a person is asked about";
+        return Err(Refusal::NotTheirs { by: by.clone(), what });
     }
     Ok(vec![Event::TeamContinued { team: team.clone() }])
 }

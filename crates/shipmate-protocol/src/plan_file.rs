@@ -1,6 +1,6 @@
 //! Plan files: what `shipmate run PLAN` is to do, read and checked before anything starts.
 //!
-//! Two formats give one result: lines of JSON with a header ([`lines`]) and TOML ([`tables`]).
+//! Two formats give one result: lines of JSON with a header (`lines`) and TOML (`tables`).
 //! A plan is accepted as a whole or refused with everything that is wrong with it, each problem
 //! with its line and its remedy. What is accepted here keeps the limits of the board.
 //!

@@ -529,6 +529,16 @@ scenarios! {
         continue-team alpha
         expect approved alpha: build
     ",
+    a_lead_says_no_yes_for_its_person: "
+        team alpha lead lia playbook \"phase plan\"
+        start lia
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        continue-team alpha by lia \
+            => refused: alpha/lia@1 may not let a phase begin that a person is asked about
+        continue-team alpha
+        pause-team alpha reason \"lunch\"
+        continue-team alpha by lia          => team.continued
+    ",
     a_lead_that_makes_no_task_does_not_hold_its_phase_open: "
         team alpha playbook \"phase work lead-plans | value goal calculator\"
         begin work mates \"lia seat lead mode delegate when-needed hears\"

@@ -14,7 +14,7 @@ const TEXTS: [&str; 2] = ["goal", "title"];
 pub(crate) fn own_gate(setup: &Setup, one: &Submission) -> Option<Gate> {
     let playbook = setup.playbook.as_ref()?;
     // Whoever has a task may write its fields: in a command line they are words, not commands.
-    let own = one.fields.iter().map(|(key, value)| (key.clone(), fill::quoted(value)));
+    let own = fields(playbook, one).map(|(key, value)| (key.clone(), fill::quoted(value)));
     let mut values = with_values(playbook, own.chain(about(one)).collect());
     for text in TEXTS {
         values.entry(text.to_owned()).and_modify(|value| *value = fill::quoted(value));
@@ -40,9 +40,17 @@ pub(crate) fn coverage_switch<'a>(setup: &'a Setup, one: &Submission) -> Option<
 /// and over them the fields of its task.
 pub(crate) fn gate_values(setup: &Setup, one: &Submission) -> Values {
     let Some(playbook) = &setup.playbook else { return Values::new() };
-    let mut own = one.fields.clone();
-    own.insert("task".to_owned(), one.task.to_string());
-    with_values(playbook, own)
+    let own = fields(playbook, one).map(|(key, value)| (key.clone(), value.clone()));
+    with_values(playbook, own.chain([("task".to_owned(), one.task.to_string())]).collect())
+}
+
+/// The fields of a submission's task. What a run says `no` to is no for every piece of work.
+fn fields<'a>(
+    playbook: &'a Playbook,
+    one: &'a Submission,
+) -> impl Iterator<Item = (&'a String, &'a String)> {
+    let is_off = |key: &String| playbook.values.get(key).is_some_and(|value| value == "no");
+    one.fields.iter().filter(move |(key, _)| !is_off(key))
 }
 
 /// What a gate is told of a submission, as words for the shell.

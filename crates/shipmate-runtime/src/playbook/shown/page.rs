@@ -119,6 +119,9 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
     if phase.departments {
         lines.push("the departments work".to_owned());
     }
+    if phase.approval {
+        lines.push("a person says yes before it begins; `run --yes` says it ahead".to_owned());
+    }
     if let Some(own) = phase.lead_mode {
         lines.push(format!("the lead is in mode {}", mode(own)));
     }

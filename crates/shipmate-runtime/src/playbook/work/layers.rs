@@ -64,10 +64,12 @@ pub(super) fn read(files: &[(String, String)]) -> Result<Work, String> {
         }
     };
     let (layers, unclear) = layers(path, rows);
+    known_after(path, rows, &layers)?;
     let mut work = Work::default();
     for layer in layers.iter().filter(|layer| layer.kind != Kind::Integration) {
         work.items.push(layer.item(&layers, text));
     }
+    no_circle(path, &layers, &work.items)?;
     if unclear.is_some() {
         // What nobody can tell apart is no bar to whoever does it all: no piece names its files.
         let all = layers.iter().filter(|layer| layer.kind != Kind::Integration);
@@ -94,6 +96,41 @@ pub(super) fn read(files: &[(String, String)]) -> Result<Work, String> {
 
 fn of<'a, 'b>(layers: &'a [Layer<'b>], kind: Kind) -> impl Iterator<Item = &'a Layer<'b>> {
     layers.iter().filter(move |layer| layer.kind == kind)
+}
+
+/// What a row comes after is a layer of the table.
+fn known_after(path: &str, rows: &[Row], layers: &[Layer<'_>]) -> Result<(), String> {
+    let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+    for row in rows {
+        let named = row.after.split(',').filter(|after| words(after).any(|word| word != "none"));
+        for after in named {
+            if !layers.iter().any(|layer| slug(&layer.name) == slug(after)) {
+                let (after, names) = (after.trim(), names.join(", "));
+                return Err(format!("{path}:{}: {after} is no layer; there are {names}", row.line));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Some layer can be begun, and then the next.
+fn no_circle(path: &str, layers: &[Layer<'_>], items: &[Item]) -> Result<(), String> {
+    let mut left: Vec<&Item> = items.iter().collect();
+    loop {
+        let open: BTreeSet<&str> = left.iter().map(|item| item.id.as_str()).collect();
+        let before = left.len();
+        left.retain(|item| item.needs.iter().any(|need| open.contains(need.as_str())));
+        if left.is_empty() {
+            return Ok(());
+        }
+        if left.len() == before {
+            let rows = layers.iter().filter(|layer| open.contains(slug(&layer.name).as_str()));
+            let line = rows.flat_map(|layer| &layer.rows).map(|row| row.line).min().unwrap_or(1);
+            let names: Vec<&str> = open.into_iter().collect();
+            let names = names.join(", ");
+            return Err(format!("{path}:{line}: layers that wait for each other: {names}"));
+        }
+    }
 }
 
 /// The layers in the order in which they are first named, and why it is not clear which they are.
@@ -314,6 +351,22 @@ mod tests {
         }
         let flat = plan("| File | Change |\n|---|---|\n| a.rs | x |");
         assert_eq!(flat.unclear.as_deref(), Some("plan.md:7: a.rs lies in no folder"));
+    }
+
+    #[test]
+    fn what_a_layer_comes_after_is_another_one_and_not_itself_in_the_end() {
+        let told = |rows: &str| {
+            let head = "## Files to Modify\n\n| File | Change | Layer | After |\n|---|---|---|---|\n";
+            read(&[("plan.md".to_owned(), format!("{head}{rows}"))]).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(
+            told("| a/x.py | x | A | - |\n| b/x.py | x | B | Bee |\n"),
+            "plan.md:6: Bee is no layer; there are A, B"
+        );
+        assert_eq!(
+            told("| a/x.py | x | A | B |\n| b/x.py | x | B | A |\n| c/x.py | x | C | |\n"),
+            "plan.md:5: layers that wait for each other: a, b"
+        );
     }
 
     #[test]

@@ -252,8 +252,13 @@ impl Report {
             add(format!("git push . HEAD:{branch}"), why);
         }
         if self.course == Standing::Over && self.outcome != Outcome::Complete {
-            let why = "then run the playbook again: it takes up what is open";
-            add(format!("shipmate team delete {}", self.team), why);
+            // A branch without work that landed holds what the playbook wrote, and no merge is named.
+            let branch = match self.commits.is_empty() {
+                true => format!("`git branch -D shipmate/{}` and ", self.team),
+                false => String::new(),
+            };
+            let why = format!("then {branch}run the playbook again: it takes up what is open");
+            add(format!("shipmate team delete {}", self.team), &why);
         }
         add("shipmate log".to_owned(), "everything that happened");
         next
