@@ -9,8 +9,9 @@ use shipmate_core::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    alone, breaker, counts, dependencies, escalations, files, goals, messages, observer, phases,
-    plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates, teams, usage,
+    alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
+    observer, phases, plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates,
+    teams, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -142,6 +143,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         escalations::ALL,
         files::ALL,
         goals::ALL,
+        led_phases::ALL,
         messages::ALL,
         observer::ALL,
         phases::ALL,

@@ -356,7 +356,8 @@ mod tests {
     #[test]
     fn what_a_layer_comes_after_is_another_one_and_not_itself_in_the_end() {
         let told = |rows: &str| {
-            let head = "## Files to Modify\n\n| File | Change | Layer | After |\n|---|---|---|---|\n";
+            let head =
+                "## Files to Modify\n\n| File | Change | Layer | After |\n|---|---|---|---|\n";
             read(&[("plan.md".to_owned(), format!("{head}{rows}"))]).map(|_| ()).unwrap_err()
         };
         assert_eq!(

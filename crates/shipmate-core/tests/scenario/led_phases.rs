@@ -1,0 +1,98 @@
+//! Phases that somebody has to bring about: a person who is asked, and a lead that plans.
+
+scenarios! {
+    the_yes_of_a_person_outlives_the_coordinator: "
+        team alpha playbook \"phase plan optional | phase build\"
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        expect approved alpha: nothing
+        restart
+        continue-team alpha
+        expect approved alpha: plan
+        expect effects: enter alpha
+        pause-team alpha reason \"lunch\"
+        continue-team alpha
+        expect approved alpha: plan
+        // What was asked about another phase says nothing about this one.
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        end-phase plan skip by person
+        continue-team alpha
+        expect approved alpha: plan
+        expect phase alpha: build 1 waits
+        pause-team alpha reason \"approval: phase build begins when you say so\"
+        continue-team alpha
+        expect approved alpha: build
+    ",
+    a_lead_says_no_yes_for_its_person: "
+        team alpha lead lia playbook \"phase plan\"
+        start lia
+        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        continue-team alpha by lia \
+            => refused: alpha/lia@1 may not let a phase begin that a person is asked about
+        continue-team alpha
+        pause-team alpha reason \"lunch\"
+        continue-team alpha by lia          => team.continued
+    ",
+    a_lead_that_makes_no_task_does_not_hold_its_phase_open: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        expect no-plan alpha: nothing
+        staff
+        connect lia
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: nothing
+        // It may still act on what it has read.
+        read by lia
+        expect no-plan alpha: nothing
+        expect effects: nothing
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: alpha/lia has heard the goal and made no task
+        expect effects: leave alpha
+        idle \"no task\" by lia              => unchanged
+        send \"and now?\" to lia
+        expect effects: nothing
+        read by lia
+        create x by lia
+        idle \"no task\" by lia              => teammate.idle
+        expect no-plan alpha: nothing
+        expect effects: nothing
+    ",
+    a_lead_that_asks_or_has_told_somebody_is_waited_for: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears | ana when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        ask \"which port?\" by lia as port
+        idle \"no task\" by lia
+        expect no-plan alpha: nothing
+        answer \"8080\" on port
+        read by lia
+        send \"look around\" to ana by lia
+        idle \"no task\" by lia
+        expect no-plan alpha: nothing
+        expect effects: start alpha/ana
+        staff
+        connect ana
+        expect no-plan alpha: nothing
+        read by ana
+        expect no-plan alpha: alpha/lia has heard the goal and made no task
+    ",
+    a_lead_that_is_gone_does_not_hold_its_phase_open: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        // Unread, it is told again in another life.
+        disappeared lia
+        expect no-plan alpha: nothing
+        expect effects: start alpha/lia
+        staff
+        connect lia
+        read by lia
+        disappeared lia
+        expect no-plan alpha: alpha/lia is gone and has made no task
+        expect effects: leave alpha
+        end-phase work failed reason \"no task\"
+        expect phase alpha: stopped
+    ",
+}
