@@ -530,6 +530,15 @@ pub enum ShutdownOrder {
 }
 
 impl Playbook {
+    /// The same as one of its departments works by it.
+    pub fn of_department(&self, own: &Department) -> Playbook {
+        let mut playbook = self.clone();
+        playbook.department = Some(own.name.clone());
+        playbook.values.insert("department".to_owned(), own.name.to_string());
+        playbook.values.extend(own.values.clone());
+        playbook
+    }
+
     pub fn phase(&self, name: &Name) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == *name)
     }

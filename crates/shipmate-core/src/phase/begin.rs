@@ -164,11 +164,7 @@ fn department(parent: &Name, above: &Team, playbook: &Playbook, own: &Department
     if let Some(trees) = &mut setup.trees {
         trees.branch = Some(trees.branch.clone().unwrap_or_else(|| parent.clone()));
     }
-    let mut playbook = playbook.clone();
-    playbook.department = Some(own.name.clone());
-    playbook.values.insert("department".to_owned(), own.name.to_string());
-    playbook.values.extend(own.values.clone());
-    setup.playbook = Some(Box::new(playbook));
+    setup.playbook = Some(Box::new(playbook.of_department(own)));
     Event::TeamCreated {
         team: own.team.clone(),
         parent: Some(parent.clone()),

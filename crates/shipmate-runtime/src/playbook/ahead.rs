@@ -50,13 +50,7 @@ fn ground(workspace: &Path, base: Option<&str>) -> Result<Ground, String> {
 /// What is wrong with the work of the run's team, or with that of one of its departments.
 fn mistakes(playbook: &Playbook, ground: &Ground) -> Option<String> {
     let source = playbook.work.as_ref()?;
-    let departments = playbook.departments.iter().map(|own| {
-        let mut one = playbook.clone();
-        one.department = Some(own.name.clone());
-        one.values.insert("department".to_owned(), own.name.to_string());
-        one.values.extend(own.values.clone());
-        one
-    });
+    let departments = playbook.departments.iter().map(|own| playbook.of_department(own));
     let teams = [playbook.clone()].into_iter().chain(departments);
     let mut teams = teams.filter(|one| one.course().any(tasks::needs_work));
     teams.find_map(|one| work::read(source, ground, &resolved(&one, [])).err())
