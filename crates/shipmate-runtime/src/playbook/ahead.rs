@@ -4,9 +4,6 @@
 //! Work that is not there yet is no mistake: a phase may make it. What is there is read as its
 //! phase will read it, at the commit that the team begins at.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use shipmate_core::playbook::Playbook;
 use shipmate_protocol::{Place, Refused, ask};
 
@@ -15,7 +12,6 @@ use super::ground::Ground;
 use super::{tasks, work};
 use crate::open::refused;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Repository};
 
 const NOTHING: &str = "; nothing was started";
 
@@ -32,19 +28,12 @@ pub(crate) async fn look(
     let mend = if base.is_some() { "mend it and commit it" } else { "mend it" };
     let (workspace, base) = (place.workspace.clone(), base.map(str::to_owned));
     let found = off_the_thread(move || {
-        let ground = ground(&workspace, base.as_deref())?;
+        let ground = Ground::at(&workspace, base.as_deref())?;
         mistakes(&playbook, &ground).map_or(Ok(()), Err)
     });
     // Plans say it themselves; it is said once.
     let told = |text: String| text.trim_end_matches(NOTHING).to_owned();
     found.await.map_err(|text| refused("BadWork", told(text), &format!("{mend}{NOTHING}")))
-}
-
-fn ground(workspace: &Path, base: Option<&str>) -> Result<Ground, String> {
-    let Some(base) = base else { return Ok(Ground::Folder(workspace.to_owned())) };
-    let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
-    let tip = Commit::parse(base).ok_or("the team's base is no commit")?;
-    Ok(Ground::Branch { repository: Arc::new(repository), tip })
 }
 
 /// What is wrong with the work of the run's team, or with that of one of its departments.

@@ -3,7 +3,7 @@
 //! The branch holds what has passed its gate, and nothing else counts for a phase: a file that
 //! somebody has in its own tree is not there yet.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shipmate_core::files::Pattern;
@@ -20,6 +20,14 @@ pub(crate) enum Ground {
 }
 
 impl Ground {
+    /// The files of a commit; of the workspace itself where there is none.
+    pub(crate) fn at(workspace: &Path, commit: Option<&str>) -> Result<Ground, String> {
+        let Some(commit) = commit else { return Ok(Ground::Folder(workspace.to_owned())) };
+        let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
+        let tip = Commit::parse(commit).ok_or("the team's base is no commit")?;
+        Ok(Ground::Branch { repository: Arc::new(repository), tip })
+    }
+
     /// The files that a pattern covers, in order.
     pub(crate) fn find(&self, pattern: &str) -> Result<Vec<String>, String> {
         let pattern: Pattern = pattern.parse().map_err(|e| format!("{e}"))?;
@@ -94,7 +102,7 @@ impl Ground {
     }
 }
 
-fn walk(root: &std::path::Path, at: &std::path::Path, found: &mut Vec<String>) {
+fn walk(root: &Path, at: &Path, found: &mut Vec<String>) {
     let Ok(meta) = std::fs::symlink_metadata(at) else { return };
     if meta.is_file() {
         let path = at.strip_prefix(root).ok().and_then(|path| path.to_str());

@@ -4,8 +4,6 @@
 //! somebody wonders. Only a phase that is sure to begin is looked at: what a later one finds is
 //! not known yet.
 
-use std::sync::Arc;
-
 use shipmate_core::playbook::{Condition, Phase, Playbook, Role};
 use shipmate_protocol::Refused;
 use shipmate_protocol::ask::{Setup, TeammateAdd};
@@ -18,7 +16,6 @@ use crate::open::refused;
 use crate::programs;
 use crate::settings::{Agents, Settings};
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Repository};
 
 /// Refuses a playbook with a phase that its lead plans and cannot plan.
 pub(crate) async fn check(
@@ -33,13 +30,7 @@ pub(crate) async fn check(
     let (workspace, base) = (settings.place.workspace.clone(), setup.base.clone());
     let known = values.clone();
     let found = off_the_thread(move || {
-        let ground = match base.as_deref().and_then(Commit::parse) {
-            None => Ground::Folder(workspace),
-            Some(tip) => {
-                let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-                Ground::Branch { repository: Arc::new(repository), tip }
-            }
-        };
+        let ground = Ground::at(&workspace, base.as_deref())?;
         let phase = planned(&playbook, &ground, &known).cloned();
         Ok((playbook, phase))
     });
