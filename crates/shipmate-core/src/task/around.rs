@@ -36,22 +36,25 @@ pub fn around(state: &State, tasks: &[TaskId]) -> BTreeSet<TaskId> {
 fn paths(state: &State, tasks: &[TaskId], found: &mut BTreeSet<TaskId>) {
     let mut next = tasks.to_vec();
     let mut before = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut steps = 0;
     while let Some(task) = next.pop().and_then(|id| state.task(id)) {
         graph::blockers(state, task, &mut before);
         for blocker in before.drain(..) {
             steps += 1;
             if steps > PATH_STEPS_MAX {
-                return;
+                next.clear();
+                break;
             }
-            let is_open = state.task(blocker).is_some_and(|task| {
-                !matches!(task.status, Status::Completed { .. } | Status::Deleted)
-            });
-            if is_open && found.insert(blocker) {
+            let is_open = state
+                .task(blocker)
+                .is_some_and(|task| !matches!(task.status, Status::Completed { .. }));
+            if is_open && seen.insert(blocker) {
                 next.push(blocker);
             }
         }
     }
+    found.append(&mut seen);
 }
 
 fn waiting<'a>(state: &'a State, task: &'a Task) -> impl Iterator<Item = TaskId> + 'a {
