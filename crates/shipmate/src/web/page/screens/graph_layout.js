@@ -441,35 +441,3 @@ function gridBelow(single, x, y, width, height) {
     height: above + rows * STEP_Y - BOX.gapY,
   };
 }
-
-/**
- * The chain of unfinished tasks with the longest way to the end, first one first.
- * @param {Placed} placed
- * @param {(key: string) => number} left  what is left from a task on; 0 or less when it is finished
- * @returns {number[]}
- */
-export function criticalPath(placed, left) {
-  /** @type {number[][]} */
-  const behind = placed.keys.map(() => []);
-  placed.from.forEach((f, e) => behind[f].push(placed.to[e]));
-  const isGroup = (/** @type {number} */ n) => placed.keys[n].startsWith("group:");
-  const weigh = (/** @type {number} */ n) =>
-    isGroup(n)
-      ? Math.max(0, ...behind[n].map((d) => left(placed.keys[d])))
-      : left(placed.keys[n]);
-  let here = -1;
-  for (let n = 0; n < placed.keys.length; n++) {
-    if (!isGroup(n) && weigh(n) > (here < 0 ? 0 : weigh(here))) here = n;
-  }
-  /** @type {number[]} */
-  const path = [];
-  const seen = new Set();
-  while (here >= 0 && !seen.has(here)) {
-    seen.add(here);
-    path.push(here);
-    let next = -1;
-    for (const n of behind[here]) if (weigh(n) > (next < 0 ? 0 : weigh(next))) next = n;
-    here = next;
-  }
-  return path;
-}
