@@ -76,7 +76,7 @@ class Queue {
       el("div", { class: "queue-pane" }, this.head, this.list),
       this.detail,
     );
-    this.node = el("section", { class: "decisions", "aria-label": "Decisions" }, this.none, this.panes);
+    this.node = el("section", { class: "screen decisions", "aria-label": "Decisions" }, this.none, this.panes);
     const first = ctx.store.decisions.find((one) => one.id === wanted);
     if (first) this.chosen = keyOf(first);
     ctx.tick(() => this.age());

@@ -5,11 +5,11 @@
 // in words, for whoever cannot or does not want to look at a canvas.
 
 import { button, el, empty, put, setText } from "../dom.js";
+import { Rows } from "../rows.js";
 import { TASK_STATES, count, nameOf, lasted, taskState } from "../words.js";
 import { pathAhead, waiting } from "./critical.js";
 import { layOut } from "./graph_layout.js";
 import { Stage } from "./graph_stage.js";
-import { rows } from "./rows.js";
 
 /** @import { Card, Ctx, Part, Screen } from "../types.d.ts" */
 /** @import { Label, Look, Scene } from "./graph_paint.js" */
@@ -52,18 +52,18 @@ class Graph {
       choose: (n) => this.choose(n, false),
       moved: () => this.showZoom(),
     });
-    this.list = rows({
+    /** @type {Rows<Card>} */
+    this.list = new Rows({
       label: "Tasks of the graph",
       height: ROW,
-      count: () => this.listed.length,
-      make: (index) => this.row(index),
+      key: (card) => card.id,
+      make: (card) => this.row(card),
+      change: (node, card) => this.fillRow(node, card),
     });
-    this.build();
-    this.update(new Set(["whole"]));
-  }
-
-  build() {
-    const { stage } = this;
+    // In the list, arrows scroll the list.
+    this.list.node.addEventListener("keydown", (event) => {
+      if (event.key.startsWith("Arrow")) event.stopPropagation();
+    });
     this.zoomed = el("output", { class: "graph-zoom", "aria-label": "Zoom" });
     this.summary = el("p", { class: "graph-summary" });
     this.heard = el("p", { class: "unseen", role: "status" });
@@ -76,6 +76,12 @@ class Graph {
       on: { input: () => this.search() },
     });
     this.none = el("div", { class: "graph-none", hidden: true });
+    this.node = this.frame();
+    this.update(new Set(["whole"]));
+  }
+
+  frame() {
+    const { stage } = this;
     const icon = (/** @type {string} */ sign, /** @type {string} */ name, /** @type {() => void} */ run) => {
       const made = button(sign, run, { title: name });
       made.setAttribute("aria-label", name);
@@ -94,7 +100,7 @@ class Graph {
       "div",
       { class: "graph-buttons" },
       this.teams,
-      el("label", { class: "check" }, this.hide, "open tasks only"),
+      el("label", { class: "toggle" }, this.hide, "open tasks only"),
     );
     stage.node.setAttribute("aria-label", "Dependency graph");
     stage.node.setAttribute("aria-describedby", "graph-how");
@@ -104,9 +110,9 @@ class Graph {
       "Plus and minus zoom, zero shows all, arrows pan. J and K go through the tasks, H to what a " +
         "task waits for, L to what waits for it, Enter opens it. The same tasks are in the list beside.",
     );
-    this.node = el(
+    return el(
       "section",
-      { class: "graph", "aria-label": "Graph" },
+      { class: "screen graph", "aria-label": "Graph" },
       el("div", { class: "bar" }, zoom, filters, this.summary),
       el(
         "div",
@@ -302,12 +308,26 @@ class Graph {
     this.listed = words
       ? cards.filter((card) => `${card.id} ${card.alias ?? ""} ${card.subject} ${card.group ?? ""}`.toLowerCase().includes(words))
       : cards;
-    this.list.refresh();
+    this.list.set(this.listed);
   }
 
-  /** @param {number} index */
-  row(index) {
-    const card = this.listed[index];
+  /** @param {Card} card */
+  row(card) {
+    const node = el(
+      "div",
+      { class: "graph-row" },
+      el("span", { class: "sign", "aria-hidden": "true" }),
+      el("a", { on: { focus: () => this.choose(this.spot(card), true) } }),
+      el("span", { class: "graph-facts" }),
+    );
+    node.addEventListener("mouseenter", () => this.stage.point(this.spot(card)));
+    node.addEventListener("mouseleave", () => this.stage.point(-1));
+    this.fillRow(node, card);
+    return node;
+  }
+
+  /** @param {HTMLElement} node @param {Card} card */
+  fillRow(node, card) {
     const state = taskState(card);
     const before = card.blocked_by ?? [];
     const behind = this.links.behind(card);
@@ -319,22 +339,12 @@ class Graph {
       behind.length > 0 ? `before ${named(behind)}` : "",
       this.path.includes(card.id) ? "critical path" : "",
     ];
-    const row = el(
-      "div",
-      { class: "graph-row", data: { state: state.key } },
-      el("span", { class: "sign", "aria-hidden": "true" }, state.sign),
-      el(
-        "a",
-        { href: this.ctx.href(`task/${card.id}`), on: { focus: () => this.choose(this.spot(card), true) } },
-        el("span", { class: "task-id" }, String(card.id)),
-        " ",
-        card.subject,
-      ),
-      el("span", { class: "graph-facts" }, facts.filter(Boolean).join(" · ")),
-    );
-    row.addEventListener("mouseenter", () => this.stage.point(this.spot(card)));
-    row.addEventListener("mouseleave", () => this.stage.point(-1));
-    return row;
+    const [sign, link, text] = node.children;
+    node.dataset.state = state.key;
+    setText(sign, state.sign);
+    link.setAttribute("href", this.ctx.href(`task/${card.id}`));
+    put(link, el("span", { class: "task-id" }, String(card.id)), " ", card.subject);
+    setText(text, facts.filter(Boolean).join(" · "));
   }
 
   /** @param {Card} card */
@@ -425,9 +435,6 @@ class Graph {
     const pan = (/** @type {string} */ does, /** @type {number} */ x, /** @type {number} */ y) => ({
       does,
       run: (/** @type {KeyboardEvent} */ event) => {
-        // In the list, arrows scroll the list.
-        if (event.target instanceof Element && event.target.closest(".graph-list")) return;
-        event.preventDefault();
         const far = event.shiftKey ? 4 : 1;
         stage.pan(x * STEP * far, y * STEP * far);
       },
@@ -446,13 +453,7 @@ class Graph {
       k: { does: "task before", run: () => this.step(-1) },
       h: { does: "what it waits for", run: () => this.follow("from") },
       l: { does: "what waits for it", run: () => this.follow("to") },
-      Enter: {
-        does: "open the task",
-        run: (/** @type {KeyboardEvent} */ event) => {
-          if (event.target instanceof Element && event.target.closest("a, button, input")) return;
-          if (this.scene && this.scene.chosen >= 0) this.enter(this.scene.chosen);
-        },
-      },
+      Enter: { does: "open the task", run: () => this.enter(this.scene?.chosen ?? -1) },
     };
   }
 }

@@ -326,14 +326,39 @@ export class Stage {
   }
 }
 
-/** Colours come from the page's own, so that both themes hold here too. @param {Element} node */
+/**
+ * Colours come from the page's own, so that both themes hold here too. A canvas knows no
+ * `light-dark()`: an element in between turns each into a plain colour.
+ * @param {Element} node
+ */
 function readInks(node) {
-  const style = getComputedStyle(node);
-  const ink = (/** @type {string} */ name) => style.getPropertyValue(`--graph-${name}`).trim();
-  const names = [
-    "ready", "pending", "claimed", "submitted", "returned", "completed", "failed", "deleted",
-    "group", "ground", "box", "text", "dim", "line", "path", "focus",
-  ];
-  const inks = Object.fromEntries(names.map((name) => [name, ink(name) || "gray"]));
-  return /** @type {Inks} */ (/** @type {unknown} */ ({ ...inks, font: style.fontFamily }));
+  const probe = el("span", { hidden: true });
+  node.append(probe);
+  const style = getComputedStyle(probe);
+  const ink = (/** @type {string} */ token) => {
+    probe.style.color = `var(--${token})`;
+    return style.color;
+  };
+  /** @type {Inks} */
+  const inks = {
+    ready: ink("ready"),
+    pending: ink("pending"),
+    claimed: ink("claimed"),
+    submitted: ink("submitted"),
+    returned: ink("returned"),
+    completed: ink("completed"),
+    failed: ink("failed"),
+    deleted: ink("deleted"),
+    group: ink("ink-3"),
+    ground: ink("sunken"),
+    box: ink("panel"),
+    text: ink("ink"),
+    dim: ink("ink-2"),
+    line: ink("line-strong"),
+    path: ink("returned"),
+    focus: ink("accent"),
+    font: getComputedStyle(node).fontFamily,
+  };
+  probe.remove();
+  return inks;
 }
