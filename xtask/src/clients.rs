@@ -189,14 +189,14 @@ fn platform() -> Result<String, String> {
     Ok(format!("{system}-{machine}"))
 }
 
-fn cache() -> Result<PathBuf, String> {
+pub(crate) fn cache() -> Result<PathBuf, String> {
     let folder = cache_folder(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"))
         .map_err(|_| "there is no cache folder: set HOME or XDG_CACHE_HOME")?;
     Ok(folder.join("shipmate/clients"))
 }
 
 /// A Node that the programs run on: the machine's if it is young enough, else our own.
-fn node() -> Result<PathBuf, String> {
+pub(crate) fn node() -> Result<PathBuf, String> {
     if let Some(node) = find_in_path("node", std::env::var_os("PATH"))
         && node_major(&node).is_some_and(|major| major >= NODE_MIN)
     {
@@ -217,13 +217,13 @@ fn node_major(node: &Path) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-fn find_in_path(name: &str, path: Option<OsString>) -> Option<PathBuf> {
+pub(crate) fn find_in_path(name: &str, path: Option<OsString>) -> Option<PathBuf> {
     let path = path?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_executable(file))
 }
 
 /// Sees to it that the folder holds the package, whole.
-fn installed(folder: &Path, requirement: &str) -> Result<(), String> {
+pub(crate) fn installed(folder: &Path, requirement: &str) -> Result<(), String> {
     // Written last before the rename, with what is in there: whoever changes a version or a
     // package above never gets the old one.
     let marker = folder.join("complete");
@@ -277,7 +277,7 @@ fn publish(work: &Path, folder: &Path, requirement: &str) -> Result<(), String> 
 }
 
 /// A program that starts the script with this Node. Written anew when either has moved.
-fn launcher(path: &Path, node: &Path, script: &Path) -> Result<PathBuf, String> {
+pub(crate) fn launcher(path: &Path, node: &Path, script: &Path) -> Result<PathBuf, String> {
     let [node, script] = [node, script].map(|path| quoted(&path.to_string_lossy()));
     let text = format!("#!/bin/sh\nexec {node} {script} \"$@\"\n");
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
@@ -296,7 +296,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 

@@ -9,6 +9,7 @@
 //! reads it, so it says what is wrong and what to do.
 
 mod bench;
+mod browser;
 mod cargo;
 mod clients;
 mod docs;
@@ -16,6 +17,7 @@ mod ignored;
 mod layers;
 mod mutants;
 mod nats;
+mod page;
 mod rust_text;
 mod seeds;
 mod step;
@@ -46,6 +48,8 @@ enum Command {
     Docs(docs::Args),
     NatsServer(nats::Args),
     Clients(clients::Args),
+    Browser(browser::Args),
+    Page(page::Args),
     Bench(bench::Args),
     Mutants(mutants::Args),
 }
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         Command::Docs(args) => docs::run(&args),
         Command::NatsServer(args) => nats::run(&args),
         Command::Clients(args) => clients::run(&args),
+        Command::Browser(args) => browser::run(&args),
+        Command::Page(args) => page::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Mutants(args) => mutants::run(&args),
     };

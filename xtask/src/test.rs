@@ -11,15 +11,16 @@ use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing
 use crate::ignored::{self, Ignored};
 use crate::step::Steps;
 use crate::tree::Tree;
-use crate::{clients, docs, layers, nats, seeds, tidy};
+use crate::{browser, clients, docs, layers, nats, page, seeds, tidy};
 
 /// Run the tests and every rule of the project
 ///
-/// The first run fetches a nats-server, Claude Code and Codex into the user's cache folder; later
-/// runs need no network. With a FILTER only the tests whose name contains it, or of the test
-/// binary that is called so, are run, and nothing else. The FILTER `clients` is special: it installs
-/// the heavier agent programs too and runs the tests that need them, which every other run leaves
-/// out; a further FILTER selects among those.
+/// The first run fetches a nats-server, Claude Code, Codex, TypeScript and axe-core into the user's
+/// cache folder and installs Debian's chromium where there is none; later runs need no network. With
+/// a FILTER only the tests whose name contains it, or of the test binary that is called so, are run,
+/// and nothing else. The FILTER `clients` is special: it installs the heavier agent programs too and
+/// runs the tests that need them, which every other run leaves out; a further FILTER selects among
+/// those.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Run only tests whose name contains one of these
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         steps.run("tidy", || tidy::run(&tidy::Args {}));
         steps.run("layers", || layers::run(&layers::Args {}));
         steps.run("seeds", || seeds::run(&seeds::Args { strict: true }));
+        steps.run("page", || page::run(&page::Args {}));
     }
     if lint {
         steps.run("clippy", clippy);
@@ -58,6 +60,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     });
     steps.run("agent programs", || {
         programs.extend(clients::install(if with_clients { &[] } else { &clients::ALWAYS })?);
+        Ok(())
+    });
+    steps.run("browser", || {
+        programs.extend(browser::install()?);
         Ok(())
     });
     for (variable, path) in &programs {

@@ -4,6 +4,7 @@
 //! under one seed, and holds each appended event to the guarantees. A seed is a run: whatever it
 //! finds is found again by the same seed on the same commit.
 
+pub mod browser;
 pub mod model;
 pub mod programs;
 mod random;
