@@ -77,7 +77,7 @@ class Cost {
     this.total = el("div", { class: "cost-total" });
     this.budgets = el("div", { class: "cost-budgets" });
     this.segments = el("div", { class: "segments", role: "group", "aria-label": "Add up" });
-    this.table = el("div", { class: "wide", tabindex: 0, role: "group", "aria-label": "Cost table" });
+    this.table = el("div", { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Cost table" });
     this.full = el("div", { class: "page cost-page" });
     this.none = el("div");
     this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, this.none, this.full);

@@ -54,7 +54,7 @@ function taskTable(tasks, path) {
       : null;
   return el(
     "div",
-    { class: "wide", tabindex: 0, role: "group", "aria-label": "Planned tasks" },
+    { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Planned tasks" },
     el(
       "table",
       { class: "table" },
@@ -94,7 +94,7 @@ function taskRow(task, path) {
 function mateTable(mates) {
   return el(
     "div",
-    { class: "wide", tabindex: 0, role: "group", "aria-label": "Planned teammates" },
+    { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Planned teammates" },
     el(
       "table",
       { class: "table" },

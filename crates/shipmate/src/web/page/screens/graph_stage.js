@@ -7,6 +7,7 @@
 import { el } from "../dom.js";
 import { BOX } from "./graph_layout.js";
 import { Painter } from "./graph_paint.js";
+import { inkOf } from "./inks.js";
 
 /** @import { Scene, View, Inks } from "./graph_paint.js" */
 
@@ -326,19 +327,9 @@ export class Stage {
   }
 }
 
-/**
- * Colours come from the page's own, so that both themes hold here too. A canvas knows no
- * `light-dark()`: an element in between turns each into a plain colour.
- * @param {Element} node
- */
+/** Colours come from the page's own, so that both themes hold here too. @param {HTMLElement} node */
 function readInks(node) {
-  const probe = el("span", { hidden: true });
-  node.append(probe);
-  const style = getComputedStyle(probe);
-  const ink = (/** @type {string} */ token) => {
-    probe.style.color = `var(--${token})`;
-    return style.color;
-  };
+  const ink = inkOf(node);
   /** @type {Inks} */
   const inks = {
     ready: ink("ready"),
@@ -357,8 +348,7 @@ function readInks(node) {
     line: ink("line-strong"),
     path: ink("returned"),
     focus: ink("accent"),
-    font: getComputedStyle(node).fontFamily,
+    font: ink("font"),
   };
-  probe.remove();
   return inks;
 }
