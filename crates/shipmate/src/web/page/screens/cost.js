@@ -80,7 +80,7 @@ class Cost {
     this.table = el("div", { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Cost table" });
     this.full = el("div", { class: "page cost-page" });
     this.none = el("div");
-    this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, this.none, this.full);
+    this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, el("h1", { class: "unseen" }, "Cost"), this.none, this.full);
     put(
       this.full,
       this.total,

@@ -83,6 +83,7 @@ class Messages {
     this.node = el(
       "section",
       { class: "screen messages", "aria-label": "Messages" },
+      el("h1", { class: "unseen" }, "Messages"),
       el("div", { class: "bar" }, this.ways, this.who, this.kind, this.find, el("div", { class: "end" }, this.sum)),
       this.panes,
     );

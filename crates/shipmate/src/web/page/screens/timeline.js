@@ -81,6 +81,7 @@ class Timeline {
     return el(
       "section",
       { class: "screen timeline", "aria-label": "Timeline" },
+      el("h1", { class: "unseen" }, "Timeline"),
       el(
         "div",
         { class: "bar" },
@@ -337,7 +338,6 @@ class Timeline {
     this.showSlider();
     this.lanes.later();
     if (focused) this.slider.focus();
-    this.ctx.say("Back to now");
   }
 
   /** When a record was written; between two known ones, in proportion. @param {number} position */

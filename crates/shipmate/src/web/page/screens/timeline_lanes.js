@@ -19,6 +19,8 @@ const BAR = 18;
 const GAP = 4;
 const PAD = 6;
 const ENDS = { completed: "●", returned: "↩", released: "○", failed: "✕", gone: "✕" };
+/** The colour of a bar too narrow for a pattern. @type {Record<string, string>} */
+const SLIVER = { works: "claimed", gate: "submitted", returned: "returned" };
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 
 export class Lanes {
@@ -50,6 +52,8 @@ export class Lanes {
     this.height = 0;
     this.gutter = 120;
     this.frame = 0;
+    /** @type {Map<string, string>} */
+    this.short = new Map();
     /** @type {ReturnType<typeof inkOf> | null} */
     this.inks = null;
     this.watched = new ResizeObserver(() => this.resize());
@@ -210,6 +214,11 @@ export class Lanes {
    */
   bar(g, ink, bar, x, right, y, now) {
     this.hits.push({ bar, x, y, width: right - x, height: BAR });
+    if (right - x < 7 && !bar.guess) {
+      g.fillStyle = ink(bar === this.pointed ? "accent" : SLIVER[bar.parts.at(-1)?.kind ?? "works"] ?? "claimed");
+      g.fillRect(x, y, right - x, BAR);
+      return;
+    }
     const shape = new Path2D();
     shape.roundRect(x, y, right - x, BAR, 3);
     g.save();
@@ -239,12 +248,8 @@ export class Lanes {
       const text = room > 110 ? `${bar.task} ${bar.label}` : String(bar.task);
       this.words(g, ink, text, at, y + BAR / 2 + 0.5, room - (end ? 22 : 8));
       if (end && room > 34) {
-        g.fillStyle = ink(bar.end === "completed" ? "completed" : bar.end === "released" ? "ink-2" : "failed");
-        g.fillRect(right - 17, y, 17, BAR);
-        g.fillStyle = ink("panel");
-        g.textAlign = "center";
-        g.fillText(end, right - 8.5, y + BAR / 2 + 0.5);
-        g.textAlign = "left";
+        const ok = bar.end === "completed" ? "completed" : bar.end === "released" ? "ink-2" : "failed";
+        this.words(g, ink, end, right - 15, y + BAR / 2 + 0.5, 16, ok);
       }
     }
     g.restore();
@@ -253,21 +258,36 @@ export class Lanes {
   /**
    * @param {CanvasRenderingContext2D} g @param {ReturnType<typeof inkOf>} ink
    * @param {string} text @param {number} x @param {number} y @param {number} room
+   * @param {string} [colour]
    */
-  words(g, ink, text, x, y, room) {
-    let cut = text;
-    while (cut.length > 1 && g.measureText(cut).width > room) {
-      cut = `${cut.slice(0, Math.max(1, Math.min(cut.length - 2, Math.floor((cut.length * room) / g.measureText(cut).width) - 1)))}…`;
-      if (cut.length <= 2) break;
-    }
-    if (g.measureText(cut).width > room + 6) return;
+  words(g, ink, text, x, y, room, colour = "ink") {
+    const cut = this.fitting(g, text, Math.floor(room));
+    if (cut === "") return;
     // A halo of the ground keeps the letters readable over stripes and dots.
     g.lineWidth = 3;
     g.lineJoin = "round";
     g.strokeStyle = ink("panel");
     g.strokeText(cut, x, y);
-    g.fillStyle = ink("ink");
+    g.fillStyle = ink(colour);
     g.fillText(cut, x, y);
+  }
+
+  /** As much of a text as has room; nothing where not even its beginning has. */
+  /** @param {CanvasRenderingContext2D} g @param {string} text @param {number} room */
+  fitting(g, text, room) {
+    const key = `${room} ${text}`;
+    let cut = this.short.get(key);
+    if (cut !== undefined) return cut;
+    const width = g.measureText(text).width;
+    if (width <= room) cut = text;
+    else {
+      let n = Math.floor((text.length * room) / width);
+      while (n > 0 && g.measureText(`${text.slice(0, n)}…`).width > room) n--;
+      cut = n > 0 ? `${text.slice(0, n).trimEnd()}…` : "";
+    }
+    if (this.short.size > 20_000) this.short.clear();
+    this.short.set(key, cut);
+    return cut;
   }
 
   /**
