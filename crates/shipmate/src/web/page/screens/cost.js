@@ -74,6 +74,9 @@ class Cost {
     this.down = true;
     this.all = false;
     this.problem = "";
+    /** Something changed since the last second: sums that jump with every call cannot be read. */
+    this.late = false;
+    ctx.tick(() => this.late && this.show());
     this.total = el("div", { class: "cost-total" });
     this.budgets = el("div", { class: "cost-budgets" });
     this.segments = el("div", { class: "segments", role: "group", "aria-label": "Add up" });
@@ -103,7 +106,9 @@ class Cost {
   /** @param {Set<Part>} changed */
   update(changed) {
     const names = this.by === "task" && changed.has("tasks");
-    if (changed.has("costs") || changed.has("whole") || changed.has("teams") || names) this.show();
+    const first = this.full.hidden;
+    if (changed.has("whole") || (first && changed.has("costs"))) this.show();
+    else if (changed.has("costs") || changed.has("teams") || names) this.late = true;
   }
 
   /** @param {By} by */
@@ -118,6 +123,7 @@ class Cost {
   }
 
   show() {
+    this.late = false;
     const rows = this.rows();
     const loading = this.ctx.store.costsAt < 0;
     this.full.hidden = rows.length === 0;

@@ -236,7 +236,8 @@ class Queue {
     // Nothing under a hand that types is built anew unless the item itself changed.
     const drawn = JSON.stringify([one, one.task === undefined ? null : this.ctx.store.tasks.get(one.task)]);
     if (!anew && drawn === this.drawn) return;
-    this.keepTypedIf(one);
+    if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
+    this.detail.dataset.key = keyOf(one);
     const inField = this.detail.querySelector("textarea") === document.activeElement;
     this.drawn = drawn;
     const all = button("← All decisions", () => this.overview(), { kind: "quiet" });
@@ -244,12 +245,6 @@ class Queue {
     put(this.detail, all, this.heading(one), this.body(one), this.answers(one));
     this.detail.setAttribute("aria-label", `${decisionKind(one.kind)}${one.who ? ` from ${nameOf(one.who)}` : ""}, ${waits(one)}`);
     if (inField) this.detail.querySelector("textarea")?.focus();
-  }
-
-  /** @param {DecisionView} one */
-  keepTypedIf(one) {
-    if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
-    this.detail.dataset.key = keyOf(one);
   }
 
   /** @param {DecisionView} one */

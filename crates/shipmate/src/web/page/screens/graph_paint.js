@@ -29,10 +29,14 @@ const FAR = {
   claimed: [[0, 0, 0.34, 1]],
   submitted: [[0, 0, 0.28, 1], [0.4, 0, 0.28, 1]],
   returned: [[0, 0.5, 1, 0.5]],
+  ready: [[0, 0, 1, 0.28]],
+  failed: [[0, 0.3, 1, 0.4]],
+  pending: [[0, 0.86, 1, 0.14]],
 };
 
 const CURVED = 0.12;
 const HEADS = 0.3;
+const MANY = 2000;
 /** Nearer than this, texts are written; farther than `NAME`, boxes only carry their pattern. */
 const TEXT = 0.66;
 const NAME = 0.26;
@@ -108,6 +112,7 @@ export class Painter {
       else by.set(look, [n]);
     }
     const thin = 0.8 / scale;
+    const outlined = BOX.height * scale > 6;
     for (const [look, list] of by) {
       g.fillStyle = inks.box;
       for (const n of list) g.fillRect(placed.x[n], placed.y[n], BOX.width, BOX.height);
@@ -117,6 +122,7 @@ export class Painter {
           g.fillRect(placed.x[n] + x * BOX.width, placed.y[n] + y * BOX.height, width * BOX.width, height * BOX.height);
         }
       }
+      if (!outlined) continue;
       g.strokeStyle = inks[look];
       g.lineWidth = look === "ready" ? 2 * thin : thin;
       g.beginPath();
@@ -168,7 +174,10 @@ export class Painter {
     g.lineJoin = curved ? "round" : "miter";
     g.strokeStyle = inks.line;
     g.lineWidth = curved ? Math.min(Math.max(1, 1 / view.scale), 3) : 0.6 / view.scale;
+    // Many edges are a texture: they must not outshine the boxes.
+    g.globalAlpha = placed.from.length > MANY ? 0.4 : 1;
     g.stroke(plain);
+    g.globalAlpha = 1;
   }
 
   /**

@@ -11,7 +11,8 @@ import { Lanes } from "./timeline_lanes.js";
 import { Past } from "./timeline_past.js";
 
 /** @import { Ctx, MomentsPage, Part, Screen, Span } from "../types.d.ts" */
-/** @import { Bar, Lane } from "./timeline_lanes.js" */
+/** @import { Bar } from "./timeline_bar.js" */
+/** @import { Lane } from "./timeline_lanes.js" */
 
 const TABLE_ROWS = 100;
 
