@@ -16,6 +16,7 @@ import { Refused } from "./api.js";
  *   options?: { value: string, label: string }[],
  *   suggest?: string[],
  *   max?: number,
+ *   half?: boolean,
  * }} Field
  */
 
@@ -80,10 +81,10 @@ export async function form(spec) {
     const yes = el("button", { type: "submit", class: `button ${spec.danger ? "danger" : "main"}` }, spec.yes);
     const made = spec.fields.map(field);
     const node = el("form", { class: "form", novalidate: true },
-      spec.text ? el("div", { class: "form-text" }, spec.text) : null,
-      made.map((one) => one.node),
-      problem,
-      el("div", { class: "dialog-foot" }, button("Cancel", close), yes));
+      el("div", { class: "form-body" },
+        spec.text ? el("div", { class: "form-text" }, spec.text) : null,
+        made.map((one) => one.node)),
+      el("div", { class: "dialog-foot" }, problem, button("Cancel", close), yes));
     const send = async () => {
       const missing = spec.fields.findIndex((one, at) => one.required && !made[at]?.value().trim());
       if (missing >= 0) {
@@ -153,7 +154,7 @@ function field(spec) {
   return {
     node: check
       ? el("div", { class: "field check" }, input, label, hint)
-      : el("div", { class: "field" }, label, input, list, hint),
+      : el("div", { class: spec.half ? "field half" : "field" }, label, input, list, hint),
     value: () => (check ? (input.checked ? "yes" : "") : input.value),
     focus: () => input.focus(),
   };
@@ -165,7 +166,7 @@ function control(spec, id, described) {
   switch (spec.kind ?? "text") {
     case "long":
     case "list": {
-      const area = el("textarea", { ...props, rows: spec.kind === "list" ? 3 : 5, maxlength: spec.max ?? 100_000 });
+      const area = el("textarea", { ...props, rows: spec.kind === "list" ? 2 : 5, maxlength: spec.max ?? 100_000 });
       area.value = spec.value ?? "";
       return area;
     }

@@ -164,9 +164,17 @@ export class Shell {
 export function showKeys(groups) {
   return show("Keys", () => [
     el("div", { class: "keys", tabindex: "0", role: "group", "aria-label": "All keys" }, groups.filter(([, keys]) => Object.keys(keys).length > 0).map(([title, keys]) =>
-      el("section", null, el("h3", null, title), el("dl", null, Object.entries(keys).map(([key, { does }]) =>
-        el("div", null, el("dt", null, el("kbd", null, keyName(key))), el("dd", null, does))))))),
+      el("section", null, el("h3", null, title), el("dl", null, [...byDeed(keys)].map(([does, names]) =>
+        el("div", null, el("dt", null, names.map((name) => el("kbd", null, name))), el("dd", null, does))))))),
   ], "wide");
+}
+
+/** Two keys that do the same stand in one line. @param {Record<string, Key>} keys */
+function byDeed(keys) {
+  /** @type {Map<string, string[]>} */
+  const deeds = new Map();
+  for (const [key, { does }] of Object.entries(keys)) deeds.set(does, [...(deeds.get(does) ?? []), keyName(key)]);
+  return deeds;
 }
 
 /** @param {string} key */
