@@ -5,6 +5,7 @@
 
 import { button, el, empty, put, setText } from "../dom.js";
 import { count, money, nameOf, number, percent, seatOf, tokens } from "../words.js";
+import { told } from "./told.js";
 
 /** @import { CostRow, Ctx, Part, Screen } from "../types.d.ts" */
 
@@ -98,7 +99,7 @@ class Cost {
   fetch() {
     this.problem = "";
     this.ctx.need("costs").catch((error) => {
-      this.problem = error instanceof Error ? error.message : String(error);
+      this.problem = told(error);
       this.show();
     });
   }
@@ -124,8 +125,9 @@ class Cost {
 
   show() {
     this.late = false;
-    const rows = this.rows();
+    // Rows that news brought before all of them were read would look like all of them.
     const loading = this.ctx.store.costsAt < 0;
+    const rows = loading ? [] : this.rows();
     this.full.hidden = rows.length === 0;
     this.none.hidden = rows.length > 0;
     if (rows.length === 0) {

@@ -5,7 +5,7 @@
 
 import { button, el, empty, keep, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
-import { ago, count, nameOf, seatOf } from "../words.js";
+import { ago, count, nameOf, number, seatOf } from "../words.js";
 import { called, canAnswer, isUnread, kindWord, messageNode } from "./message_parts.js";
 import { Writer } from "./message_write.js";
 
@@ -57,7 +57,7 @@ class Messages {
     this.kind = el("select", { "aria-label": "Kind", on: { change: () => this.filter() } });
     this.find = el("input", { type: "search", placeholder: "Search", "aria-label": "Search the messages", on: { input: () => this.filter() } });
     this.ways = el("div", { class: "segments", role: "group", "aria-label": "View" });
-    this.sum = el("span", { class: "dim small" });
+    this.sum = el("span", { class: "message-unread small" });
     /** @type {Rows<Thread>} */
     this.list = new Rows({
       label: "Conversations",
@@ -153,7 +153,13 @@ class Messages {
     choices(this.kind, "every kind", kinds.map((kind) => [kind, kindWord(kind)]));
     this.kind.hidden = kinds.length < 2;
     const unread = all.filter(isUnread).length;
-    put(this.sum, unread > 0 ? button(`${count(unread, "unread message")} for you`, () => this.toUnread(), { kind: "quiet", title: "Go to the next one (u)" }) : "");
+    if (this.sum.dataset.unread === String(unread)) return;
+    this.sum.dataset.unread = String(unread);
+    put(
+      this.sum,
+      unread > 0 ? button(`${number(unread)} unread`, () => this.toUnread(), { kind: "quiet", title: "Go to the oldest one (u)" }) : null,
+      unread > 1 ? button("Mark all as read", () => void this.readAll(), { kind: "quiet" }) : null,
+    );
   }
 
   /** @param {string} who */
@@ -323,6 +329,10 @@ class Messages {
   /** @param {MessageRow[]} rows */
   async read(rows) {
     await this.ctx.attempt({ message_acknowledge: { messages: rows.map((row) => row.id) } }, "");
+  }
+
+  readAll() {
+    return this.read([...this.ctx.store.messages.values()].filter(isUnread));
   }
 
   /** What is in the store first, then from the server. */

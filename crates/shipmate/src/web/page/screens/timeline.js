@@ -9,6 +9,7 @@ import { clock, count, lasted, moment, nameOf, number, seatOf, spanEnd } from ".
 import { isOpen, pathAhead, pathBehind, waiting, workTime } from "./critical.js";
 import { Lanes } from "./timeline_lanes.js";
 import { Past } from "./timeline_past.js";
+import { told } from "./told.js";
 
 /** @import { Ctx, MomentsPage, Part, Screen, Span } from "../types.d.ts" */
 /** @import { Bar } from "./timeline_bar.js" */
@@ -128,7 +129,7 @@ class Timeline {
         if (this.wanted > 0) this.travel(this.wanted);
       },
       (error) => {
-        this.problem = error instanceof Error ? error.message : String(error);
+        this.problem = told(error);
         this.draw();
       },
     );
@@ -159,7 +160,7 @@ class Timeline {
   draw() {
     const { store } = this.ctx;
     const loading = store.timelineAt < 0;
-    const bare = store.spans.size === 0 && store.lives.size === 0;
+    const bare = loading || (store.spans.size === 0 && store.lives.size === 0);
     this.none.hidden = !bare;
     this.lanes.node.hidden = bare || this.table;
     this.spans.hidden = bare || !this.table;
