@@ -77,11 +77,10 @@ export class Writer {
       put(
         this.quote,
         el("span", { class: "cut" }, `Reply to ${called(row.from)}: ${(row.body ?? "").split("\n")[0]}`),
-        button("Not a reply", () => this.reply(null), { kind: "quiet" }),
+        button("Not a reply", () => (this.reply(null), this.text.focus()), { kind: "quiet" }),
       );
     }
     this.to.disabled = row !== null;
-    this.text.focus();
   }
 
   async send() {
@@ -101,7 +100,6 @@ export class Writer {
         await ctx.api.ask({ send: { to: one, body, kind: null, reply_to: this.replies?.id ?? null } });
       }
       this.text.value = "";
-      this.reply(null);
       setText(this.heard, "Sent");
     } catch (error) {
       if (error instanceof Refused && !error.locked) this.tell(error.message, error.remedy);

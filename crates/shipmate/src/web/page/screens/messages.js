@@ -89,6 +89,8 @@ class Messages {
     );
     ctx.tick(() => this.age());
     this.show();
+    // There is nothing to scroll before the shell has put the screen into the page.
+    requestAnimationFrame(() => (this.scroll.scrollTop = this.scroll.scrollHeight));
   }
 
   /** @param {Set<Part>} changed */
@@ -190,7 +192,7 @@ class Messages {
       (row) => `${row.id} ${(row.to ?? []).map((one) => one.state + one.at).join()}`,
       (row) =>
         messageNode(this.ctx, row, {
-          reply: (one) => this.writer.reply(one),
+          reply: (one) => this.reply(one),
           read: (one) => void this.read([one]),
           ...(this.view === "timeline" ? { thread: (one) => this.openThread(one.thread) } : {}),
           replied: row.reply_to === undefined || this.view === "threads" ? undefined : before.get(row.reply_to),
@@ -261,12 +263,16 @@ class Messages {
     if (!this.threads.some((one) => one.id === id)) this.clear();
     this.thread = id;
     this.shown = PAGE;
+    this.drawn = "";
     // Rows whose thread is the same are not touched: the mark of the chosen one is moved by hand.
     for (const node of this.side.querySelectorAll("button.thread-row")) {
       if (node instanceof HTMLElement && node.dataset.thread === String(id)) node.setAttribute("aria-current", "true");
       else node.removeAttribute("aria-current");
     }
     this.show();
+    // What is written under a thread belongs to it, until the person says otherwise.
+    const others = (this.threads.find((one) => one.id === id)?.rows ?? []).filter((row) => canAnswer(this.ctx, row.from));
+    this.writer.reply(others.at(-1) ?? null);
     const last = this.flow.lastElementChild;
     if (last instanceof HTMLElement) last.focus({ preventScroll: true });
   }
@@ -303,11 +309,16 @@ class Messages {
     return this.ctx.store.messages.get(id);
   }
 
-  reply() {
-    const row = this.chosen();
-    if (!row || row.from === "person") this.writer.text.focus();
-    else if (canAnswer(this.ctx, row.from)) this.writer.reply(row);
-    else this.ctx.say(`${called(row.from)} cannot be written to.`);
+  /** @param {MessageRow | undefined} [row] */
+  reply(row = this.chosen()) {
+    if (row && row.from !== "person") {
+      if (!canAnswer(this.ctx, row.from)) {
+        this.ctx.say(`${called(row.from)} cannot be written to.`);
+        return;
+      }
+      this.writer.reply(row);
+    }
+    this.writer.text.focus();
   }
 
   toUnread() {
