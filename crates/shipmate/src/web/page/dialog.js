@@ -2,7 +2,7 @@
 // gives it back and closes on Esc. What must hold: what a person typed is not lost because the
 // server refused it; the refusal is shown in the form, beside the words it is about.
 
-import { button, el, put } from "./dom.js";
+import { button, el, prose, put } from "./dom.js";
 import { Refused } from "./api.js";
 
 /**
@@ -136,7 +136,7 @@ export function confirm(spec) {
 /** @param {HTMLElement} node @param {string} fact @param {string} remedy */
 function tell(node, fact, remedy) {
   node.hidden = false;
-  put(node, el("strong", null, fact), remedy ? el("span", null, ` ${remedy}`) : null);
+  put(node, el("strong", null, prose(fact)), remedy ? el("span", null, " ", prose(remedy)) : null);
 }
 
 /** @param {Field} spec @returns {{ node: HTMLElement, value: () => string, focus: () => void }} */
