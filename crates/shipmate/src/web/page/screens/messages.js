@@ -273,6 +273,7 @@ class Messages {
     // What is written under a thread belongs to it, until the person says otherwise.
     const others = (this.threads.find((one) => one.id === id)?.rows ?? []).filter((row) => canAnswer(this.ctx, row.from));
     this.writer.reply(others.at(-1) ?? null);
+    this.scroll.scrollTop = this.scroll.scrollHeight;
     const last = this.flow.lastElementChild;
     if (last instanceof HTMLElement) last.focus({ preventScroll: true });
   }
