@@ -138,7 +138,6 @@ async function route() {
   if (root === "") {
     closeScreen();
     shell.team("");
-    shell.banner.hidden = true;
     await openChoose();
     return;
   }

@@ -2,7 +2,7 @@
 // gives it back and closes on Esc. What must hold: what a person typed is not lost because the
 // server refused it; the refusal is shown in the form, beside the words it is about.
 
-import { button, el, put } from "./dom.js";
+import { button, el, prose, put } from "./dom.js";
 import { Refused } from "./api.js";
 
 /**
@@ -16,6 +16,7 @@ import { Refused } from "./api.js";
  *   options?: { value: string, label: string }[],
  *   suggest?: string[],
  *   max?: number,
+ *   half?: boolean,
  * }} Field
  */
 
@@ -80,10 +81,10 @@ export async function form(spec) {
     const yes = el("button", { type: "submit", class: `button ${spec.danger ? "danger" : "main"}` }, spec.yes);
     const made = spec.fields.map(field);
     const node = el("form", { class: "form", novalidate: true },
-      spec.text ? el("div", { class: "form-text" }, spec.text) : null,
-      made.map((one) => one.node),
-      problem,
-      el("div", { class: "dialog-foot" }, button("Cancel", close), yes));
+      el("div", { class: "form-body" },
+        spec.text ? el("div", { class: "form-text" }, spec.text) : null,
+        made.map((one) => one.node)),
+      el("div", { class: "dialog-foot" }, problem, button("Cancel", close), yes));
     const send = async () => {
       const missing = spec.fields.findIndex((one, at) => one.required && !made[at]?.value().trim());
       if (missing >= 0) {
@@ -135,7 +136,7 @@ export function confirm(spec) {
 /** @param {HTMLElement} node @param {string} fact @param {string} remedy */
 function tell(node, fact, remedy) {
   node.hidden = false;
-  put(node, el("strong", null, fact), remedy ? el("span", null, ` ${remedy}`) : null);
+  put(node, el("strong", null, prose(fact)), remedy ? el("span", null, " ", prose(remedy)) : null);
 }
 
 /** @param {Field} spec @returns {{ node: HTMLElement, value: () => string, focus: () => void }} */
@@ -153,7 +154,7 @@ function field(spec) {
   return {
     node: check
       ? el("div", { class: "field check" }, input, label, hint)
-      : el("div", { class: "field" }, label, input, list, hint),
+      : el("div", { class: spec.half ? "field half" : "field" }, label, input, list, hint),
     value: () => (check ? (input.checked ? "yes" : "") : input.value),
     focus: () => input.focus(),
   };
@@ -165,7 +166,7 @@ function control(spec, id, described) {
   switch (spec.kind ?? "text") {
     case "long":
     case "list": {
-      const area = el("textarea", { ...props, rows: spec.kind === "list" ? 3 : 5, maxlength: spec.max ?? 100_000 });
+      const area = el("textarea", { ...props, rows: spec.kind === "list" ? 2 : 5, maxlength: spec.max ?? 100_000 });
       area.value = spec.value ?? "";
       return area;
     }

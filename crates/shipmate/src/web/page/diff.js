@@ -3,7 +3,7 @@
 
 /** @import { DiffPage } from "./types.d.ts" */
 
-import { button, el } from "./dom.js";
+import { button, el, prose } from "./dom.js";
 import { count, number, shortCommit } from "./words.js";
 
 const FOLD_LINES = 300;
@@ -61,7 +61,7 @@ export function renderDiff(page) {
       `${count(files.length, "file")}, `, el("span", { class: "good" }, `+${number(added)}`), " ", el("span", { class: "bad" }, `−${number(removed)}`),
       page.from && page.to ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`) : null),
     page.note ? el("p", { class: "small warn" }, page.note) : null,
-    page.cut ? el("p", { class: "small warn" }, "The diff is long: only its beginning is shown. `git diff` shows all of it.") : null,
+    page.cut ? el("p", { class: "small warn" }, prose("The diff is long: only its beginning is shown. `git diff` shows all of it.")) : null,
     files.length > 1
       ? el("ul", { class: "diff-files" }, files.map((file, at) => el("li", null, el("button", {
           type: "button",

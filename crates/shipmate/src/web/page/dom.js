@@ -179,10 +179,18 @@ export function badge(state) {
 }
 
 /**
- * What there is instead of a list that is empty: the fact, and what to do.
- * @param {string} title @param {...(Child | Child[])} children
+ * Words in which `such` parts are things to type: they become code.
+ * @param {string} text @returns {(Node | string)[]}
  */
-export function empty(title, ...children) {
-  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title), ...children.map((child) =>
-    child instanceof HTMLElement && child.tagName !== "CODE" ? child : el("p", null, child)));
+export function prose(text) {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? el("code", null, part) : part));
+}
+
+/**
+ * What there is instead of a list that is empty: the fact, and what to do.
+ * @param {string} title @param {...(string | HTMLElement | null)} more
+ */
+export function empty(title, ...more) {
+  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, prose(title)),
+    more.map((one) => (typeof one === "string" ? el("p", null, prose(one)) : one)));
 }

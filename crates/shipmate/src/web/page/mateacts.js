@@ -3,6 +3,7 @@
 
 /** @import { Ctx, TeamView, TeammateView } from "./types.d.ts" */
 
+import { Refused } from "./api.js";
 import { confirm, entries, form } from "./dialog.js";
 import { count } from "./words.js";
 
@@ -17,6 +18,11 @@ export function runs(mate) {
   return mate.state === "active" || mate.state === "idle" || mate.state === "paused";
 }
 
+/** A session that came by itself has a process that only its own program can start. @param {TeammateView} mate */
+function startable(mate) {
+  return mate.supervision !== "none" || Boolean(mate.command) || (mate.epoch === 0 && Boolean(mate.agent));
+}
+
 /** What can be done with it as it is. @param {Ctx} ctx @param {TeammateView} mate @returns {Deed[]} */
 export function deeds(ctx, mate) {
   /** @type {Deed[]} */
@@ -27,10 +33,10 @@ export function deeds(ctx, mate) {
     all.push({ key: "p", label: "Pause", title: "It takes no new task until it is continued", run: () => pause(ctx, mate) });
   }
   if (runs(mate)) {
-    all.push({ label: "Replace", title: "Stop this process, then start a fresh one under the same name", run: () => replace(ctx, mate) });
+    if (startable(mate)) all.push({ label: "Replace", title: "Stop this process, then start a fresh one under the same name", run: () => replace(ctx, mate) });
     all.push({ label: "Shut down", title: "Ask it to end, then end its process", kind: "danger", run: () => shutdown(ctx, mate) });
   } else if (mate.state !== "stopping") {
-    all.push({ label: mate.epoch > 0 ? "Start again" : "Start", title: "A fresh process under this name", kind: "main", run: () => start(ctx, mate) });
+    if (startable(mate)) all.push({ label: mate.epoch > 0 ? "Start again" : "Start", title: "A fresh process under this name", kind: "main", run: () => start(ctx, mate) });
     all.push({ label: "Remove", title: "It leaves the team", kind: "danger", run: () => remove(ctx, mate) });
   }
   return all;
@@ -144,48 +150,48 @@ export function add(ctx) {
   const roles = [...new Set([...ctx.store.teammates.values()].map((mate) => mate.role ?? "").filter(Boolean))];
   return form({
     title: "Add a teammate",
+    text: "It starts by itself when there is a task or a message for it.",
     yes: "Add",
     fields: [
       { name: "name", label: "Name", required: true, max: 64, hint: "Letters, digits, - and _." },
       ...(teams.length > 1
         ? [{ name: "team", label: "Team", kind: /** @type {const} */ ("select"), value: ctx.root, options: teams.map((one) => ({ value: one.name, label: one.name })) }]
         : []),
-      { name: "agent", label: "Agent", suggest: AGENTS, hint: "The program behind it. Empty: a plain command, below." },
-      { name: "command", label: "Command", hint: "Only where there is no agent: run once for each task." },
-      { name: "model", label: "Model", hint: "Empty: the agent's own choice." },
-      { name: "role", label: "Role", suggest: roles },
-      { name: "scope", label: "May write", kind: "list", hint: "Files, one per line, globs allowed. Empty: everything its tasks name." },
+      { name: "agent", label: "Agent", half: true, suggest: AGENTS, hint: "The program behind it, such as claude or codex." },
+      { name: "model", label: "Model", half: true, hint: "Empty: the agent's own choice." },
+      { name: "command", label: "Command", hint: "Instead of an agent: a command line that is run once for each task." },
+      { name: "role", label: "Role", half: true, suggest: roles, hint: "Tasks of this role are for it." },
       {
-        name: "mode", label: "Mode", kind: "select", value: "",
+        name: "mode", label: "Mode", half: true, kind: "select", value: "",
         options: [
           { value: "", label: "normal" },
-          { value: "plan", label: "plan: writes after its plan is approved" },
-          { value: "delegate", label: "delegate: plans and hands out, never writes" },
+          { value: "plan", label: "plan: writes once its plan is approved" },
+          { value: "delegate", label: "delegate: hands out, never writes" },
           { value: "read_only", label: "read only" },
         ],
       },
-      { name: "begin", label: "Start it now", kind: "check", value: "yes", hint: "Else it starts when there is a task for it." },
+      { name: "scope", label: "May write", kind: "list", hint: "Files, one per line, globs allowed. Empty: anywhere." },
     ],
     send: async (values) => {
-      const team = values.team ?? ctx.root;
+      const agent = (values.agent ?? "").trim();
+      const command = (values.command ?? "").trim();
+      if (!agent && !command) {
+        throw new Refused("There is nothing to start: it has neither an agent nor a command.", "Name one of them.", 0, "");
+      }
       const name = (values.name ?? "").trim();
       await ctx.api.ask({
         teammate_add: {
           name,
-          agent: (values.agent ?? "").trim(),
-          command: (values.command ?? "").trim(),
+          agent,
+          command,
           model: (values.model ?? "").trim(),
           role: (values.role ?? "").trim() || null,
           scope: entries(values.scope),
           mode: values.mode || null,
-          when_needed: values.begin !== "yes",
+          when_needed: true,
         },
-      }, team);
-      if (values.begin === "yes") {
-        await ctx.attempt({ teammate_start: { name, supervision: "supervised" } }, `${name} joins and starts`, team);
-      } else {
-        ctx.say(`${name} joins`, "good");
-      }
+      }, values.team ?? ctx.root);
+      ctx.say(`${name} joins; it starts when there is a task or a message for it`, "good");
     },
   });
 }

@@ -4,7 +4,7 @@
 /** @import { Key, Part } from "./types.d.ts" */
 /** @import { Store } from "./store.js" */
 
-import { el, put, setAttr, setText, svg } from "./dom.js";
+import { el, prose, put, setAttr, setText, svg } from "./dom.js";
 import { show } from "./dialog.js";
 import { count } from "./words.js";
 
@@ -79,6 +79,10 @@ export class Shell {
   team(root) {
     setText(this.brand, root || "shipmate");
     this.nav.hidden = root === "";
+    if (root === "") {
+      this.line.hidden = true;
+      this.banner.hidden = true;
+    }
     this.tabs.clear();
     put(this.nav, TABS.map((tab) => {
       const badge = el("span", { class: "count", hidden: true });
@@ -118,9 +122,9 @@ export class Shell {
       const again = el("button", { type: "button", class: "button quiet", on: { click: this.does.retry } }, "Try now");
       this.banner.hidden = false;
       put(this.banner, el("strong", null, "Reconnecting…"),
-        el("span", null, store.loaded
-          ? ` What you see is as of the last news. Trying again in ${count(Math.ceil(retryInMs / 1000), "second")}.`
-          : " The server does not answer. Is `shipmate serve` still running?"),
+        el("span", null, prose(store.loaded
+          ? `What you see is as of the last news. Trying again in ${count(Math.ceil(retryInMs / 1000), "second")}.`
+          : "The server does not answer. Is `shipmate serve` still running?")),
         again);
     } else if (state === "open" && !this.banner.hidden) {
       this.banner.hidden = true;
@@ -131,13 +135,13 @@ export class Shell {
 
   /** @param {string} text @param {"plain" | "good" | "bad"} [kind] */
   say(text, kind = "plain") {
-    const place_ = place("toasts");
+    const toasts = place("toasts");
     const node = el("div", { class: `toast ${kind}` },
       el("span", { class: "sign", "aria-hidden": "true" }, kind === "good" ? "●" : kind === "bad" ? "✕" : "○"),
-      el("span", { class: "toast-text" }, text),
+      el("span", { class: "toast-text" }, prose(text)),
       el("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", on: { click: () => node.remove() } }, "✕"));
-    while (place_.children.length > 2) place_.firstChild?.remove();
-    place_.append(node);
+    while (toasts.children.length > 2) toasts.firstChild?.remove();
+    toasts.append(node);
     place(kind === "bad" ? "urgent" : "polite").textContent = text;
     setTimeout(() => node.remove(), kind === "bad" ? 12_000 : 4_000);
   }
@@ -148,7 +152,7 @@ export class Shell {
    */
   instead(title, ...more) {
     put(this.main, el("div", { class: "screen scroll" }, el("div", { class: "empty big", role: "alert" },
-      el("h1", { class: "empty-title" }, title), more.map((one) => el("p", null, one)))));
+      el("h1", { class: "empty-title" }, prose(title)), more.map((one) => el("p", null, typeof one === "string" ? prose(one) : one)))));
   }
 
   skeleton() {
@@ -164,9 +168,17 @@ export class Shell {
 export function showKeys(groups) {
   return show("Keys", () => [
     el("div", { class: "keys", tabindex: "0", role: "group", "aria-label": "All keys" }, groups.filter(([, keys]) => Object.keys(keys).length > 0).map(([title, keys]) =>
-      el("section", null, el("h3", null, title), el("dl", null, Object.entries(keys).map(([key, { does }]) =>
-        el("div", null, el("dt", null, el("kbd", null, keyName(key))), el("dd", null, does))))))),
+      el("section", null, el("h3", null, title), el("dl", null, [...byDeed(keys)].map(([does, names]) =>
+        el("div", null, el("dt", null, names.map((name) => el("kbd", null, name))), el("dd", null, does))))))),
   ], "wide");
+}
+
+/** Two keys that do the same stand in one line. @param {Record<string, Key>} keys */
+function byDeed(keys) {
+  /** @type {Map<string, string[]>} */
+  const deeds = new Map();
+  for (const [key, { does }] of Object.entries(keys)) deeds.set(does, [...(deeds.get(does) ?? []), keyName(key)]);
+  return deeds;
 }
 
 /** @param {string} key */

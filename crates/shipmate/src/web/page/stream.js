@@ -39,6 +39,7 @@ export class Stream {
     this.timer = undefined;
     /** Gives the slot of a hidden tab back. @type {(() => void) | null} */
     this.freeSlot = null;
+    this.asking = false;
     this.seen = () => void this.visibility();
     this.online = () => {
       if (!this.line && !document.hidden) this.open();
@@ -142,7 +143,10 @@ export class Stream {
       if (!this.line) this.open();
       return;
     }
+    if (this.freeSlot || this.asking) return;
+    this.asking = true;
     const free = await slot();
+    this.asking = false;
     if (this.closed || !document.hidden) {
       free?.();
       return;

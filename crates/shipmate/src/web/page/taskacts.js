@@ -92,11 +92,15 @@ function whole(text) {
   return trimmed === "" || !/^-?\d+$/.test(trimmed) ? undefined : Number(trimmed);
 }
 
-/** @param {Ctx} ctx @param {{ blocked_by?: string, team?: string }} [start] */
-export function create(ctx, start = {}) {
+/**
+ * Resolves to the new task's id, or to 0.
+ * @param {Ctx} ctx @param {{ blocked_by?: string, team?: string }} [start]
+ */
+export async function create(ctx, start = {}) {
   const teams = teamsOf(ctx);
   const team = start.team ?? ctx.root;
-  return form({
+  let id = 0;
+  await form({
     title: "New task",
     yes: "Create",
     fields: [
@@ -106,10 +110,10 @@ export function create(ctx, start = {}) {
         ? [{ name: "team", label: "Team", kind: /** @type {const} */ ("select"), value: team, options: teams.map((one) => ({ value: one.name, label: one.name })) }]
         : []),
       { name: "files", label: "Files", kind: "list", hint: "What it may write; one per line, globs allowed. Two tasks never share a file at the same time." },
-      { name: "blocked_by", label: "Waits for", value: start.blocked_by ?? "", hint: "Ids, aliases or group:NAME, with commas." },
-      { name: "assignee", label: "For", suggest: namesIn(ctx, team), hint: "A teammate; empty: whoever is free." },
-      { name: "role", label: "Role", suggest: rolesIn(ctx), hint: "Only teammates of this role may take it." },
-      { name: "priority", label: "Priority", kind: "number", value: "0", hint: "Higher is taken first." },
+      { name: "blocked_by", label: "Waits for", half: true, value: start.blocked_by ?? "", hint: "Ids, aliases or group:NAME, with commas." },
+      { name: "assignee", label: "For", half: true, suggest: namesIn(ctx, team), hint: "A teammate; empty: whoever is free." },
+      { name: "role", label: "Role", half: true, suggest: rolesIn(ctx), hint: "Only teammates of this role may take it." },
+      { name: "priority", label: "Priority", half: true, kind: "number", value: "0", hint: "Higher is taken first." },
     ],
     send: async (values) => {
       const task = {
@@ -121,10 +125,13 @@ export function create(ctx, start = {}) {
         ...(values.role?.trim() ? { role: values.role.trim() } : {}),
         ...(whole(values.priority) === undefined ? {} : { priority: whole(values.priority) }),
       };
-      await ctx.api.ask({ task_create: { tasks: [task] } }, values.team ?? team);
-      ctx.say("Task created", "good");
+      /** @type {{ created?: { tasks?: number[] } }} */
+      const answer = await ctx.api.ask({ task_create: { tasks: [task] } }, values.team ?? team);
+      id = answer.created?.tasks?.[0] ?? 0;
+      ctx.say(id ? `Task ${id} created` : "Task created", "good");
     },
   });
+  return id;
 }
 
 /** @param {Ctx} ctx @param {number} id */
@@ -147,8 +154,8 @@ export async function edit(ctx, id) {
       { name: "description", label: "Description", kind: "long", value: task.description ?? "" },
       { name: "files", label: "Files", kind: "list", value: (task.files ?? []).join("\n"), hint: "One per line, globs allowed." },
       { name: "blocked_by", label: "Waits for", value: waits, hint: "Ids, aliases or group:NAME, with commas." },
-      { name: "role", label: "Role", value: task.role ?? "", suggest: rolesIn(ctx), hint: "Empty: any role." },
-      { name: "priority", label: "Priority", kind: "number", value: String(task.priority) },
+      { name: "role", label: "Role", half: true, value: task.role ?? "", suggest: rolesIn(ctx), hint: "Empty: any role." },
+      { name: "priority", label: "Priority", half: true, kind: "number", value: String(task.priority) },
     ],
     send: async (values) => {
       const changes = changesOf(task, values);

@@ -45,6 +45,8 @@ class Board {
     const past = memory.get(ctx.root);
     this.filter = { ...(ctx.readonly ? NO_FILTER : (past?.filter ?? NO_FILTER)) };
     this.chosen = past?.chosen ?? 0;
+    /** A task that was made here and has not come yet. */
+    this.wanted = 0;
     this.view = storedView();
     this.lanes = new Lanes(this.view);
     /** @type {{ lane: Lane, rows: Rows<Card>, node: HTMLElement, size: HTMLElement }[]} */
@@ -102,7 +104,7 @@ class Board {
       el("h1", { class: "unseen" }, "Board"),
       this.search, fold, filters, this.total,
       el("div", { class: "end" }, this.views,
-        this.ctx.readonly ? null : button("New task", () => void create(this.ctx), { kind: "main", key: "n" })));
+        this.ctx.readonly ? null : button("New task", () => void this.create(), { kind: "main", key: "n" })));
   }
 
   /** @param {string} label @param {(value: string) => void} run */
@@ -205,7 +207,7 @@ class Board {
     return empty("There are no tasks yet.",
       el("p", null, "A lead makes them from a goal: ", el("code", null, 'shipmate run "what you want"')),
       this.ctx.readonly ? null : el("p", null, "Or make one yourself: press ", el("kbd", null, "n"), ", or in the terminal ", el("code", null, 'shipmate task create "subject"')),
-      this.ctx.readonly ? null : button("New task", () => void create(this.ctx), { kind: "main" }));
+      this.ctx.readonly ? null : button("New task", () => void this.create(), { kind: "main" }));
   }
 
   /** Pauses stand above the board: they are why nothing moves. */
@@ -236,6 +238,7 @@ class Board {
       if (choices) this.fillChoices();
     }
     this.draw();
+    this.chooseWanted();
   }
 
   /** The task that has the focus, else the one that had it last. */
@@ -253,6 +256,18 @@ class Board {
     this.chosen = id;
     one.node.scrollIntoView({ block: "nearest", inline: "nearest" });
     linkOf(one.rows.reveal(spot.at))?.focus({ preventScroll: !still });
+  }
+
+  /** A new task is chosen as soon as it is here: else one would have to look for it. */
+  async create() {
+    this.wanted = await create(this.ctx);
+    this.chooseWanted();
+  }
+
+  chooseWanted() {
+    if (!this.wanted || !this.lanes.placed.has(this.wanted)) return;
+    this.choose(this.wanted);
+    this.wanted = 0;
   }
 
   /** Moves by rows, or by lanes. @param {number} down @param {number} across */
@@ -298,7 +313,7 @@ class Board {
     const on = (/** @type {string} */ key) => () => perform(ctx, this.current(), key);
     return {
       ...keys,
-      n: { does: "new task", run: () => void create(ctx) },
+      n: { does: "new task", run: () => void this.create() },
       e: { does: "edit", run: on("e") },
       a: { does: "assign", run: on("a") },
       x: { does: "release", run: on("x") },

@@ -5,7 +5,7 @@
 
 import { Refused } from "../api.js";
 import { renderDiff } from "../diff.js";
-import { badge, button, el, empty, put, setText } from "../dom.js";
+import { badge, button, el, empty, prose, put, setText } from "../dom.js";
 import { write } from "../mateacts.js";
 import { deeds, perform } from "../taskacts.js";
 import { standing } from "../taskcard.js";
@@ -249,7 +249,7 @@ class TaskScreen {
       (error) => {
         if (this.life.signal.aborted) return;
         this.diffOf = "";
-        put(this.diff, el("p", { class: "dim" }, error instanceof Refused ? `${error.message} ${error.remedy}` : String(error)));
+        put(this.diff, el("p", { class: "dim" }, prose(error instanceof Refused ? `${error.message} ${error.remedy}` : String(error))));
       },
     );
   }
@@ -287,7 +287,7 @@ export function messageRow(row) {
       (row.to ?? []).map((one) => el("span", { class: "talk-to", title: one.detail ?? moment(one.at) }, nameOf(seatOf(one.to)), " ", badge(deliveryState(one.state)))),
       row.kind !== "message" ? el("span", { class: "chip" }, row.kind.replaceAll("_", " ")) : null,
       el("span", { class: "dim small talk-when", title: moment(row.sent_at) }, clock(row.sent_at))),
-    el("p", { class: "wrap" }, row.body ?? "", row.cut ? el("span", { class: "dim" }, " … (cut; `shipmate inbox` shows all of it)") : null));
+    el("p", { class: "wrap" }, row.body ?? "", row.cut ? el("span", { class: "dim" }, " … (the rest is left out here)") : null));
 }
 
 /** @param {CostRow[]} rows */

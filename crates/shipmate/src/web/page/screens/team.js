@@ -67,7 +67,7 @@ class TeamScreen {
       this.lists.set(team.name, list);
       // For eyes only: each row says for itself what its parts are.
       const heads = el("div", { class: "mate mate-heads", "aria-hidden": "true" },
-        ["Teammate", "State, and why", "Task", "Last words", "Context", "Cost, tokens", "Sign", ""].map((head) => el("span", null, head)));
+        ["Teammate", "State, and why", "Task", "Last words", "Context", "Cost", "Sign", ""].map((head) => el("span", null, head)));
       const box = el("section", { class: "box team-box", "aria-label": team.name }, el("div", { class: "team-top" }), heads, list);
       this.drawTeam(box, team);
       return box;
