@@ -111,7 +111,10 @@ export class Stream {
     const output = this.who ? `&output=${encodeURIComponent(this.who)}` : "";
     const after = this.hooks.position();
     const path = `/api/t/${encodeURIComponent(this.root)}/stream?after=${after}${output}`;
-    const response = await request(path, { signal: line.signal, headers: { accept: "text/event-stream" } });
+    const response = await request(path, {
+      signal: line.signal,
+      headers: { accept: "text/event-stream" },
+    });
     if (!response.body) throw new Error("a stream has a body");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     this.wait = WAIT_MIN_MS;

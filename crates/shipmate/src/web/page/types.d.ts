@@ -167,7 +167,7 @@ export interface DecisionView {
 }
 
 export type DeliveryState =
-  | "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
+  "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
 
 export interface MessageRow {
   id: number;
@@ -308,8 +308,19 @@ export interface MomentsPage {
 
 /** What changed since the last frame, by name of the store's part. */
 export type Part =
-  | "whole" | "teams" | "teammates" | "tasks" | "decisions" | "messages" | "lines"
-  | "spans" | "lives" | "costs" | "path" | "queue" | "link";
+  | "whole"
+  | "teams"
+  | "teammates"
+  | "tasks"
+  | "decisions"
+  | "messages"
+  | "lines"
+  | "spans"
+  | "lives"
+  | "costs"
+  | "path"
+  | "queue"
+  | "link";
 
 export interface Key {
   /** What it does, in the words of the list of keys. */
