@@ -54,8 +54,8 @@ function matches(card, text) {
 
 /** @typedef {(a: Card, b: Card) => number} Order */
 
-/** As the coordinator hands them out: priority, then the longest path, then age. @type {Order} */
-const byUrgency = (a, b) => b.priority - a.priority || b.path_ms - a.path_ms || a.id - b.id;
+/** As the coordinator hands them out: lower priority first, then the longest path, then age. @type {Order} */
+const byUrgency = (a, b) => a.priority - b.priority || b.path_ms - a.path_ms || a.id - b.id;
 /** @type {Order} */
 const byId = (a, b) => a.id - b.id;
 /** @type {Order} */

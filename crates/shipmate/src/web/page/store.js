@@ -179,7 +179,7 @@ export class Store {
   takeStory(delta) {
     if (delta.position > this.timelineAt) {
       for (const span of delta.spans ?? []) {
-        this.spans.set(span.id, span);
+        this.spans.set(String(span.id), span);
         this.rowsAt.set(`s${span.id}`, delta.position);
         this.mark("spans");
       }
@@ -201,7 +201,8 @@ export class Store {
   /** @param {TimelinePage} page */
   takeTimeline(page) {
     for (const span of page.spans ?? []) {
-      if ((this.rowsAt.get(`s${span.id}`) ?? 0) <= page.position) this.spans.set(span.id, span);
+      if ((this.rowsAt.get(`s${span.id}`) ?? 0) <= page.position)
+        this.spans.set(String(span.id), span);
     }
     for (const life of page.lives ?? []) {
       if ((this.rowsAt.get(`l${lifeKey(life)}`) ?? 0) <= page.position) {

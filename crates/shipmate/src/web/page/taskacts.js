@@ -5,7 +5,7 @@
 
 import { button, el } from "./dom.js";
 import { confirm, entries, form, show } from "./dialog.js";
-import { nameOf } from "./words.js";
+import { USUAL_PRIORITY, nameOf } from "./words.js";
 
 /**
  * @typedef {{ key: string, label: string, kind?: "plain" | "main" | "danger", run: () => Promise<unknown> }} Deed
@@ -200,8 +200,8 @@ export async function create(ctx, start = {}) {
         label: "Priority",
         half: true,
         kind: "number",
-        value: "0",
-        hint: "Higher is taken first.",
+        value: String(USUAL_PRIORITY),
+        hint: "Lower is taken sooner.",
       },
     ],
     send: async (values) => {

@@ -5,7 +5,7 @@
 
 import { badge, el, put, setText } from "./dom.js";
 import { menu } from "./taskacts.js";
-import { ago, count, moment, nameOf, taskState } from "./words.js";
+import { USUAL_PRIORITY, ago, count, moment, nameOf, taskState } from "./words.js";
 
 /** @typedef {{ link: HTMLAnchorElement, fill: (card: Card) => void, sign: string }} Made */
 
@@ -148,7 +148,9 @@ export function makeCard(ctx, first) {
         "span",
         { class: "card-marks" },
         state.key === "returned" ? el("span", { class: "warn" }, "↩ returned") : null,
-        card.priority !== 0 ? el("span", { title: "Priority" }, `P${card.priority}`) : null,
+        card.priority !== USUAL_PRIORITY
+          ? el("span", { title: "Priority: lower is sooner" }, `P${card.priority}`)
+          : null,
         gate(card),
       ),
     );
@@ -199,7 +201,9 @@ export function makeRow(ctx, first) {
     put(place, files(card));
     put(
       marks,
-      card.priority !== 0 ? el("span", { title: "Priority" }, `P${card.priority}`) : null,
+      card.priority !== USUAL_PRIORITY
+        ? el("span", { title: "Priority: lower is sooner" }, `P${card.priority}`)
+        : null,
       attempts(card),
       gate(card),
     );

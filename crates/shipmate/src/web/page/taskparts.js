@@ -8,6 +8,7 @@ import {
   clock,
   count,
   deliveryState,
+  eventWord,
   lasted,
   moment,
   money,
@@ -45,13 +46,13 @@ export function gateRun(gate, open) {
     el(
       "pre",
       { class: "output", tabindex: "0", "aria-label": "What the gate printed" },
-      gate.output || "It printed nothing.",
+      gate.output || "Nothing of its output is kept.",
     ),
   );
 }
 
-/** @param {Step[]} steps */
-export function story(steps) {
+/** Newest first. The task's own id is left out of the words. @param {Step[]} steps @param {number} id */
+export function story(steps, id) {
   if (steps.length === 0) return el("p", { class: "dim" }, "Nothing has happened to it yet.");
   return el(
     "ol",
@@ -68,11 +69,18 @@ export function story(steps) {
             "span",
             { class: "wrap" },
             step.by ? el("strong", null, `${nameOf(step.by)} `) : null,
-            step.text,
+            eventWord(step.event),
+            about(step.text, id),
           ),
         ),
       ),
   );
+}
+
+/** @param {string} text @param {number} id */
+function about(text, id) {
+  const rest = text.replace(new RegExp(`^(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`), "");
+  return rest ? `: ${rest}` : "";
 }
 
 /** A message with its way to each who gets it. @param {MessageRow} row */

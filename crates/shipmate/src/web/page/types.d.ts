@@ -20,6 +20,7 @@ export interface Card {
   blocked_by?: string[];
   alias?: string;
   group?: string;
+  /** Lower is sooner; 100 is usual. */
   priority: number;
   team: string;
   files?: string[];
@@ -184,7 +185,7 @@ export interface MessageRow {
 
 /** One claim of one task by one teammate. */
 export interface Span {
-  id: string;
+  id: string | number;
   who: string;
   epoch: number;
   task: number;

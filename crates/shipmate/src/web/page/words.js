@@ -95,6 +95,16 @@ export function decisionKind(kind) {
   return DECISIONS[kind] ?? kind;
 }
 
+/** What happened, from the event's name: `task.claimed` is "claimed". @param {string} event */
+export function eventWord(event) {
+  const [about = "", what = ""] = event.split(".");
+  const word = what.replaceAll("_", " ");
+  return about === "task" || word === "" ? word || about : `${about} ${word}`;
+}
+
+/** Lower is sooner; this is what a task has unless somebody says otherwise. */
+export const USUAL_PRIORITY = 100;
+
 /** @type {Record<string, string>} */
 const SPAN_ENDS = {
   completed: "completed",

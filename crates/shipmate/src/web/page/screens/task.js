@@ -11,6 +11,7 @@ import { deeds, perform } from "../taskacts.js";
 import { standing } from "../taskcard.js";
 import { costs, gateRun, messageRow, section, story } from "../taskparts.js";
 import {
+  USUAL_PRIORITY,
   ago,
   clock,
   count,
@@ -277,7 +278,7 @@ class TaskScreen {
             "The gate has not run for it yet: it runs when the task is submitted.",
           ),
     ]);
-    put(this.story, story(page.steps ?? []));
+    put(this.story, story(page.steps ?? [], this.id));
     put(
       this.talk,
       page.messages?.length
@@ -372,7 +373,7 @@ class TaskScreen {
       ["Group", task.group],
       ["Role", task.role],
       ["Assigned to", task.assignee],
-      ["Priority", task.priority ? String(task.priority) : undefined],
+      ["Priority", task.priority === USUAL_PRIORITY ? undefined : String(task.priority)],
       ["Attempts", `${task.retries} of ${task.retries_max} failed`],
       ["Expected", task.duration_ms ? lasted(task.duration_ms) : undefined],
       ["Path to the end", task.path_ms ? lasted(task.path_ms) : undefined],
