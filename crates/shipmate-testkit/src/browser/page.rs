@@ -152,6 +152,12 @@ impl Page {
         serde_json::from_value(value).unwrap_or_else(|e| panic!("`{js}` is {shown}: {e}"))
     }
 
+    /// Runs statements, whatever they come to.
+    #[track_caller]
+    pub fn run(&self, js: &str) {
+        self.eval::<Value>(js);
+    }
+
     /// Waits until an expression is true, and returns what it came to.
     #[track_caller]
     pub fn wait_for(&self, js: &str) -> Value {
