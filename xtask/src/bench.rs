@@ -1,6 +1,7 @@
 //! `cargo xtask bench board`: how fast the board is, beside the file form and beside a bound.
 //! `cargo xtask bench team`: how near a team comes to the least time its work can take.
 //! `cargo xtask bench clients`: how soon a message is in front of a real program's model.
+//! `cargo xtask bench page`: what a large board looks like in a browser, and what open pages cost.
 //!
 //! Everything a ratio needs is measured in one run and in turns, because a machine that others use
 //! changes from minute to minute: a figure alone says little, a ratio of neighbours says much. A
@@ -12,6 +13,7 @@
 
 mod clients;
 mod goals;
+mod page;
 mod results;
 mod team;
 
@@ -67,6 +69,8 @@ enum What {
     Team,
     /// Real agent programs as teammates: messages, memory
     Clients,
+    /// The page of a large board in a real browser
+    Page,
 }
 
 impl What {
@@ -76,6 +80,7 @@ impl What {
             What::Board => ("load", "board.json"),
             What::Team => ("makespan", "team.json"),
             What::Clients => ("clients", "clients.json"),
+            What::Page => ("load", "page.json"),
         }
     }
 }
@@ -91,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let built = target.join(if args.dev { "debug" } else { "release" });
     let programs = match args.what {
         What::Clients => crate::clients::install(&[])?,
+        What::Page => crate::browser::install()?,
         What::Board | What::Team => Vec::new(),
     };
     let bench = Bench {
@@ -141,6 +147,11 @@ fn table(args: &Args, results: &Results) -> (String, Vec<Value>) {
             let table =
                 if args.markdown { clients::markdown(&rows) } else { clients::plain(&rows) };
             (table, rows.iter().map(clients::Row::json).collect())
+        }
+        What::Page => {
+            let rows = page::rows(results);
+            let table = if args.markdown { page::markdown(&rows) } else { page::plain(&rows) };
+            (table, rows.iter().map(|row| json!(row)).collect())
         }
     }
 }
@@ -231,6 +242,7 @@ fn plan(args: &Args) -> Vec<Planned> {
         What::Board => board(args),
         What::Team => team::plan(args),
         What::Clients => clients::plan(args),
+        What::Page => page::plan(args),
     };
     if let Some(only) = &args.only {
         plan.retain(|run| run.name.contains(only.as_str()));

@@ -50,6 +50,7 @@ pub use plan::work::{Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeamma
 pub use refusal::Refusal;
 pub use staff::Wanted;
 pub use state::State;
+pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};
 pub use task::failure::normalised;
 pub use task::why::{Obstacle, obstacles};

@@ -4,6 +4,7 @@
 //! satisfied, and only then are dependents free. Whatever an agent does with a
 //! task carries the token of its claim, and a stale one is refused by name.
 
+pub(crate) mod around;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::view::LookOf;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "an ask is made once and sent")]
@@ -291,6 +293,16 @@ pub enum Ask {
     Follow {
         after: u64,
     },
+    /// What a screen shows of these tasks, and of everything else.
+    Look {
+        of: LookOf,
+    },
+    /// The same, with every task, as it was when this record was the last.
+    LookAt {
+        position: u64,
+    },
+    /// What is seen of the teammates and never recorded, as notices.
+    Signs,
     /// Reads the whole log and checks every record.
     Verify,
 }

@@ -275,6 +275,9 @@ impl Client {
             return Err(Trouble::Final(ClientFailure::NotRunning(workspace)));
         };
         let failed = |text: String| Trouble::Final(ClientFailure::Start(text));
+        if !self.place.workspace.is_dir() {
+            return Err(failed(format!("{} is gone", self.place.workspace.display())));
+        }
         let mut child = Command::new(program)
             .args(args)
             .envs([self.place.coordinator_marker()])

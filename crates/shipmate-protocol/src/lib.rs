@@ -14,6 +14,7 @@ pub mod plan_file;
 pub mod problem;
 pub mod tools;
 pub mod view;
+pub mod watch;
 pub mod wire;
 
 pub use ask::Ask;

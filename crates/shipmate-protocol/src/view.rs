@@ -1,13 +1,19 @@
 //! Views: what a front end shows. Neutral between terminal, page and tools; the
 //! fields of each are the documented shape of the CLI's `--json`.
 
+mod delta;
+mod look;
 mod playbook;
+pub mod story;
+pub mod words;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
+pub use look::{Card, DecisionView, GateMark, Look, LookOf};
 pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
 };
@@ -85,7 +91,7 @@ pub struct TaskView {
     pub changed_at: u64,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub pending: usize,
     pub in_progress: usize,
@@ -94,7 +100,7 @@ pub struct Counts {
     pub deleted: usize,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeamView {
     pub name: String,
     pub parent: Option<String>,
@@ -131,7 +137,7 @@ pub struct TeamView {
 }
 
 /// A phase of a team's playbook.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseView {
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -149,7 +155,7 @@ pub struct PhaseView {
     pub optional: bool,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TeammateView {
     pub name: String,
     pub team: String,
@@ -191,6 +197,14 @@ pub struct TeammateView {
     pub last_words: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<u64>,
+    /// When that was, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_at: Option<u64>,
+    /// How many tokens its conversation holds, and how many it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_used: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_max: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
 }
@@ -388,7 +402,7 @@ pub struct QuestionView {
 }
 
 /// A whole tree at a glance.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     pub root: String,
     /// Position of the last record.

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::ask::Ask;
 use crate::view::{
-    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, MessageTrace, PlanView,
+    AgentView, HookTry, InboxMessage, Leftover, LogRecord, Look, Merged, MessageTrace, PlanView,
     PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey, TaskRow,
     TaskView, TeamView, TeammateView,
 };
@@ -133,6 +133,7 @@ pub enum Answer {
     Plans(Vec<PlanView>),
     Questions(Vec<QuestionView>),
     Log(Vec<LogRecord>),
+    Look(Box<Look>),
     Verified {
         records: u64,
     },
@@ -168,6 +169,9 @@ pub enum Notice {
     Records { team: String, records: Vec<Box<RawValue>> },
     /// A supervisor is asked for a sign of life.
     Alive { asked: u64 },
+    /// Something was seen of a teammate, or the merge queue does something else; nothing of it is
+    /// recorded.
+    Sign { teammate: Option<Box<TeammateView>>, queue: Option<String> },
     /// There is more output of an attached teammate.
     Output { who: String, bytes: u64 },
 }

@@ -15,7 +15,7 @@ use crate::open::{self, read_refusal, refused};
 use crate::secret::Secrets;
 use crate::signs::Signs;
 use crate::translate::{self, Scene};
-use crate::views;
+use crate::views::{self, look};
 
 /// Most records one answer carries.
 const RECORDS_MAX: usize = 10_000;
@@ -48,6 +48,7 @@ pub(crate) fn from_state(
                 Answer::Task(Box::new(views::task(state, task)))
             })
         }
+        Ask::Look { of } => Ok(Answer::Look(Box::new(look::look(state, of, log, signs)))),
         Ask::InboxPeek => Ok(Answer::Messages(peek(state, scene.actor, usize::MAX))),
         Ask::Plans { all } => Ok(Answer::Plans(views::plans(state, *all))),
         Ask::Questions { all } => Ok(Answer::Questions(views::questions(state, *all))),

@@ -9,6 +9,7 @@
 mod heard;
 pub(crate) mod hooked;
 mod ordering;
+mod shown;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,8 @@ pub(crate) struct Crew {
     secrets: Rc<Secrets>,
     lives: RefCell<BTreeMap<TeammateRef, Rc<Life>>>,
     attached: RefCell<Vec<(TeammateRef, Rc<Connection>)>>,
+    /// Those who are shown what is seen of the teammates.
+    onlookers: RefCell<Vec<Rc<Connection>>>,
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
     pub(crate) views: artifact::Views,
@@ -104,6 +107,7 @@ impl Crew {
             secrets: Rc::clone(secrets),
             lives: RefCell::default(),
             attached: RefCell::default(),
+            onlookers: RefCell::default(),
             queue: Rc::default(),
             phases: engine::Desk::default(),
             views: artifact::Views::default(),

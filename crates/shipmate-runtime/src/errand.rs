@@ -57,6 +57,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             None
         }
         Ask::Attach { .. }
+        | Ask::Signs
         | Ask::Resume
         | Ask::Merge { .. }
         | Ask::Leftovers { .. }
@@ -72,6 +73,12 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             let answer = attach(&crew, &job, name);
             job.connection.took_request();
             job.reply(answer);
+            None
+        }
+        Ask::Signs => {
+            crew.show_signs(&job.connection);
+            job.connection.took_request();
+            job.reply(Ok(Answer::Unchanged));
             None
         }
         Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } => {

@@ -133,7 +133,7 @@ pub(crate) async fn run(crew: Rc<Crew>) {
             // What was told is decided before the queue looks again.
             crew.board.settled().await;
         }
-        crew.board.signs.borrow_mut().queue = None;
+        crew.queue_does(None);
         crew.board.rested();
     }
 }

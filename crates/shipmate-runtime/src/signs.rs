@@ -21,6 +21,8 @@ pub(crate) struct Signs {
 pub(crate) struct Sign {
     pub(crate) last_words: String,
     pub(crate) at: Instant,
+    /// The same for people, in milliseconds since 1970.
+    pub(crate) at_ms: u64,
     /// How often there was progress.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
@@ -35,7 +37,7 @@ impl Signs {
 
 impl Default for Sign {
     fn default() -> Sign {
-        let (last_words, at) = (String::new(), Instant::now());
-        Sign { last_words, at, count: 0, bytes: 0, pid: None }
+        let last_words = String::new();
+        Sign { last_words, at: Instant::now(), at_ms: 0, count: 0, bytes: 0, pid: None }
     }
 }

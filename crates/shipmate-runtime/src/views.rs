@@ -1,5 +1,7 @@
 //! From the state to what a front end shows.
 
+pub(crate) mod look;
+
 use crate::signs::Signs;
 use shipmate_core::event::{
     Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
@@ -240,6 +242,9 @@ pub(crate) fn teammate(
         fence: mate.fence.clone(),
         last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
         silent_ms: sign.map(|sign| sign.at.elapsed().as_millis() as u64),
+        sign_at: sign.map(|sign| sign.at_ms),
+        context_used: None,
+        context_max: None,
         pid: sign.and_then(|sign| sign.pid),
     }
 }
@@ -346,7 +351,7 @@ pub(crate) fn plans(state: &State, all: bool) -> Vec<PlanView> {
     view.collect()
 }
 
-fn planned(work: &PlannedWork) -> WorkView {
+pub(crate) fn planned(work: &PlannedWork) -> WorkView {
     let (path, critical_path_ms) = work.critical_path();
     let key = |at: &usize| work.tasks[*at].key.clone();
     let tasks = work.tasks.iter().map(|task| PlannedTaskView {

@@ -6,6 +6,7 @@ mod coordinator;
 mod install;
 mod mcp;
 mod supervisor;
+mod web;
 
 use std::process::ExitCode;
 

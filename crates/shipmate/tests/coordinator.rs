@@ -9,6 +9,8 @@
 mod nats;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
+#[path = "coordinator/watch.rs"]
+mod watch;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;

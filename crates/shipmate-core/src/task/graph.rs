@@ -268,7 +268,7 @@ pub(crate) fn raise_paths(state: &mut State, task: TaskId) {
     }
 }
 
-fn blockers(state: &State, task: &Task, found: &mut Vec<TaskId>) {
+pub(crate) fn blockers(state: &State, task: &Task, found: &mut Vec<TaskId>) {
     for on in &task.spec.blocked_by {
         match on {
             Dependency::Task(id) => found.push(*id),

@@ -7,6 +7,7 @@ use shipmate_core::setup::StartRule;
 use shipmate_core::{Position, Record};
 use shipmate_log::Log as _;
 use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::view::LookOf;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use super::{Decided, Follower, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
@@ -89,7 +90,7 @@ impl Worker {
                 Ok(Answer::Following { after: sent })
             }
             Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,
-            Ask::StatusAt { position } | Ask::TasksAt { position } => {
+            Ask::StatusAt { position } | Ask::TasksAt { position } | Ask::LookAt { position } => {
                 let end = self.position();
                 let then = answer::at(&mut self.log, *position, end).await?;
                 let team = job.about(&self.board.root);
@@ -97,6 +98,9 @@ impl Worker {
                     Scene { state: &then, actor: &job.actor, secrets: &self.secrets, team: &team };
                 let now = match job.ask {
                     Ask::StatusAt { .. } => Ask::Status,
+                    Ask::LookAt { .. } => {
+                        Ask::Look { of: LookOf::Page { after: 0, max: usize::MAX } }
+                    }
                     _ => Ask::Tasks { filter: TaskFilter::default() },
                 };
                 let answer = answer::from_state(
@@ -105,7 +109,7 @@ impl Worker {
                     self.log_word(),
                     &crate::signs::Signs::default(),
                 );
-                answer.expect("both are answered from a state")
+                answer.expect("each is answered from a state")
             }
             Ask::Verify => {
                 let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;

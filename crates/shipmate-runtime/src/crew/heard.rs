@@ -135,12 +135,15 @@ impl Crew {
                 connection.send(&Reply::Notice(Notice::Output { who, bytes }));
             }
         }
+        drop(attached);
+        self.tell_sign(who);
     }
 
     fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
         let mut signs = self.board.signs.borrow_mut();
         let sign = signs.lives.entry(who.clone()).or_default();
         sign.at = std::time::Instant::now();
+        sign.at_ms = crate::clock::wall_ms();
         change(sign);
     }
 

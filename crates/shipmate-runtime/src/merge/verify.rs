@@ -519,7 +519,7 @@ fn still_waits(crew: &Rc<Crew>, one: &Submission) -> bool {
 }
 
 fn say(crew: &Rc<Crew>, text: &str) {
-    crew.board.signs.borrow_mut().queue = Some(text.to_owned());
+    crew.queue_does(Some(text));
 }
 
 pub(super) fn give_back(crew: &Rc<Crew>, one: &Submission, reason: String) {

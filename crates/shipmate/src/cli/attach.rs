@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::log::Record;
 use crate::cli::session::Session;
-use crate::cli::shutdown::outcome_words;
 use output::Output;
 use page::Page;
 

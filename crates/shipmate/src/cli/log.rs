@@ -1,15 +1,13 @@
 //! `shipmate log`: what happened, record by record.
 //!
 //! A record is shown in one line: its number, the time, who did it, the event and what it was
-//! about. Records are read as data without a fixed shape, so that a log of a newer release is
-//! shown too, only with less care.
-
-mod describe;
+//! about.
 
 use std::ops::ControlFlow;
 
 use serde::Deserialize;
 use shipmate_protocol::view::Status;
+use shipmate_protocol::view::words::{describe, short};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
@@ -17,8 +15,6 @@ use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::time::time_of_day;
 use crate::cli::{status, task};
-
-pub(crate) use describe::describe;
 
 /// Show the log of a team, or the board as it was
 ///
@@ -123,7 +119,7 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
     let Ok(record) = serde_json::from_str::<Record>(record) else {
         return format!("{}\n", plain(record));
     };
-    let (event, what) = describe(&record, root);
+    let (event, what) = describe(&record.event, root);
     let paint = match event.as_str() {
         "task.completed" => Paint::Good,
         "task.failed" | "task.reverted" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
@@ -133,11 +129,6 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
     let by = short(&record.by, root);
     let event = screen.paint(paint, &plain(&event));
     format!("{:>5} {} {} {event} {}\n", record.n, time_of_day(record.at), plain(by), plain(&what))
-}
-
-/// A reference without the team's name where that is the root of the tree.
-pub(crate) fn short<'a>(who: &'a str, root: &str) -> &'a str {
-    who.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(who)
 }
 
 fn show_then(session: &mut Session, position: u64) -> Result<(), Failure> {

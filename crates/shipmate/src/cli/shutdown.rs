@@ -15,8 +15,6 @@ use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::time::{duration, parse_duration_ms};
 
-pub(crate) use wait::outcome_words;
-
 /// Ask a teammate, or the whole team, to shut down
 ///
 /// Each has until the deadline to answer: a teammate finishes the task in its hands first. After

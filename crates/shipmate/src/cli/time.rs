@@ -3,6 +3,8 @@
 //! Moments are shown in UTC: the time zone of the machine would need its database, and teams
 //! on several machines would read different times for the same record.
 
+pub(crate) use shipmate_protocol::view::words::duration;
+
 /// Milliseconds of `500ms`, `90s`, `10m`, `2h` or `1d`; a number alone is seconds.
 pub(crate) fn parse_duration_ms(text: &str) -> Result<u64, String> {
     let text = text.trim();
@@ -19,16 +21,6 @@ pub(crate) fn parse_duration_ms(text: &str) -> Result<u64, String> {
     let number: u64 =
         number.parse().map_err(|_| "write it like 500ms, 90s, 10m, 2h or 1d".to_owned())?;
     number.checked_mul(factor).ok_or_else(|| "it is longer than can be counted".to_owned())
-}
-
-/// A duration in the largest unit that divides it.
-pub(crate) fn duration(ms: u64) -> String {
-    for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] {
-        if ms >= unit && ms.is_multiple_of(unit) {
-            return format!("{}{name}", ms / unit);
-        }
-    }
-    format!("{ms}ms")
 }
 
 /// A duration for people, in its two largest units: `12s`, `2m10s`, `1h05m`.

@@ -20,6 +20,7 @@ mod list;
 mod measure;
 mod message;
 mod opening;
+mod page;
 mod pipeline;
 mod post;
 mod reference;
@@ -43,6 +44,7 @@ usage: load WORKLOAD [--option VALUE]…
   growth     --shipmate PATH --workspace DIR [--sizes 100,1000] [--durability …]
   open       --shipmate PATH --workspace DIR [--tasks N] [--records N]
   idle       --shipmate PATH --workspace DIR [--tasks N] [--waiters N] [--seconds N]
+  page       --shipmate PATH --workspace DIR [--tasks N] [--teammates N] [--pages N] [--changes N]
   sync       --folder DIR
 
 Each makes the folder it is given, prints one line of JSON and removes the folder.
@@ -71,6 +73,7 @@ fn run(workload: &str, arguments: Arguments) -> Result<(), String> {
         "growth" => growth::run(arguments),
         "open" => opening::run(arguments),
         "idle" => idle::run(arguments),
+        "page" => page::run(arguments),
         "sync" => measure::sync(arguments),
         "serve" => reference::serve(arguments),
         "worker" => worker::run(arguments),

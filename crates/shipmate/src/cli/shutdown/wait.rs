@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
@@ -111,20 +112,5 @@ impl Awaiting {
         let paint = if clean { Paint::Good } else { Paint::Bad };
         let outcome = self.screen.paint(paint, &plain(outcome));
         self.screen.line(&format!("{}: {outcome}", plain(who)))
-    }
-}
-
-/// How a life ended, in words.
-pub(crate) fn outcome_words(outcome: &Value) -> String {
-    if let Some(word) = outcome.as_str() {
-        return word.replace('_', " ");
-    }
-    if let Some(pending) = outcome.pointer("/in_progress/pending").and_then(Value::as_array) {
-        let pending: Vec<&str> = pending.iter().filter_map(Value::as_str).collect();
-        return format!("in progress, left: {}", pending.join("; "));
-    }
-    match outcome.pointer("/error/reason").and_then(Value::as_str) {
-        Some(reason) => format!("error: {reason}"),
-        None => outcome.to_string(),
     }
 }

@@ -1,20 +1,18 @@
-//! What an event was about, in a few words.
+//! What an event was about, in a few words: the same on every screen.
+//!
+//! Records are read as data without a fixed shape, so that a log of a newer release is shown too,
+//! only with less care.
 
 use serde_json::Value;
 
-use super::{Record, short};
-use crate::cli::screen::cut;
-use crate::cli::shutdown::outcome_words;
-use crate::cli::time::duration;
-
 /// Longest part of a free text that is shown.
-const TEXT_COLUMNS: usize = 72;
+const TEXT_CHARS: usize = 72;
 
-type Fields = serde_json::Map<String, Value>;
+pub type Fields = serde_json::Map<String, Value>;
 
 /// The event's name, and what it was about.
-pub(crate) fn describe(record: &Record, root: &str) -> (String, String) {
-    let Some((event, fields)) = record.event.iter().next() else {
+pub fn describe(event: &Fields, root: &str) -> (String, String) {
+    let Some((event, fields)) = event.iter().next() else {
         return ("?".to_owned(), String::new());
     };
     let none = Fields::new();
@@ -181,7 +179,10 @@ fn list(fields: &Fields, key: &str) -> Option<String> {
 /// The first words of a text, on one line.
 fn short_text(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&line, TEXT_COLUMNS).into_owned()
+    match line.char_indices().nth(TEXT_CHARS) {
+        None => line,
+        Some(_) => line.chars().take(TEXT_CHARS - 1).chain(['…']).collect(),
+    }
 }
 
 /// `what: detail`
@@ -191,4 +192,34 @@ fn named(what: Option<String>, detail: Option<String>) -> String {
 
 fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A reference without the team's name where that is the root of the tree.
+pub fn short<'a>(who: &'a str, root: &str) -> &'a str {
+    who.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(who)
+}
+
+/// How a life ended, in words.
+pub fn outcome_words(outcome: &Value) -> String {
+    if let Some(word) = outcome.as_str() {
+        return word.replace('_', " ");
+    }
+    if let Some(pending) = outcome.pointer("/in_progress/pending").and_then(Value::as_array) {
+        let pending: Vec<&str> = pending.iter().filter_map(Value::as_str).collect();
+        return format!("in progress, left: {}", pending.join("; "));
+    }
+    match outcome.pointer("/error/reason").and_then(Value::as_str) {
+        Some(reason) => format!("error: {reason}"),
+        None => outcome.to_string(),
+    }
+}
+
+/// A duration in the largest unit that divides it.
+pub fn duration(ms: u64) -> String {
+    for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] {
+        if ms >= unit && ms.is_multiple_of(unit) {
+            return format!("{}{name}", ms / unit);
+        }
+    }
+    format!("{ms}ms")
 }

@@ -1,0 +1,98 @@
+use super::*;
+
+fn told(records: &[&str]) -> (Story, Touched) {
+    let (mut story, mut touched) = (Story::new("alpha"), Touched::default());
+    for (at, event) in records.iter().enumerate() {
+        let n = at + 1;
+        let record = format!(r#"{{"n":{n},"at":{},"by":"person","event":{event}}}"#, n * 1000);
+        story.take(&record, &mut touched);
+    }
+    (story, touched)
+}
+
+#[test]
+fn a_claim_is_a_span_from_its_beginning_to_its_end() {
+    let (story, touched) = told(&[
+        r#"{"task.created":{"task":7,"team":"alpha","spec":{"subject":"a"}}}"#,
+        r#"{"task.claimed":{"task":7,"by":"alpha/ana@2"}}"#,
+        r#"{"task.submitted":{"task":7,"token":2}}"#,
+        r#"{"task.returned":{"task":7,"token":2,"reason":"red"}}"#,
+        r#"{"task.released":{"task":7,"token":2,"cause":"holder_gone","reason":"x"}}"#,
+    ]);
+    let spans = story.spans();
+    let [span] = spans.as_slice() else { panic!("one claim, one span: {spans:?}") };
+    assert_eq!((span.who.as_str(), span.epoch, span.began), ("alpha/ana", 2, 2000));
+    assert_eq!((span.ended, span.end.as_deref()), (Some(5000), Some("gone")));
+    let parts: Vec<_> = span.parts.iter().map(|p| (p.kind.as_str(), p.from, p.to)).collect();
+    assert_eq!(
+        parts,
+        [("works", 2000, Some(3000)), ("gate", 3000, Some(4000)), ("returned", 4000, Some(5000))]
+    );
+    assert_eq!(touched.tasks, BTreeSet::from([7]));
+    assert_eq!(story.steps_of(7).len(), 5);
+}
+
+#[test]
+fn a_message_shows_how_far_it_came_with_each_recipient() {
+    let (story, touched) = told(&[
+        r#"{"message.sent":{"to":[{"member":"alpha/ana"},{"member":"alpha/bo"}],"kind":"broadcast","body":"hi, task 3"}}"#,
+        r#"{"message.sent":{"to":["person"],"kind":"message","body":"yes","reply_to":1}}"#,
+        r#"{"message.acknowledged":{"to":{"member":"alpha/bo"},"messages":[1]}}"#,
+        r#"{"message.bounced":{"to":{"member":"alpha/ana"},"messages":[1],"reason":"gone"}}"#,
+    ]);
+    let rows = story.messages(u64::MAX, 10);
+    let states: Vec<_> = rows[0].to.iter().map(|to| (to.to.as_str(), to.state.as_str())).collect();
+    assert_eq!(states, [("alpha/ana", "bounced"), ("alpha/bo", "acknowledged")]);
+    assert_eq!((rows[1].thread, rows[1].to[0].to.as_str()), (1, "person"));
+    assert_eq!(touched.messages, BTreeSet::from([1, 2]));
+    let about: Vec<u64> = story.messages_about(3).iter().map(|row| row.id).collect();
+    assert_eq!(about, [1, 2], "the answer belongs to the conversation");
+    assert!(story.messages_about(30).is_empty());
+}
+
+#[test]
+fn costs_are_summed_by_teammate_model_and_task() {
+    let (story, _) = told(&[
+        r#"{"teammate.added":{"who":"alpha/ana","profile":{"model":"m1"}}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":5,"cost_micros":2},"task":1}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":6,"tokens_out":1},"task":1}}"#,
+        r#"{"usage.recorded":{"who":"alpha/ana@2","usage":{"tokens_in":7}}}"#,
+    ]);
+    let rows: Vec<_> =
+        story.costs().into_iter().map(|r| (r.model, r.task, r.tokens_in, r.calls)).collect();
+    assert_eq!(rows, [("m1".to_owned(), None, 7, 1), ("m1".to_owned(), Some(1), 11, 2)]);
+}
+
+#[test]
+fn a_gate_marks_its_tasks_with_the_last_word() {
+    let (story, touched) = told(&[
+        r#"{"gate.ran":{"team":"alpha","tasks":[1,2],"commit":"c","passed":false,"took_ms":5,"output":"no"}}"#,
+        r#"{"gate.ran":{"team":"alpha","tasks":[1],"commit":"d","passed":true,"took_ms":5}}"#,
+    ]);
+    assert_eq!(story.gate_mark(1), Some(GateMark { passed: true, at: 2000, runs: 2, red: 1 }));
+    assert_eq!(story.gate_mark(2), Some(GateMark { passed: false, at: 1000, runs: 1, red: 1 }));
+    assert_eq!(story.gates_of(2)[0].output, "no");
+    assert_eq!(touched.tasks, BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn a_record_that_was_taken_before_changes_nothing() {
+    let (mut story, _) = told(&[r#"{"usage.recorded":{"who":"a/b@1","usage":{"tokens_in":5}}}"#]);
+    let mut touched = Touched::default();
+    let again = r#"{"n":1,"at":1,"by":"person","event":{"usage.recorded":{"who":"a/b@1","usage":{"tokens_in":5}}}}"#;
+    story.take(again, &mut touched);
+    story.take("not a record", &mut touched);
+    assert_eq!((story.costs()[0].tokens_in, touched.costs.len()), (5, 0));
+}
+
+#[test]
+fn the_time_axis_stays_short_and_keeps_its_ends() {
+    let mut story = Story::new("alpha");
+    for n in 1..=9_999_u64 {
+        let record = format!(r#"{{"n":{n},"at":{n},"by":"p","event":{{"x.y":{{}}}}}}"#);
+        story.take(&record, &mut Touched::default());
+    }
+    let moments = story.moments();
+    assert!((1_000..=2_002).contains(&moments.len()), "{}", moments.len());
+    assert_eq!((moments[0].0, moments[moments.len() - 1].0), (1, 9_999));
+}

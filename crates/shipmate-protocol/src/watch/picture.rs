@@ -1,0 +1,272 @@
+//! The picture of a tree of teams that screens show, and the differences between two of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::view::story::{Story, Touched};
+use crate::view::{
+    Card, CostRow, DecisionView, Delta, GateRow, LogLine, Look, MessageRow, Span, TeamView,
+    TeammateView,
+};
+
+/// What a whole brings of the log; the rest is asked for.
+const MESSAGES: usize = 300;
+const LINES: usize = 300;
+/// Signs of life that lie closer together look the same.
+const SIGN_MS: u64 = 1_000;
+
+#[derive(Debug, Default)]
+pub struct Picture {
+    pub story: Story,
+    root: String,
+    log: String,
+    position: u64,
+    queue: Option<String>,
+    teams: Vec<TeamView>,
+    teammates: BTreeMap<String, TeammateView>,
+    cards: BTreeMap<u32, Card>,
+    decisions: Vec<DecisionView>,
+}
+
+/// What the log has of one task.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct TaskPage {
+    pub card: Card,
+    pub steps: Vec<LogLine>,
+    pub gates: Vec<GateRow>,
+    pub messages: Vec<MessageRow>,
+    pub spans: Vec<Span>,
+    pub costs: Vec<CostRow>,
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
+
+impl Picture {
+    pub fn new(root: &str) -> Picture {
+        Picture { story: Story::new(root), root: root.to_owned(), ..Picture::default() }
+    }
+
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub fn teams(&self) -> &[TeamView] {
+        &self.teams
+    }
+
+    pub fn teammates(&self) -> impl Iterator<Item = &TeammateView> {
+        self.teammates.values()
+    }
+
+    pub fn cards(&self) -> impl Iterator<Item = &Card> {
+        self.cards.values()
+    }
+
+    pub fn card(&self, id: u32) -> Option<&Card> {
+        self.cards.get(&id)
+    }
+
+    pub fn decisions(&self) -> &[DecisionView] {
+        &self.decisions
+    }
+
+    pub fn queue(&self) -> Option<&str> {
+        self.queue.as_deref()
+    }
+
+    /// Everything, for a screen that knows nothing yet.
+    pub fn whole(&self) -> Delta {
+        Delta {
+            whole: true,
+            teams: self.teams.clone(),
+            teammates: self.teammates.values().cloned().collect(),
+            tasks: self.cards.values().cloned().collect(),
+            decisions: Some(self.decisions.clone()),
+            messages: self.story.messages(u64::MAX, MESSAGES),
+            lines: self.story.lines(LINES),
+            ..self.heading()
+        }
+    }
+
+    fn heading(&self) -> Delta {
+        Delta {
+            position: self.position,
+            root: self.root.clone(),
+            log: self.log.clone(),
+            queue: self.queue.clone(),
+            now: now_ms(),
+            ..Delta::default()
+        }
+    }
+
+    /// A look at another moment, as a whole of its own.
+    pub fn then(look: Look, root: &str) -> Delta {
+        let mut picture = Picture::new(root);
+        picture.take_look(look, &BTreeSet::new(), &mut Delta::default());
+        picture.whole()
+    }
+
+    pub(super) fn story_delta(&self, touched: &Touched) -> Delta {
+        Delta {
+            messages: self.story.message_rows(&touched.messages),
+            spans: self.story.span_rows(&touched.spans),
+            lives: self.story.life_rows(&touched.lives),
+            costs: self.story.cost_rows(&touched.costs),
+            lines: touched.lines.clone(),
+            ..Delta::default()
+        }
+    }
+
+    /// Takes in a look and adds to the delta what it changed. Tasks in `asked` that the look does
+    /// not have are gone.
+    pub(super) fn take_look(&mut self, look: Look, asked: &BTreeSet<u32>, delta: &mut Delta) {
+        let status = look.status;
+        self.log = status.log;
+        self.queue = status.queue;
+        self.position = status.position;
+        if self.root.is_empty() {
+            self.root = status.root;
+        }
+        for team in &status.teams {
+            if !self.teams.contains(team) {
+                delta.teams.push(team.clone());
+            }
+        }
+        let stays = |name: &String| status.teams.iter().any(|team| team.name == *name);
+        let gone = self.teams.iter().map(|team| &team.name).filter(|name| !stays(name));
+        delta.gone.extend(gone.cloned());
+        self.teams = status.teams;
+        let mut here = BTreeSet::new();
+        for teammate in status.teammates {
+            here.insert(address(&teammate));
+            self.take_teammate(teammate, delta);
+        }
+        let gone = self.teammates.extract_if(.., |who, _| !here.contains(who));
+        delta.gone.extend(gone.map(|(who, _)| who));
+        for mut card in look.cards {
+            card.gate = self.story.gate_mark(card.id);
+            if self.cards.get(&card.id) != Some(&card) {
+                delta.tasks.push(card.clone());
+                self.cards.insert(card.id, card);
+            }
+        }
+        // A gate may have run without anything else about its task having changed.
+        for id in asked {
+            let mark = self.story.gate_mark(*id);
+            let Some(card) = self.cards.get_mut(id).filter(|card| card.gate != mark) else {
+                continue;
+            };
+            card.gate = mark;
+            delta.tasks.push(card.clone());
+        }
+        if self.decisions != look.decisions {
+            self.decisions = look.decisions;
+            delta.decisions = Some(self.decisions.clone());
+        }
+        self.head(delta);
+    }
+
+    fn head(&self, delta: &mut Delta) {
+        let heading = self.heading();
+        delta.position = heading.position;
+        delta.root = heading.root;
+        delta.log = heading.log;
+        delta.queue = heading.queue;
+        delta.now = heading.now;
+    }
+
+    fn take_teammate(&mut self, mut teammate: TeammateView, delta: &mut Delta) {
+        // Screens count from the moment itself.
+        teammate.silent_ms = None;
+        let key = address(&teammate);
+        let known = self.teammates.get(&key);
+        if let (Some(new), Some(old)) = (teammate.sign_at, known.and_then(|known| known.sign_at))
+            && new.abs_diff(old) < SIGN_MS
+        {
+            teammate.sign_at = Some(old);
+        }
+        if known != Some(&teammate) {
+            delta.teammates.retain(|other| address(other) != key);
+            delta.teammates.push(teammate.clone());
+            self.teammates.insert(key, teammate);
+        }
+    }
+
+    pub(super) fn take_signs(
+        &mut self,
+        signs: Vec<TeammateView>,
+        queue: Option<Option<String>>,
+        delta: &mut Delta,
+    ) {
+        for sign in signs {
+            // What a record has changed since is newer.
+            let known = self.teammates.get(&address(&sign));
+            if known.is_some_and(|known| known.epoch == sign.epoch) {
+                self.take_teammate(sign, delta);
+            }
+        }
+        if let Some(queue) = queue {
+            self.queue = queue;
+        }
+        self.head(delta);
+    }
+
+    /// Gives every card what the gates said of it, once the log was read.
+    pub(super) fn mark_gates(&mut self) {
+        for card in self.cards.values_mut() {
+            card.gate = self.story.gate_mark(card.id);
+        }
+    }
+
+    pub fn task(&self, id: u32) -> Option<TaskPage> {
+        Some(TaskPage {
+            card: self.cards.get(&id)?.clone(),
+            steps: self.story.steps_of(id),
+            gates: self.story.gates_of(id),
+            messages: self.story.messages_about(id),
+            spans: self.story.spans_of(id),
+            costs: self.story.costs_of(id),
+        })
+    }
+
+    /// The chain of tasks with the longest way to the end, first one first.
+    pub fn critical_path(&self) -> Vec<u32> {
+        let mut behind: BTreeMap<&str, Vec<&Card>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, Vec<&Card>> = BTreeMap::new();
+        let shown = || self.cards.values().filter(|card| card.status != "deleted");
+        for card in shown() {
+            for on in &card.blocked_by {
+                match on.strip_prefix("group:") {
+                    Some(group) => groups.entry(group).or_default().push(card),
+                    None => behind.entry(on).or_default().push(card),
+                }
+            }
+        }
+        let longest = |cards: &mut dyn Iterator<Item = &Card>| {
+            cards.max_by_key(|card| (card.path_ms, std::cmp::Reverse(card.id))).map(|card| card.id)
+        };
+        let mut path = Vec::new();
+        let mut next = longest(&mut shown());
+        while let Some(card) = next.and_then(|id| self.cards.get(&id)) {
+            // Paths are kept by the core and have no circle; a picture in between two looks may.
+            if path.contains(&card.id) {
+                break;
+            }
+            path.push(card.id);
+            let id = card.id.to_string();
+            let direct = behind.get(id.as_str()).into_iter().flatten();
+            let grouped = card.group.as_deref().and_then(|group| groups.get(group));
+            next = longest(&mut direct.chain(grouped.into_iter().flatten()).copied());
+        }
+        path
+    }
+}
+
+fn address(teammate: &TeammateView) -> String {
+    format!("{}/{}", teammate.team, teammate.name)
+}

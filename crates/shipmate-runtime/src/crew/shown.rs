@@ -1,0 +1,50 @@
+//! What is seen of the teammates and the merge queue, for those who look on. Nothing of it is
+//! recorded, and nobody is waited for.
+
+use std::rc::Rc;
+
+use shipmate_core::TeammateRef;
+use shipmate_protocol::wire::{Notice, Reply};
+
+use super::Crew;
+use crate::connection::Connection;
+use crate::views;
+
+impl Crew {
+    pub(crate) fn show_signs(&self, connection: &Rc<Connection>) {
+        self.onlookers.borrow_mut().push(Rc::clone(connection));
+    }
+
+    /// Says what the merge queue does now.
+    pub(crate) fn queue_does(&self, text: Option<&str>) {
+        let queue = text.map(str::to_owned);
+        let before = std::mem::replace(&mut self.board.signs.borrow_mut().queue, queue.clone());
+        if before != queue {
+            self.show(|| Notice::Sign { teammate: None, queue });
+        }
+    }
+
+    pub(super) fn tell_sign(&self, who: &TeammateRef) {
+        self.show(|| {
+            let signs = self.board.signs.borrow();
+            let teammate = self.board.with_state(|state| {
+                let mate = state.member(&who.address)?;
+                Some(Box::new(views::teammate(state, &who.address, mate, &signs)))
+            });
+            Notice::Sign { teammate, queue: signs.queue.clone() }
+        });
+    }
+
+    /// A notice is made only where somebody looks.
+    fn show(&self, notice: impl FnOnce() -> Notice) {
+        let mut onlookers = self.onlookers.borrow_mut();
+        onlookers.retain(|connection| connection.is_open());
+        if onlookers.is_empty() {
+            return;
+        }
+        let notice = Reply::Notice(notice());
+        for connection in onlookers.iter() {
+            connection.send(&notice);
+        }
+    }
+}

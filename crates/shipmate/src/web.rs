@@ -1,0 +1,121 @@
+//! The page: a server on loopback that shows a team to a person in a browser.
+//!
+//! It decides nothing about a team: what it shows comes from the coordinator, and what a person
+//! does goes there in the protocol's own words. Whoever has the link acts as the person, so the
+//! link is told to nobody but the terminal, and its token ends with this process.
+
+mod api;
+mod ask;
+mod assets;
+mod desk;
+mod door;
+mod listen;
+mod reply;
+
+use std::io::Result;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use shipmate_protocol::Place;
+use shipmate_protocol::client::Launch;
+use tokio::sync::oneshot;
+
+use desk::Desk;
+use door::Door;
+pub(crate) use listen::{bind, serve};
+
+/// What all requests share.
+#[derive(Debug)]
+struct Deck {
+    door: Door,
+    desk: Desk,
+}
+
+/// The page's routes for a server that listens on this port, and the link to them.
+pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String) {
+    let door = Door::new(port);
+    let link = door.link();
+    let deck = Arc::new(Deck { door, desk: Desk::new(place, launch) });
+    let routes = Router::new()
+        .route("/api/teams", get(api::teams))
+        .route("/api/t/{root}/ask", post(ask::ask))
+        .fallback(elsewhere)
+        .layer(middleware::from_fn_with_state(Arc::clone(&deck), enter))
+        .with_state(deck);
+    (routes, link)
+}
+
+async fn enter(State(deck): State<Arc<Deck>>, request: Request, next: Next) -> Response {
+    let checked = deck.door.check(request.method(), request.uri(), request.headers());
+    let mut response = match checked {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    reply::make_strict(response.headers_mut());
+    response
+}
+
+/// The page's own files, and everything that there is not.
+async fn elsewhere(request: Request) -> Response {
+    if let Some(file) = assets::find(request.uri().path()) {
+        return assets::respond(file, request.headers());
+    }
+    if request.uri().path().starts_with("/api/") {
+        return reply::Refusal::not_found("there is nothing to ask here").into_response();
+    }
+    let mut response = (StatusCode::NOT_FOUND, "there is nothing here\n").into_response();
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, text);
+    response
+}
+
+/// The page beside another command, on a thread of its own. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    link: String,
+    /// Dropped to end it.
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Beside {
+    pub(crate) fn link(&self) -> &str {
+        &self.link
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It has ended either way.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Serves the page on any free port of loopback while another command runs.
+pub(crate) fn beside(place: Place, launch: Launch) -> Result<Beside> {
+    let listener = bind(0)?;
+    let (routes, link) = routes(place, launch, listener.local_addr()?.port());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                // Nobody is left to tell when it cannot be served any more.
+                _ = serve(listener, routes) => {}
+                _ = stopped => {}
+            }
+        });
+        // A request that nobody waits for any more may still block a thread.
+        runtime.shutdown_background();
+    })?;
+    Ok(Beside { link, stop: Some(stop), thread: Some(thread) })
+}

@@ -1,0 +1,315 @@
+// Starts the page, goes where the address says, and hands keys out. One session per tree of
+// teams: its store, its stream, its api. Screens are opened when the picture is there and are
+// told of changes once per frame. What must hold: leaving a screen leaves nothing of it
+// running; a key never acts while somebody types or a dialog is open.
+
+/** @import { Ctx, CostsPage, Key, Open, Part, Screen, TimelinePage } from "./types.d.ts" */
+
+import { Refused, apiOf, takeToken } from "./api.js";
+import { dialogOpen } from "./dialog.js";
+import { el, put } from "./dom.js";
+import { Shell, TABS, showKeys, startTheme } from "./shell.js";
+import { Store } from "./store.js";
+import { Stream } from "./stream.js";
+
+const SCREENS = new Set(["board", "graph", "team", "teammate", "messages", "decisions", "timeline", "task", "cost"]);
+
+startTheme();
+const shell = new Shell({ help: () => void help(), retry: () => session?.stream.retry() });
+
+/** @type {Session | null} */
+let session = null;
+/** @type {Screen | null} */
+let screen = null;
+/** Grows with each way taken: a screen that arrives late is not shown. */
+let way = 0;
+/** @type {(() => void)[]} */
+let ticks = [];
+
+class Session {
+  /** @param {string} root */
+  constructor(root) {
+    this.root = root;
+    this.store = new Store();
+    this.api = apiOf(root);
+    /** @type {Map<string, Promise<void>>} */
+    this.needed = new Map();
+    this.retryInMs = 0;
+    this.unsubscribe = this.store.subscribe((changed) => this.changed(changed));
+    this.stream = new Stream(root, {
+      delta: (delta) => this.store.take(delta),
+      output: (piece) => screen?.output?.(piece),
+      position: () => this.store.position,
+      link: (state, retryInMs = 0) => {
+        this.retryInMs = retryInMs;
+        this.store.setLink(state);
+      },
+      refused: (error) => refusedBy(error, root),
+    });
+  }
+
+  /** @param {Set<Part>} changed */
+  changed(changed) {
+    if (changed.has("link")) shell.link(this.store, this.retryInMs);
+    shell.update(this.store, changed);
+    if (changed.has("decisions") || changed.has("whole")) retitle();
+    if (changed.has("whole")) {
+      const again = [...this.needed.keys()];
+      this.needed.clear();
+      for (const what of again) void this.need(/** @type {"timeline" | "costs"} */ (what));
+      if (!screen) void openScreen();
+    }
+    screen?.update(changed);
+  }
+
+  /** @param {"timeline" | "costs"} what */
+  need(what) {
+    let there = this.needed.get(what);
+    if (!there) {
+      there = this.fetch(what).catch((error) => {
+        this.needed.delete(what);
+        throw error;
+      });
+      this.needed.set(what, there);
+    }
+    return there;
+  }
+
+  /** @param {"timeline" | "costs"} what */
+  async fetch(what) {
+    if (what === "timeline") {
+      this.store.takeTimeline(/** @type {TimelinePage} */ (await this.api.get("timeline")));
+    } else {
+      this.store.takeCosts(/** @type {CostsPage} */ (await this.api.get("costs")));
+    }
+  }
+
+  close() {
+    this.unsubscribe();
+    this.stream.close();
+  }
+}
+
+/** The address in its parts: tree, screen, and what the screen is about. */
+function address() {
+  const [root = "", route = "board", ...params] = location.hash
+    .replace(/^#\/?/, "")
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decode);
+  return { root, route, params };
+}
+
+/** @param {string} part */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** @param {string} root @param {string} route */
+function href(root, route) {
+  return `#/${[root, ...route.split("/")].map(encodeURIComponent).join("/")}`;
+}
+
+function closeScreen() {
+  way++;
+  ticks = [];
+  const old = screen;
+  screen = null;
+  old?.close?.();
+  session?.stream.listen(null);
+}
+
+async function route() {
+  if (!takeToken()) {
+    closeScreen();
+    locked();
+    return;
+  }
+  const { root } = address();
+  if (session && session.root !== root) {
+    closeScreen();
+    session.close();
+    session = null;
+  }
+  if (root === "") {
+    closeScreen();
+    shell.team("");
+    shell.banner.hidden = true;
+    await openChoose();
+    return;
+  }
+  if (!session) {
+    shell.team(root);
+    shell.skeleton();
+    session = new Session(root);
+  }
+  await openScreen();
+}
+
+async function openChoose() {
+  const mine = way;
+  const { open } = await import("./screens/choose.js");
+  if (mine !== way) return;
+  shell.skeleton();
+  const made = await open({ go: (root) => location.replace(href(root, "board")), refused: (error) => refusedBy(error, "") });
+  if (mine !== way || !made) return;
+  screen = made;
+  put(shell.main, made.node);
+  retitle();
+}
+
+async function openScreen() {
+  const here = session;
+  if (!here) return;
+  closeScreen();
+  const { route: name, params } = address();
+  const file = name === "team" && params.length === 2 ? "teammate" : name;
+  shell.current(name === "task" ? "board" : name);
+  if (!here.store.loaded) return;
+  if (!SCREENS.has(file)) {
+    shell.instead(`There is no screen called ${name}.`, el("a", { href: href(here.root, "board") }, "Go to the board"));
+    return;
+  }
+  const mine = way;
+  /** @type {{ open: Open }} */
+  let module;
+  try {
+    module = await import(`./screens/${file}.js`);
+  } catch (error) {
+    console.error(error);
+    shell.instead("This screen could not be loaded.", "Load the page again; if that does not help, is `shipmate serve` still running?");
+    return;
+  }
+  if (mine !== way) return;
+  screen = module.open(ctxOf(here), params);
+  put(shell.main, screen.node);
+  retitle();
+  // Focus goes where the eyes go, but not into a field that the screen focused itself.
+  if (!shell.main.contains(document.activeElement)) shell.main.focus({ preventScroll: true });
+}
+
+/** @param {Session} here @returns {Ctx} */
+function ctxOf(here) {
+  return {
+    root: here.root,
+    store: here.store,
+    api: here.api,
+    href: (to) => href(here.root, to),
+    go: (to) => {
+      location.hash = href(here.root, to);
+    },
+    back: () => back(),
+    say: (text, kind) => shell.say(text, kind),
+    async attempt(ask, done, team) {
+      try {
+        await here.api.ask(ask, team);
+        if (done) shell.say(done, "good");
+        return true;
+      } catch (error) {
+        complain(error);
+        return false;
+      }
+    },
+    complain,
+    need: (what) => here.need(what),
+    tick: (run) => void ticks.push(run),
+    listen: (who) => here.stream.listen(who),
+  };
+}
+
+/** @param {unknown} error */
+function complain(error) {
+  if (error instanceof Refused) {
+    if (error.locked) locked();
+    else shell.say(error.remedy ? `${error.message} ${error.remedy}` : error.message, "bad");
+  } else {
+    console.error(error);
+    shell.say(String(error), "bad");
+  }
+}
+
+/** @param {Refused} error @param {string} root */
+function refusedBy(error, root) {
+  closeScreen();
+  if (error.locked) return locked();
+  shell.instead(error.message, error.remedy || (root ? `Asked for the team ${root}.` : ""), el("a", { href: "#/" }, "Choose a team"));
+}
+
+function locked() {
+  session?.close();
+  session = null;
+  shell.team("");
+  shell.instead("This page has no valid key.",
+    "Run `shipmate serve` in the repository and open the link that it prints: the key is in the link, and each start makes a new one.");
+}
+
+function back() {
+  const { route: name, params, root } = address();
+  if (name === "task") location.hash = href(root, "board");
+  else if (name === "team" && params.length > 0) location.hash = href(root, "team");
+}
+
+function retitle() {
+  const waits = session?.store.decisions.length ?? 0;
+  const parts = [screen?.title, session?.root, "shipmate"].filter(Boolean);
+  document.title = `${waits > 0 ? `(${waits}) ` : ""}${parts.join(" · ")}`;
+}
+
+/** Keys that work on every screen. @returns {Record<string, Key>} */
+function everywhere() {
+  /** @type {Record<string, Key>} */
+  const keys = {};
+  if (session) {
+    const { root } = session;
+    for (const tab of TABS) {
+      keys[tab.key] = { does: tab.name, run: () => void (location.hash = href(root, tab.route)) };
+    }
+    keys.Escape = { does: "back", run: back };
+  }
+  keys.t = { does: "light or dark", run: () => shell.theme() };
+  keys["?"] = { does: "these keys", run: () => void help() };
+  return keys;
+}
+
+function help() {
+  return showKeys([
+    [screen?.title ?? "This screen", screen?.keys ?? {}],
+    ["Everywhere", everywhere()],
+  ]);
+}
+
+/** @param {EventTarget | null} target */
+function types(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button", "range"].includes(target.type);
+  return target.isContentEditable || target.tagName === "TEXTAREA" || target.tagName === "SELECT";
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || dialogOpen()) return;
+  if (types(event.target)) {
+    if (event.key === "Escape" && event.target instanceof HTMLElement) {
+      event.target.blur();
+      shell.main.focus({ preventScroll: true });
+    }
+    return;
+  }
+  // Enter and Space belong to the button or link that has the focus.
+  const onControl = event.target instanceof HTMLElement && event.target.closest("a, button, summary") !== null;
+  if (onControl && (event.key === "Enter" || event.key === " ")) return;
+  const key = screen?.keys?.[event.key] ?? everywhere()[event.key];
+  if (!key) return;
+  event.preventDefault();
+  key.run(event);
+});
+
+setInterval(() => {
+  if (!document.hidden) for (const run of ticks) run();
+}, 1000);
+
+addEventListener("hashchange", () => void route());
+void route();

@@ -1,0 +1,207 @@
+// The words and signs for what is shown, in one place, so that a thing has one name on every
+// screen (and the same in the terminal). Every state has a word and a sign: colour alone
+// carries nothing. Pure: no nodes, no state; the time is always given.
+
+/** @import { Card, TeammateView, PhaseView, DecisionView, DeliveryState } from "./types.d.ts" */
+
+/** @typedef {{ key: string, sign: string, word: string }} State */
+
+/** The states a task is shown in, in the order of its life. */
+export const TASK_STATES = /** @type {const} */ ({
+  pending: { key: "pending", sign: "○", word: "pending" },
+  ready: { key: "ready", sign: "◌", word: "ready" },
+  claimed: { key: "claimed", sign: "◐", word: "in progress" },
+  returned: { key: "returned", sign: "↩", word: "returned" },
+  submitted: { key: "submitted", sign: "◑", word: "in the gate" },
+  completed: { key: "completed", sign: "●", word: "completed" },
+  failed: { key: "failed", sign: "✕", word: "failed" },
+  deleted: { key: "deleted", sign: "⌫", word: "deleted" },
+});
+
+/**
+ * @param {Pick<Card, "status" | "stage" | "available">} card
+ * @returns {State}
+ */
+export function taskState(card) {
+  switch (card.status) {
+    case "pending":
+      return card.available ? TASK_STATES.ready : TASK_STATES.pending;
+    case "in_progress":
+      return TASK_STATES[card.stage ?? "claimed"] ?? TASK_STATES.claimed;
+    default:
+      return TASK_STATES[card.status] ?? TASK_STATES.pending;
+  }
+}
+
+/** @type {Record<string, State>} */
+const MATE_STATES = {
+  added: { key: "pending", sign: "○", word: "not started" },
+  active: { key: "claimed", sign: "◐", word: "working" },
+  idle: { key: "ready", sign: "◌", word: "idle" },
+  paused: { key: "returned", sign: "‖", word: "paused" },
+  stopping: { key: "submitted", sign: "◑", word: "stopping" },
+  stopped: { key: "deleted", sign: "■", word: "stopped" },
+  disappeared: { key: "failed", sign: "✕", word: "disappeared" },
+};
+
+/** @param {Pick<TeammateView, "state">} mate @returns {State} */
+export function mateState(mate) {
+  return MATE_STATES[mate.state] ?? { key: "pending", sign: "○", word: mate.state };
+}
+
+/** @type {Record<string, State>} */
+const PHASE_STATES = {
+  ahead: { key: "pending", sign: "○", word: "ahead" },
+  waits: { key: "ready", sign: "◌", word: "waits" },
+  runs: { key: "claimed", sign: "◐", word: "runs" },
+  done: { key: "completed", sign: "●", word: "done" },
+  skipped: { key: "deleted", sign: "⌫", word: "left out" },
+  failed: { key: "failed", sign: "✕", word: "failed" },
+  passed: { key: "returned", sign: "✕", word: "failed, went on" },
+  back: { key: "returned", sign: "↩", word: "went back" },
+};
+
+/** @param {Pick<PhaseView, "state">} phase @returns {State} */
+export function phaseState(phase) {
+  return PHASE_STATES[phase.state] ?? { key: "pending", sign: "○", word: phase.state };
+}
+
+/** @type {Record<DeliveryState, State>} */
+const DELIVERY = {
+  queued: { key: "pending", sign: "○", word: "queued" },
+  offered: { key: "ready", sign: "◌", word: "offered" },
+  injected: { key: "claimed", sign: "◐", word: "injected" },
+  acknowledged: { key: "completed", sign: "●", word: "read" },
+  expired: { key: "deleted", sign: "⌫", word: "expired" },
+  bounced: { key: "failed", sign: "✕", word: "bounced" },
+};
+
+/** @param {DeliveryState} state @returns {State} */
+export function deliveryState(state) {
+  return DELIVERY[state] ?? { key: "pending", sign: "○", word: state };
+}
+
+/** @type {Record<DecisionView["kind"], string>} */
+const DECISIONS = {
+  plan: "plan",
+  permission: "permission",
+  scope: "scope",
+  question: "question",
+  approval: "approval",
+};
+
+/** @param {DecisionView["kind"]} kind */
+export function decisionKind(kind) {
+  return DECISIONS[kind] ?? kind;
+}
+
+/** @type {Record<string, string>} */
+const SPAN_ENDS = {
+  completed: "completed",
+  returned: "returned",
+  released: "released",
+  failed: "failed",
+  gone: "teammate gone",
+};
+
+/** @param {string | undefined} end */
+export function spanEnd(end) {
+  return end === undefined ? "goes on" : (SPAN_ENDS[end] ?? end);
+}
+
+/**
+ * `team/name@epoch` in its parts. A bare name has no team.
+ * @param {string} who
+ */
+export function parts(who) {
+  const slash = who.indexOf("/");
+  const at = who.lastIndexOf("@");
+  const end = at > slash ? at : who.length;
+  return {
+    team: slash < 0 ? "" : who.slice(0, slash),
+    name: who.slice(slash + 1, end),
+    epoch: at > slash ? Number(who.slice(at + 1)) : 0,
+  };
+}
+
+/** The name alone; `person` stays. @param {string | undefined | null} who */
+export function nameOf(who) {
+  return who ? parts(who).name : "";
+}
+
+/** `team/name`, without the epoch. @param {string} who */
+export function seatOf(who) {
+  const { team, name } = parts(who);
+  return team ? `${team}/${name}` : name;
+}
+
+/** How long ago, short: `now`, `12s`, `4m`, `3h`, `2d`. @param {number} ms */
+export function age(ms) {
+  const s = Math.floor(ms / 1000);
+  if (s < 1) return "now";
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m`;
+  if (s < 86_400) return `${Math.floor(s / 3600)}h`;
+  return `${Math.floor(s / 86_400)}d`;
+}
+
+/** `now` or `4m ago`. @param {number} ms */
+export function ago(ms) {
+  const short = age(ms);
+  return short === "now" ? "now" : `${short} ago`;
+}
+
+/** How long: `850 ms`, `12 s`, `4 min 05 s`, `3 h 20 min`. @param {number} ms */
+export function lasted(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const s = Math.round(ms / 1000);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+  return `${Math.floor(s / 3600)} h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")} min`;
+}
+
+const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** Time of day. @param {number} at */
+export function clock(at) {
+  return clockFormat.format(at);
+}
+
+/** Date and time, for titles. @param {number} at */
+export function moment(at) {
+  return dayFormat.format(at);
+}
+
+/** Money from millionths of a dollar: `$0.00`, `<$0.01`, `$1,234.50`. @param {number} micros */
+export function money(micros) {
+  if (micros > 0 && micros < 10_000) return "<$0.01";
+  return `$${(micros / 1e6).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+/** `940`, `12.3k`, `4.1M`. @param {number} n */
+export function tokens(n) {
+  if (n < 1000) return String(n);
+  if (n < 999_950) return `${(n / 1000).toFixed(n < 99_950 ? 1 : 0)}k`;
+  return `${(n / 1e6).toFixed(n < 99_950_000 ? 1 : 0)}M`;
+}
+
+/** @param {number} n */
+export function number(n) {
+  return n.toLocaleString("en-US");
+}
+
+/** `1 task`, `3 tasks`. @param {number} n @param {string} one @param {string} [many] */
+export function count(n, one, many = `${one}s`) {
+  return `${number(n)} ${n === 1 ? one : many}`;
+}
+
+/** @param {number} part @param {number} whole */
+export function percent(part, whole) {
+  return whole > 0 ? `${Math.round((100 * part) / whole)}%` : "–";
+}
+
+/** A commit, short enough to read. @param {string} commit */
+export function shortCommit(commit) {
+  return commit.slice(0, 9);
+}
