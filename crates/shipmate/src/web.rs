@@ -10,7 +10,10 @@ mod assets;
 mod desk;
 mod door;
 mod listen;
+mod output;
 mod reply;
+mod stream;
+mod tree;
 
 use std::io::Result;
 use std::sync::Arc;
@@ -24,27 +27,42 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use shipmate_protocol::Place;
 use shipmate_protocol::client::Launch;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use desk::Desk;
 use door::Door;
 pub(crate) use listen::{bind, serve};
 
 /// What all requests share.
-#[derive(Debug)]
 struct Deck {
     door: Door,
-    desk: Desk,
+    desk: Arc<Desk>,
+    watched: tree::Watched,
+    /// Room for so many streams.
+    streams: Arc<Semaphore>,
 }
 
 /// The page's routes for a server that listens on this port, and the link to them.
 pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String) {
     let door = Door::new(port);
     let link = door.link();
-    let deck = Arc::new(Deck { door, desk: Desk::new(place, launch) });
+    let deck = Arc::new(Deck {
+        door,
+        desk: Arc::new(Desk::new(place, launch)),
+        watched: tree::Watched::default(),
+        streams: Arc::new(Semaphore::new(stream::STREAMS_MAX)),
+    });
     let routes = Router::new()
         .route("/api/teams", get(api::teams))
+        .route("/api/t/{root}/stream", get(stream::stream))
         .route("/api/t/{root}/ask", post(ask::ask))
+        .route("/api/t/{root}/task/{id}", get(api::task))
+        .route("/api/t/{root}/output/{team}/{name}", get(api::output))
+        .route("/api/t/{root}/timeline", get(api::timeline))
+        .route("/api/t/{root}/costs", get(api::costs))
+        .route("/api/t/{root}/messages", get(api::messages))
+        .route("/api/t/{root}/moments", get(api::moments))
+        .route("/api/t/{root}/at/{position}", get(api::at))
         .fallback(elsewhere)
         .layer(middleware::from_fn_with_state(Arc::clone(&deck), enter))
         .with_state(deck);
@@ -52,11 +70,17 @@ pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String
 }
 
 async fn enter(State(deck): State<Arc<Deck>>, request: Request, next: Next) -> Response {
+    let is_api = request.uri().path().starts_with("/api/");
     let checked = deck.door.check(request.method(), request.uri(), request.headers());
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
+    // A number that is none is noticed before anybody here sees the request.
+    if is_api && response.status() == StatusCode::BAD_REQUEST && !reply::is_json(&response) {
+        response =
+            reply::Refusal::bad("a part of this address is not what it should be").into_response();
+    }
     reply::make_strict(response.headers_mut());
     response
 }

@@ -1,18 +1,219 @@
-//! What the page reads.
+//! What the page reads: from the picture that is kept, from the files of lives, and where neither
+//! has it, from the coordinator.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::extract::State;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use axum::response::Response;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use shipmate_protocol::watch::Picture;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::web::Deck;
+use crate::web::output::{self, Output};
 use crate::web::reply::{self, Refusal};
+use crate::web::tree::{self, Looking};
 
-pub(super) async fn teams(State(deck): State<Arc<Deck>>) -> Result<Response, Refusal> {
+type Read = Result<Response, Refusal>;
+
+/// How long a page waits for the first picture of a tree.
+const FIRST_MAX: Duration = Duration::from_secs(20);
+const MESSAGES_MAX: usize = 500;
+
+impl Deck {
+    /// The tree with this root, watched for as long as what is given back is kept.
+    ///
+    /// Nobody watches what is not there. A coordinator that cannot be reached is no reason to
+    /// refuse: the watch says so, and goes on when it can.
+    pub(super) async fn look(&self, root: &str) -> Result<Looking, Refusal> {
+        if !output::is_name(root) {
+            return Err(Refusal::not_found("there is no such team"));
+        }
+        if let Some(looking) = tree::look(&self.watched, root) {
+            return Ok(looking);
+        }
+        match self.desk.ask(Some(root.to_owned()), Ask::Status).await {
+            Ok(Answer::Status(status)) if status.root == root => {}
+            Ok(Answer::Status(status)) => {
+                let text = format!("{root} is a team below {}", status.root);
+                return Err(Refusal::not_found(&text));
+            }
+            Ok(_) => return Err(unexpected()),
+            Err(refused) if matches!(refused.code.as_str(), "Unreachable" | "Slow") => {}
+            Err(refused) => return Err(refused.into()),
+        }
+        Ok(tree::begin(&self.watched, root, &self.desk))
+    }
+
+    /// What can be said of a tree's picture, as soon as there is one.
+    async fn say<T>(&self, root: &str, say: impl FnOnce(&Picture) -> T) -> Result<T, Refusal> {
+        let looking = self.look(root).await?;
+        let mut ticks = looking.0.ticks();
+        let ready = async {
+            while looking.0.ready().is_none() && looking.0.trouble(0).is_none() {
+                // The tree itself holds the other end.
+                drop(ticks.changed().await);
+            }
+        };
+        // Out of time is as good as in trouble.
+        drop(tokio::time::timeout(FIRST_MAX, ready).await);
+        looking.0.picture(say).ok_or_else(|| {
+            let text = "the coordinator cannot be reached";
+            let remedy = "see `shipmate doctor`";
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "Unreachable", text, remedy)
+        })
+    }
+}
+
+fn unexpected() -> Refusal {
+    let text = "the coordinator has answered something else";
+    Refusal::new(StatusCode::BAD_GATEWAY, "Nonsense", text, "is it of another release?")
+}
+
+pub(super) async fn teams(State(deck): State<Arc<Deck>>) -> Read {
     match deck.desk.ask(None, Ask::Teams).await? {
         Answer::Teams(teams) => Ok(reply::json(&json!({ "teams": teams }))),
-        _ => Err(Refusal::bad("the coordinator said something else than its teams")),
+        _ => Err(unexpected()),
+    }
+}
+
+pub(super) async fn task(
+    State(deck): State<Arc<Deck>>,
+    Path((root, id)): Path<(String, u32)>,
+) -> Read {
+    let found = deck.say(&root, |picture| picture.task(id)).await?;
+    let Some(page) = found else {
+        return Err(Refusal::not_found(&format!("there is no task {id}")));
+    };
+    match deck.desk.ask(Some(root), Ask::TaskShow { task: id.to_string() }).await? {
+        Answer::Task(task) => {
+            #[derive(Serialize)]
+            struct Page<'p> {
+                task: &'p shipmate_protocol::view::TaskView,
+                #[serde(flatten)]
+                page: &'p shipmate_protocol::watch::TaskPage,
+            }
+            Ok(reply::json(&Page { task: &task, page: &page }))
+        }
+        _ => Err(unexpected()),
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
+
+pub(super) async fn timeline(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {
+    let page = deck.say(&root, |picture| {
+        let story = &picture.story;
+        let began = story.moments().first().map_or(0, |(_, at)| *at);
+        json!({
+            "position": story.position,
+            "spans": story.spans(),
+            "lives": story.lives(),
+            "path": picture.critical_path(),
+            "began": began,
+            "now": now_ms(),
+        })
+    });
+    Ok(reply::json(&page.await?))
+}
+
+pub(super) async fn costs(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {
+    let page = deck.say(
+        &root,
+        |picture| json!({ "position": picture.story.position, "costs": picture.story.costs() }),
+    );
+    Ok(reply::json(&page.await?))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Older {
+    #[serde(default)]
+    before: Option<u64>,
+    #[serde(default)]
+    max: Option<usize>,
+}
+
+pub(super) async fn messages(
+    State(deck): State<Arc<Deck>>,
+    Path(root): Path<String>,
+    Query(older): Query<Older>,
+) -> Read {
+    let before = older.before.unwrap_or(u64::MAX);
+    let max = older.max.unwrap_or(MESSAGES_MAX).min(MESSAGES_MAX);
+    let page =
+        deck.say(&root, |picture| json!({ "messages": picture.story.messages(before, max) }));
+    Ok(reply::json(&page.await?))
+}
+
+pub(super) async fn moments(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {
+    let page = deck.say(&root, |picture| json!({ "moments": picture.story.moments() }));
+    Ok(reply::json(&page.await?))
+}
+
+pub(super) async fn at(
+    State(deck): State<Arc<Deck>>,
+    Path((root, position)): Path<(String, u64)>,
+) -> Read {
+    match deck.desk.ask(Some(root.clone()), Ask::LookAt { position }).await? {
+        Answer::Look(look) => Ok(reply::json(&Picture::then(*look, &root))),
+        _ => Err(unexpected()),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Which {
+    #[serde(default)]
+    life: Option<u32>,
+    #[serde(default)]
+    before: Option<u64>,
+}
+
+pub(super) async fn output(
+    State(deck): State<Arc<Deck>>,
+    Path((root, team, name)): Path<(String, String, String)>,
+    Query(which): Query<Which>,
+) -> Read {
+    let who = output::teammate(&format!("{team}/{name}"))?;
+    let address = format!("{team}/{name}");
+    let is_member = deck.say(&root, |picture| {
+        let mut members = picture.teammates();
+        members.any(|mate| mate.team == who.0 && mate.name == who.1)
+    });
+    if !is_member.await? {
+        return Err(Refusal::not_found(&format!("there is no teammate {address}")));
+    }
+    let place = deck.desk.place.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let lives = output::lives(&place, &root, &who);
+        let life = which.life.or(lives.last().copied()).unwrap_or(0);
+        let mut output = Output::open(&output::path(&place, &root, &who, life))?;
+        let to = which.before.unwrap_or(u64::MAX).min(output.size());
+        let slice = output.read_before(to)?;
+        Ok::<_, std::io::Error>(json!({
+            "who": address,
+            "life": life,
+            "lives": lives,
+            "from": slice.from,
+            "to": slice.to,
+            "size": output.size(),
+            "text": slice.text,
+        }))
+    });
+    match read.await {
+        Ok(Ok(page)) => Ok(reply::json(&page)),
+        Ok(Err(e)) => {
+            let text = format!("the output cannot be read: {e}");
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Unreadable", &text, ""))
+        }
+        Err(broken) => {
+            let text = format!("the request broke off: {broken}");
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Bug", &text, ""))
+        }
     }
 }

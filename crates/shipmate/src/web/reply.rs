@@ -82,3 +82,7 @@ pub(super) fn json(value: &impl Serialize) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }
+
+pub(super) fn is_json(response: &Response) -> bool {
+    response.headers().get(header::CONTENT_TYPE) == Some(&JSON)
+}

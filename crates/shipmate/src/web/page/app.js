@@ -167,7 +167,7 @@ async function openScreen() {
   if (!here) return;
   closeScreen();
   const { route: name, params } = address();
-  const file = name === "team" && params.length === 2 ? "teammate" : name;
+  const file = name === "team" && params.length >= 2 ? "teammate" : name;
   shell.current(name === "task" ? "board" : name);
   if (!here.store.loaded) return;
   if (!SCREENS.has(file)) {

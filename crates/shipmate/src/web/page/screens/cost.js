@@ -291,8 +291,8 @@ class Cost {
             },
           },
         },
-        name,
         el("span", { class: "sort-sign", "aria-hidden": "true" }, mine ? (this.down ? "▼" : "▲") : ""),
+        name,
       ),
     );
   }

@@ -4,7 +4,14 @@
 // that each came last before the next could begin. Screens that show it ask here, so that they
 // show the same one.
 
+import { lasted } from "../words.js";
+
 /** @import { Card } from "../types.d.ts" */
+
+/** How much work, as people say it: `42 min`, `1 h 06 min`. @param {number} ms */
+export function workTime(ms) {
+  return ms < 60_000 ? lasted(ms) : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : lasted(ms);
+}
 
 /** @param {Card} card */
 export const isOpen = (card) => card.status === "pending" || card.status === "in_progress";

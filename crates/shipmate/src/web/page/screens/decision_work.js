@@ -2,7 +2,8 @@
 // can work at once, and the chain that decides how long it takes.
 
 import { el } from "../dom.js";
-import { count, lasted } from "../words.js";
+import { count } from "../words.js";
+import { workTime } from "./critical.js";
 
 /** @import { WorkView, PlannedTaskView, PlannedTeammateView } from "../types.d.ts" */
 
@@ -22,7 +23,7 @@ export function workOf(work) {
       figure("tasks", String(tasks.length)),
       figure("teammates", String(mates.length)),
       figure("at the same time", work.width ? `up to ${work.width}` : "–"),
-      figure("longest path", work.critical_path_ms ? lasted(work.critical_path_ms) : "–"),
+      figure("longest path", work.critical_path_ms ? workTime(work.critical_path_ms) : "–"),
     ),
     work.single ? el("p", null, `One teammate is enough: ${work.single}`) : null,
     path.length > 0
@@ -86,7 +87,7 @@ function taskRow(task, path) {
     el("td", null, (task.blocked_by ?? []).join(", ")),
     el("td", { class: "files" }, (task.files ?? []).map((file) => el("code", null, file))),
     el("td", null, task.assignee ?? task.role ?? ""),
-    el("td", { class: "n" }, task.duration_ms ? lasted(task.duration_ms) : ""),
+    el("td", { class: "n" }, task.duration_ms ? workTime(task.duration_ms) : ""),
   );
 }
 

@@ -6,13 +6,14 @@
 // accepted looks as if it was.
 
 import { button, el, empty, put, setText } from "../dom.js";
-import { ago, count, decisionKind, lasted, moment, nameOf, seatOf, taskState } from "../words.js";
+import { ago, count, decisionKind, moment, nameOf, seatOf, taskState } from "../words.js";
 import { Refused } from "../api.js";
+import { workTime } from "./critical.js";
 import { workOf } from "./decision_work.js";
 
 /** @import { Ctx, DecisionView, Key, Part, Screen } from "../types.d.ts" */
 
-const SIGNS = { plan: "▤", permission: "⚿", scope: "▦", question: "?", approval: "✓" };
+const SIGNS = { plan: "▤", permission: "!", scope: "▦", question: "?", approval: "✓" };
 
 /** @param {Ctx} ctx @param {string[]} params @returns {Screen} */
 export function open(ctx, params) {
@@ -33,7 +34,7 @@ const keyOf = (one) => `${one.kind} ${one.team} ${one.id}`;
 /** `7 tasks wait, 42 min of work` @param {DecisionView} one */
 export function waits(one) {
   if (one.waiting === 0) return "no task waits for it";
-  const work = one.waiting_ms > 0 ? `, ${lasted(one.waiting_ms)} of work` : "";
+  const work = one.waiting_ms > 0 ? `, ${workTime(one.waiting_ms)} of work` : "";
   return `${count(one.waiting, "task")} ${one.waiting === 1 ? "waits" : "wait"}${work}`;
 }
 
@@ -78,7 +79,10 @@ class Queue {
     );
     this.node = el("section", { class: "screen decisions", "aria-label": "Decisions" }, this.none, this.panes);
     const first = ctx.store.decisions.find((one) => one.id === wanted);
-    if (first) this.chosen = keyOf(first);
+    if (first) {
+      this.chosen = keyOf(first);
+      this.panes.dataset.open = "yes";
+    }
     ctx.tick(() => this.age());
     this.show();
   }
@@ -169,7 +173,9 @@ class Queue {
     this.chosen = key;
     this.showQueue();
     this.showDetail();
-    if (focus) this.detail.focus({ preventScroll: false });
+    if (!focus) return;
+    this.panes.dataset.open = "yes";
+    this.detail.focus({ preventScroll: false });
   }
 
   /** @param {-1 | 1} way */
@@ -179,6 +185,12 @@ class Queue {
     if (!next) return;
     this.choose(keyOf(next), true);
     this.current()?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** On a narrow screen either the queue or one item is seen. */
+  overview() {
+    this.panes.dataset.open = "no";
+    this.current()?.focus();
   }
 
   /** @returns {DecisionView | undefined} */
@@ -215,7 +227,9 @@ class Queue {
     this.keepTypedIf(one);
     const inField = this.detail.querySelector("textarea") === document.activeElement;
     this.drawn = drawn;
-    put(this.detail, this.heading(one), this.body(one), this.answers(one));
+    const all = button("← All decisions", () => this.overview(), { kind: "quiet" });
+    all.classList.add("to-list");
+    put(this.detail, all, this.heading(one), this.body(one), this.answers(one));
     this.detail.setAttribute("aria-label", `${decisionKind(one.kind)}${one.who ? ` from ${nameOf(one.who)}` : ""}, ${waits(one)}`);
     if (inField) this.detail.querySelector("textarea")?.focus();
   }

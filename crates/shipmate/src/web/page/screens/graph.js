@@ -6,8 +6,8 @@
 
 import { button, el, empty, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
-import { TASK_STATES, count, nameOf, lasted, taskState } from "../words.js";
-import { pathAhead, waiting } from "./critical.js";
+import { TASK_STATES, count, nameOf, taskState } from "../words.js";
+import { pathAhead, waiting, workTime } from "./critical.js";
 import { layOut } from "./graph_layout.js";
 import { Stage } from "./graph_stage.js";
 
@@ -182,7 +182,17 @@ class Graph {
     };
     this.mark();
     if (old && !this.stage.fitted) this.stayBy(old, this.scene);
+    if (!old) this.begin();
     this.showNone(cards.length);
+  }
+
+  /** Where a drawing too large to be read is looked at first: at the work that decides the end. */
+  begin() {
+    requestAnimationFrame(() => {
+      const first = this.path[0];
+      const n = first === undefined ? undefined : this.scene?.placed.at.get(String(first));
+      if (n !== undefined && this.stage.fitted && this.stage.view.scale < 0.22) this.stage.reveal(n, true);
+    });
   }
 
   /** What was in the middle stays there when the drawing changes. @param {Scene} old @param {Scene} now */
@@ -293,7 +303,7 @@ class Graph {
     const left = this.path.length > 0 ? this.cards.get(String(this.path[0]))?.path_ms : undefined;
     const text = [count(this.cards.size, "task")];
     if (left !== undefined) {
-      text.push(`critical path: ${count(this.path.length, "task")}, ${lasted(left)} of work`);
+      text.push(`critical path: ${count(this.path.length, "task")}, ${workTime(left)} of work`);
     }
     setText(this.summary, text.join(" · "));
   }

@@ -26,7 +26,7 @@
  * @property {number} crossings        −1 where they were not counted
  */
 
-export const BOX = { width: 212, height: 46, gapX: 76, gapY: 14 };
+export const BOX = { width: 196, height: 46, gapX: 56, gapY: 14 };
 const STEP_Y = BOX.height + BOX.gapY;
 export const STEP_X = BOX.width + BOX.gapX;
 /** An edge that only passes a column needs less room than a task. */

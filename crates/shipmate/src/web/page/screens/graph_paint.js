@@ -22,8 +22,8 @@ import { BOX, STEP_X } from "./graph_layout.js";
  */
 
 /** Nearer than this, texts are written; farther than `NAME`, boxes only carry their pattern. */
-const TEXT = 0.62;
-const NAME = 0.24;
+const TEXT = 0.66;
+const NAME = 0.26;
 
 export class Painter {
   constructor() {
@@ -140,7 +140,7 @@ export class Painter {
     g.fill();
     pattern(g, label.look, x, y, ink, scale);
     if (scale >= TEXT) this.texts(g, n, x, y, label, inks);
-    else if (scale >= NAME) far(g, x, y, label, inks);
+    else if (scale >= NAME) this.far(g, x, y, label, inks);
     outline(g, label.look, x, y, ink, scale);
     if (scene.marked[n]) {
       g.strokeStyle = inks.path;
@@ -171,6 +171,20 @@ export class Painter {
     g.fillStyle = inks.dim;
     g.font = `11.5px ${inks.font}`;
     g.fillText(this.fitting(g, label.line, BOX.width - 46), x + 34, y + 36);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} g @param {number} x @param {number} y
+   * @param {Label} label @param {Inks} inks
+   */
+  far(g, x, y, label, inks) {
+    g.textBaseline = "middle";
+    g.font = `600 24px ${inks.font}`;
+    g.fillStyle = inks[label.look];
+    g.fillText(label.sign, x + 11, y + BOX.height / 2);
+    g.fillStyle = inks.text;
+    const middle = y + BOX.height / 2 + 1;
+    g.fillText(this.fitting(g, `${label.name} ${label.title}`.trim(), BOX.width - 48), x + 40, middle);
   }
 
   /** @param {CanvasRenderingContext2D} g @param {string} text @param {number} room */
@@ -290,17 +304,4 @@ function outline(g, look, x, y, ink, scale) {
   box(g, x, y, look === "group" ? BOX.height / 2 : 6);
   g.stroke();
   g.setLineDash([]);
-}
-
-/**
- * @param {CanvasRenderingContext2D} g @param {number} x @param {number} y
- * @param {Label} label @param {Inks} inks
- */
-function far(g, x, y, label, inks) {
-  g.textBaseline = "middle";
-  g.font = `600 25px ${inks.font}`;
-  g.fillStyle = inks[label.look];
-  g.fillText(label.sign, x + 14, y + BOX.height / 2);
-  g.fillStyle = inks.text;
-  g.fillText(label.name.slice(0, 12), x + 46, y + BOX.height / 2 + 1);
 }

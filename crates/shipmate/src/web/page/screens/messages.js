@@ -71,7 +71,15 @@ class Messages {
     this.scroll = el("div", { class: "message-scroll", tabindex: 0, role: "group", "aria-label": "Messages" }, el("div", { class: "message-more" }, this.more), this.flow);
     this.side = el("div", { class: "thread-pane" }, this.list.node);
     this.none = el("div", { class: "message-none" });
-    this.panes = el("div", { class: "message-panes" }, this.side, el("div", { class: "message-main" }, this.none, this.scroll, this.writer.node));
+    this.toList = button("← All threads", () => this.overview(), { kind: "quiet" });
+    this.toList.classList.add("to-list");
+    this.panes = el(
+      "div",
+      { class: "message-panes" },
+      this.side,
+      el("div", { class: "message-main" }, this.toList, this.none, this.scroll, this.writer.node),
+    );
+    if (this.thread > 0) this.panes.dataset.open = "yes";
     this.node = el(
       "section",
       { class: "screen messages", "aria-label": "Messages" },
@@ -232,9 +240,17 @@ class Messages {
     }
   }
 
+  /** On a narrow screen either the threads or one of them is seen. */
+  overview() {
+    this.panes.dataset.open = "no";
+    const row = this.side.querySelector("button[aria-current]");
+    if (row instanceof HTMLElement) row.focus();
+  }
+
   /** @param {number} id */
   openThread(id) {
     this.view = "threads";
+    this.panes.dataset.open = "yes";
     if (!this.threads.some((one) => one.id === id)) this.clear();
     this.thread = id;
     this.shown = PAGE;

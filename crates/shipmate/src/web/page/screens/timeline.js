@@ -6,7 +6,7 @@
 
 import { button, el, empty, put, setText } from "../dom.js";
 import { clock, count, lasted, moment, nameOf, number, seatOf, spanEnd } from "../words.js";
-import { isOpen, pathAhead, pathBehind, waiting } from "./critical.js";
+import { isOpen, pathAhead, pathBehind, waiting, workTime } from "./critical.js";
 import { Lanes } from "./timeline_lanes.js";
 import { Past } from "./timeline_past.js";
 
@@ -208,7 +208,7 @@ class Timeline {
     this.ahead = Math.min(left, 0.5 * (now - this.began));
     this.lanes.show([first, ...rest], this.began, now + this.ahead);
     const said = [count(rest.length, "teammate"), count(store.spans.size, "claim")];
-    if (ahead.length > 0) said.push(`critical path: ${count(ahead.length, "open task")}, ${lasted(left)} of work`);
+    if (ahead.length > 0) said.push(`critical path: ${count(ahead.length, "open task")}, ${workTime(left)} of work`);
     setText(this.sum, said.join(" · "));
     this.lanes.node.setAttribute("aria-label", `Lanes over time: ${said.join(", ")}. The button Table shows the same in words.`);
   }

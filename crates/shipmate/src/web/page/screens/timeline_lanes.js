@@ -210,25 +210,26 @@ export class Lanes {
    */
   bar(g, ink, bar, x, right, y, now) {
     this.hits.push({ bar, x, y, width: right - x, height: BAR });
+    const shape = new Path2D();
+    shape.roundRect(x, y, right - x, BAR, 3);
     g.save();
-    g.beginPath();
-    g.roundRect(x, y, right - x, BAR, 3);
     if (bar.guess) {
       g.strokeStyle = ink(bar === this.pointed ? "accent" : "ink-3");
       g.setLineDash([4, 3]);
-      g.stroke();
+      g.stroke(shape);
+      g.setLineDash([]);
     } else {
       g.save();
-      g.clip();
+      g.clip(shape);
       g.fillStyle = ink("panel");
       g.fillRect(x, y, right - x, BAR);
       for (const part of bar.parts) this.part(g, ink, part, y, now);
       g.restore();
       g.strokeStyle = ink(bar === this.pointed ? "accent" : bar.marked ? "returned" : "line-strong");
       g.lineWidth = bar.marked || bar === this.pointed ? 2 : 1;
-      g.stroke();
+      g.stroke(shape);
     }
-    g.clip();
+    g.clip(shape);
     const room = Math.min(right, this.width) - Math.max(x, this.gutter);
     if (room > 20) {
       g.font = `600 11px ${ink("font")}`;
@@ -313,7 +314,7 @@ export class Lanes {
     g.textBaseline = "middle";
     g.fillStyle = ink("ink");
     g.font = `600 12.5px ${ink("font")}`;
-    g.fillText(lane.name, 12, y + PAD + BAR / 2);
+    g.fillText(index === 0 && this.gutter < 100 ? "path" : lane.name, 12, y + PAD + BAR / 2);
     if (this.gutter > 100 && lane.note) {
       const used = g.measureText(`${lane.name} `).width;
       g.fillStyle = ink("ink-3");

@@ -1,0 +1,145 @@
+// A unified diff as coloured lines. Signs stay in the text, so it reads without colour. Big
+// files are folded and made only when they are opened; very long ones in pieces.
+
+/** @import { DiffPage } from "./types.d.ts" */
+
+import { button, el } from "./dom.js";
+import { count, number, shortCommit } from "./words.js";
+
+const FOLD_LINES = 300;
+const FOLD_TOTAL = 2500;
+const PIECE_LINES = 1500;
+
+/** @typedef {{ path: string, added: number, removed: number, lines: string[] }} FilePart */
+
+/** @param {string} text @returns {FilePart[]} */
+export function cutFiles(text) {
+  /** @type {FilePart[]} */
+  const files = [];
+  /** @type {FilePart | undefined} */
+  let file;
+  let inHunk = false;
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  for (const line of lines) {
+    if (line.startsWith("diff --git ") || !file) {
+      file = { path: pathOf(line), added: 0, removed: 0, lines: [] };
+      files.push(file);
+      inHunk = false;
+      if (line.startsWith("diff --git ")) continue;
+    }
+    if (line.startsWith("@@")) inHunk = true;
+    // `+++` and `---` name the file above the hunks; inside one they are changed lines.
+    if (!inHunk) {
+      if (line.startsWith("+++ b/")) file.path = line.slice(6);
+      else if (!/^(index |--- |\+\+\+ )/.test(line)) file.lines.push(line);
+      continue;
+    }
+    if (line.startsWith("+")) file.added++;
+    else if (line.startsWith("-")) file.removed++;
+    file.lines.push(line);
+  }
+  return files;
+}
+
+/** @param {string} line */
+function pathOf(line) {
+  const at = line.lastIndexOf(" b/");
+  return line.startsWith("diff --git ") && at > 0 ? line.slice(at + 3) : "changes";
+}
+
+/** @param {DiffPage} page @returns {HTMLElement} */
+export function renderDiff(page) {
+  const files = cutFiles(page.text);
+  const total = files.reduce((sum, file) => sum + file.lines.length, 0);
+  if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
+  const added = files.reduce((sum, file) => sum + file.added, 0);
+  const removed = files.reduce((sum, file) => sum + file.removed, 0);
+  const shown = files.map((file) => renderFile(file, total <= FOLD_TOTAL && file.lines.length <= FOLD_LINES));
+  return el("div", { class: "diff" },
+    el("p", { class: "diff-sum small soft" },
+      `${count(files.length, "file")}, `, el("span", { class: "good" }, `+${number(added)}`), " ", el("span", { class: "bad" }, `−${number(removed)}`),
+      page.from && page.to ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`) : null),
+    page.note ? el("p", { class: "small warn" }, page.note) : null,
+    page.cut ? el("p", { class: "small warn" }, "The diff is long: only its beginning is shown. `git diff` shows all of it.") : null,
+    files.length > 1
+      ? el("ul", { class: "diff-files" }, files.map((file, at) => el("li", null, el("button", {
+          type: "button",
+          class: "diff-jump mono",
+          on: {
+            click: () => {
+              const node = /** @type {HTMLDetailsElement} */ (shown[at]);
+              node.open = true;
+              node.scrollIntoView({ block: "start" });
+              node.querySelector("summary")?.focus({ preventScroll: true });
+            },
+          },
+        }, file.path), sums(file))))
+      : null,
+    shown);
+}
+
+/** @param {FilePart} file */
+function sums(file) {
+  return el("span", { class: "diff-sums" }, el("span", { class: "good" }, `+${number(file.added)}`), el("span", { class: "bad" }, `−${number(file.removed)}`));
+}
+
+/** @param {FilePart} file @param {boolean} open */
+function renderFile(file, open) {
+  const node = el("details", { class: "diff-file" },
+    el("summary", null, el("span", { class: "mono cut" }, file.path), sums(file),
+      open ? null : el("span", { class: "dim small" }, `folded, ${count(file.lines.length, "line")}`)));
+  let made = false;
+  const make = () => {
+    if (made) return;
+    made = true;
+    const lines = el("div", { class: "diff-lines", tabindex: "0", role: "group", "aria-label": `Changes in ${file.path}` });
+    node.append(lines);
+    writeLines(lines, file.lines, 0, 0, 0);
+  };
+  node.addEventListener("toggle", () => node.open && make());
+  if (open) {
+    node.open = true;
+    make();
+  }
+  return node;
+}
+
+/** @param {HTMLElement} into @param {string[]} lines @param {number} from @param {number} old @param {number} now */
+function writeLines(into, lines, from, old, now) {
+  const piece = document.createDocumentFragment();
+  const end = Math.min(lines.length, from + PIECE_LINES);
+  for (let at = from; at < end; at++) {
+    const line = lines[at] ?? "";
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    let kind = "same";
+    let left = "";
+    let right = "";
+    if (hunk) {
+      kind = "hunk";
+      old = Number(hunk[1]);
+      now = Number(hunk[2]);
+    } else if (line.startsWith("+")) {
+      kind = "add";
+      right = String(now++);
+    } else if (line.startsWith("-")) {
+      kind = "del";
+      left = String(old++);
+    } else if (line.startsWith(" ") || line === "") {
+      left = String(old++);
+      right = String(now++);
+    } else {
+      kind = "hunk";
+    }
+    piece.append(el("div", { class: `dl ${kind}` },
+      el("span", { class: "dn", "aria-hidden": "true" }, left), el("span", { class: "dn", "aria-hidden": "true" }, right), el("span", { class: "dt" }, line || " ")));
+  }
+  into.append(piece);
+  if (end < lines.length) {
+    const more = button(`Show ${number(Math.min(PIECE_LINES, lines.length - end))} more lines`, () => {
+      more.remove();
+      writeLines(into, lines, end, old, now);
+    });
+    into.append(more);
+  }
+}
