@@ -64,7 +64,7 @@ fn chromium() -> Result<PathBuf, String> {
     let found = || find_in_path("chromium", std::env::var_os("PATH"));
     let missing = missing(found().is_some(), has_file(Path::new(FONTS)));
     if !missing.is_empty() {
-        apt(&missing)?;
+        apt(&missing).map_err(|told| format!("{told}\n{}", remedy(&missing)))?;
     }
     found().ok_or_else(|| format!("there is no chromium in PATH; {}", remedy(&missing)))
 }
@@ -92,7 +92,7 @@ fn has_file(folder: &Path) -> bool {
 }
 
 /// Installs Debian's packages, as root or as somebody who may become it without a password.
-fn apt(packages: &[&str]) -> Result<(), String> {
+pub(crate) fn apt(packages: &[&str]) -> Result<(), String> {
     let apt = |words: &[&str]| {
         let mut command = if is_root() {
             Command::new("apt-get")
@@ -108,7 +108,7 @@ fn apt(packages: &[&str]) -> Result<(), String> {
     // The lists of a fresh machine are empty or old; with good ones the first try is enough.
     apt(&install)
         .or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
-        .map_err(|told| format!("apt-get could not install it:\n{told}\n{}", remedy(packages)))
+        .map_err(|told| format!("apt-get could not install it:\n{told}"))
 }
 
 fn is_root() -> bool {

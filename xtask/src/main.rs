@@ -23,6 +23,7 @@ mod seeds;
 mod step;
 mod test;
 mod tidy;
+mod tmux;
 mod tree;
 mod violation;
 

@@ -11,7 +11,7 @@ use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing
 use crate::ignored::{self, Ignored};
 use crate::step::Steps;
 use crate::tree::Tree;
-use crate::{browser, clients, docs, layers, nats, page, seeds, tidy};
+use crate::{browser, clients, docs, layers, nats, page, seeds, tidy, tmux};
 
 /// Run the tests and every rule of the project
 ///
@@ -64,6 +64,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     });
     steps.run("browser", || {
         programs.extend(browser::install()?);
+        Ok(())
+    });
+    steps.run("tmux", || {
+        programs.push((tmux::VARIABLE, tmux::install()?));
         Ok(())
     });
     for (variable, path) in &programs {

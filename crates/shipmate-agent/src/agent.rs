@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::ask::{Context as Fill, Usage};
 use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Price, Said, ToAgent};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
@@ -280,7 +280,7 @@ impl Agent {
                     },
                     output_tokens_max: context.output_tokens(),
                     thinking_tokens: if summary { 0 } else { self.thinking_tokens },
-                    permille: context.permille(),
+                    context: Some(context.fill()),
                 };
                 let model = self.model.clone();
                 Some(Box::pin(async move {
@@ -301,7 +301,8 @@ pub(crate) struct Asking {
     pub(crate) messages: Vec<crate::message::Message>,
     pub(crate) output_tokens_max: u64,
     pub(crate) thinking_tokens: u64,
-    pub(crate) permille: u32,
+    /// How full the agent's context is; absent for a subagent, whose context is another.
+    pub(crate) context: Option<Fill>,
 }
 
 impl Asking {
@@ -323,8 +324,9 @@ impl Asking {
         let asked = model.ask(&request, watch).await;
         let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
         let usage = usage(&model.order.price, &tokens);
-        let context_permille = self.permille;
-        self.supervisor.tell(FromAgent::Used { usage, reservation, context_permille });
+        let counted = Some(tokens.context()).filter(|counted| *counted > 0);
+        let context = self.context.map(|fill| Fill { used: counted.unwrap_or(fill.used), ..fill });
+        self.supervisor.tell(FromAgent::Used { usage, reservation, context });
         match asked {
             Ok(reply) => {
                 self.words(&reply);

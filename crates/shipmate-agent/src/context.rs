@@ -6,6 +6,8 @@
 //!
 //! Nothing is shortened before it must be: providers cache what stays the same.
 
+use shipmate_protocol::ask::Context as Fill;
+
 use crate::message::{Arguments, Block, Call, CallResult, Message, Role};
 
 /// Results of these may be had again.
@@ -113,8 +115,8 @@ impl Context {
         self.window_tokens - self.output_tokens
     }
 
-    pub fn permille(&self) -> u32 {
-        u32::try_from(self.tokens() * 1000 / self.window_tokens).unwrap_or(u32::MAX)
+    pub fn fill(&self) -> Fill {
+        Fill { used: self.tokens(), max: Some(self.window_tokens) }
     }
 
     /// Makes old large results small, where it is time for that and brings enough.

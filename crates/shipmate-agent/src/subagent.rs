@@ -79,7 +79,7 @@ pub(crate) async fn run(
                     },
                     output_tokens_max: context.output_tokens(),
                     thinking_tokens: 0,
-                    permille: context.permille(),
+                    context: None,
                 };
                 asking.ask(model).await
             }

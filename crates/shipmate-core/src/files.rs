@@ -57,7 +57,9 @@ impl Pattern {
 
     /// Is there a path that both cover?
     pub fn overlaps(&self, other: &Pattern) -> bool {
-        meet(&self.segments(), &other.segments())
+        let (here, there) = (self.literal_prefix(), other.literal_prefix());
+        (is_above(here, there) || is_above(there, here))
+            && meet(&self.segments(), &other.segments())
     }
 
     /// Does the pattern cover this one file?
@@ -73,6 +75,12 @@ impl Pattern {
         let within = |part: &str, of: &str| of != "**" && segment_matches(part, of, |c| c != '*');
         reach(&self.segments(), &other.segments(), within)
     }
+}
+
+/// The same place in the tree, or a folder that it lies in.
+fn is_above(folder: &str, place: &str) -> bool {
+    let rest = place.strip_prefix(folder);
+    rest.is_some_and(|rest| folder.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Some path lies below both: walk both patterns; whoever ends first covers the rest.

@@ -95,6 +95,9 @@ pub enum Ask {
     Progress {
         bytes: u64,
         last_words: String,
+        /// Where the agent's program tells it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<Context>,
     },
     /// Answers `Notice::Alive`.
     Alive {
@@ -115,6 +118,10 @@ pub enum Ask {
         filter: TaskFilter,
     },
     TaskShow {
+        task: String,
+    },
+    /// What a task has changed: landed, handed in, or in its tree now.
+    TaskDiff {
         task: String,
     },
     TaskCreate {
@@ -469,6 +476,22 @@ pub struct Usage {
     pub tokens_cached: u64,
     #[serde(default)]
     pub cost_micros: u64,
+}
+
+/// How full an agent's context is, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub used: u64,
+    /// What fits; unknown where the program does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u64>,
+}
+
+impl Context {
+    pub fn percent(&self) -> Option<u64> {
+        let max = self.max.filter(|max| *max > 0)?;
+        Some(self.used.saturating_mul(100) / max)
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ask::Usage;
+use crate::ask::{Context, Usage};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,8 +69,8 @@ pub enum FromAgent {
     May { id: u64, tool: String, kind: Does, paths: Vec<PathBuf>, detail: String },
     /// Before a request to the model: what it may cost at most.
     Reserve { id: u64, usage: Usage },
-    /// What a request has cost, and how full the context is, in thousandths.
-    Used { usage: Usage, reservation: Option<u64>, context_permille: u32 },
+    /// What a request has cost, and how full the context is; a subagent's says nothing of that.
+    Used { usage: Usage, reservation: Option<u64>, context: Option<Context> },
     /// A line for whoever follows the teammate.
     Say { text: String },
     /// A sign that it is at work: bytes that came from the model or a tool.

@@ -2,6 +2,7 @@
 //! fields of each are the documented shape of the CLI's `--json`.
 
 mod delta;
+mod diff;
 mod look;
 mod playbook;
 pub mod story;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
+pub use diff::{DiffFile, TaskDiff};
 pub use look::{Card, DecisionView, GateMark, Look, LookOf};
 pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,

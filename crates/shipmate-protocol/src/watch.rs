@@ -104,6 +104,8 @@ struct Watching {
 /// What was heard and not told yet.
 #[derive(Default)]
 struct Pending {
+    /// The record that the first look saw last.
+    first: u64,
     touched: Touched,
     records: bool,
     signs: Vec<TeammateView>,
@@ -119,7 +121,7 @@ impl Watching {
 
     fn watch(&mut self, heard: &Receiver<News>) -> Result<(), ClientFailure> {
         let first = self.look_at_all()?;
-        let mut pending = Pending::default();
+        let mut pending = Pending { first, ..Pending::default() };
         // Everything that led to what was looked at.
         while self.picture().story.position < first {
             match heard.recv() {
@@ -174,7 +176,11 @@ impl Watching {
                 pending.records = true;
                 let mut picture = self.picture();
                 for record in records {
-                    picture.story.take(record.get(), &mut pending.touched);
+                    // What came before the first look was seen by it.
+                    match picture.story.position < pending.first {
+                        true => picture.story.take(record.get(), &mut Touched::default()),
+                        false => picture.story.take(record.get(), &mut pending.touched),
+                    }
                 }
             }
             News::Sign { teammate, queue } => {

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use crate::ask::Ask;
 use crate::view::{
     AgentView, HookTry, InboxMessage, Leftover, LogRecord, Look, Merged, MessageTrace, PlanView,
-    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey, TaskRow,
-    TaskView, TeamView, TeammateView,
+    PlaybookChecked, PlaybookRow, PlaybookView, QuestionView, Resumed, Status, Survey, TaskDiff,
+    TaskRow, TaskView, TeamView, TeammateView,
 };
 
 /// The first line of a connection.
@@ -129,6 +129,7 @@ pub enum Answer {
     Teammate(Box<TeammateView>),
     Tasks(Vec<TaskRow>),
     Task(Box<TaskView>),
+    Diff(Box<TaskDiff>),
     Trace(Box<MessageTrace>),
     Plans(Vec<PlanView>),
     Questions(Vec<QuestionView>),

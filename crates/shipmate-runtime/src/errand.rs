@@ -3,6 +3,7 @@
 //! They run beside the board, so nobody waits for them who did not ask. What changes the
 //! team still goes through it.
 
+mod diff;
 mod founding;
 mod planned;
 pub(crate) mod staffed;
@@ -62,6 +63,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         | Ask::Merge { .. }
         | Ask::Leftovers { .. }
         | Ask::PhasesClose
+        | Ask::TaskDiff { .. }
             if job.actor != Actor::Person =>
         {
             let text = format!("{} may not do that: it is for a person", job.actor);
@@ -83,6 +85,10 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         }
         Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } => {
             beside(&crew, job, run);
+            None
+        }
+        Ask::TaskDiff { .. } => {
+            beside(&crew, job, diff::show);
             None
         }
         Ask::PhasesClose => {
@@ -143,7 +149,9 @@ fn sign(crew: &Rc<Crew>, job: &Job) {
     match &job.ask {
         Ask::Attend => crew.attend(who, &job.connection),
         Ask::Alive { asked } => crew.alive(who, *asked),
-        Ask::Progress { bytes, last_words } => crew.progress(who, *bytes, last_words),
+        Ask::Progress { bytes, last_words, context } => {
+            crew.progress(who, *bytes, last_words, *context);
+        }
         Ask::Stay => crew.stay(who, &job.connection),
         Ask::Leave => crew.leave(who),
         _ => {}

@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use shipmate_core::{Address, TeammateRef};
+use shipmate_protocol::ask::Context;
+
+use crate::clock::wall_ms;
 
 /// Everything observed about one tree of teams.
 #[derive(Debug, Default)]
@@ -21,8 +24,10 @@ pub(crate) struct Signs {
 pub(crate) struct Sign {
     pub(crate) last_words: String,
     pub(crate) at: Instant,
-    /// The same for people, in milliseconds since 1970.
+    /// The same in milliseconds since 1970, for people.
     pub(crate) at_ms: u64,
+    /// How full the agent's context is, where its program tells.
+    pub(crate) context: Option<Context>,
     /// How often there was progress.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
@@ -37,7 +42,7 @@ impl Signs {
 
 impl Default for Sign {
     fn default() -> Sign {
-        let last_words = String::new();
-        Sign { last_words, at: Instant::now(), at_ms: 0, count: 0, bytes: 0, pid: None }
+        let (last_words, at) = (String::new(), Instant::now());
+        Sign { last_words, at, at_ms: wall_ms(), context: None, count: 0, bytes: 0, pid: None }
     }
 }

@@ -52,7 +52,7 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
-pub(crate) use tree::{author, off_the_thread, take_in, unfinished};
+pub(crate) use tree::{author, off_the_thread, take_in, tree_at, tree_of, unfinished};
 
 /// Why a supervisor ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -210,6 +210,7 @@ pub(crate) fn teammate(
 ) -> TeammateView {
     let (word, why) = presence(mate);
     let sign = signs.of(address, mate.epoch);
+    let context = sign.and_then(|sign| sign.context);
     TeammateView {
         name: address.name.to_string(),
         team: address.team.to_string(),
@@ -242,10 +243,10 @@ pub(crate) fn teammate(
         fence: mate.fence.clone(),
         last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
         silent_ms: sign.map(|sign| sign.at.elapsed().as_millis() as u64),
-        sign_at: sign.map(|sign| sign.at_ms),
-        context_used: None,
-        context_max: None,
         pid: sign.and_then(|sign| sign.pid),
+        sign_at: sign.map(|sign| sign.at_ms),
+        context_used: context.map(|context| context.used),
+        context_max: context.and_then(|context| context.max),
     }
 }
 

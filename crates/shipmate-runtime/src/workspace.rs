@@ -36,6 +36,7 @@
 mod aside;
 mod bring_up;
 mod deliver;
+mod diff;
 mod dot_git;
 mod features;
 mod files;
@@ -54,6 +55,7 @@ use std::fmt;
 pub use aside::{Kept, Leftover, LeftoverKind, RemoveFailure};
 pub use bring_up::{BroughtUp, Keep};
 pub use deliver::{UserMerge, UserMergeFailure};
+pub use diff::{Difference, FileDifference};
 pub use features::{Feature, FeatureBranch};
 pub use git::Failure;
 pub use land::{

@@ -6,7 +6,7 @@
 mod agents;
 mod answer;
 mod ask;
-mod attach;
+pub(crate) mod attach;
 mod config;
 mod r#continue;
 mod coordinator;
@@ -16,7 +16,7 @@ mod exit;
 mod failure;
 mod inbox;
 mod install;
-mod log;
+pub(crate) mod log;
 mod mcp;
 mod merge;
 mod message;
@@ -28,7 +28,7 @@ mod questions;
 mod reference;
 mod resume;
 mod run;
-mod screen;
+pub(crate) mod screen;
 mod send;
 mod serve;
 mod session;
@@ -38,7 +38,8 @@ mod table;
 mod task;
 mod team;
 mod teammate;
-mod time;
+pub(crate) mod time;
+mod tui;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -85,6 +86,7 @@ enum Command {
     Demo(demo::DemoArgs),
     Run(run::RunArgs),
     Status(status::StatusArgs),
+    Tui(tui::TuiArgs),
     #[command(subcommand)]
     Team(team::TeamCommand),
     #[command(subcommand)]
@@ -164,6 +166,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(&args, globals)?,
         Command::Run(args) => return Ok(run::run(&args, session()?)?.into()),
         Command::Status(args) => status::run(&args, session()?)?,
+        Command::Tui(args) => return Ok(tui::run(&args, session()?)?.into()),
         Command::Team(command) => team::run(command, session()?)?,
         Command::Teammate(command) => teammate::run(command, session()?)?,
         Command::Task(command) => task::run(command, session()?)?,

@@ -6,6 +6,7 @@ mod coordinator;
 mod install;
 mod mcp;
 mod supervisor;
+mod tui;
 mod web;
 
 use std::process::ExitCode;

@@ -18,6 +18,8 @@ mod agents;
 mod bystanders;
 #[path = "team/deaths.rs"]
 mod deaths;
+#[path = "team/diffs.rs"]
+mod diffs;
 #[path = "team/fifos.rs"]
 mod fifos;
 #[path = "team/gates.rs"]

@@ -8,6 +8,9 @@ use crate::limits::PATH_STEPS_MAX;
 use crate::state::{State, Status, Task};
 use crate::task::graph;
 
+/// With more of them it is cheaper to take everybody who wants files than to compare.
+const RIVALS_MAX: usize = 16;
+
 /// These tasks, and those of which something that is shown depends on them: who waits for them,
 /// who wants the files they hold, and whose path to the end goes through them.
 pub fn around(state: &State, tasks: &[TaskId]) -> BTreeSet<TaskId> {
@@ -21,10 +24,12 @@ pub fn around(state: &State, tasks: &[TaskId]) -> BTreeSet<TaskId> {
         }
     }
     if !rivals.is_empty() {
+        let is_many = rivals.len() > RIVALS_MAX;
         let wants = |task: &&Task| {
             task.status == Status::Pending
                 && !task.spec.files.is_empty()
-                && rivals.iter().any(|rival| rival.spec.files.overlaps(&task.spec.files))
+                && (is_many
+                    || rivals.iter().any(|rival| rival.spec.files.overlaps(&task.spec.files)))
         };
         found.extend(state.tasks().iter().filter(wants).map(|task| task.id));
     }

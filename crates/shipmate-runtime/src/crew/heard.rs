@@ -10,9 +10,11 @@ use shipmate_core::setup::StartRule;
 use shipmate_core::state::{BreakerPhase, Teammate};
 use shipmate_core::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
+use shipmate_protocol::ask::Context;
 use shipmate_protocol::wire::Reply;
 
 use super::Crew;
+use crate::clock::wall_ms;
 use crate::connection::Connection;
 
 /// How long a session may take to find the next coordinator.
@@ -115,11 +117,18 @@ impl Crew {
         self.board.look();
     }
 
-    pub(crate) fn progress(&self, who: &TeammateRef, bytes: u64, last_words: &str) {
+    pub(crate) fn progress(
+        &self,
+        who: &TeammateRef,
+        bytes: u64,
+        last_words: &str,
+        context: Option<Context>,
+    ) {
         self.seen(who, |sign| {
             sign.count += 1;
             sign.bytes = bytes;
             sign.last_words = last_words.chars().take(500).collect();
+            sign.context = context.or(sign.context);
         });
         let stalls = self.board.with_state(|state| {
             state.teammates.get(&who.address).is_some_and(|mate| mate.stalls > 0)
@@ -142,8 +151,7 @@ impl Crew {
     fn seen(&self, who: &TeammateRef, change: impl FnOnce(&mut crate::signs::Sign)) {
         let mut signs = self.board.signs.borrow_mut();
         let sign = signs.lives.entry(who.clone()).or_default();
-        sign.at = std::time::Instant::now();
-        sign.at_ms = crate::clock::wall_ms();
+        (sign.at, sign.at_ms) = (std::time::Instant::now(), wall_ms());
         change(sign);
     }
 

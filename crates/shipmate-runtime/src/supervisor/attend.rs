@@ -61,8 +61,8 @@ pub(super) fn tell_progress(
     tokio::task::spawn_local(async move {
         while progress.changed().await.is_ok() {
             let seen = progress.borrow_and_update().clone();
-            let (bytes, last_words) = (seen.bytes, seen.last_words);
-            drop(control.ask(Ask::Progress { bytes, last_words }).await);
+            let Progress { bytes, last_words, context } = seen;
+            drop(control.ask(Ask::Progress { bytes, last_words, context }).await);
             tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
         }
     });

@@ -224,8 +224,9 @@ impl ClaudeAgent {
 
     /// Reports and tells what the turns since the last report have used.
     async fn account(&self, pipe: &Pipe) {
-        let (used, fill) = pipe.turns(|turns| (turns.used(), turns.fill()));
+        let (used, fill) = pipe.turns(|turns| (turns.used(), turns.context()));
         let Some(used) = used else { return };
+        let fill = fill.and_then(|context| context.percent());
         let fill = fill.map(|percent| format!(", context {percent} % full")).unwrap_or_default();
         self.transcript.say(&format!(
             "({} tokens in, of them {} cached, {} out, ${:.4}{fill})",

@@ -186,7 +186,7 @@ impl Driver for CommandAgent {
             while activity.changed().await.is_ok() {
                 let seen = activity.borrow_and_update().clone();
                 let bytes = before + seen.bytes;
-                tell.send_replace(Progress { bytes, last_words: seen.last_line });
+                tell.send_replace(Progress { bytes, last_words: seen.last_line, context: None });
             }
         });
         self.running = Some(tree);

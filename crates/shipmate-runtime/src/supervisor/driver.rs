@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use shipmate_protocol::ask::Context;
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::view::TaskView;
 
@@ -76,6 +77,8 @@ pub(crate) enum Finished {
 pub(crate) struct Progress {
     pub(crate) bytes: u64,
     pub(crate) last_words: String,
+    /// How full its context is, where the program tells.
+    pub(crate) context: Option<Context>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

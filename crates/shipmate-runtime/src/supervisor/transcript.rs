@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use shipmate_process::LogFile;
+use shipmate_protocol::ask::Context;
 use tokio::sync::watch;
 
 use super::driver::Progress;
@@ -87,6 +88,15 @@ impl Transcript {
         self.0.tell.send_modify(|seen| {
             seen.bytes += text.len() as u64;
             seen.last_words = last;
+        });
+    }
+
+    /// How full the agent's context is; what is not known changes nothing.
+    pub(crate) fn fills(&self, context: Option<Context>) {
+        self.0.tell.send_if_modified(|seen| {
+            let is_news = context.is_some() && seen.context != context;
+            seen.context = context.or(seen.context);
+            is_news
         });
     }
 

@@ -301,6 +301,26 @@ pub(crate) fn take_in(
     repository.take_in(&tree, commit, key).map(|_| ()).map_err(text)
 }
 
+/// The tree that a task's work lies in, to look at; under this claim, or the last one there was.
+pub(crate) fn tree_of(trees: &Path, task: u32, token: Option<u64>) -> Option<Tree> {
+    let entries = fs::read_dir(trees).into_iter().flatten().filter_map(Result::ok);
+    let files = entries.map(|entry| entry.path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "task"));
+    let own = files.filter_map(|path| {
+        let path = path.with_extension("");
+        let tenant = tenant(&path).filter(|tenant| !tenant.handed_in && tenant.task == task)?;
+        token.is_none_or(|token| tenant.token == token).then_some((tenant.token, path))
+    });
+    let (_, path) = own.max()?;
+    let name = path.file_name()?.to_str()?.split('.').nth(1)?.to_owned();
+    tree_at(&path, &name)
+}
+
+/// A tree that is there, to look at.
+pub(crate) fn tree_at(path: &Path, branch: &str) -> Option<Tree> {
+    Tree::at(path, branch, &author(branch))
+}
+
 /// The trees that hold work which was not handed in, each with its task and token.
 pub(crate) fn unfinished(workspace: &Path, trees: &Path) -> Vec<(PathBuf, u32, u64)> {
     let Ok(repository) = Repository::open(workspace) else { return Vec::new() };

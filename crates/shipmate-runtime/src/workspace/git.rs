@@ -80,6 +80,7 @@ pub(super) struct Git {
     input: Option<Vec<u8>>,
     allowed: &'static [i32],
     limit: Option<Duration>,
+    most: Option<usize>,
 }
 
 /// For every call but the user's own merge.
@@ -114,7 +115,7 @@ impl Git {
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env("GIT_EDITOR", "true");
         command.arg("--no-pager").arg("-C").arg(root);
         let (place, what) = (root.to_owned(), Vec::new());
-        Git { command, place, what, input: None, allowed: &[0], limit: None }
+        Git { command, place, what, input: None, allowed: &[0], limit: None, most: None }
     }
 
     /// The user's repository, read and written by the runtime: never a hook, never a wait.
@@ -174,18 +175,24 @@ impl Git {
         self
     }
 
+    /// Enough of its output: git is ended when it has printed more than this.
+    pub(super) fn most(mut self, bytes: usize) -> Git {
+        self.most = Some(bytes);
+        self
+    }
+
     pub(super) fn run(mut self) -> Result<Output, Failure> {
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         self.command.args(&self.what).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(Failure::file("start git"))?;
         let stdin = child.stdin.take();
-        let (stdout, stderr) = std::thread::scope(|scope| {
+        let Heard { stdout, stderr, is_whole } = std::thread::scope(|scope| {
             if let (Some(mut stdin), Some(input)) = (stdin, &self.input) {
                 // A git that ends early says why on stderr; its closed pipe is no news.
                 scope.spawn(move || stdin.write_all(input));
             }
-            let heard = listen(&mut child, self.limit);
-            if heard.is_err() {
+            let heard = listen(&mut child, self.limit, self.most);
+            if !heard.as_ref().is_ok_and(|heard| heard.is_whole) {
                 let _ = child.kill();
                 let _ = child.wait();
             }
@@ -193,6 +200,9 @@ impl Git {
         })
         .map_err(Failure::file(format!("hear the end of `git {}`", self.shown())))?;
         let status = child.wait().map_err(Failure::file("wait for git"))?;
+        if !is_whole {
+            return Ok(Output { code: 0, stdout });
+        }
         let code = status.code().unwrap_or(-1);
         if self.allowed.contains(&code) {
             return Ok(Output { code, stdout });
@@ -212,8 +222,16 @@ impl Git {
     }
 }
 
-/// Reads both pipes to their ends, which is when git and all it started have ended.
-fn listen(child: &mut Child, limit: Option<Duration>) -> io::Result<(Vec<u8>, Vec<u8>)> {
+struct Heard {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    /// Both were read to their ends.
+    is_whole: bool,
+}
+
+/// Reads both pipes to their ends, which is when git and all it started have ended, or until
+/// there is more than was asked for.
+fn listen(child: &mut Child, limit: Option<Duration>, most: Option<usize>) -> io::Result<Heard> {
     let end = limit.map(|limit| Instant::now() + limit);
     let mut pipes: [File; 2] = [
         OwnedFd::from(child.stdout.take().expect("stdout is piped")).into(),
@@ -222,7 +240,8 @@ fn listen(child: &mut Child, limit: Option<Duration>) -> io::Result<(Vec<u8>, Ve
     let mut heard = [Vec::new(), Vec::new()];
     let mut open = [true, true];
     let mut buffer = vec![0; 1 << 16];
-    while open.contains(&true) {
+    let mut is_whole = true;
+    while is_whole && open.contains(&true) {
         let waiting: Vec<usize> = (0..2).filter(|pipe| open[*pipe]).collect();
         let mut fds: Vec<_> =
             waiting.iter().map(|pipe| PollFd::new(&pipes[*pipe], PollFlags::IN)).collect();
@@ -240,9 +259,10 @@ fn listen(child: &mut Child, limit: Option<Duration>) -> io::Result<(Vec<u8>, Ve
                 length => heard[pipe].extend_from_slice(&buffer[..length]),
             }
         }
+        is_whole = most.is_none_or(|most| heard[0].len() <= most);
     }
     let [stdout, stderr] = heard;
-    Ok((stdout, stderr))
+    Ok(Heard { stdout, stderr, is_whole })
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ impl Repository {
         Ok(landed.collect())
     }
 
-    fn merges(&self, team: &str, base: &Commit) -> Result<Vec<Merge>, Failure> {
+    pub(super) fn merges(&self, team: &str, base: &Commit) -> Result<Vec<Merge>, Failure> {
         let Some(tip) = self.tip(team)? else { return Ok(Vec::new()) };
         let format = "--format=%H%x00%P%x00%cn%x00%B%x00";
         let range = format!("{base}..{tip}");
@@ -269,9 +269,9 @@ impl Repository {
 }
 
 /// A merge commit of the runtime.
-struct Merge {
-    commit: Commit,
-    key: WorkKey,
+pub(super) struct Merge {
+    pub(super) commit: Commit,
+    pub(super) key: WorkKey,
     teammate: String,
     subject: String,
 }

@@ -48,6 +48,8 @@ pub struct Tree {
     author: Author,
     /// Commits that were found to be there: they do not go away, and asking costs a process.
     found: Arc<Mutex<BTreeSet<Commit>>>,
+    /// Where new objects go instead of into the shadow, while somebody only looks.
+    pub(super) objects: Option<PathBuf>,
 }
 
 impl Tree {
@@ -68,7 +70,7 @@ impl Tree {
         let path = parent.join(path.file_name().unwrap_or_default());
         let shadow = beside(&path, "shadow");
         let (branch, author) = (branch.to_owned(), author.clone());
-        let tree = Tree { path, shadow, branch, author, found: Arc::default() };
+        let tree = Tree { path, shadow, branch, author, found: Arc::default(), objects: None };
         let _lock = lock_repository(repository)?;
         tree.set_aside_if_broken()?;
         if !tree.path.exists() {
@@ -77,6 +79,14 @@ impl Tree {
             tree.make_shadow(repository)?;
         }
         Ok(tree)
+    }
+
+    /// A tree that is there, to look at: nothing is made or mended.
+    pub fn at(path: &Path, branch: &str, author: &Author) -> Option<Tree> {
+        let (path, shadow) =
+            (path.canonicalize().ok()?, beside(path, "shadow").canonicalize().ok()?);
+        let (branch, author) = (branch.to_owned(), author.clone());
+        Some(Tree { path, shadow, branch, author, found: Arc::default(), objects: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -119,7 +129,11 @@ impl Tree {
     }
 
     pub(super) fn git(&self) -> Git {
-        Git::in_shadow(&self.shadow, &self.path)
+        let git = Git::in_shadow(&self.shadow, &self.path);
+        match &self.objects {
+            Some(objects) => git.env("GIT_OBJECT_DIRECTORY", objects),
+            None => git,
+        }
     }
 
     pub(super) fn resolve(&self, name: &str) -> Result<Option<Commit>, Failure> {
@@ -280,7 +294,7 @@ fn file_settings(repository: &Repository) -> Result<Vec<(String, String)>, Failu
     Ok(output.fields().filter_map(pair).collect())
 }
 
-fn alternates_text(paths: &[PathBuf]) -> Vec<u8> {
+pub(super) fn alternates_text(paths: &[PathBuf]) -> Vec<u8> {
     let line = |path: &PathBuf| [&quoted(path.as_os_str().as_bytes()), b"\n".as_slice()].concat();
     paths.iter().flat_map(line).collect()
 }
@@ -318,7 +332,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-fn remove(path: &Path) -> Result<(), Failure> {
+pub(super) fn remove(path: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(cannot("delete", path)(error))

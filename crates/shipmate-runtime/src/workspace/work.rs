@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::diff::LOOKED_AT;
 use super::dot_git::DotGit;
 use super::{Commit, Failure, Leftover, LeftoverKind, Repository, Tree, WorkKey};
 
@@ -70,9 +71,15 @@ impl Tree {
 pub fn clear_locks(tree: &Path) {
     let shadow = tree.with_added_extension("shadow");
     let left = |name: &str| name.starts_with("index-") || name.ends_with(".lock");
+    // What this process itself has there is in use: it looks at the tree.
+    let own = format!("-{}-", std::process::id());
     for entry in fs::read_dir(&shadow).into_iter().flatten().filter_map(Result::ok) {
-        if entry.file_name().to_str().is_some_and(left) {
-            // What cannot be removed is in nobody's way: names there are never used again.
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !name.contains(&own)) else { continue };
+        // What cannot be removed is in nobody's way: names there are never used again.
+        if name.starts_with(LOOKED_AT) {
+            drop(fs::remove_dir_all(entry.path()));
+        } else if left(name) {
             drop(fs::remove_file(entry.path()));
         }
     }

@@ -3,8 +3,8 @@
 //! One connection tells when there is more to read and what becomes of the teammate; what is typed
 //! goes out on another. Nothing here can stop the teammate: interrupting ends the looking only.
 
-mod output;
-mod page;
+pub(crate) mod output;
+pub(crate) mod page;
 
 use std::io::BufRead;
 use std::ops::ControlFlow;

@@ -5,6 +5,7 @@ mod claim;
 mod complete;
 mod create;
 mod delete;
+mod diff;
 mod fail;
 mod graph;
 mod list;
@@ -28,6 +29,7 @@ pub(crate) enum TaskCommand {
     Create(Box<create::CreateArgs>),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Diff(diff::DiffArgs),
     Graph(graph::GraphArgs),
     Update(update::UpdateArgs),
     Claim(claim::ClaimArgs),
@@ -48,6 +50,7 @@ pub(crate) fn run(command: TaskCommand, session: Session) -> Result<(), Failure>
         TaskCommand::Create(args) => create::run(*args, session),
         TaskCommand::List(args) => list::run(args, session),
         TaskCommand::Show(args) => show::run(&args, session),
+        TaskCommand::Diff(args) => diff::run(&args, session),
         TaskCommand::Graph(args) => graph::run(&args, session),
         TaskCommand::Update(args) => update::run(args, session),
         TaskCommand::Claim(args) => claim::run(args, session),

@@ -49,7 +49,7 @@ const ALLOWED: [&str; 26] = [
 ];
 
 /// A body that trickles in is not waited for.
-const BODY_MAX: Duration = Duration::from_secs(10);
+const BODY_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
 struct Asked {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 const CONNECTIONS_MAX: usize = 256;
 /// From the first moment of a connection, or the end of the request before, to a whole head.
-const HEAD_MAX: Duration = Duration::from_secs(30);
+const HEAD_MAX: Duration = Duration::from_secs(20);
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 /// How long no connection is taken when the system has nothing left to take one with.

@@ -20,5 +20,7 @@ mod programs;
 mod run;
 mod shutdown;
 mod teams;
+mod tmux;
 mod transcript;
+mod tui;
 mod wire;

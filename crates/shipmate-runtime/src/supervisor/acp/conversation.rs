@@ -352,6 +352,7 @@ impl Conversation {
                     for words in self.updates.take(&params["update"]) {
                         self.transcript.say(&words);
                     }
+                    self.transcript.fills(self.updates.context);
                 }
             }
             Incoming::Notification { .. } => {}

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use shipmate_protocol::ask::Context;
 
 use crate::supervisor::desk::SERVER;
 
@@ -31,6 +32,8 @@ pub(super) struct Updates {
     plan: String,
     /// What the session has cost so far, in millionths.
     cost_micros: u64,
+    /// How full its context is, where it tells.
+    pub(super) context: Option<Context>,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +74,10 @@ impl Updates {
             "usage_update" => {
                 if let Some(amount) = update["cost"]["amount"].as_f64() {
                     self.cost_micros = (amount * 1e6) as u64;
+                }
+                if let Some(used) = update["used"].as_u64().filter(|used| *used > 0) {
+                    let max = update["size"].as_u64().filter(|size| *size > 0);
+                    self.context = Some(Context { used, max });
                 }
             }
             "current_mode_update" => {

@@ -165,7 +165,8 @@ impl Pipe {
             _ => {}
         }
         words::of(&line, &self.0.around.cwd).iter().for_each(|said| transcript.say(said));
-        let then = self.turns(|turns| turns.hear(&line));
+        let (then, context) = self.turns(|turns| (turns.hear(&line), turns.context()));
+        transcript.fills(context);
         match then {
             Then::Session(name) => self.0.around.folder.keep_session(&name),
             Then::GiveUp => drop(self.interrupt()),

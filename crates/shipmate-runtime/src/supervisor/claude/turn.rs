@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::ask::{Context, Usage};
 
 use super::super::driver::Finished;
 
@@ -174,10 +174,10 @@ impl Turns {
         (used.tokens_in + used.tokens_out + used.cost_micros > 0).then_some(used)
     }
 
-    /// How full the conversation is, in percent.
-    pub(super) fn fill(&self) -> Option<u64> {
-        let (tokens, window) = self.context;
-        (window > 0 && tokens > 0).then(|| tokens * 100 / window)
+    /// How full the conversation is. The window is told when the first turn ends.
+    pub(super) fn context(&self) -> Option<Context> {
+        let (used, window) = self.context;
+        (used > 0).then_some(Context { used, max: Some(window).filter(|window| *window > 0) })
     }
 
     /// The program said that it does not know the conversation it was to take up.

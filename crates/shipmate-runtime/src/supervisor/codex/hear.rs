@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use shipmate_protocol::ask::Context;
 
 use super::super::driver::Finished;
 use super::hub::ENDED;
@@ -27,6 +28,7 @@ pub(crate) enum Heard {
         turn: String,
         call: Tokens,
         total: u64,
+        context: Option<Context>,
     },
     /// Files that an edit is about, by the item that a later request for approval names.
     Edit {
@@ -84,7 +86,10 @@ pub(crate) fn hear(method: &str, params: &Value) -> Heard {
             let fresh = number(&last["inputTokens"]).saturating_sub(cached);
             let call = Tokens { fresh, cached, out: number(&last["outputTokens"]) };
             let total = number(&total["totalTokens"]);
-            Heard::Used { turn: text(&params["turnId"]), call, total }
+            let used = number(&last["totalTokens"]);
+            let max = params["tokenUsage"]["modelContextWindow"].as_u64();
+            let context = (used > 0).then_some(Context { used, max });
+            Heard::Used { turn: text(&params["turnId"]), call, total, context }
         }
         "error" if params["willRetry"] == true => {
             Heard::Words(format!("tries again: {}", said(&params["error"])))
@@ -272,7 +277,23 @@ mod tests {
         let params = json!({ "threadId": "t", "turnId": "u", "tokenUsage": usage });
         let call = Tokens { fresh: 60, cached: 40, out: 7 };
         let heard = hear("thread/tokenUsage/updated", &params);
-        assert_eq!(heard, Heard::Used { turn: "u".into(), call, total: 107 });
+        assert_eq!(heard, Heard::Used { turn: "u".into(), call, total: 107, context: None });
+    }
+
+    /// As codex 0.166.0 sends it: the context holds what the last call took, in and out.
+    #[test]
+    fn the_context_is_what_the_last_call_took_of_the_models_window() {
+        let last = json!({
+            "totalTokens": 12_345, "inputTokens": 12_300, "cachedInputTokens": 4_096,
+            "outputTokens": 45, "reasoningOutputTokens": 0,
+        });
+        let total = json!({ "totalTokens": 90_000 });
+        let usage = json!({ "total": total, "last": last, "modelContextWindow": 258_400 });
+        let params = json!({ "threadId": "t", "turnId": "u", "tokenUsage": usage });
+        let heard = hear("thread/tokenUsage/updated", &params);
+        let Heard::Used { context, .. } = heard else { panic!("{heard:?}") };
+        assert_eq!(context, Some(Context { used: 12_345, max: Some(258_400) }));
+        assert_eq!(context.unwrap().percent(), Some(4));
     }
 
     /// As codex 0.166.0 sent them.

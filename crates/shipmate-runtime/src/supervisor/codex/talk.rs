@@ -127,7 +127,8 @@ impl Talk {
                 self.transcript.say(&words);
                 turn.edits.insert(item, paths);
             }
-            Heard::Used { turn: of, call, total } => {
+            Heard::Used { turn: of, call, total, context } => {
+                self.transcript.fills(context);
                 // A thread that is resumed tells once more what its last turn took.
                 let anew = total != std::mem::replace(&mut turn.total, total);
                 if anew && self.running() == Some(of) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::ask::{Context, Usage};
 use shipmate_protocol::native::{Does, Ended, FromAgent, Said, ToAgent};
 use shipmate_protocol::{Answer, Ask};
 use tokio::io::AsyncRead;
@@ -21,16 +21,16 @@ use super::super::transcript::Transcript;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spent {
     usage: Usage,
-    context_permille: u32,
+    context: Option<Context>,
 }
 
 impl Spent {
-    fn add(&mut self, more: Usage, context_permille: u32) {
+    fn add(&mut self, more: Usage, context: Option<Context>) {
         self.usage.tokens_in += more.tokens_in;
         self.usage.tokens_out += more.tokens_out;
         self.usage.tokens_cached += more.tokens_cached;
         self.usage.cost_micros += more.cost_micros;
-        self.context_permille = context_permille;
+        self.context = context.or(self.context);
     }
 
     /// For whoever follows the teammate; nothing where nothing was asked.
@@ -39,7 +39,8 @@ impl Spent {
         if tokens_in + tokens_out == 0 {
             return String::new();
         }
-        let (cost, percent) = (cost_micros as f64 / 1e6, self.context_permille / 10);
+        let cost = cost_micros as f64 / 1e6;
+        let percent = self.context.and_then(|context| context.percent()).unwrap_or_default();
         format!(
             "({tokens_in} tokens in, of them {tokens_cached} cached, {tokens_out} out, ${cost:.4}, context \
              {percent} % full)"
@@ -169,11 +170,12 @@ impl Ear {
                 )
             }
             FromAgent::Reserve { id, usage } => (id, self.reserve(usage, heard).await),
-            FromAgent::Used { usage, reservation, context_permille } => {
+            FromAgent::Used { usage, reservation, context } => {
                 if let Some(id) = reservation {
                     heard.reserved.borrow_mut().remove(&id);
                 }
-                heard.spent.borrow_mut().add(usage, context_permille);
+                heard.spent.borrow_mut().add(usage, context);
+                self.transcript.fills(context);
                 return self.desk.used_of(usage, reservation).await;
             }
             _ => return,

@@ -22,6 +22,8 @@ use crate::workspace::{TEAM, Workspace};
 
 /// Layers of the graph, and tasks that are done before anybody looks.
 const LAYERS: usize = 20;
+/// Teammates that do the work that is watched; the others hold a task each.
+const BUSY: usize = 8;
 const EVENTS: usize = 30;
 const SCROLLS: usize = 30;
 /// Long enough for what a start leaves to be done.
@@ -39,12 +41,12 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
 
     // The same changes without a page, with one, with many, and without any again.
     let mut costs = Vec::new();
-    let server = Server::start(&workspace)?;
     for open in [0, 1, pages, 0] {
+        let server = Server::start(&workspace)?;
         let streams = Streams::open(&server, open)?;
         pass(SETTLE);
         let (before, serving) = (used(coordinator)?, used(server.child.id())?);
-        work(&mut workers, changes)?;
+        work(&mut workers, changes, End::GivenBack)?;
         let seen = streams.heard();
         pass(SETTLE);
         let (after, served) = (used(coordinator)?, used(server.child.id())?);
@@ -55,6 +57,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
             "server_rss_mib": served.rss_kib as f64 / 1024.0,
         }));
     }
+    let server = Server::start(&workspace)?;
     let browser = Browser::start();
     let shown = shown(&browser, &server.link, &mut workspace)?;
     let report = json!({
@@ -83,13 +86,13 @@ fn fill(workspace: &mut Workspace, tasks: usize, teammates: usize) -> Result<Vec
         let token = workspace.teammate(&format!("mate-{index}"), 1)?;
         workers.push(workspace.client(&token));
     }
-    work(&mut workers, tasks / LAYERS * 2)?;
+    work(&mut workers, tasks / LAYERS * 2, End::Done)?;
     for index in 0..teammates * 4 {
         let to = format!("mate-{}", index % teammates);
         let body = format!("message {index}: see task {}", index + 1);
         workspace.ask(Ask::Send { to, body, kind: None, reply_to: None })?;
     }
-    for worker in &mut workers {
+    for worker in workers.iter_mut().skip(BUSY) {
         claim(worker)?;
     }
     Ok(workers)
@@ -103,15 +106,26 @@ fn claim(worker: &mut Client) -> Result<Option<(String, u64)>, String> {
     }
 }
 
-/// So many tasks are claimed and done, by one after the other.
-fn work(workers: &mut [Client], count: usize) -> Result<(), String> {
+/// So many tasks are claimed, and done or given back, by one after the other.
+fn work(workers: &mut [Client], count: usize, end: End) -> Result<(), String> {
     for index in 0..count {
-        let worker = &mut workers[index % 8];
+        let worker = &mut workers[index % BUSY];
         let Some((task, token)) = claim(worker)? else { return Err("nothing to do".to_owned()) };
-        let done = Ask::TaskComplete { task, token: Some(token), commit: None, result: "".into() };
-        worker.ask(done).map_err(|e| e.to_string())?;
+        let (token, empty) = (Some(token), String::new());
+        let end = match end {
+            End::Done => Ask::TaskComplete { task, token, commit: None, result: empty },
+            End::GivenBack => Ask::TaskRelease { task, token, reason: "again".to_owned() },
+        };
+        worker.ask(end).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Done,
+    /// The board stays as it is, however often this is done.
+    GivenBack,
 }
 
 /// `shipmate serve` on this workspace; it ends when this is dropped.

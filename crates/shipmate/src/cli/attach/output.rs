@@ -16,7 +16,7 @@ const TAIL_BYTES_MAX: u64 = 64 * 1024;
 const MARK_BYTES_MAX: u64 = 64;
 
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     /// How much of the first file was read.
     at: u64,
@@ -30,12 +30,12 @@ struct More {
 }
 
 impl Output {
-    pub(super) fn from_start(path: PathBuf) -> Output {
+    pub(crate) fn from_start(path: PathBuf) -> Output {
         Output { path, at: 0, more: None }
     }
 
     /// Begins with the last `lines` lines of what is there.
-    pub(super) fn from_end(path: PathBuf, lines: usize) -> Result<Output> {
+    pub(crate) fn from_end(path: PathBuf, lines: usize) -> Result<Output> {
         let mut output = Output::from_start(path);
         if let Some(mut more) = open(&output.more_path())? {
             output.at = open(&output.path)?.map_or(Ok(0), |file| length(&file))?;
@@ -54,7 +54,7 @@ impl Output {
     }
 
     /// Everything that was not read yet.
-    pub(super) fn read(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn read(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         if self.more.is_none() {
             self.read_head(&mut bytes)?;

@@ -72,7 +72,7 @@ impl Page {
 }
 
 /// How many bytes of a text are whole characters, or can never be any.
-fn whole_characters(bytes: &[u8]) -> usize {
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(e) if e.error_len().is_none() => e.valid_up_to(),
         // Something else is wrong before: only what can still become a character waits.

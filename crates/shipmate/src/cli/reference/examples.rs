@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
-    AgentView, Counts, DeliveryStep, DeliveryTrace, InboxMessage, Leftover, Merged, MessageTrace,
-    PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry,
-    PlaybookPart, PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskRow,
-    TaskView, TeamView, TeammateView, WorkView,
+    AgentView, Counts, DeliveryStep, DeliveryTrace, DiffFile, InboxMessage, Leftover, Merged,
+    MessageTrace, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked,
+    PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed,
+    Status, TaskDiff, TaskRow, TaskView, TeamView, TeammateView, WorkView,
 };
 
 /// A moment of the examples, in milliseconds since 1970.
@@ -170,6 +170,22 @@ pub(super) fn task() -> TaskView {
     }
 }
 
+pub(super) fn diff() -> TaskDiff {
+    TaskDiff {
+        from: BASE.into(),
+        to: "working tree".into(),
+        text: "diff --git a/src/parser.rs b/src/parser.rs\n…".into(),
+        cut: false,
+        files: vec![DiffFile {
+            path: "src/parser.rs".into(),
+            added: 40,
+            removed: 2,
+            binary: false,
+        }],
+        note: "nobody works on it now: shown is what the last attempt has left".into(),
+    }
+}
+
 pub(super) fn team() -> TeamView {
     TeamView {
         name: "alpha".into(),
@@ -211,6 +227,9 @@ pub(super) fn teammate() -> TeammateView {
         last_words: "running 12 tests".into(),
         silent_ms: Some(1_200),
         pid: Some(4712),
+        sign_at: Some(THEN),
+        context_used: Some(45_000),
+        context_max: Some(200_000),
         tokens_used: 40_000,
         cost_micros: 400_000,
         ..TeammateView::default()

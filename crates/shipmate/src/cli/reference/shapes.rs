@@ -116,6 +116,15 @@ const TASK: &[(&str, &str)] = &[
     ("changed_at", "Milliseconds since 1970."),
 ];
 
+const DIFF: &[(&str, &str)] = &[
+    ("from", "The commit it is compared with; absent when there is nothing to show."),
+    ("to", "The commit that holds the work, or `working tree`."),
+    ("text", "A unified diff; absent when empty."),
+    ("cut", "There is more than is shown (512 kB, 2,000 files)."),
+    ("files", "Each with its `path`, the lines `added` and `removed`, and whether it is `binary`."),
+    ("note", "What has to be known about it, or why there is none; else absent."),
+];
+
 const TEAM: &[(&str, &str)] = &[
     ("name", "The team."),
     ("parent", "The team it is a department of."),
@@ -162,6 +171,9 @@ const TEAMMATE: &[(&str, &str)] = &[
     ("last_words", "The last line it printed; absent when none."),
     ("silent_ms", "How long it has shown no sign of progress; absent unless it is watched."),
     ("pid", "The process that watches over its agent; absent when none."),
+    ("sign_at", "Its last sign of life, in milliseconds since 1970; absent unless it is watched."),
+    ("context_used", "Tokens in the agent's context; absent where its program does not tell."),
+    ("context_max", "How many fit; absent where its program does not tell."),
 ];
 
 const AGENT: &[(&str, &str)] = &[
@@ -318,6 +330,7 @@ fn shapes() -> Vec<Shape> {
             TASK_ROW,
         ),
         shape("Task", "`task show`", of(&e::task()), TASK),
+        shape("What a task has changed", "`task diff`", of(&e::diff()), DIFF),
         shape("Claim", "`task claim`, `task next`", claim, CLAIM),
         shape("Team", "a list: `team list`; one: `team show`", of(&[e::team()]), TEAM),
         shape(

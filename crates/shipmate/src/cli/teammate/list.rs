@@ -1,5 +1,6 @@
 //! `shipmate teammate list`.
 
+use shipmate_protocol::ask::Context;
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
 
@@ -11,8 +12,9 @@ use crate::cli::time::about;
 
 /// List the teammates of a team
 ///
-/// Of those that shipmate runs, also the process that watches over the agent, how long the agent
-/// has shown no sign of progress, and the last line it printed.
+/// Of those that shipmate runs, also how full the agent's context is where its program tells, the
+/// process that watches over the agent, how long the agent has shown no sign of progress, and the
+/// last line it printed.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -33,6 +35,15 @@ pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
     session.screen.print(&table(&teammates, &session.screen))
 }
 
+/// How full the agent's context is, in a few columns.
+fn fill(mate: &TeammateView) -> String {
+    let Some(used) = mate.context_used else { return String::new() };
+    match (Context { used, max: mate.context_max }).percent() {
+        Some(percent) => format!("{percent}%"),
+        None => format!("{}k", used.div_ceil(1000)),
+    }
+}
+
 pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
     let several = teammates.iter().any(|mate| mate.team != teammates[0].team);
     let mut table = Table::new(&[
@@ -44,6 +55,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
         Column::Left("MODE"),
         Column::Left("AGENT"),
         Column::Right("UNREAD"),
+        Column::Right("CONTEXT"),
         Column::Right("PID"),
         Column::Right("SILENT"),
         Column::Elastic("LAST WORDS"),
@@ -65,6 +77,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             cell(if mate.mode == "normal" { "" } else { &mate.mode }),
             cell(&mate.agent),
             owned(mate.unread.to_string(), Paint::Plain),
+            owned(fill(mate), Paint::Plain),
             owned(mate.pid.map(|pid| pid.to_string()).unwrap_or_default(), Paint::Dim),
             owned(mate.silent_ms.map(about).unwrap_or_default(), Paint::Plain),
             cell(&mate.last_words),

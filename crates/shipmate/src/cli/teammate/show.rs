@@ -1,5 +1,6 @@
 //! `shipmate teammate show`.
 
+use shipmate_protocol::ask::Context;
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
 
@@ -30,6 +31,16 @@ pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> 
     session.screen.print(&text(&mate))
 }
 
+/// How full the agent's context is, where its program tells.
+fn fill(mate: &TeammateView) -> String {
+    let Some(used) = mate.context_used else { return String::new() };
+    let context = Context { used, max: mate.context_max };
+    match (context.percent(), context.max) {
+        (Some(percent), Some(max)) => format!("{percent} % full ({used} of {max} tokens)"),
+        _ => format!("{used} tokens"),
+    }
+}
+
 fn text(mate: &TeammateView) -> String {
     let mut text = format!("{}/{}@{}\n", plain(&mate.team), plain(&mate.name), mate.epoch);
     let mut fact = |name: &str, value: &str| {
@@ -52,6 +63,7 @@ fn text(mate: &TeammateView) -> String {
     fact("returned", &ids(&mate.returned));
     fact("may hold", &format!("{} at once", mate.tasks_max));
     fact("unread", &mate.unread.to_string());
+    fact("context", &fill(mate));
     fact("tokens", &mate.tokens_used.to_string());
     fact("cost", &if mate.cost_micros > 0 { dollars(mate.cost_micros) } else { String::new() });
     fact(

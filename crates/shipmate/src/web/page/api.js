@@ -43,7 +43,12 @@ export async function request(path, init = {}) {
     response = await fetch(path, { ...init, headers, cache: "no-store", credentials: "omit" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused("The server does not answer.", "Is `shipmate serve` still running?", 0, "unreachable");
+    throw new Refused(
+      "The server does not answer.",
+      "Is `shipmate serve` still running?",
+      0,
+      "unreachable",
+    );
   }
   if (!response.ok) throw await refusal(response);
   return response;

@@ -12,7 +12,17 @@ import { Shell, TABS, showKeys, startTheme } from "./shell.js";
 import { Store } from "./store.js";
 import { Stream } from "./stream.js";
 
-const SCREENS = new Set(["board", "graph", "team", "teammate", "messages", "decisions", "timeline", "task", "cost"]);
+const SCREENS = new Set([
+  "board",
+  "graph",
+  "team",
+  "teammate",
+  "messages",
+  "decisions",
+  "timeline",
+  "task",
+  "cost",
+]);
 
 startTheme();
 const shell = new Shell({ help: () => void help(), retry: () => session?.stream.retry() });
@@ -138,7 +148,6 @@ async function route() {
   if (root === "") {
     closeScreen();
     shell.team("");
-    shell.banner.hidden = true;
     await openChoose();
     return;
   }
@@ -155,7 +164,10 @@ async function openChoose() {
   const { open } = await import("./screens/choose.js");
   if (mine !== way) return;
   shell.skeleton();
-  const made = await open({ go: (root) => location.replace(href(root, "board")), refused: (error) => refusedBy(error, "") });
+  const made = await open({
+    go: (root) => location.replace(href(root, "board")),
+    refused: (error) => refusedBy(error, ""),
+  });
   if (mine !== way || !made) return;
   screen = made;
   put(shell.main, made.node);
@@ -171,7 +183,10 @@ async function openScreen() {
   shell.current(name === "task" ? "board" : name);
   if (!here.store.loaded) return;
   if (!SCREENS.has(file)) {
-    shell.instead(`There is no screen called ${name}.`, el("a", { href: href(here.root, "board") }, "Go to the board"));
+    shell.instead(
+      `There is no screen called ${name}.`,
+      el("a", { href: href(here.root, "board") }, "Go to the board"),
+    );
     return;
   }
   const mine = way;
@@ -181,7 +196,10 @@ async function openScreen() {
     module = await import(`./screens/${file}.js`);
   } catch (error) {
     console.error(error);
-    shell.instead("This screen could not be loaded.", "Load the page again; if that does not help, is `shipmate serve` still running?");
+    shell.instead(
+      "This screen could not be loaded.",
+      "Load the page again; if that does not help, is `shipmate serve` still running?",
+    );
     return;
   }
   if (mine !== way) return;
@@ -236,15 +254,21 @@ function complain(error) {
 function refusedBy(error, root) {
   closeScreen();
   if (error.locked) return locked();
-  shell.instead(error.message, error.remedy || (root ? `Asked for the team ${root}.` : ""), el("a", { href: "#/" }, "Choose a team"));
+  shell.instead(
+    error.message,
+    error.remedy || (root ? `Asked for the team ${root}.` : ""),
+    el("a", { href: "#/" }, "Choose a team"),
+  );
 }
 
 function locked() {
   session?.close();
   session = null;
   shell.team("");
-  shell.instead("This page has no valid key.",
-    "Run `shipmate serve` in the repository and open the link that it prints: the key is in the link, and each start makes a new one.");
+  shell.instead(
+    "This page has no valid key.",
+    "Run `shipmate serve` in the repository and open the link that it prints: the key is in the link, and each start makes a new one.",
+  );
 }
 
 function back() {
@@ -285,12 +309,14 @@ function help() {
 /** @param {EventTarget | null} target */
 function types(target) {
   if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button", "range"].includes(target.type);
+  if (target instanceof HTMLInputElement)
+    return !["checkbox", "radio", "button", "range"].includes(target.type);
   return target.isContentEditable || target.tagName === "TEXTAREA" || target.tagName === "SELECT";
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || dialogOpen()) return;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || dialogOpen())
+    return;
   if (types(event.target)) {
     if (event.key === "Escape" && event.target instanceof HTMLElement) {
       event.target.blur();
@@ -299,7 +325,8 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   // Enter and Space belong to the button or link that has the focus.
-  const onControl = event.target instanceof HTMLElement && event.target.closest("a, button, summary") !== null;
+  const onControl =
+    event.target instanceof HTMLElement && event.target.closest("a, button, summary") !== null;
   if (onControl && (event.key === "Enter" || event.key === " ")) return;
   const key = screen?.keys?.[event.key] ?? everywhere()[event.key];
   if (!key) return;

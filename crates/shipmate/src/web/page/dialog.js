@@ -2,7 +2,7 @@
 // gives it back and closes on Esc. What must hold: what a person typed is not lost because the
 // server refused it; the refusal is shown in the form, beside the words it is about.
 
-import { button, el, put } from "./dom.js";
+import { button, el, prose, put } from "./dom.js";
 import { Refused } from "./api.js";
 
 /**
@@ -16,6 +16,7 @@ import { Refused } from "./api.js";
  *   options?: { value: string, label: string }[],
  *   suggest?: string[],
  *   max?: number,
+ *   half?: boolean,
  * }} Field
  */
 
@@ -40,9 +41,16 @@ export function show(title, fill, size = "") {
     const close = () => node.close();
     put(
       node,
-      el("div", { class: "dialog-head" },
+      el(
+        "div",
+        { class: "dialog-head" },
         el("h2", { id }, title),
-        el("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: close } }, "✕")),
+        el(
+          "button",
+          { type: "button", class: "icon-button", "aria-label": "Close", on: { click: close } },
+          "✕",
+        ),
+      ),
       fill(close),
     );
     node.addEventListener("close", () => {
@@ -77,13 +85,23 @@ export async function form(spec) {
   let sent = false;
   await show(spec.title, (close) => {
     const problem = el("div", { class: "problem", role: "alert", hidden: true });
-    const yes = el("button", { type: "submit", class: `button ${spec.danger ? "danger" : "main"}` }, spec.yes);
+    const yes = el(
+      "button",
+      { type: "submit", class: `button ${spec.danger ? "danger" : "main"}` },
+      spec.yes,
+    );
     const made = spec.fields.map(field);
-    const node = el("form", { class: "form", novalidate: true },
-      spec.text ? el("div", { class: "form-text" }, spec.text) : null,
-      made.map((one) => one.node),
-      problem,
-      el("div", { class: "dialog-foot" }, button("Cancel", close), yes));
+    const node = el(
+      "form",
+      { class: "form", novalidate: true },
+      el(
+        "div",
+        { class: "form-body" },
+        spec.text ? el("div", { class: "form-text" }, spec.text) : null,
+        made.map((one) => one.node),
+      ),
+      el("div", { class: "dialog-foot" }, problem, button("Cancel", close), yes),
+    );
     const send = async () => {
       const missing = spec.fields.findIndex((one, at) => one.required && !made[at]?.value().trim());
       if (missing >= 0) {
@@ -135,7 +153,7 @@ export function confirm(spec) {
 /** @param {HTMLElement} node @param {string} fact @param {string} remedy */
 function tell(node, fact, remedy) {
   node.hidden = false;
-  put(node, el("strong", null, fact), remedy ? el("span", null, ` ${remedy}`) : null);
+  put(node, el("strong", null, prose(fact)), remedy ? el("span", null, " ", prose(remedy)) : null);
 }
 
 /** @param {Field} spec @returns {{ node: HTMLElement, value: () => string, focus: () => void }} */
@@ -143,17 +161,25 @@ function field(spec) {
   const id = `field-${++serial}`;
   const hint = spec.hint ? el("div", { class: "hint", id: `${id}-hint` }, spec.hint) : null;
   const input = control(spec, id, hint ? `${id}-hint` : null);
-  const label = el("label", { for: id }, spec.label,
-    spec.required ? el("span", { class: "must" }, " (needed)") : null);
+  const label = el(
+    "label",
+    { for: id },
+    spec.label,
+    spec.required ? el("span", { class: "must" }, " (needed)") : null,
+  );
   const list = spec.suggest
-    ? el("datalist", { id: `${id}-list` }, spec.suggest.map((value) => el("option", { value })))
+    ? el(
+        "datalist",
+        { id: `${id}-list` },
+        spec.suggest.map((value) => el("option", { value })),
+      )
     : null;
   if (list) input.setAttribute("list", list.id);
   const check = input instanceof HTMLInputElement && input.type === "checkbox";
   return {
     node: check
       ? el("div", { class: "field check" }, input, label, hint)
-      : el("div", { class: "field" }, label, input, list, hint),
+      : el("div", { class: spec.half ? "field half" : "field" }, label, input, list, hint),
     value: () => (check ? (input.checked ? "yes" : "") : input.value),
     focus: () => input.focus(),
   };
@@ -161,16 +187,30 @@ function field(spec) {
 
 /** @param {Field} spec @param {string} id @param {string | null} described */
 function control(spec, id, described) {
-  const props = { id, name: spec.name, "aria-describedby": described, required: spec.required, autocomplete: "off" };
+  const props = {
+    id,
+    name: spec.name,
+    "aria-describedby": described,
+    required: spec.required,
+    autocomplete: "off",
+  };
   switch (spec.kind ?? "text") {
     case "long":
     case "list": {
-      const area = el("textarea", { ...props, rows: spec.kind === "list" ? 3 : 5, maxlength: spec.max ?? 100_000 });
+      const area = el("textarea", {
+        ...props,
+        rows: spec.kind === "list" ? 2 : 5,
+        maxlength: spec.max ?? 100_000,
+      });
       area.value = spec.value ?? "";
       return area;
     }
     case "select": {
-      const select = el("select", props, (spec.options ?? []).map((one) => el("option", { value: one.value }, one.label)));
+      const select = el(
+        "select",
+        props,
+        (spec.options ?? []).map((one) => el("option", { value: one.value }, one.label)),
+      );
       select.value = spec.value ?? spec.options?.[0]?.value ?? "";
       return select;
     }
@@ -194,5 +234,8 @@ function control(spec, id, described) {
 
 /** The entries of a list field: one per line or comma. @param {string | undefined} text */
 export function entries(text) {
-  return (text ?? "").split(/[\n,]/).map((one) => one.trim()).filter((one) => one !== "");
+  return (text ?? "")
+    .split(/[\n,]/)
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
 }

@@ -3,7 +3,7 @@
 
 /** @import { DiffPage } from "./types.d.ts" */
 
-import { button, el } from "./dom.js";
+import { button, el, prose } from "./dom.js";
 import { count, number, shortCommit } from "./words.js";
 
 const FOLD_LINES = 300;
@@ -55,45 +55,99 @@ export function renderDiff(page) {
   if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
-  const shown = files.map((file) => renderFile(file, total <= FOLD_TOTAL && file.lines.length <= FOLD_LINES));
-  return el("div", { class: "diff" },
-    el("p", { class: "diff-sum small soft" },
-      `${count(files.length, "file")}, `, el("span", { class: "good" }, `+${number(added)}`), " ", el("span", { class: "bad" }, `−${number(removed)}`),
-      page.from && page.to ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`) : null),
+  const shown = files.map((file) =>
+    renderFile(file, total <= FOLD_TOTAL && file.lines.length <= FOLD_LINES),
+  );
+  return el(
+    "div",
+    { class: "diff" },
+    el(
+      "p",
+      { class: "diff-sum small soft" },
+      `${count(files.length, "file")}, `,
+      el("span", { class: "good" }, `+${number(added)}`),
+      " ",
+      el("span", { class: "bad" }, `−${number(removed)}`),
+      page.from && page.to
+        ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`)
+        : null,
+    ),
     page.note ? el("p", { class: "small warn" }, page.note) : null,
-    page.cut ? el("p", { class: "small warn" }, "The diff is long: only its beginning is shown. `git diff` shows all of it.") : null,
-    files.length > 1
-      ? el("ul", { class: "diff-files" }, files.map((file, at) => el("li", null, el("button", {
-          type: "button",
-          class: "diff-jump mono",
-          on: {
-            click: () => {
-              const node = /** @type {HTMLDetailsElement} */ (shown[at]);
-              node.open = true;
-              node.scrollIntoView({ block: "start" });
-              node.querySelector("summary")?.focus({ preventScroll: true });
-            },
-          },
-        }, file.path), sums(file))))
+    page.cut
+      ? el(
+          "p",
+          { class: "small warn" },
+          prose("The diff is long: only its beginning is shown. `git diff` shows all of it."),
+        )
       : null,
-    shown);
+    files.length > 1
+      ? el(
+          "ul",
+          { class: "diff-files" },
+          files.map((file, at) =>
+            el(
+              "li",
+              null,
+              el(
+                "button",
+                {
+                  type: "button",
+                  class: "diff-jump mono",
+                  on: {
+                    click: () => {
+                      const node = /** @type {HTMLDetailsElement} */ (shown[at]);
+                      node.open = true;
+                      node.scrollIntoView({ block: "start" });
+                      node.querySelector("summary")?.focus({ preventScroll: true });
+                    },
+                  },
+                },
+                file.path,
+              ),
+              sums(file),
+            ),
+          ),
+        )
+      : null,
+    shown,
+  );
 }
 
 /** @param {FilePart} file */
 function sums(file) {
-  return el("span", { class: "diff-sums" }, el("span", { class: "good" }, `+${number(file.added)}`), el("span", { class: "bad" }, `−${number(file.removed)}`));
+  return el(
+    "span",
+    { class: "diff-sums" },
+    el("span", { class: "good" }, `+${number(file.added)}`),
+    el("span", { class: "bad" }, `−${number(file.removed)}`),
+  );
 }
 
 /** @param {FilePart} file @param {boolean} open */
 function renderFile(file, open) {
-  const node = el("details", { class: "diff-file" },
-    el("summary", null, el("span", { class: "mono cut" }, file.path), sums(file),
-      open ? null : el("span", { class: "dim small" }, `folded, ${count(file.lines.length, "line")}`)));
+  const node = el(
+    "details",
+    { class: "diff-file" },
+    el(
+      "summary",
+      null,
+      el("span", { class: "mono cut" }, file.path),
+      sums(file),
+      open
+        ? null
+        : el("span", { class: "dim small" }, `folded, ${count(file.lines.length, "line")}`),
+    ),
+  );
   let made = false;
   const make = () => {
     if (made) return;
     made = true;
-    const lines = el("div", { class: "diff-lines", tabindex: "0", role: "group", "aria-label": `Changes in ${file.path}` });
+    const lines = el("div", {
+      class: "diff-lines",
+      tabindex: "0",
+      role: "group",
+      "aria-label": `Changes in ${file.path}`,
+    });
     node.append(lines);
     writeLines(lines, file.lines, 0, 0, 0);
   };
@@ -105,7 +159,13 @@ function renderFile(file, open) {
   return node;
 }
 
-/** @param {HTMLElement} into @param {string[]} lines @param {number} from @param {number} old @param {number} now */
+/**
+ * @param {HTMLElement} into
+ * @param {string[]} lines
+ * @param {number} from
+ * @param {number} old
+ * @param {number} now
+ */
 function writeLines(into, lines, from, old, now) {
   const piece = document.createDocumentFragment();
   const end = Math.min(lines.length, from + PIECE_LINES);
@@ -131,15 +191,25 @@ function writeLines(into, lines, from, old, now) {
     } else {
       kind = "hunk";
     }
-    piece.append(el("div", { class: `dl ${kind}` },
-      el("span", { class: "dn", "aria-hidden": "true" }, left), el("span", { class: "dn", "aria-hidden": "true" }, right), el("span", { class: "dt" }, line || " ")));
+    piece.append(
+      el(
+        "div",
+        { class: `dl ${kind}` },
+        el("span", { class: "dn", "aria-hidden": "true" }, left),
+        el("span", { class: "dn", "aria-hidden": "true" }, right),
+        el("span", { class: "dt" }, line || " "),
+      ),
+    );
   }
   into.append(piece);
   if (end < lines.length) {
-    const more = button(`Show ${number(Math.min(PIECE_LINES, lines.length - end))} more lines`, () => {
-      more.remove();
-      writeLines(into, lines, end, old, now);
-    });
+    const more = button(
+      `Show ${number(Math.min(PIECE_LINES, lines.length - end))} more lines`,
+      () => {
+        more.remove();
+        writeLines(into, lines, end, old, now);
+      },
+    );
     into.append(more);
   }
 }

@@ -53,7 +53,8 @@ function dress(node, props) {
     if (name === "on") {
       for (const [event, run] of Object.entries(value)) node.addEventListener(event, run);
     } else if (name === "data") {
-      for (const [key, text] of Object.entries(value)) node.setAttribute(`data-${key}`, String(text));
+      for (const [key, text] of Object.entries(value))
+        node.setAttribute(`data-${key}`, String(text));
     } else if (name === "href") {
       link(node, String(value));
     } else if (name.startsWith("on") || name === "style" || name === "srcdoc") {
@@ -108,6 +109,27 @@ export function setAttr(node, name, value) {
   else node.setAttribute(name, value);
 }
 
+/** @type {WeakMap<Element, string>} */
+const filled = new WeakMap();
+
+/**
+ * Puts anew what `make` gives only where `sign` differs from last time. What has the focus gets
+ * it back where its like is still there: news must not throw a person out of a button.
+ * @param {Element} node @param {unknown} sign @param {() => (Child | Child[])[]} make
+ */
+export function refill(node, sign, make) {
+  const now = JSON.stringify(sign);
+  if (filled.get(node) === now) return;
+  filled.set(node, now);
+  const focused = node.contains(document.activeElement) ? document.activeElement : null;
+  put(node, ...make());
+  if (!focused || node.contains(document.activeElement)) return;
+  const like = [...node.querySelectorAll(focused.tagName)].find(
+    (one) => one.textContent === focused.textContent,
+  );
+  if (like instanceof HTMLElement) like.focus({ preventScroll: true });
+}
+
 /**
  * Makes `parent` hold one node per item, in order, keeping the nodes of keys that stay.
  * @template T
@@ -121,7 +143,8 @@ export function keep(parent, items, key, make, change) {
   /** @type {Map<string, HTMLElement>} */
   const old = new Map();
   for (const node of parent.children) {
-    if (node instanceof HTMLElement && node.dataset.key !== undefined) old.set(node.dataset.key, node);
+    if (node instanceof HTMLElement && node.dataset.key !== undefined)
+      old.set(node.dataset.key, node);
   }
   /** @type {ChildNode | null} */
   let at = parent.firstChild;
@@ -179,10 +202,22 @@ export function badge(state) {
 }
 
 /**
- * What there is instead of a list that is empty: the fact, and what to do.
- * @param {string} title @param {...(Child | Child[])} children
+ * Words in which `such` parts are things to type: they become code.
+ * @param {string} text @returns {(Node | string)[]}
  */
-export function empty(title, ...children) {
-  return el("div", { class: "empty" }, el("p", { class: "empty-title" }, title), ...children.map((child) =>
-    child instanceof HTMLElement && child.tagName !== "CODE" ? child : el("p", null, child)));
+export function prose(text) {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? el("code", null, part) : part));
+}
+
+/**
+ * What there is instead of a list that is empty: the fact, and what to do.
+ * @param {string} title @param {...(string | HTMLElement | null)} more
+ */
+export function empty(title, ...more) {
+  return el(
+    "div",
+    { class: "empty" },
+    el("p", { class: "empty-title" }, prose(title)),
+    more.map((one) => (typeof one === "string" ? el("p", null, prose(one)) : one)),
+  );
 }

@@ -5,14 +5,22 @@
 
 import { nameOf, taskState } from "./words.js";
 
-/** @typedef {{ text: string, state: string, owner: string, part: string, waits: boolean }} Filter */
+/**
+ * @typedef {{ text: string, state: string, owner: string, part: string, waits: boolean }} Filter
+ */
 
 /** @type {Filter} */
 export const NO_FILTER = { text: "", state: "", owner: "", part: "", waits: false };
 
 /** @param {Filter} filter */
 export function isFiltered(filter) {
-  return filter.text !== "" || filter.state !== "" || filter.owner !== "" || filter.part !== "" || filter.waits;
+  return (
+    filter.text !== "" ||
+    filter.state !== "" ||
+    filter.owner !== "" ||
+    filter.part !== "" ||
+    filter.waits
+  );
 }
 
 /** @param {Filter} filter @param {Card} card */
@@ -23,7 +31,9 @@ export function passes(filter, card) {
   if (filter.owner === "-") {
     if (card.owner || card.assignee) return false;
   } else if (filter.owner !== "") {
-    const owner = card.owner ? card.owner.slice(0, card.owner.lastIndexOf("@")) : `${card.team}/${card.assignee ?? ""}`;
+    const owner = card.owner
+      ? card.owner.slice(0, card.owner.lastIndexOf("@"))
+      : `${card.team}/${card.assignee ?? ""}`;
     if (owner !== filter.owner) return false;
   }
   if (filter.part.startsWith("team:") && card.team !== filter.part.slice(5)) return false;
@@ -44,15 +54,24 @@ function matches(card, text) {
 
 /** @typedef {(a: Card, b: Card) => number} Order */
 
-/** As the coordinator hands them out: priority, then the longest path, then age. @type {Order} */
-const byUrgency = (a, b) => b.priority - a.priority || b.path_ms - a.path_ms || a.id - b.id;
+/** As the coordinator hands them out: lower priority first, then the longest path, then age. @type {Order} */
+const byUrgency = (a, b) => a.priority - b.priority || b.path_ms - a.path_ms || a.id - b.id;
 /** @type {Order} */
 const byId = (a, b) => a.id - b.id;
 /** @type {Order} */
 const byNews = (a, b) => b.changed_at - a.changed_at || b.id - a.id;
 
 /** @type {Record<string, number>} */
-const RANK = { returned: 0, submitted: 1, claimed: 2, failed: 3, ready: 4, pending: 5, completed: 6, deleted: 7 };
+const RANK = {
+  returned: 0,
+  submitted: 1,
+  claimed: 2,
+  failed: 3,
+  ready: 4,
+  pending: 5,
+  completed: 6,
+  deleted: 7,
+};
 /** What moves first, what is over last. @type {Order} */
 const byState = (a, b) => {
   const [first, second] = [taskState(a).key, taskState(b).key];
@@ -60,9 +79,17 @@ const byState = (a, b) => {
   return first === "completed" || first === "failed" ? byNews(a, b) : byUrgency(a, b);
 };
 
-/** @typedef {{ key: string, title: string, sign: string, order: Order, cards: Card[], fresh: boolean }} Lane */
+/**
+ * @typedef {{ key: string, title: string, sign: string, order: Order, cards: Card[], fresh: boolean }} Lane
+ */
 
-/** @param {string} key @param {string} title @param {string} sign @param {Order} order @returns {Lane} */
+/**
+ * @param {string} key
+ * @param {string} title
+ * @param {string} sign
+ * @param {Order} order
+ * @returns {Lane}
+ */
 function lane(key, title, sign, order) {
   return { key, title, sign, order, cards: [], fresh: true };
 }
@@ -71,18 +98,22 @@ export class Lanes {
   /** @param {"columns" | "list"} view */
   constructor(view) {
     this.view = view;
-    this.lanes = view === "list"
-      ? [lane("all", "All tasks", "", byState)]
-      : [
-          lane("pending", "Pending", "○", byUrgency),
-          lane("ready", "Ready", "◌", byUrgency),
-          lane("claimed", "In progress", "◐", byId),
-          lane("submitted", "In the gate", "◑", byNews),
-          lane("completed", "Completed", "●", byNews),
-          lane("failed", "Failed", "✕", byNews),
-          lane("deleted", "Deleted", "⌫", byNews),
-        ];
-    /** Where each card stands, as it was when it was put there. @type {Map<number, { lane: Lane, card: Card }>} */
+    this.lanes =
+      view === "list"
+        ? [lane("all", "All tasks", "", byState)]
+        : [
+            lane("pending", "Pending", "○", byUrgency),
+            lane("ready", "Ready", "◌", byUrgency),
+            lane("claimed", "In progress", "◐", byId),
+            lane("submitted", "In the gate", "◑", byNews),
+            lane("completed", "Completed", "●", byNews),
+            lane("failed", "Failed", "✕", byNews),
+            lane("deleted", "Deleted", "⌫", byNews),
+          ];
+    /**
+     * Where each card stands, as it was when it was put there.
+     * @type {Map<number, { lane: Lane, card: Card }>}
+     */
     this.placed = new Map();
   }
 
@@ -110,7 +141,12 @@ export class Lanes {
     for (const one of this.lanes) one.cards.sort(one.order);
   }
 
-  /** One task changed, came or went. @param {number} id @param {Card | undefined} card @param {Filter} filter */
+  /**
+   * One task changed, came or went.
+   * @param {number} id
+   * @param {Card | undefined} card
+   * @param {Filter} filter
+   */
   move(id, card, filter) {
     const old = this.placed.get(id);
     if (old?.card === card) return;
@@ -131,7 +167,9 @@ export class Lanes {
   /** Lane and place of a card. @param {number} id */
   spot(id) {
     const there = this.placed.get(id);
-    return there ? { lane: this.lanes.indexOf(there.lane), at: find(there.lane, there.card) } : null;
+    return there
+      ? { lane: this.lanes.indexOf(there.lane), at: find(there.lane, there.card) }
+      : null;
   }
 }
 

@@ -6,7 +6,10 @@
 import { el, setText } from "./dom.js";
 import { age, ago, percent, taskState, tokens } from "./words.js";
 
-/** The fill of its context; red words near the end, because an agent then forgets. @param {TeammateView} mate */
+/**
+ * The fill of its context; red words near the end, because an agent then forgets.
+ * @param {TeammateView} mate
+ */
 export function contextBar(mate) {
   const { context_used: used, context_max: max } = mate;
   if (used === undefined || used === null || !max) return el("span", { class: "dim small" }, "–");
@@ -15,9 +18,16 @@ export function contextBar(mate) {
   const fill = el("span", { class: "meter-fill", data: { level } });
   fill.style.width = `${Math.round(share * 100)}%`;
   const words = `${tokens(used)} of ${tokens(max)} tokens of context`;
-  return el("span", { class: "meter-box", title: words },
-    el("span", { class: "meter", role: "img", "aria-label": `Context ${percent(used, max)} full: ${words}` }, fill),
-    el("span", { class: "meter-word", "aria-hidden": "true" }, percent(used, max)));
+  return el(
+    "span",
+    { class: "meter-box", title: words },
+    el(
+      "span",
+      { class: "meter", role: "img", "aria-label": `Context ${percent(used, max)} full: ${words}` },
+      fill,
+    ),
+    el("span", { class: "meter-word", "aria-hidden": "true" }, percent(used, max)),
+  );
 }
 
 /**
@@ -39,15 +49,38 @@ export function signOfLife(ctx, mate, word = age) {
 
 /** What it works on, and what of it is in the gate. @param {Ctx} ctx @param {TeammateView} mate */
 export function inHand(ctx, mate) {
-  const ids = [...new Set([...(mate.holds ?? []), ...(mate.returned ?? []), ...(mate.submitted ?? [])])];
+  const ids = [
+    ...new Set([...(mate.holds ?? []), ...(mate.returned ?? []), ...(mate.submitted ?? [])]),
+  ];
   if (ids.length === 0) return [el("span", { class: "dim" }, "no task")];
   return ids.map((id) => {
     const card = ctx.store.tasks.get(id);
     const state = card ? taskState(card) : null;
-    return el("a", { class: "in-hand", href: ctx.href(`task/${id}`), title: card ? `${state?.word}: ${card.subject}` : undefined },
-      state ? el("span", { class: "sign", data: { state: state.key }, "aria-hidden": "true" }, state.sign) : null,
+    return el(
+      "a",
+      {
+        class: "in-hand",
+        href: ctx.href(`task/${id}`),
+        title: card ? `${state?.word}: ${card.subject}` : undefined,
+      },
+      state
+        ? el(
+            "span",
+            { class: "sign", data: { state: state.key }, "aria-hidden": "true" },
+            state.sign,
+          )
+        : null,
       el("span", { class: "cut" }, `#${id}${card ? ` ${card.subject}` : ""}`),
-      state ? el("span", { class: "unseen" }, ` (${state.word})`) : null);
+      state ? el("span", { class: "unseen" }, ` (${state.word})`) : null,
+    );
+  });
+}
+
+/** What of it is shown, to see whether it differs. @param {Ctx} ctx @param {TeammateView} mate */
+export function handSign(ctx, mate) {
+  return [...(mate.holds ?? []), ...(mate.returned ?? []), ...(mate.submitted ?? [])].map((id) => {
+    const card = ctx.store.tasks.get(id);
+    return [id, card?.subject, card && taskState(card).key];
   });
 }
 

@@ -14,13 +14,18 @@ const decoder = new TextDecoder();
 
 /** Without colours, cursor moves, titles, and lines that were written over. @param {string} text */
 export function plain(text) {
-  return text
-    // eslint-disable-next-line no-control-regex
-    .replace(/\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[[(][0-9;?]*[ -/]*[@-~]|\u001b./g, "")
-    .replace(/\r\n/g, "\n")
-    .replace(/[^\n]*\r/g, "")
-    // eslint-disable-next-line no-control-regex
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "");
+  return (
+    text
+      // eslint-disable-next-line no-control-regex
+      .replace(
+        /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[[(][0-9;?]*[ -/]*[@-~]|\u001b./g,
+        "",
+      )
+      .replace(/\r\n/g, "\n")
+      .replace(/[^\n]*\r/g, "")
+      // eslint-disable-next-line no-control-regex
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "")
+  );
 }
 
 export class OutputLog {
@@ -28,19 +33,29 @@ export class OutputLog {
   constructor(moved) {
     this.text = el("pre", { class: "live-text" });
     this.older = el("div", { class: "older" });
-    this.node = el("div", { class: "live-box", tabindex: "0", role: "log", "aria-label": "Output", "aria-live": "off" }, this.older, this.text);
+    this.node = el(
+      "div",
+      { class: "live-box", tabindex: "0", role: "log", "aria-label": "Output", "aria-live": "off" },
+      this.older,
+      this.text,
+    );
     this.life = 0;
     /** Bytes shown: from and up to. */
     this.from = 0;
     this.to = 0;
     this.follows = true;
     this.kept = 0;
-    this.node.addEventListener("scroll", () => {
-      const near = this.node.scrollHeight - this.node.scrollTop - this.node.clientHeight < NEAR_PX;
-      if (near === this.follows) return;
-      this.follows = near;
-      moved();
-    }, { passive: true });
+    this.node.addEventListener(
+      "scroll",
+      () => {
+        const near =
+          this.node.scrollHeight - this.node.scrollTop - this.node.clientHeight < NEAR_PX;
+        if (near === this.follows) return;
+        this.follows = near;
+        moved();
+      },
+      { passive: true },
+    );
   }
 
   clear() {

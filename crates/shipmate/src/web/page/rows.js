@@ -23,7 +23,11 @@ export class Rows {
     /** @type {T[]} */
     this.items = [];
     this.space = el("div", { class: "rows-space", role: "list", "aria-label": spec.label });
-    this.node = el("div", { class: "rows", tabindex: "0", role: "group", "aria-label": spec.label }, this.space);
+    this.node = el(
+      "div",
+      { class: "rows", tabindex: "0", role: "group", "aria-label": spec.label },
+      this.space,
+    );
     /** @type {Map<string | number, { node: HTMLElement, item: T, at: number }>} */
     this.shown = new Map();
     this.asked = false;
@@ -56,7 +60,10 @@ export class Rows {
     const tall = `${items.length * height}px`;
     if (this.space.style.height !== tall) this.space.style.height = tall;
     const first = Math.max(0, Math.floor(this.node.scrollTop / height) - SPARE);
-    const last = Math.min(items.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / height) + SPARE);
+    const last = Math.min(
+      items.length,
+      Math.ceil((this.node.scrollTop + this.node.clientHeight) / height) + SPARE,
+    );
     /** @type {Set<string | number>} */
     const seen = new Set();
     for (let at = first; at < last; at++) {
@@ -112,7 +119,8 @@ export class Rows {
     const top = at * this.height;
     const { scrollTop, clientHeight } = this.node;
     if (top < scrollTop) this.node.scrollTop = top;
-    else if (top + this.height > scrollTop + clientHeight) this.node.scrollTop = top + this.height - clientHeight;
+    else if (top + this.height > scrollTop + clientHeight)
+      this.node.scrollTop = top + this.height - clientHeight;
     this.draw();
     const item = this.items[at];
     return item === undefined ? null : (this.shown.get(this.spec.key(item))?.node ?? null);

@@ -177,29 +177,32 @@ export class Store {
 
   /** Rows that a fetch already knew newer are passed over. @param {Delta} delta */
   takeStory(delta) {
-    if (this.timelineAt >= 0 && delta.position <= this.timelineAt && !delta.whole) return;
-    for (const span of delta.spans ?? []) {
-      this.spans.set(span.id, span);
-      this.rowsAt.set(`s${span.id}`, delta.position);
-      this.mark("spans");
+    if (delta.position > this.timelineAt) {
+      for (const span of delta.spans ?? []) {
+        this.spans.set(String(span.id), span);
+        this.rowsAt.set(`s${span.id}`, delta.position);
+        this.mark("spans");
+      }
+      for (const life of delta.lives ?? []) {
+        this.lives.set(lifeKey(life), life);
+        this.rowsAt.set(`l${lifeKey(life)}`, delta.position);
+        this.mark("lives");
+      }
     }
-    for (const life of delta.lives ?? []) {
-      this.lives.set(lifeKey(life), life);
-      this.rowsAt.set(`l${lifeKey(life)}`, delta.position);
-      this.mark("lives");
-    }
-    if (delta.position <= this.costsAt) return;
-    for (const row of delta.costs ?? []) {
-      this.costs.set(costKey(row), row);
-      this.rowsAt.set(`c${costKey(row)}`, delta.position);
-      this.mark("costs");
+    if (delta.position > this.costsAt) {
+      for (const row of delta.costs ?? []) {
+        this.costs.set(costKey(row), row);
+        this.rowsAt.set(`c${costKey(row)}`, delta.position);
+        this.mark("costs");
+      }
     }
   }
 
   /** @param {TimelinePage} page */
   takeTimeline(page) {
     for (const span of page.spans ?? []) {
-      if ((this.rowsAt.get(`s${span.id}`) ?? 0) <= page.position) this.spans.set(span.id, span);
+      if ((this.rowsAt.get(`s${span.id}`) ?? 0) <= page.position)
+        this.spans.set(String(span.id), span);
     }
     for (const life of page.lives ?? []) {
       if ((this.rowsAt.get(`l${lifeKey(life)}`) ?? 0) <= page.position) {
@@ -217,7 +220,8 @@ export class Store {
   /** @param {CostsPage} page */
   takeCosts(page) {
     for (const row of page.costs ?? []) {
-      if ((this.rowsAt.get(`c${costKey(row)}`) ?? 0) <= page.position) this.costs.set(costKey(row), row);
+      if ((this.rowsAt.get(`c${costKey(row)}`) ?? 0) <= page.position)
+        this.costs.set(costKey(row), row);
     }
     this.costsAt = page.position;
     this.mark("costs");
@@ -252,8 +256,11 @@ export class Store {
     this.scheduled = false;
     const { changed } = this;
     this.changed = new Set();
-    for (const run of [...this.subscribers]) run(changed);
-    this.touched = touched();
+    try {
+      for (const run of [...this.subscribers]) run(changed);
+    } finally {
+      this.touched = touched();
+    }
   }
 }
 

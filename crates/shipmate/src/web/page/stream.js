@@ -39,6 +39,7 @@ export class Stream {
     this.timer = undefined;
     /** Gives the slot of a hidden tab back. @type {(() => void) | null} */
     this.freeSlot = null;
+    this.asking = false;
     this.seen = () => void this.visibility();
     this.online = () => {
       if (!this.line && !document.hidden) this.open();
@@ -110,7 +111,10 @@ export class Stream {
     const output = this.who ? `&output=${encodeURIComponent(this.who)}` : "";
     const after = this.hooks.position();
     const path = `/api/t/${encodeURIComponent(this.root)}/stream?after=${after}${output}`;
-    const response = await request(path, { signal: line.signal, headers: { accept: "text/event-stream" } });
+    const response = await request(path, {
+      signal: line.signal,
+      headers: { accept: "text/event-stream" },
+    });
     if (!response.body) throw new Error("a stream has a body");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     this.wait = WAIT_MIN_MS;
@@ -142,7 +146,10 @@ export class Stream {
       if (!this.line) this.open();
       return;
     }
+    if (this.freeSlot || this.asking) return;
+    this.asking = true;
     const free = await slot();
+    this.asking = false;
     if (this.closed || !document.hidden) {
       free?.();
       return;

@@ -5,13 +5,18 @@
 
 import { button, el } from "./dom.js";
 import { confirm, entries, form, show } from "./dialog.js";
-import { nameOf } from "./words.js";
+import { USUAL_PRIORITY, nameOf } from "./words.js";
 
 /**
  * @typedef {{ key: string, label: string, kind?: "plain" | "main" | "danger", run: () => Promise<unknown> }} Deed
  */
 
-/** What can be done with this task as it is. @param {Ctx} ctx @param {Card} card @returns {Deed[]} */
+/**
+ * What can be done with this task as it is.
+ * @param {Ctx} ctx
+ * @param {Card} card
+ * @returns {Deed[]}
+ */
 export function deeds(ctx, card) {
   const { status, id } = card;
   /** @type {Deed[]} */
@@ -19,16 +24,28 @@ export function deeds(ctx, card) {
   if (ctx.readonly) return all;
   const open = status === "pending" || status === "in_progress" || status === "failed";
   if (open) all.push({ key: "e", label: "Edit", run: () => edit(ctx, id) });
-  if (open) all.push({ key: "a", label: card.owner && status === "in_progress" ? "Reassign" : "Assign", run: () => assign(ctx, id) });
-  if (status === "in_progress") all.push({ key: "x", label: "Release", run: () => release(ctx, id) });
-  if (status === "failed") all.push({ key: "r", label: "Retry", kind: "main", run: () => retry(ctx, id) });
+  if (open)
+    all.push({
+      key: "a",
+      label: card.owner && status === "in_progress" ? "Reassign" : "Assign",
+      run: () => assign(ctx, id),
+    });
+  if (status === "in_progress")
+    all.push({ key: "x", label: "Release", run: () => release(ctx, id) });
+  if (status === "failed")
+    all.push({ key: "r", label: "Retry", kind: "main", run: () => retry(ctx, id) });
   if (status === "pending" || status === "failed") {
     all.push({ key: "Delete", label: "Delete", kind: "danger", run: () => remove(ctx, id) });
   }
   return all;
 }
 
-/** A deed by its key; says so where it cannot be done now. @param {Ctx} ctx @param {Card | undefined} card @param {string} key */
+/**
+ * A deed by its key; says so where it cannot be done now.
+ * @param {Ctx} ctx
+ * @param {Card | undefined} card
+ * @param {string} key
+ */
 export function perform(ctx, card, key) {
   if (!card) {
     ctx.say("No task is chosen: choose one with j and k first.");
@@ -56,19 +73,38 @@ function cannot(card, key) {
 
 /** All of them in a list, for pointers and thumbs. @param {Ctx} ctx @param {Card} card */
 export function menu(ctx, card) {
-  return show(`Task ${card.id}`, (close) => {
-    const does = deeds(ctx, card);
-    return [el("div", { class: "menu" },
-      el("p", { class: "soft wrap" }, card.subject),
-      button("Open", () => {
-        close();
-        ctx.go(`task/${card.id}`);
-      }, { key: "Enter" }),
-      does.map((deed) => button(deed.label, () => {
-        close();
-        void deed.run();
-      }, { kind: deed.kind ?? "plain", key: deed.key })))];
-  }, "narrow");
+  return show(
+    `Task ${card.id}`,
+    (close) => {
+      const does = deeds(ctx, card);
+      return [
+        el(
+          "div",
+          { class: "menu" },
+          el("p", { class: "soft wrap" }, card.subject),
+          button(
+            "Open",
+            () => {
+              close();
+              ctx.go(`task/${card.id}`);
+            },
+            { key: "Enter" },
+          ),
+          does.map((deed) =>
+            button(
+              deed.label,
+              () => {
+                close();
+                void deed.run();
+              },
+              { kind: deed.kind ?? "plain", key: deed.key },
+            ),
+          ),
+        ),
+      ];
+    },
+    "narrow",
+  );
 }
 
 /** @param {Ctx} ctx */
@@ -78,12 +114,16 @@ function teamsOf(ctx) {
 
 /** @param {Ctx} ctx @param {string} team */
 function namesIn(ctx, team) {
-  return [...ctx.store.teammates.values()].filter((mate) => mate.team === team).map((mate) => mate.name);
+  return [...ctx.store.teammates.values()]
+    .filter((mate) => mate.team === team)
+    .map((mate) => mate.name);
 }
 
 /** @param {Ctx} ctx */
 function rolesIn(ctx) {
-  return [...new Set([...ctx.store.teammates.values()].map((mate) => mate.role ?? "").filter(Boolean))];
+  return [
+    ...new Set([...ctx.store.teammates.values()].map((mate) => mate.role ?? "").filter(Boolean)),
+  ];
 }
 
 /** @param {string | undefined} text */
@@ -92,24 +132,77 @@ function whole(text) {
   return trimmed === "" || !/^-?\d+$/.test(trimmed) ? undefined : Number(trimmed);
 }
 
-/** @param {Ctx} ctx @param {{ blocked_by?: string, team?: string }} [start] */
-export function create(ctx, start = {}) {
+/**
+ * Resolves to the new task's id, or to 0.
+ * @param {Ctx} ctx @param {{ blocked_by?: string, team?: string }} [start]
+ */
+export async function create(ctx, start = {}) {
   const teams = teamsOf(ctx);
   const team = start.team ?? ctx.root;
-  return form({
+  let id = 0;
+  await form({
     title: "New task",
     yes: "Create",
     fields: [
-      { name: "subject", label: "Subject", required: true, max: 500, hint: "What is to be done, in one line." },
-      { name: "description", label: "Description", kind: "long", hint: "What whoever takes it must know, and how to tell that it is done." },
+      {
+        name: "subject",
+        label: "Subject",
+        required: true,
+        max: 500,
+        hint: "What is to be done, in one line.",
+      },
+      {
+        name: "description",
+        label: "Description",
+        kind: "long",
+        hint: "What whoever takes it must know, and how to tell that it is done.",
+      },
       ...(teams.length > 1
-        ? [{ name: "team", label: "Team", kind: /** @type {const} */ ("select"), value: team, options: teams.map((one) => ({ value: one.name, label: one.name })) }]
+        ? [
+            {
+              name: "team",
+              label: "Team",
+              kind: /** @type {const} */ ("select"),
+              value: team,
+              options: teams.map((one) => ({ value: one.name, label: one.name })),
+            },
+          ]
         : []),
-      { name: "files", label: "Files", kind: "list", hint: "What it may write; one per line, globs allowed. Two tasks never share a file at the same time." },
-      { name: "blocked_by", label: "Waits for", value: start.blocked_by ?? "", hint: "Ids, aliases or group:NAME, with commas." },
-      { name: "assignee", label: "For", suggest: namesIn(ctx, team), hint: "A teammate; empty: whoever is free." },
-      { name: "role", label: "Role", suggest: rolesIn(ctx), hint: "Only teammates of this role may take it." },
-      { name: "priority", label: "Priority", kind: "number", value: "0", hint: "Higher is taken first." },
+      {
+        name: "files",
+        label: "Files",
+        kind: "list",
+        hint: "What it may write; one per line, globs allowed. Two tasks never share a file at the same time.",
+      },
+      {
+        name: "blocked_by",
+        label: "Waits for",
+        half: true,
+        value: start.blocked_by ?? "",
+        hint: "Ids, aliases or group:NAME, with commas.",
+      },
+      {
+        name: "assignee",
+        label: "For",
+        half: true,
+        suggest: namesIn(ctx, team),
+        hint: "A teammate; empty: whoever is free.",
+      },
+      {
+        name: "role",
+        label: "Role",
+        half: true,
+        suggest: rolesIn(ctx),
+        hint: "Only teammates of this role may take it.",
+      },
+      {
+        name: "priority",
+        label: "Priority",
+        half: true,
+        kind: "number",
+        value: String(USUAL_PRIORITY),
+        hint: "Lower is taken sooner.",
+      },
     ],
     send: async (values) => {
       const task = {
@@ -121,10 +214,13 @@ export function create(ctx, start = {}) {
         ...(values.role?.trim() ? { role: values.role.trim() } : {}),
         ...(whole(values.priority) === undefined ? {} : { priority: whole(values.priority) }),
       };
-      await ctx.api.ask({ task_create: { tasks: [task] } }, values.team ?? team);
-      ctx.say("Task created", "good");
+      /** @type {{ created?: { tasks?: number[] } }} */
+      const answer = await ctx.api.ask({ task_create: { tasks: [task] } }, values.team ?? team);
+      id = answer.created?.tasks?.[0] ?? 0;
+      ctx.say(id ? `Task ${id} created` : "Task created", "good");
     },
   });
+  return id;
 }
 
 /** @param {Ctx} ctx @param {number} id */
@@ -145,10 +241,34 @@ export async function edit(ctx, id) {
     fields: [
       { name: "subject", label: "Subject", required: true, max: 500, value: task.subject },
       { name: "description", label: "Description", kind: "long", value: task.description ?? "" },
-      { name: "files", label: "Files", kind: "list", value: (task.files ?? []).join("\n"), hint: "One per line, globs allowed." },
-      { name: "blocked_by", label: "Waits for", value: waits, hint: "Ids, aliases or group:NAME, with commas." },
-      { name: "role", label: "Role", value: task.role ?? "", suggest: rolesIn(ctx), hint: "Empty: any role." },
-      { name: "priority", label: "Priority", kind: "number", value: String(task.priority) },
+      {
+        name: "files",
+        label: "Files",
+        kind: "list",
+        value: (task.files ?? []).join("\n"),
+        hint: "One per line, globs allowed.",
+      },
+      {
+        name: "blocked_by",
+        label: "Waits for",
+        value: waits,
+        hint: "Ids, aliases or group:NAME, with commas.",
+      },
+      {
+        name: "role",
+        label: "Role",
+        half: true,
+        value: task.role ?? "",
+        suggest: rolesIn(ctx),
+        hint: "Empty: any role.",
+      },
+      {
+        name: "priority",
+        label: "Priority",
+        half: true,
+        kind: "number",
+        value: String(task.priority),
+      },
     ],
     send: async (values) => {
       const changes = changesOf(task, values);
@@ -168,7 +288,8 @@ function changesOf(task, values) {
   const changes = {};
   const subject = (values.subject ?? "").trim();
   if (subject !== task.subject) changes.subject = subject;
-  if ((values.description ?? "") !== (task.description ?? "")) changes.description = values.description;
+  if ((values.description ?? "") !== (task.description ?? ""))
+    changes.description = values.description;
   if ((values.role ?? "").trim() !== (task.role ?? "")) changes.role = (values.role ?? "").trim();
   const priority = whole(values.priority);
   if (priority !== undefined && priority !== task.priority) changes.priority = priority;
@@ -195,13 +316,18 @@ export function assign(ctx, id) {
       : card.subject,
     yes: held ? "Reassign" : "Assign",
     danger: held !== "",
-    fields: [{
-      name: "to",
-      label: "To",
-      kind: "select",
-      value: card.assignee ?? "",
-      options: [{ value: "", label: "Whoever is free" }, ...namesIn(ctx, card.team).map((name) => ({ value: name, label: name }))],
-    }],
+    fields: [
+      {
+        name: "to",
+        label: "To",
+        kind: "select",
+        value: card.assignee ?? "",
+        options: [
+          { value: "", label: "Whoever is free" },
+          ...namesIn(ctx, card.team).map((name) => ({ value: name, label: name })),
+        ],
+      },
+    ],
     send: async ({ to }) => {
       await ctx.api.ask({ task_assign: { task: String(id), to: to || null } }, card.team);
       ctx.say(to ? `Task ${id} is for ${to}` : `Task ${id} is for whoever is free`, "good");
@@ -217,9 +343,20 @@ export function release(ctx, id) {
     text: `It is taken from ${nameOf(card?.owner) || "its teammate"} and goes back to the board. Work that is not merged is set aside, not lost.`,
     yes: "Release",
     danger: true,
-    fields: [{ name: "reason", label: "Reason", required: true, max: 2000, hint: "The teammate is told it." }],
+    fields: [
+      {
+        name: "reason",
+        label: "Reason",
+        required: true,
+        max: 2000,
+        hint: "The teammate is told it.",
+      },
+    ],
     send: async ({ reason }) => {
-      await ctx.api.ask({ task_release: { task: String(id), token: null, reason: reason ?? "" } }, card?.team);
+      await ctx.api.ask(
+        { task_release: { task: String(id), token: null, reason: reason ?? "" } },
+        card?.team,
+      );
       ctx.say(`Task ${id} released`, "good");
     },
   });
@@ -230,9 +367,14 @@ export function retry(ctx, id) {
   const card = ctx.store.tasks.get(id);
   return confirm({
     title: `Retry task ${id}`,
-    text: el("div", null,
+    text: el(
+      "div",
+      null,
       el("p", null, "It goes back to the board with its attempts renewed."),
-      card?.last_failure ? el("p", { class: "wrap" }, `It failed with: ${card.last_failure}`) : null),
+      card?.last_failure
+        ? el("p", { class: "wrap" }, `It failed with: ${card.last_failure}`)
+        : null,
+    ),
     yes: "Retry",
     send: async () => {
       await ctx.api.ask({ task_retry: { task: String(id) } }, card?.team);

@@ -5,19 +5,36 @@
 
 import { badge, el, put, setText } from "./dom.js";
 import { menu } from "./taskacts.js";
-import { ago, count, moment, nameOf, taskState } from "./words.js";
+import { USUAL_PRIORITY, ago, count, moment, nameOf, taskState } from "./words.js";
 
-/** @typedef {{ node: HTMLElement, id: number, link: HTMLAnchorElement, fill: (card: Card) => void }} Made */
+/** @typedef {{ link: HTMLAnchorElement, fill: (card: Card) => void, sign: string }} Made */
 
 /** @type {WeakMap<HTMLElement, Made>} */
 const made = new WeakMap();
 
 /** @param {HTMLElement} node @param {Card} card */
 export function change(node, card) {
-  made.get(node)?.fill(card);
+  const one = made.get(node);
+  if (!one) return;
+  one.fill(card);
+  // After a reconnect every card is a new object; only what differs is news.
+  if (one.sign === signOf(card)) return;
+  one.sign = signOf(card);
   node.classList.remove("news");
   // The next frame begins the animation anew.
   requestAnimationFrame(() => node.classList.add("news"));
+}
+
+/** @param {Card} card */
+function signOf(card) {
+  return [
+    taskState(card).key,
+    card.owner,
+    card.assignee,
+    card.subject,
+    card.retries,
+    card.gate?.runs,
+  ].join("|");
 }
 
 /** The link that takes the focus for its card. @param {HTMLElement | null} node */
@@ -34,17 +51,23 @@ export function idOf(node) {
 /** @param {Ctx} ctx @param {Card} first */
 function parts(ctx, first) {
   const link = el("a", { class: "card-link", href: ctx.href(`task/${first.id}`) });
-  const more = ctx.readonly ? null : el("button", {
-    type: "button",
-    class: "icon-button card-more",
-    "aria-label": `What can be done with task ${first.id}`,
-    on: {
-      click: () => {
-        const card = ctx.store.tasks.get(first.id);
-        if (card) void menu(ctx, card);
-      },
-    },
-  }, "⋯");
+  const more = ctx.readonly
+    ? null
+    : el(
+        "button",
+        {
+          type: "button",
+          class: "icon-button card-more",
+          "aria-label": `What can be done with task ${first.id}`,
+          on: {
+            click: () => {
+              const card = ctx.store.tasks.get(first.id);
+              if (card) void menu(ctx, card);
+            },
+          },
+        },
+        "⋯",
+      );
   return { link, more };
 }
 
@@ -52,14 +75,25 @@ function parts(ctx, first) {
 function gate(card) {
   if (!card.gate) return null;
   const { passed, runs, red } = card.gate;
-  return el("span", { class: passed ? "good" : "bad", title: `Gate ran ${count(runs, "time")}, ${red} red; last ${moment(card.gate.at)}` },
-    passed ? "✓ green" : "✕ red", runs > 1 ? ` ×${runs}` : "");
+  return el(
+    "span",
+    {
+      class: passed ? "good" : "bad",
+      title: `Gate ran ${count(runs, "time")}, ${red} red; last ${moment(card.gate.at)}`,
+    },
+    passed ? "✓ green" : "✕ red",
+    runs > 1 ? ` ×${runs}` : "",
+  );
 }
 
 /** @param {Card} card */
 function attempts(card) {
   return card.retries > 0
-    ? el("span", { class: "warn", title: "Failed attempts, and how many there may be" }, `↻ ${card.retries}/${card.retries_max}`)
+    ? el(
+        "span",
+        { class: "warn", title: "Failed attempts, and how many there may be" },
+        `↻ ${card.retries}/${card.retries_max}`,
+      )
     : null;
 }
 
@@ -68,13 +102,19 @@ function files(card) {
   const [first, ...rest] = card.files ?? [];
   if (!first) return null;
   const short = first.split("/").at(-1) ?? first;
-  return el("span", { class: "mono cut", title: (card.files ?? []).join("\n") }, short, rest.length ? ` +${rest.length}` : "");
+  return el(
+    "span",
+    { class: "mono cut", title: (card.files ?? []).join("\n") },
+    short,
+    rest.length ? ` +${rest.length}` : "",
+  );
 }
 
 /** Who has it, or for whom it is. @param {Card} card */
 function holder(card) {
   if (card.owner) return el("span", { class: "who cut", title: card.owner }, nameOf(card.owner));
-  if (card.assignee) return el("span", { class: "dim cut", title: "Assigned" }, `for ${card.assignee}`);
+  if (card.assignee)
+    return el("span", { class: "dim cut", title: "Assigned" }, `for ${card.assignee}`);
   if (card.role) return el("span", { class: "dim cut", title: "Role" }, `for any ${card.role}`);
   return null;
 }
@@ -92,17 +132,28 @@ export function makeCard(ctx, first) {
   const top = el("div", { class: "card-top" });
   const why = el("div", { class: "card-why cut" });
   const foot = el("div", { class: "card-foot" });
-  const node = el("div", { class: "card-slot", data: { task: first.id } }, el("article", { class: "card" }, top, link, why, foot, more));
+  const node = el(
+    "div",
+    { class: "card-slot", data: { task: first.id } },
+    el("article", { class: "card" }, top, link, why, foot, more),
+  );
   const fill = (/** @type {Card} */ card) => {
     const state = taskState(card);
     node.dataset.state = state.key;
-    put(top,
+    put(
+      top,
       el("span", { class: "card-id" }, `#${card.id}`),
       card.alias ? el("span", { class: "dim cut" }, card.alias) : null,
-      el("span", { class: "card-marks" },
+      el(
+        "span",
+        { class: "card-marks" },
         state.key === "returned" ? el("span", { class: "warn" }, "↩ returned") : null,
-        card.priority !== 0 ? el("span", { title: "Priority" }, `P${card.priority}`) : null,
-        gate(card)));
+        card.priority !== USUAL_PRIORITY
+          ? el("span", { title: "Priority: lower is sooner" }, `P${card.priority}`)
+          : null,
+        gate(card),
+      ),
+    );
     setText(link, card.subject);
     const stands = standing(card);
     why.hidden = stands === "";
@@ -112,7 +163,7 @@ export function makeCard(ctx, first) {
     put(foot, holder(card), files(card), attempts(card));
   };
   fill(first);
-  made.set(node, { node, id: first.id, link, fill });
+  made.set(node, { link, fill, sign: signOf(first) });
   return node;
 }
 
@@ -126,8 +177,18 @@ export function makeRow(ctx, first) {
   const place = el("span", { class: "list-files" });
   const marks = el("span", { class: "card-marks" });
   const when = el("span", { class: "list-when dim" });
-  const node = el("div", { class: "list-row", data: { task: first.id } },
-    state, id, el("span", { class: "list-main" }, link, why), who, place, marks, when, more);
+  const node = el(
+    "div",
+    { class: "list-row", data: { task: first.id } },
+    state,
+    id,
+    el("span", { class: "list-main" }, link, why),
+    who,
+    place,
+    marks,
+    when,
+    more,
+  );
   const fill = (/** @type {Card} */ card) => {
     put(state, badge(taskState(card)));
     setText(link, card.subject);
@@ -138,11 +199,18 @@ export function makeRow(ctx, first) {
     why.classList.toggle("bad", card.status === "failed");
     put(who, holder(card));
     put(place, files(card));
-    put(marks, card.priority !== 0 ? el("span", { title: "Priority" }, `P${card.priority}`) : null, attempts(card), gate(card));
+    put(
+      marks,
+      card.priority !== USUAL_PRIORITY
+        ? el("span", { title: "Priority: lower is sooner" }, `P${card.priority}`)
+        : null,
+      attempts(card),
+      gate(card),
+    );
     setText(when, ago(ctx.store.time() - card.changed_at));
     when.title = moment(card.changed_at);
   };
   fill(first);
-  made.set(node, { node, id: first.id, link, fill });
+  made.set(node, { link, fill, sign: signOf(first) });
   return node;
 }

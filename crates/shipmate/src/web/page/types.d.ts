@@ -20,6 +20,7 @@ export interface Card {
   blocked_by?: string[];
   alias?: string;
   group?: string;
+  /** Lower is sooner; 100 is usual. */
   priority: number;
   team: string;
   files?: string[];
@@ -167,7 +168,7 @@ export interface DecisionView {
 }
 
 export type DeliveryState =
-  | "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
+  "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
 
 export interface MessageRow {
   id: number;
@@ -184,7 +185,7 @@ export interface MessageRow {
 
 /** One claim of one task by one teammate. */
 export interface Span {
-  id: string;
+  id: string | number;
   who: string;
   epoch: number;
   task: number;
@@ -308,8 +309,19 @@ export interface MomentsPage {
 
 /** What changed since the last frame, by name of the store's part. */
 export type Part =
-  | "whole" | "teams" | "teammates" | "tasks" | "decisions" | "messages" | "lines"
-  | "spans" | "lives" | "costs" | "path" | "queue" | "link";
+  | "whole"
+  | "teams"
+  | "teammates"
+  | "tasks"
+  | "decisions"
+  | "messages"
+  | "lines"
+  | "spans"
+  | "lives"
+  | "costs"
+  | "path"
+  | "queue"
+  | "link";
 
 export interface Key {
   /** What it does, in the words of the list of keys. */

@@ -95,6 +95,16 @@ export function decisionKind(kind) {
   return DECISIONS[kind] ?? kind;
 }
 
+/** What happened, from the event's name: `task.claimed` is "claimed". @param {string} event */
+export function eventWord(event) {
+  const [about = "", what = ""] = event.split(".");
+  const word = what.replaceAll("_", " ");
+  return about === "task" || word === "" ? word || about : `${about} ${word}`;
+}
+
+/** Lower is sooner; this is what a task has unless somebody says otherwise. */
+export const USUAL_PRIORITY = 100;
+
 /** @type {Record<string, string>} */
 const SPAN_ENDS = {
   completed: "completed",
@@ -160,7 +170,12 @@ export function lasted(ms) {
   return `${Math.floor(s / 3600)} h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")} min`;
 }
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const clockFormat = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** Time of day. @param {number} at */

@@ -154,3 +154,21 @@ fn cost_is_counted_in_millionths() {
     }));
     assert_eq!(updates.cost_micros(), 12_500);
 }
+
+#[test]
+fn the_context_is_as_full_as_the_agent_says_last() {
+    let mut updates = Updates::new(Path::new("/tree"));
+    let mut context = |update: serde_json::Value| {
+        updates.take(&update);
+        updates.context
+    };
+    let update = |used: u64, size: u64| serde_json::json!({ "sessionUpdate": "usage_update", "used": used, "size": size });
+    assert_eq!(
+        context(update(53_000, 200_000)),
+        Some(Context { used: 53_000, max: Some(200_000) })
+    );
+    assert_eq!(context(update(900, 0)), Some(Context { used: 900, max: None }));
+    let cost = serde_json::json!({ "amount": 0.1, "currency": "USD" });
+    let silent = serde_json::json!({ "sessionUpdate": "usage_update", "cost": cost });
+    assert_eq!(context(silent), Some(Context { used: 900, max: None }));
+}

@@ -15,7 +15,10 @@ import { TASK_STATES, count, number } from "../words.js";
 const VIEW = "shipmate.board";
 const CARD_PX = 114;
 
-/** What a person had chosen, kept while the page is open. @type {Map<string, { filter: Filter, chosen: number, scroll: number[] }>} */
+/**
+ * What a person had chosen, kept while the page is open.
+ * @type {Map<string, { filter: Filter, chosen: number, scroll: number[] }>}
+ */
 const memory = new Map();
 
 const phone = matchMedia("(max-width: 760px)");
@@ -45,6 +48,8 @@ class Board {
     const past = memory.get(ctx.root);
     this.filter = { ...(ctx.readonly ? NO_FILTER : (past?.filter ?? NO_FILTER)) };
     this.chosen = past?.chosen ?? 0;
+    /** A task that was made here and has not come yet. */
+    this.wanted = 0;
     this.view = storedView();
     this.lanes = new Lanes(this.view);
     /** @type {{ lane: Lane, rows: Rows<Card>, node: HTMLElement, size: HTMLElement }[]} */
@@ -54,8 +59,12 @@ class Board {
     this.body = el("div", { class: "lanes" });
     this.nothing = el("div", { hidden: true });
     this.search = el("input", {
-      type: "search", class: "board-search", placeholder: "Search subject, id, file", "aria-label": "Search tasks by subject, id, alias or file",
-      "aria-keyshortcuts": "/", value: this.filter.text,
+      type: "search",
+      class: "board-search",
+      placeholder: "Search subject, id, file",
+      "aria-label": "Search tasks by subject, id, alias or file",
+      "aria-keyshortcuts": "/",
+      value: this.filter.text,
       on: {
         input: () => this.refilter({ text: this.search.value.trim().toLowerCase() }),
         keydown: (/** @type {KeyboardEvent} */ event) => {
@@ -70,15 +79,36 @@ class Board {
     this.states = this.choice("State", (value) => this.refilter({ state: value }));
     this.owners = this.choice("Owner", (value) => this.refilter({ owner: value }));
     this.partsOf = this.choice("Team or group", (value) => this.refilter({ part: value }));
-    this.waits = el("input", { type: "checkbox", on: { change: () => this.refilter({ waits: this.waits.checked }) } });
+    this.waits = el("input", {
+      type: "checkbox",
+      on: { change: () => this.refilter({ waits: this.waits.checked }) },
+    });
     this.waits.checked = this.filter.waits;
-    this.views = el("div", { class: "segments", role: "group", "aria-label": "View" },
-      ["columns", "list"].map((view) => el("button", {
-        type: "button", "aria-pressed": String(view === this.view), data: { view },
-        on: { click: () => this.setView(/** @type {"columns" | "list"} */ (view)) },
-      }, view === "columns" ? "Columns" : "List")));
+    this.views = el(
+      "div",
+      { class: "segments", role: "group", "aria-label": "View" },
+      ["columns", "list"].map((view) =>
+        el(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(view === this.view),
+            data: { view },
+            on: { click: () => this.setView(/** @type {"columns" | "list"} */ (view)) },
+          },
+          view === "columns" ? "Columns" : "List",
+        ),
+      ),
+    );
     this.bar = this.makeBar();
-    this.node = el("section", { class: "screen board", "aria-label": "Board" }, this.bar, this.pause, this.body, this.nothing);
+    this.node = el(
+      "section",
+      { class: "screen board", "aria-label": "Board" },
+      this.bar,
+      this.pause,
+      this.body,
+      this.nothing,
+    );
     this.build();
     this.fillChoices();
     this.tellTeam();
@@ -92,17 +122,44 @@ class Board {
   }
 
   makeBar() {
-    const filters = el("div", { class: "filters", id: "board-filters" }, this.states, this.owners, this.partsOf,
-      el("label", { class: "toggle" }, this.waits, "Only what waits"));
-    const fold = el("button", {
-      type: "button", class: "button filter-fold", "aria-expanded": "false", "aria-controls": "board-filters",
-      on: { click: () => fold.setAttribute("aria-expanded", String(filters.classList.toggle("open"))) },
-    }, "Filter");
-    return el("div", { class: "bar board-bar" },
+    const filters = el(
+      "div",
+      { class: "filters", id: "board-filters" },
+      this.states,
+      this.owners,
+      this.partsOf,
+      el("label", { class: "toggle" }, this.waits, "Only what waits"),
+    );
+    const fold = el(
+      "button",
+      {
+        type: "button",
+        class: "button filter-fold",
+        "aria-expanded": "false",
+        "aria-controls": "board-filters",
+        on: {
+          click: () => fold.setAttribute("aria-expanded", String(filters.classList.toggle("open"))),
+        },
+      },
+      "Filter",
+    );
+    return el(
+      "div",
+      { class: "bar board-bar" },
       el("h1", { class: "unseen" }, "Board"),
-      this.search, fold, filters, this.total,
-      el("div", { class: "end" }, this.views,
-        this.ctx.readonly ? null : button("New task", () => void create(this.ctx), { kind: "main", key: "n" })));
+      this.search,
+      fold,
+      filters,
+      this.total,
+      el(
+        "div",
+        { class: "end" },
+        this.views,
+        this.ctx.readonly
+          ? null
+          : button("New task", () => void this.create(), { kind: "main", key: "n" }),
+      ),
+    );
   }
 
   /** @param {string} label @param {(value: string) => void} run */
@@ -122,12 +179,22 @@ class Board {
       if (card.group) groups.add(card.group);
     }
     const root = `${this.ctx.root}/`;
-    fillSelect(this.states, this.filter.state, [["", "Any state"], ...Object.values(TASK_STATES).map((one) => [one.key, `${one.sign} ${one.word}`])]);
-    fillSelect(this.owners, this.filter.owner, [["", "Anyone"], ["-", "Nobody"],
-      ...[...owners].sort().map((one) => [one, one.startsWith(root) ? one.slice(root.length) : one])]);
-    fillSelect(this.partsOf, this.filter.part, [["", teams.size > 1 ? "Any team, any group" : "Any group"],
+    fillSelect(this.states, this.filter.state, [
+      ["", "Any state"],
+      ...Object.values(TASK_STATES).map((one) => [one.key, `${one.sign} ${one.word}`]),
+    ]);
+    fillSelect(this.owners, this.filter.owner, [
+      ["", "Anyone"],
+      ["-", "Nobody"],
+      ...[...owners]
+        .sort()
+        .map((one) => [one, one.startsWith(root) ? one.slice(root.length) : one]),
+    ]);
+    fillSelect(this.partsOf, this.filter.part, [
+      ["", teams.size > 1 ? "Any team, any group" : "Any group"],
       ...(teams.size > 1 ? [...teams.keys()].map((one) => [`team:${one}`, `team ${one}`]) : []),
-      ...[...groups].sort().map((one) => [`group:${one}`, `group ${one}`])]);
+      ...[...groups].sort().map((one) => [`group:${one}`, `group ${one}`]),
+    ]);
     this.partsOf.hidden = this.partsOf.options.length < 2;
   }
 
@@ -151,7 +218,11 @@ class Board {
     if (view === this.view) return;
     this.view = view;
     localStorage.setItem(VIEW, view);
-    for (const one of this.views.children) one.setAttribute("aria-pressed", String(one instanceof HTMLElement && one.dataset.view === view));
+    for (const one of this.views.children)
+      one.setAttribute(
+        "aria-pressed",
+        String(one instanceof HTMLElement && one.dataset.view === view),
+      );
     this.lanes = new Lanes(view);
     this.build();
   }
@@ -170,12 +241,26 @@ class Board {
         make: (card) => (list ? makeRow(this.ctx, card) : makeCard(this.ctx, card)),
         change,
       });
-      const node = el("section", { class: "lane", "aria-label": lane.title, data: { state: lane.key } },
-        list ? null : el("h2", { class: "lane-head" }, el("span", { class: "sign", "aria-hidden": "true" }, lane.sign), lane.title, size),
-        rows.node);
+      const node = el(
+        "section",
+        { class: "lane", "aria-label": lane.title, data: { state: lane.key } },
+        list
+          ? null
+          : el(
+              "h2",
+              { class: "lane-head" },
+              el("span", { class: "sign", "aria-hidden": "true" }, lane.sign),
+              lane.title,
+              size,
+            ),
+        rows.node,
+      );
       return { lane, rows, node, size };
     });
-    put(this.body, this.shown.map((one) => one.node));
+    put(
+      this.body,
+      this.shown.map((one) => one.node),
+    );
     this.lanes.fill(this.ctx.store.tasks.values(), this.filter);
     this.draw();
   }
@@ -191,7 +276,10 @@ class Board {
       rows.set(lane.cards);
     }
     const all = this.ctx.store.tasks.size;
-    setText(this.total, isFiltered(this.filter) ? `${number(seen)} of ${count(all, "task")}` : count(seen, "task"));
+    setText(
+      this.total,
+      isFiltered(this.filter) ? `${number(seen)} of ${count(all, "task")}` : count(seen, "task"),
+    );
     this.body.hidden = seen === 0;
     this.nothing.hidden = seen > 0;
     if (seen === 0) put(this.nothing, this.emptiness(all));
@@ -200,21 +288,60 @@ class Board {
   /** @param {number} all */
   emptiness(all) {
     if (all > 0 && isFiltered(this.filter)) {
-      return empty("No task matches.", "Other words, or fewer filters, show more.", button("Clear the filter", () => this.clearFilter()));
+      return empty(
+        "No task matches.",
+        "Other words, or fewer filters, show more.",
+        button("Clear the filter", () => this.clearFilter()),
+      );
     }
-    return empty("There are no tasks yet.",
-      el("p", null, "A lead makes them from a goal: ", el("code", null, 'shipmate run "what you want"')),
-      this.ctx.readonly ? null : el("p", null, "Or make one yourself: press ", el("kbd", null, "n"), ", or in the terminal ", el("code", null, 'shipmate task create "subject"')),
-      this.ctx.readonly ? null : button("New task", () => void create(this.ctx), { kind: "main" }));
+    return empty(
+      "There are no tasks yet.",
+      el(
+        "p",
+        null,
+        "A lead makes them from a goal: ",
+        el("code", null, 'shipmate run "what you want"'),
+      ),
+      this.ctx.readonly
+        ? null
+        : el(
+            "p",
+            null,
+            "Or make one yourself: press ",
+            el("kbd", null, "n"),
+            ", or in the terminal ",
+            el("code", null, 'shipmate task create "subject"'),
+          ),
+      this.ctx.readonly ? null : button("New task", () => void this.create(), { kind: "main" }),
+    );
   }
 
   /** Pauses stand above the board: they are why nothing moves. */
   tellTeam() {
     const paused = [...this.ctx.store.teams.values()].filter((team) => team.paused !== undefined);
     this.pause.hidden = paused.length === 0;
-    keep(this.pause, paused, (team) => `${team.name}:${team.paused}`, (team) => el("div", { class: "strip-line" },
-      el("span", null, el("strong", null, `‖ ${team.name} is paused`), team.paused ? `: ${team.paused}` : ""),
-      this.ctx.readonly ? null : button("Continue", () => void this.ctx.attempt("team_continue", `${team.name} goes on`, team.name))));
+    keep(
+      this.pause,
+      paused,
+      (team) => `${team.name}:${team.paused}`,
+      (team) =>
+        el(
+          "div",
+          { class: "strip-line" },
+          el(
+            "span",
+            null,
+            el("strong", null, `‖ ${team.name} is paused`),
+            team.paused ? `: ${team.paused}` : "",
+          ),
+          this.ctx.readonly
+            ? null
+            : button(
+                "Continue",
+                () => void this.ctx.attempt("team_continue", `${team.name} goes on`, team.name),
+              ),
+        ),
+    );
   }
 
   /** @param {Set<Part>} changed */
@@ -230,17 +357,22 @@ class Board {
       for (const id of store.touched.tasks) {
         const card = store.tasks.get(id);
         this.lanes.move(id, card, this.filter);
-        choices ||= card?.owner !== undefined && !hasOption(this.owners, card.owner.slice(0, card.owner.lastIndexOf("@")));
+        choices ||=
+          card?.owner !== undefined &&
+          !hasOption(this.owners, card.owner.slice(0, card.owner.lastIndexOf("@")));
         choices ||= card?.group !== undefined && !hasOption(this.partsOf, `group:${card.group}`);
       }
       if (choices) this.fillChoices();
     }
     this.draw();
+    this.chooseWanted();
   }
 
   /** The task that has the focus, else the one that had it last. */
   current() {
-    const focused = this.body.contains(document.activeElement) ? idOf(document.activeElement) : undefined;
+    const focused = this.body.contains(document.activeElement)
+      ? idOf(document.activeElement)
+      : undefined;
     const id = focused ?? this.chosen;
     return this.lanes.placed.has(id) ? this.ctx.store.tasks.get(id) : undefined;
   }
@@ -255,11 +387,25 @@ class Board {
     linkOf(one.rows.reveal(spot.at))?.focus({ preventScroll: !still });
   }
 
+  /** A new task is chosen as soon as it is here: else one would have to look for it. */
+  async create() {
+    this.wanted = await create(this.ctx);
+    this.chooseWanted();
+  }
+
+  chooseWanted() {
+    if (!this.wanted || !this.lanes.placed.has(this.wanted)) return;
+    this.choose(this.wanted);
+    this.wanted = 0;
+  }
+
   /** Moves by rows, or by lanes. @param {number} down @param {number} across */
   step(down, across) {
     const now = this.current();
     const spot = now ? this.lanes.spot(now.id) : null;
-    const full = this.lanes.lanes.map((lane, at) => ({ lane, at })).filter(({ lane }) => lane.cards.length > 0);
+    const full = this.lanes.lanes
+      .map((lane, at) => ({ lane, at }))
+      .filter(({ lane }) => lane.cards.length > 0);
     if (full.length === 0) return;
     if (!spot) {
       const first = full[0]?.lane.cards[0];
@@ -292,13 +438,16 @@ class Board {
           if (card) ctx.go(`task/${card.id}`);
         },
       },
-      v: { does: "columns or list", run: () => this.setView(this.view === "list" ? "columns" : "list") },
+      v: {
+        does: "columns or list",
+        run: () => this.setView(this.view === "list" ? "columns" : "list"),
+      },
     };
     if (ctx.readonly) return keys;
     const on = (/** @type {string} */ key) => () => perform(ctx, this.current(), key);
     return {
       ...keys,
-      n: { does: "new task", run: () => void create(ctx) },
+      n: { does: "new task", run: () => void this.create() },
       e: { does: "edit", run: on("e") },
       a: { does: "assign", run: on("a") },
       x: { does: "release", run: on("x") },
@@ -310,7 +459,11 @@ class Board {
   close() {
     const chosen = this.current()?.id ?? 0;
     if (!this.ctx.readonly) {
-      memory.set(this.ctx.root, { filter: this.filter, chosen, scroll: this.shown.map((one) => one.rows.node.scrollTop) });
+      memory.set(this.ctx.root, {
+        filter: this.filter,
+        chosen,
+        scroll: this.shown.map((one) => one.rows.node.scrollTop),
+      });
     }
     for (const one of this.shown) one.rows.close();
   }
@@ -318,8 +471,14 @@ class Board {
 
 /** @param {HTMLSelectElement} select @param {string} value @param {string[][]} options */
 function fillSelect(select, value, options) {
-  const same = select.options.length === options.length && options.every(([one], at) => select.options[at]?.value === one);
-  if (!same) put(select, options.map(([one = "", label = ""]) => el("option", { value: one }, label)));
+  const same =
+    select.options.length === options.length &&
+    options.every(([one], at) => select.options[at]?.value === one);
+  if (!same)
+    put(
+      select,
+      options.map(([one = "", label = ""]) => el("option", { value: one }, label)),
+    );
   if (!hasOption(select, value)) select.append(el("option", { value }, value));
   select.value = value;
 }

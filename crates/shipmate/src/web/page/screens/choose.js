@@ -27,14 +27,39 @@ export async function open(ctx) {
     ctx.go(only.name);
     return null;
   }
-  const body = roots.length === 0
-    ? empty("There is no team yet.",
-      el("p", null, "Start one in your repository: ", el("code", null, 'shipmate run "what you want"')),
-      el("p", null, "Or see one at work, without a key and without a network: ", el("code", null, "shipmate demo")),
-      el("p", null, el("a", { href: "#/", on: { click: () => location.reload() } }, "Look again")))
-    : el("ul", { class: "teams" }, roots.map((team) => row(team, teams.filter((one) => one.parent === team.name).length)));
+  const body =
+    roots.length === 0
+      ? empty(
+          "There is no team yet.",
+          el(
+            "p",
+            null,
+            "Start one in your repository: ",
+            el("code", null, 'shipmate run "what you want"'),
+          ),
+          el(
+            "p",
+            null,
+            "Or see one at work, without a key and without a network: ",
+            el("code", null, "shipmate demo"),
+          ),
+          el(
+            "p",
+            null,
+            el("a", { href: "#/", on: { click: () => location.reload() } }, "Look again"),
+          ),
+        )
+      : el(
+          "ul",
+          { class: "teams" },
+          roots.map((team) => row(team, teams.filter((one) => one.parent === team.name).length)),
+        );
   return {
-    node: el("div", { class: "screen scroll" }, el("div", { class: "page" }, el("h1", null, roots.length ? "Teams" : "No team"), body)),
+    node: el(
+      "div",
+      { class: "screen scroll" },
+      el("div", { class: "page" }, el("h1", null, roots.length ? "Teams" : "No team"), body),
+    ),
     title: "Teams",
     update() {},
   };
@@ -50,14 +75,27 @@ function row(team, children) {
       : team.running > 0
         ? { key: "claimed", sign: "◐", word: "working" }
         : { key: "pending", sign: "○", word: "quiet" };
-  return el("li", null, el("a", { class: "box team-link", href: `#/${encodeURIComponent(team.name)}/board` },
-    el("span", { class: "team-link-head" }, el("strong", null, team.name), badge(state)),
-    team.description ? el("span", { class: "soft cut" }, team.description) : null,
-    el("span", { class: "dim small" }, [
-      `${completed} of ${count(pending + in_progress + completed + failed, "task")} completed`,
-      failed ? `${failed} failed` : "",
-      count(team.teammates, "teammate"),
-      children ? count(children, "department") : "",
-      money(team.cost_micros),
-    ].filter(Boolean).join(" · "))));
+  return el(
+    "li",
+    null,
+    el(
+      "a",
+      { class: "box team-link", href: `#/${encodeURIComponent(team.name)}/board` },
+      el("span", { class: "team-link-head" }, el("strong", null, team.name), badge(state)),
+      team.description ? el("span", { class: "soft cut" }, team.description) : null,
+      el(
+        "span",
+        { class: "dim small" },
+        [
+          `${completed} of ${count(pending + in_progress + completed + failed, "task")} completed`,
+          failed ? `${failed} failed` : "",
+          count(team.teammates, "teammate"),
+          children ? count(children, "department") : "",
+          money(team.cost_micros),
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      ),
+    ),
+  );
 }

@@ -5,6 +5,7 @@
 
 import { button, el, empty, put, setText } from "../dom.js";
 import { count, money, nameOf, number, percent, seatOf, tokens } from "../words.js";
+import { told } from "./told.js";
 
 /** @import { CostRow, Ctx, Part, Screen } from "../types.d.ts" */
 
@@ -74,13 +75,16 @@ class Cost {
     this.down = true;
     this.all = false;
     this.problem = "";
+    /** Something changed since the last second: sums that jump with every call cannot be read. */
+    this.late = false;
+    ctx.tick(() => this.late && this.show());
     this.total = el("div", { class: "cost-total" });
     this.budgets = el("div", { class: "cost-budgets" });
     this.segments = el("div", { class: "segments", role: "group", "aria-label": "Add up" });
     this.table = el("div", { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Cost table" });
     this.full = el("div", { class: "page cost-page" });
     this.none = el("div");
-    this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, this.none, this.full);
+    this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, el("h1", { class: "unseen" }, "Cost"), this.none, this.full);
     put(
       this.full,
       this.total,
@@ -95,7 +99,7 @@ class Cost {
   fetch() {
     this.problem = "";
     this.ctx.need("costs").catch((error) => {
-      this.problem = error instanceof Error ? error.message : String(error);
+      this.problem = told(error);
       this.show();
     });
   }
@@ -103,7 +107,9 @@ class Cost {
   /** @param {Set<Part>} changed */
   update(changed) {
     const names = this.by === "task" && changed.has("tasks");
-    if (changed.has("costs") || changed.has("whole") || changed.has("teams") || names) this.show();
+    const first = this.full.hidden;
+    if (changed.has("whole") || (first && changed.has("costs"))) this.show();
+    else if (changed.has("costs") || changed.has("teams") || names) this.late = true;
   }
 
   /** @param {By} by */
@@ -118,8 +124,10 @@ class Cost {
   }
 
   show() {
-    const rows = this.rows();
+    this.late = false;
+    // Rows that news brought before all of them were read would look like all of them.
     const loading = this.ctx.store.costsAt < 0;
+    const rows = loading ? [] : this.rows();
     this.full.hidden = rows.length === 0;
     this.none.hidden = rows.length > 0;
     if (rows.length === 0) {

@@ -58,8 +58,11 @@ class Queue {
   /** @param {Ctx} ctx @param {number} wanted */
   constructor(ctx, wanted) {
     this.ctx = ctx;
-    /** Answered here, not yet gone from the team's list. @type {Set<string>} */
-    this.answered = new Set();
+    /**
+     * Answered here, not yet gone from the team's list; and the record after which it must be.
+     * @type {Map<string, number>}
+     */
+    this.answered = new Map();
     /** What was typed and what was refused, by item. */
     /** @type {Map<string, { typed: string, chosen: number, denying: boolean, problem: Refused | null }>} */
     this.drafts = new Map();
@@ -77,7 +80,13 @@ class Queue {
       el("div", { class: "queue-pane" }, this.head, this.list),
       this.detail,
     );
-    this.node = el("section", { class: "screen decisions", "aria-label": "Decisions" }, this.none, this.panes);
+    this.node = el(
+      "section",
+      { class: "screen decisions", "aria-label": "Decisions" },
+      el("h1", { class: "unseen" }, "Decisions"),
+      this.none,
+      this.panes,
+    );
     const first = ctx.store.decisions.find((one) => one.id === wanted);
     if (first) {
       this.chosen = keyOf(first);
@@ -89,13 +98,17 @@ class Queue {
 
   /** @param {Set<Part>} changed */
   update(changed) {
-    if (changed.has("decisions") || changed.has("whole") || changed.has("tasks")) this.show();
+    const late = this.answered.size > 0;
+    if (late || changed.has("decisions") || changed.has("whole") || changed.has("tasks")) this.show();
   }
 
   show() {
     const all = this.ctx.store.decisions;
     const there = new Set(all.map(keyOf));
-    for (const key of this.answered) if (!there.has(key)) this.answered.delete(key);
+    for (const [key, until] of this.answered) {
+      // What is still there once the answer is in the picture was not settled by it.
+      if (!there.has(key) || this.ctx.store.position >= until) this.answered.delete(key);
+    }
     for (const key of this.drafts.keys()) if (!there.has(key)) this.drafts.delete(key);
     const before = this.items.findIndex((one) => keyOf(one) === this.chosen);
     this.items = all.filter((one) => !this.answered.has(keyOf(one)));
@@ -115,9 +128,8 @@ class Queue {
       const asked = this.answered.size > 0 ? "Your last answer is on its way." : "";
       put(this.none, empty("Nothing waits for you.", asked || "Plans, permissions, scope requests and questions come here, the one that holds up the most work first."));
     }
-    const tasks = Math.max(0, ...this.items.map((one) => one.waiting));
-    const behind = tasks > 0 ? `, up to ${count(tasks, "task")} behind one of them` : "";
-    setText(this.head, `${count(this.items.length, "decision")} to make${behind}`);
+    const n = this.items.length;
+    setText(this.head, `${count(n, "decision")} ${n === 1 ? "waits" : "wait"} for you, most work first`);
     const focused = this.list.contains(document.activeElement);
     put(this.list, this.items.map((one) => this.row(one)));
     if (focused) this.current()?.focus();
@@ -224,7 +236,8 @@ class Queue {
     // Nothing under a hand that types is built anew unless the item itself changed.
     const drawn = JSON.stringify([one, one.task === undefined ? null : this.ctx.store.tasks.get(one.task)]);
     if (!anew && drawn === this.drawn) return;
-    this.keepTypedIf(one);
+    if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
+    this.detail.dataset.key = keyOf(one);
     const inField = this.detail.querySelector("textarea") === document.activeElement;
     this.drawn = drawn;
     const all = button("← All decisions", () => this.overview(), { kind: "quiet" });
@@ -232,12 +245,6 @@ class Queue {
     put(this.detail, all, this.heading(one), this.body(one), this.answers(one));
     this.detail.setAttribute("aria-label", `${decisionKind(one.kind)}${one.who ? ` from ${nameOf(one.who)}` : ""}, ${waits(one)}`);
     if (inField) this.detail.querySelector("textarea")?.focus();
-  }
-
-  /** @param {DecisionView} one */
-  keepTypedIf(one) {
-    if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
-    this.detail.dataset.key = keyOf(one);
   }
 
   /** @param {DecisionView} one */
@@ -433,12 +440,14 @@ class Queue {
     const key = keyOf(one);
     this.keepTyped();
     this.draft(key).problem = null;
-    this.answered.add(key);
+    this.answered.set(key, Infinity);
     this.show();
     if (this.items.length > 0) this.detail.focus();
     else this.node.closest("main")?.focus();
     try {
-      await this.ctx.api.ask(ask, one.team === this.ctx.root ? undefined : one.team);
+      /** @type {any} */
+      const answer = await this.ctx.api.ask(ask, one.team);
+      this.answered.set(key, answer?.done?.last ?? this.ctx.store.position + 1);
       this.ctx.say(done, "good");
     } catch (error) {
       this.answered.delete(key);

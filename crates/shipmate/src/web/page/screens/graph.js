@@ -51,6 +51,7 @@ class Graph {
       open: (n) => this.enter(n),
       choose: (n) => this.choose(n, false),
       moved: () => this.showZoom(),
+      sized: () => this.begin(),
     });
     /** @type {Rows<Card>} */
     this.list = new Rows({
@@ -113,6 +114,7 @@ class Graph {
     return el(
       "section",
       { class: "screen graph", "aria-label": "Graph" },
+      el("h1", { class: "unseen" }, "Graph"),
       el("div", { class: "bar" }, zoom, filters, this.summary),
       el(
         "div",
@@ -182,17 +184,14 @@ class Graph {
     };
     this.mark();
     if (old && !this.stage.fitted) this.stayBy(old, this.scene);
-    if (!old) this.begin();
     this.showNone(cards.length);
   }
 
   /** Where a drawing too large to be read is looked at first: at the work that decides the end. */
   begin() {
-    requestAnimationFrame(() => {
-      const first = this.path[0];
-      const n = first === undefined ? undefined : this.scene?.placed.at.get(String(first));
-      if (n !== undefined && this.stage.fitted && this.stage.view.scale < 0.22) this.stage.reveal(n, true);
-    });
+    const first = this.path[0];
+    const n = first === undefined ? undefined : this.scene?.placed.at.get(String(first));
+    if (n !== undefined && this.stage.fitted && this.stage.view.scale < 0.22) this.stage.reveal(n, true);
   }
 
   /** What was in the middle stays there when the drawing changes. @param {Scene} old @param {Scene} now */
@@ -366,7 +365,8 @@ class Graph {
   choose(n, go) {
     if (!this.scene) return;
     this.scene.chosen = n;
-    this.stage.redraw();
+    this.stage.moving = false;
+    this.stage.restate();
     if (n < 0) return;
     if (go) this.stage.reveal(n);
     const label = this.label(n);

@@ -17,10 +17,26 @@ import { BOX, STEP_X } from "./graph_layout.js";
  * @property {Uint8Array} markedEdge
  * @property {number} chosen         node under the cursor of the keyboard; −1 for none
  * @property {number} pointed        node under the pointer; −1 for none
+ * @typedef {{ left: number, top: number, right: number, foot: number }} Sight
  * @typedef {Record<Look, string> & { ground: string, box: string, text: string, dim: string,
  *   line: string, path: string, focus: string, font: string }} Inks
  */
 
+/** From afar, which parts of a box are full: x, y, width, height, in parts of the box. */
+/** @type {Partial<Record<Look, [number, number, number, number][]>>} */
+const FAR = {
+  completed: [[0, 0, 1, 1]],
+  claimed: [[0, 0, 0.34, 1]],
+  submitted: [[0, 0, 0.28, 1], [0.4, 0, 0.28, 1]],
+  returned: [[0, 0.5, 1, 0.5]],
+  ready: [[0, 0, 1, 0.28]],
+  failed: [[0, 0.3, 1, 0.4]],
+  pending: [[0, 0.86, 1, 0.14]],
+};
+
+const CURVED = 0.12;
+const HEADS = 0.3;
+const MANY = 2000;
 /** Nearer than this, texts are written; farther than `NAME`, boxes only carry their pattern. */
 const TEXT = 0.66;
 const NAME = 0.26;
@@ -54,28 +70,76 @@ export class Painter {
   }
 
   /**
+   * The ground and the edges: what stays as it is when only states change.
    * @param {CanvasRenderingContext2D} g  scaled to CSS pixels
    * @param {Scene} scene @param {View} view @param {Inks} inks
    * @param {number} width @param {number} height
    */
-  paint(g, scene, view, inks, width, height) {
+  paintGround(g, scene, view, inks, width, height) {
     g.fillStyle = inks.ground;
     g.fillRect(0, 0, width, height);
-    g.save();
-    g.scale(view.scale, view.scale);
-    g.translate(-view.x, -view.y);
-    const sight = {
-      left: view.x,
-      top: view.y,
-      right: view.x + width / view.scale,
-      foot: view.y + height / view.scale,
-    };
+    const sight = enter(g, view, width, height);
     this.edges(g, scene, view, inks, sight);
-    for (const n of this.inSight(sight)) this.node(g, scene, n, view.scale, inks);
     g.restore();
   }
 
-  /** @param {{ left: number, top: number, right: number, foot: number }} sight */
+  /**
+   * Everything that tells a state: boxes, the critical path, the chosen one.
+   * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {View} view @param {Inks} inks
+   * @param {number} width @param {number} height
+   */
+  paintTasks(g, scene, view, inks, width, height) {
+    const sight = enter(g, view, width, height);
+    this.telling(g, scene, view, inks);
+    if (view.scale < NAME) this.fromAfar(g, scene, view.scale, inks, sight);
+    else for (const n of this.inSight(sight)) this.node(g, scene, n, view.scale, inks);
+    g.restore();
+  }
+
+  /**
+   * Thousands of boxes of a few pixels: no text and no curves, one path for each state.
+   * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {number} scale
+   * @param {Inks} inks @param {Sight} sight
+   */
+  fromAfar(g, scene, scale, inks, sight) {
+    const { placed } = scene;
+    /** @type {Map<Look, number[]>} */
+    const by = new Map();
+    for (const n of this.inSight(sight)) {
+      const { look } = scene.label(n);
+      const list = by.get(look);
+      if (list) list.push(n);
+      else by.set(look, [n]);
+    }
+    const thin = 0.8 / scale;
+    const outlined = BOX.height * scale > 6;
+    for (const [look, list] of by) {
+      g.fillStyle = inks.box;
+      for (const n of list) g.fillRect(placed.x[n], placed.y[n], BOX.width, BOX.height);
+      g.fillStyle = inks[look];
+      for (const [x, y, width, height] of FAR[look] ?? []) {
+        for (const n of list) {
+          g.fillRect(placed.x[n] + x * BOX.width, placed.y[n] + y * BOX.height, width * BOX.width, height * BOX.height);
+        }
+      }
+      if (!outlined) continue;
+      g.strokeStyle = inks[look];
+      g.lineWidth = look === "ready" ? 2 * thin : thin;
+      g.beginPath();
+      for (const n of list) {
+        g.rect(placed.x[n], placed.y[n], BOX.width, BOX.height);
+        if (look !== "failed") continue;
+        g.moveTo(placed.x[n], placed.y[n]);
+        g.lineTo(placed.x[n] + BOX.width, placed.y[n] + BOX.height);
+        g.moveTo(placed.x[n], placed.y[n] + BOX.height);
+        g.lineTo(placed.x[n] + BOX.width, placed.y[n]);
+      }
+      g.stroke();
+    }
+    for (const list of by.values()) for (const n of list) this.rings(g, scene, n, scale, inks);
+  }
+
+  /** @param {Sight} sight */
   *inSight(sight) {
     const placed = /** @type {import("./graph_layout.js").Placed} */ (this.placed);
     const first = Math.max(0, Math.floor((sight.left - BOX.width) / STEP_X));
@@ -94,34 +158,49 @@ export class Painter {
 
   /**
    * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {View} view
-   * @param {Inks} inks @param {{ left: number, top: number, right: number, foot: number }} sight
+   * @param {Inks} inks @param {Sight} sight
    */
   edges(g, scene, view, inks, sight) {
-    const { placed, markedEdge } = scene;
+    const { placed } = scene;
     const b = this.bounds;
-    const near = scene.chosen >= 0 ? scene.chosen : scene.pointed;
     const plain = new Path2D();
-    const path = new Path2D();
-    const lit = new Path2D();
-    const curved = view.scale > 0.12;
+    const curved = view.scale > CURVED;
     for (let e = 0; e < placed.from.length; e++) {
       const i = e * 4;
       if (b[i] > sight.right || b[i + 2] < sight.left) continue;
       if (b[i + 1] > sight.foot || b[i + 3] < sight.top) continue;
+      trace(plain, placed, e, curved, view.scale > HEADS);
+    }
+    g.lineJoin = curved ? "round" : "miter";
+    g.strokeStyle = inks.line;
+    g.lineWidth = curved ? Math.min(Math.max(1, 1 / view.scale), 3) : 0.6 / view.scale;
+    // Many edges are a texture: they must not outshine the boxes.
+    g.globalAlpha = placed.from.length > MANY ? 0.4 : 1;
+    g.stroke(plain);
+    g.globalAlpha = 1;
+  }
+
+  /**
+   * Edges that mean something now: of the critical path, and of the chosen task.
+   * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {View} view @param {Inks} inks
+   */
+  telling(g, scene, view, inks) {
+    const { placed, markedEdge } = scene;
+    const near = scene.chosen >= 0 ? scene.chosen : scene.pointed;
+    const path = new Path2D();
+    const lit = new Path2D();
+    for (let e = 0; e < placed.from.length; e++) {
       const touches = placed.from[e] === near || placed.to[e] === near;
-      const into = markedEdge[e] ? path : touches ? lit : plain;
-      trace(into, placed, e, curved, view.scale > 0.3);
+      if (!markedEdge[e] && !touches) continue;
+      trace(markedEdge[e] ? path : lit, placed, e, view.scale > CURVED, view.scale > HEADS);
     }
     const thin = Math.max(1, 1 / view.scale);
     g.lineJoin = "round";
-    g.strokeStyle = inks.line;
-    g.lineWidth = Math.min(thin, 3);
-    g.stroke(plain);
     g.strokeStyle = inks.focus;
     g.lineWidth = 2 * thin;
     g.stroke(lit);
     g.strokeStyle = inks.path;
-    g.lineWidth = 3 * Math.min(thin, 6);
+    g.lineWidth = Math.max(3, 2.5 / view.scale);
     g.stroke(path);
   }
 
@@ -138,10 +217,21 @@ export class Painter {
     g.fillStyle = inks.box;
     box(g, x, y, label.look === "group" ? BOX.height / 2 : 6);
     g.fill();
-    pattern(g, label.look, x, y, ink, scale);
+    strip(g, label.look, x, y, ink);
     if (scale >= TEXT) this.texts(g, n, x, y, label, inks);
     else if (scale >= NAME) this.far(g, x, y, label, inks);
     outline(g, label.look, x, y, ink, scale);
+    this.rings(g, scene, n, scale, inks);
+  }
+
+  /**
+   * What is around a box: on the critical path, chosen, under the pointer.
+   * @param {CanvasRenderingContext2D} g @param {Scene} scene @param {number} n
+   * @param {number} scale @param {Inks} inks
+   */
+  rings(g, scene, n, scale, inks) {
+    const x = scene.placed.x[n];
+    const y = scene.placed.y[n];
     if (scene.marked[n]) {
       g.strokeStyle = inks.path;
       g.lineWidth = Math.max(2.5, 1.5 / scale);
@@ -209,6 +299,23 @@ export class Painter {
 }
 
 /**
+ * From here on `g` draws in graph units; what is in sight.
+ * @param {CanvasRenderingContext2D} g @param {View} view @param {number} width @param {number} height
+ * @returns {Sight}
+ */
+function enter(g, view, width, height) {
+  g.save();
+  g.scale(view.scale, view.scale);
+  g.translate(-view.x, -view.y);
+  return {
+    left: view.x,
+    top: view.y,
+    right: view.x + width / view.scale,
+    foot: view.y + height / view.scale,
+  };
+}
+
+/**
  * @param {Path2D} into @param {import("./graph_layout.js").Placed} placed @param {number} e
  * @param {boolean} curved @param {boolean} head
  */
@@ -247,49 +354,23 @@ function box(g, x, y, radius, more = 0) {
 }
 
 /**
- * Done is full, work is a third, the gate two thirds in stripes, returned is striped all over,
- * failed is crossed out: told apart in grey and from afar.
+ * A strip along the foot: done is full, work a third, the gate two thirds in stripes, returned
+ * striped all along, so that they are told apart in grey.
  * @param {CanvasRenderingContext2D} g @param {Look} look @param {number} x @param {number} y
- * @param {string} ink @param {number} scale
+ * @param {string} ink
  */
-function pattern(g, look, x, y, ink, scale) {
-  const strip = scale >= NAME;
-  g.save();
-  box(g, x, y, 6);
-  g.clip();
+function strip(g, look, x, y, ink) {
+  const shares = { claimed: 1 / 3, submitted: 2 / 3, returned: 1, completed: 1 };
+  const share = shares[/** @type {keyof typeof shares} */ (look)];
+  if (share === undefined) return;
+  const wide = BOX.width * share;
+  const top = y + BOX.height - 5;
   g.fillStyle = ink;
-  g.strokeStyle = ink;
-  const share = { claimed: 1 / 3, submitted: 2 / 3, returned: 1, completed: 1 };
-  const wide = BOX.width * (share[/** @type {keyof typeof share} */ (look)] ?? 0);
-  // From near, the pattern is a strip along the foot, so that the text stays readable.
-  const top = strip ? y + BOX.height - 5 : y;
-  if (look === "claimed" || look === "completed") g.fillRect(x, top, wide, BOX.height);
-  else if (look === "submitted" || look === "returned") {
-    g.lineWidth = strip ? 3 : 8;
-    const step = strip ? 7 : 20;
-    g.beginPath();
-    for (let s = -BOX.height; s < wide; s += step) {
-      g.moveTo(x + s, y + BOX.height);
-      g.lineTo(x + s + BOX.height, y);
-    }
-    if (strip) {
-      g.save();
-      g.beginPath();
-      g.rect(x, top, wide, 5);
-      g.clip();
-      g.beginPath();
-      for (let s = -6; s < wide; s += step) g.moveTo(x + s, top + 5), g.lineTo(x + s + 5, top);
-      g.stroke();
-      g.restore();
-    } else g.stroke();
-  } else if (look === "failed" && !strip) {
-    g.lineWidth = 10;
-    g.beginPath();
-    g.moveTo(x, y), g.lineTo(x + BOX.width, y + BOX.height);
-    g.moveTo(x, y + BOX.height), g.lineTo(x + BOX.width, y);
-    g.stroke();
+  if (look === "claimed" || look === "completed") {
+    g.fillRect(x + 1, top, wide - 2, 5);
+    return;
   }
-  g.restore();
+  for (let s = 3; s < wide - 4; s += 7) g.fillRect(x + s, top, 4, 5);
 }
 
 /**

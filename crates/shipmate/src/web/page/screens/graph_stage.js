@@ -20,7 +20,8 @@ const STILL_MS = 140;
 
 export class Stage {
   /**
-   * @param {{ open: (n: number) => void, choose: (n: number) => void, moved: () => void }} told
+   * @param {{ open: (n: number) => void, choose: (n: number) => void, moved: () => void,
+   *   sized: () => void }} told
    */
   constructor(told) {
     this.told = told;
@@ -37,8 +38,14 @@ export class Stage {
     this.frame = 0;
     /** @type {ReturnType<typeof setTimeout> | 0} */
     this.still = 0;
-    /** @type {{ canvas: HTMLCanvasElement, view: View, width: number, height: number } | null} */
+    /**
+     * @type {{ ground: HTMLCanvasElement, canvas: HTMLCanvasElement, view: View, width: number,
+     *   height: number } | null}
+     */
     this.picture = null;
+    /** Something in the picture has another state by now. */
+    this.stale = false;
+    this.moving = false;
     /** @type {Inks | null} */
     this.inks = null;
     /** @type {Map<number, { x: number, y: number }>} */
@@ -67,19 +74,30 @@ export class Stage {
 
   /** @param {Scene} scene */
   show(scene) {
-    if (this.scene?.placed !== scene.placed) this.painter.take(scene.placed);
+    if (this.scene?.placed !== scene.placed) {
+      this.painter.take(scene.placed);
+      this.picture = null;
+    }
     this.scene = scene;
     if (this.fitted) this.fit();
-    this.redraw();
+    this.restate();
+  }
+
+  /** The same drawing with other states. */
+  restate() {
+    this.stale = true;
+    this.later();
   }
 
   resize() {
     const { clientWidth, clientHeight } = this.node;
     if (clientWidth === this.width && clientHeight === this.height) return;
+    const first = this.width === 0;
     this.width = clientWidth;
     this.height = clientHeight;
     this.size(this.canvas, clientWidth, clientHeight);
     if (this.fitted) this.fit();
+    if (first) this.told.sized();
     this.redraw();
   }
 
@@ -112,10 +130,12 @@ export class Stage {
     const g = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
     if (this.weight() <= LIGHT) {
       this.picture = null;
-      this.painter.paint(g, this.scene, this.view, inks, this.width, this.height);
+      this.painter.paintGround(g, this.scene, this.view, inks, this.width, this.height);
+      this.painter.paintTasks(g, this.scene, this.view, inks, this.width, this.height);
       return;
     }
     const picture = this.picture && this.covers(this.picture) ? this.picture : this.capture(inks);
+    if (this.stale && !this.moving) this.refresh(picture, inks);
     const zoom = this.view.scale / picture.view.scale;
     g.fillStyle = inks.ground;
     g.fillRect(0, 0, this.width, this.height);
@@ -126,9 +146,14 @@ export class Stage {
       picture.width * zoom,
       picture.height * zoom,
     );
-    if (zoom === 1) return;
+    // The hand is still again: then sharp, and with the news of meanwhile.
+    if (zoom === 1 && !this.moving) return;
     clearTimeout(this.still);
-    this.still = setTimeout(() => this.redraw(), STILL_MS);
+    this.still = setTimeout(() => {
+      this.moving = false;
+      if (zoom !== 1) this.picture = null;
+      this.later();
+    }, STILL_MS);
   }
 
   weight() {
@@ -166,10 +191,23 @@ export class Stage {
       y: this.view.y - (this.height * MARGIN) / scale,
       scale,
     };
+    const ground = this.picture?.ground ?? document.createElement("canvas");
     const canvas = this.picture?.canvas ?? document.createElement("canvas");
-    const g = this.size(canvas, width, height);
-    this.painter.paint(g, /** @type {Scene} */ (this.scene), view, inks, width, height);
-    return (this.picture = { canvas, view, width, height });
+    const g = this.size(ground, width, height);
+    this.painter.paintGround(g, /** @type {Scene} */ (this.scene), view, inks, width, height);
+    this.size(canvas, width, height);
+    this.picture = { ground, canvas, view, width, height };
+    this.refresh(this.picture, inks);
+    return this.picture;
+  }
+
+  /** States anew over the edges as they are. @param {NonNullable<Stage["picture"]>} picture @param {Inks} inks */
+  refresh(picture, inks) {
+    const { ground, canvas, view, width, height } = picture;
+    const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    g.drawImage(ground, 0, 0, width, height);
+    this.painter.paintTasks(g, /** @type {Scene} */ (this.scene), view, inks, width, height);
+    this.stale = false;
   }
 
   fit() {
@@ -201,6 +239,7 @@ export class Stage {
       this.view.x = Math.min(placed.width - halfX, Math.max(-halfX, x));
       this.view.y = Math.min(placed.height - halfY, Math.max(-halfY, y));
     }
+    this.moving = true;
     this.told.moved();
     this.later();
   }

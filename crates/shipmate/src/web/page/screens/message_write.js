@@ -1,7 +1,7 @@
 // The place to write as the person: to one, to a team, to all of them, or as a reply. What was
 // typed stays until the team has accepted it.
 
-import { button, el, put } from "../dom.js";
+import { button, el, put, setText } from "../dom.js";
 import { Refused } from "../api.js";
 import { parts, seatOf } from "../words.js";
 import { called } from "./message_parts.js";
@@ -19,6 +19,8 @@ export class Writer {
     this.text = el("textarea", { rows: 2, maxlength: 60_000, "aria-label": "Message", placeholder: "Write to the team…" });
     this.quote = el("div", { class: "write-quote", hidden: true });
     this.problem = el("div", { class: "problem", role: "alert", hidden: true });
+    // It is seen in the list; only those who hear the page have to be told.
+    this.heard = el("span", { class: "unseen", role: "status" });
     this.yes = el("button", { type: "submit", class: "button main" }, "Send");
     this.node = el(
       "form",
@@ -26,7 +28,7 @@ export class Writer {
       this.quote,
       this.problem,
       el("div", { class: "write-line" }, el("label", { for: "write-to" }, "To"), this.to, el("span", { class: "hint" }, "Enter sends, Shift and Enter begin a new line")),
-      el("div", { class: "write-line" }, this.text, this.yes),
+      el("div", { class: "write-line" }, this.text, this.yes, this.heard),
     );
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -75,11 +77,10 @@ export class Writer {
       put(
         this.quote,
         el("span", { class: "cut" }, `Reply to ${called(row.from)}: ${(row.body ?? "").split("\n")[0]}`),
-        button("Not a reply", () => this.reply(null), { kind: "quiet" }),
+        button("Not a reply", () => (this.reply(null), this.text.focus()), { kind: "quiet" }),
       );
     }
     this.to.disabled = row !== null;
-    this.text.focus();
   }
 
   async send() {
@@ -91,6 +92,7 @@ export class Writer {
     const { ctx } = this;
     const chosen = this.to.value;
     const to = chosen === "*" ? [...ctx.store.teams.keys()].map((team) => `${team}/all`) : [chosen];
+    setText(this.heard, "");
     this.yes.disabled = true;
     this.problem.hidden = true;
     try {
@@ -98,8 +100,7 @@ export class Writer {
         await ctx.api.ask({ send: { to: one, body, kind: null, reply_to: this.replies?.id ?? null } });
       }
       this.text.value = "";
-      this.reply(null);
-      ctx.say("Sent", "good");
+      setText(this.heard, "Sent");
     } catch (error) {
       if (error instanceof Refused && !error.locked) this.tell(error.message, error.remedy);
       else ctx.complain(error);

@@ -5,7 +5,7 @@
 
 import { button, el, empty, keep, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
-import { ago, count, nameOf, seatOf } from "../words.js";
+import { ago, count, nameOf, number, seatOf } from "../words.js";
 import { called, canAnswer, isUnread, kindWord, messageNode } from "./message_parts.js";
 import { Writer } from "./message_write.js";
 
@@ -57,7 +57,7 @@ class Messages {
     this.kind = el("select", { "aria-label": "Kind", on: { change: () => this.filter() } });
     this.find = el("input", { type: "search", placeholder: "Search", "aria-label": "Search the messages", on: { input: () => this.filter() } });
     this.ways = el("div", { class: "segments", role: "group", "aria-label": "View" });
-    this.sum = el("span", { class: "dim small" });
+    this.sum = el("span", { class: "message-unread small" });
     /** @type {Rows<Thread>} */
     this.list = new Rows({
       label: "Conversations",
@@ -83,11 +83,14 @@ class Messages {
     this.node = el(
       "section",
       { class: "screen messages", "aria-label": "Messages" },
+      el("h1", { class: "unseen" }, "Messages"),
       el("div", { class: "bar" }, this.ways, this.who, this.kind, this.find, el("div", { class: "end" }, this.sum)),
       this.panes,
     );
     ctx.tick(() => this.age());
     this.show();
+    // There is nothing to scroll before the shell has put the screen into the page.
+    requestAnimationFrame(() => (this.scroll.scrollTop = this.scroll.scrollHeight));
   }
 
   /** @param {Set<Part>} changed */
@@ -152,7 +155,13 @@ class Messages {
     choices(this.kind, "every kind", kinds.map((kind) => [kind, kindWord(kind)]));
     this.kind.hidden = kinds.length < 2;
     const unread = all.filter(isUnread).length;
-    put(this.sum, unread > 0 ? button(`${count(unread, "unread message")} for you`, () => this.toUnread(), { kind: "quiet", title: "Go to the next one (u)" }) : "");
+    if (this.sum.dataset.unread === String(unread)) return;
+    this.sum.dataset.unread = String(unread);
+    put(
+      this.sum,
+      unread > 0 ? button(`${number(unread)} unread`, () => this.toUnread(), { kind: "quiet", title: "Go to the oldest one (u)" }) : null,
+      unread > 1 ? button("Mark all as read", () => void this.readAll(), { kind: "quiet" }) : null,
+    );
   }
 
   /** @param {string} who */
@@ -183,7 +192,7 @@ class Messages {
       (row) => `${row.id} ${(row.to ?? []).map((one) => one.state + one.at).join()}`,
       (row) =>
         messageNode(this.ctx, row, {
-          reply: (one) => this.writer.reply(one),
+          reply: (one) => this.reply(one),
           read: (one) => void this.read([one]),
           ...(this.view === "timeline" ? { thread: (one) => this.openThread(one.thread) } : {}),
           replied: row.reply_to === undefined || this.view === "threads" ? undefined : before.get(row.reply_to),
@@ -254,12 +263,17 @@ class Messages {
     if (!this.threads.some((one) => one.id === id)) this.clear();
     this.thread = id;
     this.shown = PAGE;
+    this.drawn = "";
     // Rows whose thread is the same are not touched: the mark of the chosen one is moved by hand.
     for (const node of this.side.querySelectorAll("button.thread-row")) {
       if (node instanceof HTMLElement && node.dataset.thread === String(id)) node.setAttribute("aria-current", "true");
       else node.removeAttribute("aria-current");
     }
     this.show();
+    // What is written under a thread belongs to it, until the person says otherwise.
+    const others = (this.threads.find((one) => one.id === id)?.rows ?? []).filter((row) => canAnswer(this.ctx, row.from));
+    this.writer.reply(others.at(-1) ?? null);
+    this.scroll.scrollTop = this.scroll.scrollHeight;
     const last = this.flow.lastElementChild;
     if (last instanceof HTMLElement) last.focus({ preventScroll: true });
   }
@@ -296,11 +310,16 @@ class Messages {
     return this.ctx.store.messages.get(id);
   }
 
-  reply() {
-    const row = this.chosen();
-    if (!row || row.from === "person") this.writer.text.focus();
-    else if (canAnswer(this.ctx, row.from)) this.writer.reply(row);
-    else this.ctx.say(`${called(row.from)} cannot be written to.`);
+  /** @param {MessageRow | undefined} [row] */
+  reply(row = this.chosen()) {
+    if (row && row.from !== "person") {
+      if (!canAnswer(this.ctx, row.from)) {
+        this.ctx.say(`${called(row.from)} cannot be written to.`);
+        return;
+      }
+      this.writer.reply(row);
+    }
+    this.writer.text.focus();
   }
 
   toUnread() {
@@ -322,6 +341,10 @@ class Messages {
   /** @param {MessageRow[]} rows */
   async read(rows) {
     await this.ctx.attempt({ message_acknowledge: { messages: rows.map((row) => row.id) } }, "");
+  }
+
+  readAll() {
+    return this.read([...this.ctx.store.messages.values()].filter(isUnread));
   }
 
   /** What is in the store first, then from the server. */

@@ -4,11 +4,11 @@
 /** @import { Ctx, MessageRow, OutputPage, OutputPiece, Part, Screen } from "../types.d.ts" */
 
 import { Refused } from "../api.js";
-import { badge, button, el, empty, keep, put, setText } from "../dom.js";
+import { badge, button, el, empty, keep, put, refill, setText } from "../dom.js";
 import { deeds, pause, resume, runs } from "../mateacts.js";
-import { ago, contextBar, inHand, program, signOfLife } from "../matecells.js";
+import { ago, contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { OutputLog } from "../outputlog.js";
-import { messageRow } from "./task.js";
+import { messageRow } from "../taskparts.js";
 import { count, mateState, money, number, parts, seatOf, tokens } from "../words.js";
 
 const TALK_MAX = 60;
@@ -33,7 +33,12 @@ export function open(ctx, params) {
 }
 
 class TeammateScreen {
-  /** @param {Ctx} ctx @param {string} team @param {string} name @param {number} epoch 0: the present one */
+  /**
+   * @param {Ctx} ctx
+   * @param {string} team
+   * @param {string} name
+   * @param {number} epoch 0: the present one
+   */
   constructor(ctx, team, name, epoch) {
     this.ctx = ctx;
     this.team = team;
@@ -47,14 +52,24 @@ class TeammateScreen {
     this.head = el("div", { class: "task-head mate-head" });
     this.sign = signOfLife(ctx, () => this.mate(), ago);
     this.facts = el("div");
+    this.hand = el("div");
     this.talk = el("ul", { class: "talk" });
     this.noTalk = el("p", { class: "dim small" }, "No message with it yet.");
-    this.lives = el("select", { "aria-label": "Which life", hidden: true, on: { change: () => ctx.go(`team/${this.key}/${this.lives.value}`) } });
+    this.lives = el("select", {
+      "aria-label": "Which life",
+      hidden: true,
+      on: { change: () => ctx.go(`team/${this.key}/${this.lives.value}`) },
+    });
     this.state = el("span", { class: "dim small" });
     this.newest = button("Newest ↓", () => this.log.end(), { key: "End" });
     this.newest.hidden = true;
     this.log = new OutputLog(() => (this.newest.hidden = this.log.follows));
-    this.box = el("textarea", { rows: 3, id: "mate-box", placeholder: "It arrives at its next pause between two steps", "aria-label": `Message to ${name}` });
+    this.box = el("textarea", {
+      rows: 3,
+      id: "mate-box",
+      placeholder: "It arrives at its next pause between two steps",
+      "aria-label": `Message to ${name}`,
+    });
     this.node = mate ? this.frame() : this.nobody();
     if (!mate) return;
     ctx.tick(() => this.sign.tick());
@@ -70,8 +85,15 @@ class TeammateScreen {
   }
 
   nobody() {
-    return el("section", { class: "screen scroll", "aria-label": this.name }, empty(`There is no teammate ${this.name} in ${this.team}.`,
-      "It may have been removed from the team.", el("p", null, el("a", { href: this.ctx.href("team") }, "Back to the team"))));
+    return el(
+      "section",
+      { class: "screen scroll", "aria-label": this.name },
+      empty(
+        `There is no teammate ${this.name} in ${this.team}.`,
+        "It may have been removed from the team.",
+        el("p", null, el("a", { href: this.ctx.href("team") }, "Back to the team")),
+      ),
+    );
   }
 
   frame() {
@@ -82,36 +104,105 @@ class TeammateScreen {
         void this.send();
       }
     });
-    return el("section", { class: "screen mate-screen", "aria-label": this.name },
+    return el(
+      "section",
+      { class: "screen mate-screen", "aria-label": this.name },
       this.head,
-      el("div", { class: "mate-cols" },
-        el("div", { class: "live" },
-          el("div", { class: "live-bar" }, el("h2", null, "Output"), this.state, el("span", { class: "end" }, this.newest, this.lives)),
-          this.log.node),
-        el("aside", { class: "mate-side", "aria-label": `About ${this.name}` },
-          el("section", { class: "side-part" }, el("h2", null, el("label", { for: "mate-box" }, "Write to it")), this.box,
-            el("div", { class: "box-foot" }, el("span", { class: "dim small" }, el("kbd", null, "Ctrl"), " ", el("kbd", null, "Enter")), send)),
+      el(
+        "div",
+        { class: "mate-cols" },
+        el(
+          "div",
+          { class: "live" },
+          el(
+            "div",
+            { class: "live-bar" },
+            el("h2", null, "Output"),
+            this.state,
+            el("span", { class: "end" }, this.newest, this.lives),
+          ),
+          this.log.node,
+        ),
+        el(
+          "aside",
+          { class: "mate-side", "aria-label": `About ${this.name}` },
+          el(
+            "section",
+            { class: "side-part" },
+            el("h2", null, el("label", { for: "mate-box" }, "Write to it")),
+            this.box,
+            el(
+              "div",
+              { class: "box-foot" },
+              el(
+                "span",
+                { class: "dim small" },
+                el("kbd", null, "Ctrl"),
+                " ",
+                el("kbd", null, "Enter"),
+              ),
+              send,
+            ),
+          ),
           this.facts,
-          el("section", { class: "side-part" }, el("h2", null, "Messages"), this.noTalk, this.talk))));
+          el("section", { class: "side-part" }, el("h2", null, "Messages"), this.noTalk, this.talk),
+        ),
+      ),
+    );
   }
 
   drawHead() {
     const mate = this.mate();
     if (!mate) return;
-    put(this.head,
-      el("nav", { class: "crumbs small", "aria-label": "Where this is" }, el("a", { href: this.ctx.href("team") }, "Team"), el("span", { class: "dim", "aria-hidden": "true" }, " / "), el("span", { class: "dim" }, this.team)),
-      el("div", { class: "task-line" }, el("h1", null, mate.name), badge(mateState(mate)), el("span", { class: "soft wrap" }, mate.why ?? ""),
+    refill(this.head, [mate.state, mate.why, mate.epoch], () => [
+      el(
+        "nav",
+        { class: "crumbs small", "aria-label": "Where this is" },
+        el("a", { href: this.ctx.href("team") }, "Team"),
+        el("span", { class: "dim", "aria-hidden": "true" }, " / "),
+        el("span", { class: "dim" }, this.team),
+      ),
+      el(
+        "div",
+        { class: "task-line" },
+        el("h1", null, mate.name),
+        badge(mateState(mate)),
+        el("span", { class: "soft wrap" }, mate.why ?? ""),
         el("span", { class: "dim" }, "last sign of life ", this.sign.node),
-        el("span", { class: "task-deeds" }, deeds(this.ctx, mate).filter((deed) => deed.label !== "Message").map((deed) => button(deed.label, () => void deed.run(), { kind: deed.kind ?? "plain", title: deed.title, ...(deed.key ? { key: deed.key } : {}) })))));
+        el(
+          "span",
+          { class: "task-deeds" },
+          deeds(this.ctx, mate)
+            .filter((deed) => deed.label !== "Message")
+            .map((deed) =>
+              button(deed.label, () => this.perform(deed.label), {
+                kind: deed.kind ?? "plain",
+                title: deed.title,
+                ...(deed.key ? { key: deed.key } : {}),
+              }),
+            ),
+        ),
+      ),
+    ]);
     this.sign.tick();
+  }
+
+  /** On the teammate as it is now, not as it was when the button was made. @param {string} label */
+  perform(label) {
+    const mate = this.mate();
+    if (mate)
+      void deeds(this.ctx, mate)
+        .find((deed) => deed.label === label)
+        ?.run();
   }
 
   drawFacts() {
     const mate = this.mate();
     if (!mate) return;
-    /** @type {[string, Node | Node[] | string | null | undefined | false][]} */
+    refill(this.hand, handSign(this.ctx, mate), () => inHand(this.ctx, mate));
+    /** @type {[string, Node | string | null | undefined | false][]} */
     const rows = [
-      ["Task", inHand(this.ctx, mate)],
+      ["Task", this.hand],
       ["Role", mate.lead ? `${mate.role ?? ""} lead`.trim() : mate.role],
       ["Agent", program(mate)],
       ["Command", mate.command && el("code", null, mate.command)],
@@ -127,20 +218,47 @@ class TeammateScreen {
       ["Fence", mate.fence],
       ["Session", mate.session && el("code", null, mate.session)],
     ];
-    put(this.facts, el("section", { class: "side-part" }, el("h2", null, "Facts"),
-      el("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) => el("div", null, el("dt", null, name), el("dd", { class: "wrap" }, value || null))))));
+    const focused = this.hand.contains(document.activeElement) ? document.activeElement : null;
+    put(
+      this.facts,
+      el(
+        "section",
+        { class: "side-part" },
+        el("h2", null, "Facts"),
+        el(
+          "dl",
+          { class: "facts" },
+          rows
+            .filter(([, value]) => value)
+            .map(([name, value]) =>
+              el("div", null, el("dt", null, name), el("dd", { class: "wrap" }, value || null)),
+            ),
+        ),
+      ),
+    );
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
   }
 
   /** @param {MessageRow} row */
   withIt(row) {
-    const here = (/** @type {string} */ who) => seatOf(who) === this.key || (parts(who).team === "" && parts(who).name === this.name && this.team === this.ctx.root);
+    const here = (/** @type {string} */ who) =>
+      seatOf(who) === this.key ||
+      (parts(who).team === "" && parts(who).name === this.name && this.team === this.ctx.root);
     return here(row.from) || (row.to ?? []).some((one) => here(one.to));
   }
 
   drawTalk() {
-    const rows = [...this.ctx.store.messages.values()].filter((row) => this.withIt(row)).sort((a, b) => b.id - a.id).slice(0, TALK_MAX);
+    const rows = [...this.ctx.store.messages.values()]
+      .filter((row) => this.withIt(row))
+      .sort((a, b) => b.id - a.id)
+      .slice(0, TALK_MAX);
     this.noTalk.hidden = rows.length > 0;
-    keep(this.talk, rows, (row) => `${row.id} ${(row.to ?? []).map((one) => one.state).join()}`, messageRow);
+    keep(
+      this.talk,
+      rows,
+      (row) => `${row.id} ${(row.to ?? []).map((one) => one.state).join()}`,
+      messageRow,
+    );
   }
 
   /** @param {Set<Part>} changed */
@@ -172,13 +290,18 @@ class TeammateScreen {
   async fetch() {
     try {
       const query = this.epoch ? `?life=${this.epoch}` : "";
-      const page = /** @type {OutputPage} */ (await this.ctx.api.get(`output/${this.path()}${query}`, this.life.signal));
+      const page = /** @type {OutputPage} */ (
+        await this.ctx.api.get(`output/${this.path()}${query}`, this.life.signal)
+      );
       this.offer(page.lives ?? []);
       if (this.log.kept === 0 || this.log.life !== page.life) this.log.add(page);
       this.tellState();
     } catch (error) {
       if (this.life.signal.aborted) return;
-      setText(this.state, error instanceof Refused ? `${error.message} ${error.remedy}` : String(error));
+      setText(
+        this.state,
+        error instanceof Refused ? `${error.message} ${error.remedy}` : String(error),
+      );
     }
   }
 
@@ -190,22 +313,43 @@ class TeammateScreen {
   offer(lives) {
     this.lives.hidden = lives.length < 2;
     const last = this.mate()?.epoch ?? 0;
-    put(this.lives, lives.slice().reverse().map((one) => el("option", { value: one }, one === last ? `life ${one} (now)` : `life ${one}`)));
+    put(
+      this.lives,
+      lives
+        .slice()
+        .reverse()
+        .map((one) =>
+          el("option", { value: one }, one === last ? `life ${one} (now)` : `life ${one}`),
+        ),
+    );
     this.lives.value = String(this.epoch);
   }
 
   tellState() {
     const mate = this.mate();
     const going = this.live && mate !== undefined && (runs(mate) || mate.state === "stopping");
-    setText(this.state, this.log.to === 0 ? (going ? "It has printed nothing yet." : "It printed nothing.") : `${number(this.log.to)} bytes${going ? ", live" : ""}`);
+    setText(
+      this.state,
+      this.log.to === 0
+        ? going
+          ? "It has printed nothing yet."
+          : "It printed nothing."
+        : `${number(this.log.to)} bytes${going ? ", live" : ""}`,
+    );
     const more = this.log.from > 0;
-    if (more !== this.log.older.hasChildNodes()) put(this.log.older, more ? button("Older output", () => void this.older()) : null);
+    if (more !== this.log.older.hasChildNodes())
+      put(this.log.older, more ? button("Older output", () => void this.older()) : null);
   }
 
   async older() {
     const { from, life } = this.log;
     try {
-      const page = /** @type {OutputPage} */ (await this.ctx.api.get(`output/${this.path()}?life=${life}&before=${from}`, this.life.signal));
+      const page = /** @type {OutputPage} */ (
+        await this.ctx.api.get(
+          `output/${this.path()}?life=${life}&before=${from}`,
+          this.life.signal,
+        )
+      );
       if (this.log.from === from && this.log.life === life) this.log.before(page);
       this.tellState();
     } catch (error) {
@@ -220,7 +364,13 @@ class TeammateScreen {
       return;
     }
     const to = this.team === this.ctx.root ? this.name : this.key;
-    if (await this.ctx.attempt({ send: { to, body, kind: null, reply_to: null } }, `Sent to ${this.name}`)) this.box.value = "";
+    if (
+      await this.ctx.attempt(
+        { send: { to, body, kind: null, reply_to: null } },
+        `Sent to ${this.name}`,
+      )
+    )
+      this.box.value = "";
   }
 
   pause() {

@@ -9,9 +9,11 @@ import { clock, count, lasted, moment, nameOf, number, seatOf, spanEnd } from ".
 import { isOpen, pathAhead, pathBehind, waiting, workTime } from "./critical.js";
 import { Lanes } from "./timeline_lanes.js";
 import { Past } from "./timeline_past.js";
+import { told } from "./told.js";
 
 /** @import { Ctx, MomentsPage, Part, Screen, Span } from "../types.d.ts" */
-/** @import { Bar, Lane } from "./timeline_lanes.js" */
+/** @import { Bar } from "./timeline_bar.js" */
+/** @import { Lane } from "./timeline_lanes.js" */
 
 const TABLE_ROWS = 100;
 
@@ -81,6 +83,7 @@ class Timeline {
     return el(
       "section",
       { class: "screen timeline", "aria-label": "Timeline" },
+      el("h1", { class: "unseen" }, "Timeline"),
       el(
         "div",
         { class: "bar" },
@@ -126,7 +129,7 @@ class Timeline {
         if (this.wanted > 0) this.travel(this.wanted);
       },
       (error) => {
-        this.problem = error instanceof Error ? error.message : String(error);
+        this.problem = told(error);
         this.draw();
       },
     );
@@ -157,7 +160,7 @@ class Timeline {
   draw() {
     const { store } = this.ctx;
     const loading = store.timelineAt < 0;
-    const bare = store.spans.size === 0 && store.lives.size === 0;
+    const bare = loading || (store.spans.size === 0 && store.lives.size === 0);
     this.none.hidden = !bare;
     this.lanes.node.hidden = bare || this.table;
     this.spans.hidden = bare || !this.table;
@@ -337,7 +340,6 @@ class Timeline {
     this.showSlider();
     this.lanes.later();
     if (focused) this.slider.focus();
-    this.ctx.say("Back to now");
   }
 
   /** When a record was written; between two known ones, in proportion. @param {number} position */

@@ -1,24 +1,21 @@
-// Lanes over time on a canvas: one per teammate, and above them the critical path. What a teammate
-// does is told by fill and pattern as well as by colour: work is full, the gate striped, work that
-// came back dotted.
+// Lanes over time on a canvas: one per teammate, and above them the critical path. It knows bars
+// and lives, zoom and pan; what a bar looks like is another file's.
 
 import { el } from "../dom.js";
 import { inkOf } from "./inks.js";
+import { BAR, Bars } from "./timeline_bar.js";
 
-/** @import { Life, Span } from "../types.d.ts" */
+/** @import { Life } from "../types.d.ts" */
+/** @import { Bar } from "./timeline_bar.js" */
 
 /**
  * @typedef {{ key: string, name: string, note: string, spans: Bar[], lives: Life[] }} Lane
- * @typedef {{ task: number, label: string, from: number, to: number | undefined, guess?: boolean,
- *   end?: Span["end"], marked: boolean, parts: { kind: string, from: number, to?: number }[] }} Bar
  * @typedef {{ bar: Bar, x: number, y: number, width: number, height: number }} Hit
  */
 
 const AXIS = 26;
-const BAR = 18;
 const GAP = 4;
 const PAD = 6;
-const ENDS = { completed: "●", returned: "↩", released: "○", failed: "✕", gone: "✕" };
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 
 export class Lanes {
@@ -50,6 +47,7 @@ export class Lanes {
     this.height = 0;
     this.gutter = 120;
     this.frame = 0;
+    this.bars = new Bars();
     /** @type {ReturnType<typeof inkOf> | null} */
     this.inks = null;
     this.watched = new ResizeObserver(() => this.resize());
@@ -197,88 +195,14 @@ export class Lanes {
       const right = this.x(bar.to ?? now);
       if (right < this.gutter || x > this.width) return;
       const top = y + PAD + place.rows[n] * (BAR + GAP);
-      this.bar(g, ink, bar, x, Math.max(x + 2, right), top, now);
+      this.hits.push({ bar, x, y: top, width: Math.max(2, right - x), height: BAR });
+      this.bars.draw(g, ink, bar, top, {
+        x: (at) => this.x(at), left: this.gutter, right: this.width, now, pointed: bar === this.pointed,
+      });
     });
     for (const life of lane.lives) this.lifeEnd(g, ink, life, y, place.height);
     g.restore();
     this.name(g, ink, lane, y, place.height, index);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} g @param {ReturnType<typeof inkOf>} ink @param {Bar} bar
-   * @param {number} x @param {number} right @param {number} y @param {number} now
-   */
-  bar(g, ink, bar, x, right, y, now) {
-    this.hits.push({ bar, x, y, width: right - x, height: BAR });
-    const shape = new Path2D();
-    shape.roundRect(x, y, right - x, BAR, 3);
-    g.save();
-    if (bar.guess) {
-      g.strokeStyle = ink(bar === this.pointed ? "accent" : "ink-3");
-      g.setLineDash([4, 3]);
-      g.stroke(shape);
-      g.setLineDash([]);
-    } else {
-      g.save();
-      g.clip(shape);
-      g.fillStyle = ink("panel");
-      g.fillRect(x, y, right - x, BAR);
-      for (const part of bar.parts) this.part(g, ink, part, y, now);
-      g.restore();
-      g.strokeStyle = ink(bar === this.pointed ? "accent" : bar.marked ? "returned" : "line-strong");
-      g.lineWidth = bar.marked || bar === this.pointed ? 2 : 1;
-      g.stroke(shape);
-    }
-    g.clip(shape);
-    const room = Math.min(right, this.width) - Math.max(x, this.gutter);
-    if (room > 20) {
-      g.font = `600 11px ${ink("font")}`;
-      g.textBaseline = "middle";
-      const at = Math.max(x, this.gutter) + 5;
-      const end = bar.end ? ENDS[bar.end] : "";
-      const text = room > 110 ? `${bar.task} ${bar.label}` : String(bar.task);
-      this.words(g, ink, text, at, y + BAR / 2 + 0.5, room - (end ? 22 : 8));
-      if (end && room > 34) {
-        g.fillStyle = ink(bar.end === "completed" ? "completed" : bar.end === "released" ? "ink-2" : "failed");
-        g.fillRect(right - 17, y, 17, BAR);
-        g.fillStyle = ink("panel");
-        g.textAlign = "center";
-        g.fillText(end, right - 8.5, y + BAR / 2 + 0.5);
-        g.textAlign = "left";
-      }
-    }
-    g.restore();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} g @param {ReturnType<typeof inkOf>} ink
-   * @param {string} text @param {number} x @param {number} y @param {number} room
-   */
-  words(g, ink, text, x, y, room) {
-    let cut = text;
-    while (cut.length > 1 && g.measureText(cut).width > room) {
-      cut = `${cut.slice(0, Math.max(1, Math.min(cut.length - 2, Math.floor((cut.length * room) / g.measureText(cut).width) - 1)))}…`;
-      if (cut.length <= 2) break;
-    }
-    if (g.measureText(cut).width > room + 6) return;
-    // A halo of the ground keeps the letters readable over stripes and dots.
-    g.lineWidth = 3;
-    g.lineJoin = "round";
-    g.strokeStyle = ink("panel");
-    g.strokeText(cut, x, y);
-    g.fillStyle = ink("ink");
-    g.fillText(cut, x, y);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} g @param {ReturnType<typeof inkOf>} ink
-   * @param {{ kind: string, from: number, to?: number }} part @param {number} y @param {number} now
-   */
-  part(g, ink, part, y, now) {
-    const x = Math.max(this.gutter - 40, this.x(part.from));
-    const right = Math.min(this.width + 40, this.x(part.to ?? now));
-    const wide = Math.max(1, right - x);
-    pattern(g, ink, part.kind, x, y, wide, BAR);
   }
 
   /**
@@ -465,32 +389,6 @@ export class Lanes {
     const i = this.places.findIndex((place) => y >= place.top && y < place.top + place.height);
     if (i > 0 && event.clientY - box.top > AXIS) this.told.teammate(this.lanes[i].key);
   }
-}
-
-/**
- * @param {CanvasRenderingContext2D} g @param {ReturnType<typeof inkOf>} ink @param {string} kind
- * @param {number} x @param {number} y @param {number} wide @param {number} high
- */
-function pattern(g, ink, kind, x, y, wide, high) {
-  const colour = { works: "claimed", gate: "submitted", returned: "returned" }[kind] ?? "claimed";
-  g.fillStyle = ink(`${colour}-tint`);
-  g.fillRect(x, y, wide, high);
-  g.save();
-  g.beginPath();
-  g.rect(x, y, wide, high);
-  g.clip();
-  g.strokeStyle = g.fillStyle = ink(colour);
-  if (kind === "gate") {
-    g.lineWidth = 1.5;
-    g.beginPath();
-    for (let s = x - high - (x % 7); s < x + wide; s += 7) g.moveTo(s, y + high), g.lineTo(s + high, y);
-    g.stroke();
-  } else if (kind === "returned") {
-    for (let s = x - (x % 6); s < x + wide; s += 6) {
-      for (let t = y + 3, n = 0; t < y + high; t += 5, n++) g.fillRect(s + (n % 2) * 3, t, 2, 2);
-    }
-  } else g.fillRect(x, y + high - 4, wide, 4);
-  g.restore();
 }
 
 /** Bars that overlap stand in rows under each other. @param {Bar[]} spans @returns {number[]} */

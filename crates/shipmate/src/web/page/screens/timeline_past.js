@@ -4,6 +4,7 @@
 import { badge, button, el, empty, put } from "../dom.js";
 import { Rows } from "../rows.js";
 import { TASK_STATES, clock, count, mateState, moment, nameOf, number, taskState } from "../words.js";
+import { told } from "./told.js";
 
 /** @import { Card, Ctx, Delta, TeammateView } from "../types.d.ts" */
 
@@ -86,10 +87,9 @@ export class Past {
       this.fill(then);
     } catch (error) {
       if (asked.signal.aborted) return;
-      const fact = error instanceof Error ? error.message : String(error);
       this.body.hidden = true;
       this.problem.hidden = false;
-      put(this.problem, empty("That moment could not be read.", fact, button("Try again", () => void this.fetch(position))));
+      put(this.problem, empty("That moment could not be read.", told(error), button("Try again", () => void this.fetch(position))));
     } finally {
       if (!asked.signal.aborted) this.node.removeAttribute("aria-busy");
     }

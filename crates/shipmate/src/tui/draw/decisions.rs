@@ -1,0 +1,141 @@
+//! What waits for a decision, that behind which most work waits first, and all of the one that is
+//! looked at.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Line;
+use shipmate_protocol::view::{DecisionView, WorkView};
+
+use super::super::app::App;
+use super::super::keys;
+use super::super::store::decision_key;
+use super::super::text::{Columns, safe, wrap};
+use super::super::theme::Tone;
+use super::super::words::{ago, count, decision_sign, lasted, verdicts, waits};
+use super::{heading, nothing, put, put_row, put_text, rule};
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
+    if app.store.decisions.is_empty() {
+        let lines = ["Nothing waits for you.", "Plans, permissions and questions come here."];
+        return nothing(buffer, area, &lines, app);
+    }
+    let rows = app.decisions.keys().len().min(usize::from(area.height) / 3) as u16;
+    let list = Rect { height: rows, ..area };
+    for (at, row) in app.decisions.window(usize::from(rows)).enumerate() {
+        let Some(one) = app.store.decisions.get(row) else { continue };
+        let line = line(one, app);
+        put_row(buffer, list, list.y + at as u16, &line, app, row == app.decisions.at());
+    }
+    let Some(one) = keys::decision(app) else { return };
+    let title = match one.who.as_str() {
+        "" => format!("{} for team {}", one.kind, one.team),
+        who => format!("{} {} from {}", one.kind, one.id, app.store.who(who)),
+    };
+    rule(buffer, area, list.bottom(), &safe(&title), app);
+    let inside = Rect {
+        x: area.x + 1,
+        y: list.bottom() + 1,
+        width: area.width - 2,
+        height: area.bottom().saturating_sub(list.bottom() + 2),
+    };
+    put_text(buffer, inside, app, &text(one, app, usize::from(inside.width)), &app.detail);
+    put(buffer, area, area.bottom() - 1, &answers(one, app));
+}
+
+fn line(one: &DecisionView, app: &App) -> Line<'static> {
+    let first = one.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let who = if one.who.is_empty() { one.team.as_str() } else { app.store.who(&one.who) };
+    Columns::default()
+        .column(
+            &format!("{} {}", decision_sign(&one.kind), one.kind),
+            12,
+            app.theme.style(Tone::Busy),
+        )
+        .column(&safe(who), 14, app.theme.style(Tone::Bold))
+        .column(&waits(one), 22, Style::new())
+        .column(&ago(app.now.saturating_sub(one.at)), 7, app.theme.style(Tone::Dim))
+        .word(safe(first.trim()), Style::new())
+        .line()
+}
+
+fn text(one: &DecisionView, app: &App, columns: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let about = one.task.and_then(|id| app.store.cards.get(&id));
+    let mut facts = format!("{}, asked {}", waits(one), ago(app.now.saturating_sub(one.at)));
+    if let Some(card) = about {
+        facts.push_str(&format!(", about task {} {}", card.id, safe(&card.subject)));
+    }
+    lines.push(Line::styled(super::cut(&facts, columns), app.theme.style(Tone::Dim)));
+    let rows = wrap(&one.text, columns.saturating_sub(2));
+    lines.extend(rows.into_iter().map(|row| Line::raw(format!("│ {row}"))));
+    if !one.options.is_empty() {
+        heading(&mut lines, "Choose one", app);
+        let key = decision_key(one);
+        let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
+        for (at, option) in one.options.iter().enumerate() {
+            let on = marked == Some(at);
+            let sign = if on { "(•)" } else { "( )" };
+            let style = if on { app.theme.style(Tone::Bold) } else { Style::new() };
+            lines.push(Line::styled(format!("{} {sign} {}", at + 1, safe(option)), style));
+        }
+    }
+    if let Some(work) = &one.work {
+        planned(&mut lines, work, app, columns);
+    }
+    lines
+}
+
+/// What the approval of a lead's plan brings about.
+fn planned(lines: &mut Vec<Line<'static>>, work: &WorkView, app: &App, columns: usize) {
+    let path = work.critical_path.join(" → ");
+    let width = format!("{} at the same time at most", work.width);
+    heading(lines, &format!("{}, {width}", count(work.tasks.len(), "task")), app);
+    for task in &work.tasks {
+        let mut text = format!("{} {}", task.key, task.subject);
+        if !task.blocked_by.is_empty() {
+            text.push_str(&format!("  after {}", task.blocked_by.join(", ")));
+        }
+        if !task.files.is_empty() {
+            text.push_str(&format!("  [{}]", task.files.join(", ")));
+        }
+        lines.extend(wrap(&text, columns).into_iter().map(Line::raw));
+    }
+    if !path.is_empty() {
+        let text = format!("longest path {path}, {}", lasted(work.critical_path_ms));
+        let style = app.theme.style(Tone::Dim);
+        lines.extend(wrap(&text, columns).into_iter().map(|row| Line::styled(row, style)));
+    }
+    if !work.teammates.is_empty() {
+        heading(lines, &count(work.teammates.len(), "teammate"), app);
+    }
+    for mate in &work.teammates {
+        let program = [mate.agent.as_str(), &mate.model, &mate.command];
+        let program: Vec<&str> = program.into_iter().filter(|word| !word.is_empty()).collect();
+        let role = mate.role.as_deref().map(|role| format!(" ({role})")).unwrap_or_default();
+        let text = format!("{}{role} {}, mode {}", mate.name, program.join(" "), mate.mode);
+        lines.extend(wrap(&text, columns).into_iter().map(Line::raw));
+    }
+    if let Some(why) = &work.single {
+        lines.extend(
+            wrap(&format!("one teammate is enough: {why}"), columns).into_iter().map(Line::raw),
+        );
+    }
+}
+
+/// The keys that answer it.
+fn answers(one: &DecisionView, app: &App) -> Line<'static> {
+    let said = verdicts(one);
+    let mut words = Vec::new();
+    words.extend(said.yes.as_deref().map(|yes| format!("y {}", safe(yes))));
+    words.extend(said.no.as_deref().map(|no| format!("d {}", safe(no))));
+    if said.yes.is_none() && one.options.is_empty() {
+        words.push("Enter answer".to_owned());
+    } else if said.yes.is_none() {
+        words.push(format!("1–{} choose, then Enter", one.options.len().min(9)));
+    }
+    if one.kind == "approval" {
+        words.push("until then the team stays where it is".to_owned());
+    }
+    Line::styled(format!(" {}", words.join("   ")), app.theme.style(Tone::Bold))
+}

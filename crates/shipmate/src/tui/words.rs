@@ -1,0 +1,280 @@
+//! The words and signs for what is shown, in one place: the same as on the web page. Every state
+//! has a word and a sign, so that colour alone carries nothing.
+
+use shipmate_protocol::view::{Card, DecisionView, MessageRow};
+
+use super::theme::Tone;
+
+/// A state as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) sign: &'static str,
+    pub(super) word: String,
+    pub(super) tone: Tone,
+}
+
+fn state(sign: &'static str, word: &str, tone: Tone) -> State {
+    State { sign, word: word.to_owned(), tone }
+}
+
+/// Where a task stands on the board; the order is that of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Standing {
+    Returned,
+    Claimed,
+    Submitted,
+    Failed,
+    Ready,
+    Pending,
+    Completed,
+    Deleted,
+}
+
+impl Standing {
+    pub(super) const SHOWN: [Standing; 7] = [
+        Standing::Claimed,
+        Standing::Returned,
+        Standing::Submitted,
+        Standing::Ready,
+        Standing::Pending,
+        Standing::Failed,
+        Standing::Completed,
+    ];
+
+    pub(super) fn of(card: &Card) -> Standing {
+        match (card.status.as_str(), card.stage.as_deref()) {
+            ("in_progress", Some("submitted")) => Standing::Submitted,
+            ("in_progress", Some("returned")) => Standing::Returned,
+            ("in_progress", _) => Standing::Claimed,
+            ("completed", _) => Standing::Completed,
+            ("failed", _) => Standing::Failed,
+            ("deleted", _) => Standing::Deleted,
+            _ if card.available => Standing::Ready,
+            _ => Standing::Pending,
+        }
+    }
+
+    pub(super) fn state(self) -> State {
+        match self {
+            Standing::Pending => state("○", "pending", Tone::Plain),
+            Standing::Ready => state("◌", "ready", Tone::Notice),
+            Standing::Claimed => state("◐", "in progress", Tone::Busy),
+            Standing::Returned => state("↩", "returned", Tone::Busy),
+            Standing::Submitted => state("◑", "in the gate", Tone::Busy),
+            Standing::Completed => state("●", "completed", Tone::Good),
+            Standing::Failed => state("✕", "failed", Tone::Bad),
+            Standing::Deleted => state("⌫", "deleted", Tone::Dim),
+        }
+    }
+}
+
+pub(super) fn mate_state(word: &str) -> State {
+    match word {
+        "added" => state("○", "not started", Tone::Plain),
+        "active" => state("◐", "working", Tone::Busy),
+        "idle" => state("◌", "idle", Tone::Notice),
+        "paused" => state("‖", "paused", Tone::Busy),
+        "stopping" => state("◑", "stopping", Tone::Busy),
+        "stopped" => state("■", "stopped", Tone::Dim),
+        "disappeared" => state("✕", "disappeared", Tone::Bad),
+        other => state("○", other, Tone::Plain),
+    }
+}
+
+pub(super) fn phase_state(word: &str) -> State {
+    match word {
+        "ahead" => state("○", "ahead", Tone::Plain),
+        "waits" => state("◌", "waits", Tone::Notice),
+        "runs" => state("◐", "runs", Tone::Busy),
+        "done" => state("●", "done", Tone::Good),
+        "skipped" => state("⌫", "left out", Tone::Dim),
+        "failed" => state("✕", "failed", Tone::Bad),
+        "passed" => state("✕", "failed, went on", Tone::Busy),
+        "back" => state("↩", "went back", Tone::Busy),
+        other => state("○", other, Tone::Plain),
+    }
+}
+
+pub(super) fn delivery_state(word: &str) -> State {
+    match word {
+        "queued" => state("○", "queued", Tone::Plain),
+        "offered" => state("◌", "offered", Tone::Notice),
+        "injected" => state("◐", "injected", Tone::Busy),
+        "acknowledged" => state("●", "read", Tone::Good),
+        "expired" => state("⌫", "expired", Tone::Dim),
+        "bounced" => state("✕", "bounced", Tone::Bad),
+        other => state("○", other, Tone::Plain),
+    }
+}
+
+/// How far a message came with all of its recipients: the one who is the furthest behind.
+pub(super) fn delivery(row: &MessageRow) -> State {
+    const ORDER: [&str; 6] =
+        ["bounced", "expired", "queued", "offered", "injected", "acknowledged"];
+    let behind = |word: &str| ORDER.iter().position(|known| *known == word).unwrap_or(2);
+    let Some(last) = row.to.iter().map(|to| to.state.as_str()).min_by_key(|word| behind(word))
+    else {
+        return state("○", "to nobody", Tone::Dim);
+    };
+    let mut state = delivery_state(last);
+    let read = row.to.iter().filter(|to| to.state == "acknowledged").count();
+    if row.to.len() > 1 && read < row.to.len() && read > 0 {
+        state.word = format!("{read}/{} read", row.to.len());
+    }
+    state
+}
+
+pub(super) fn decision_sign(kind: &str) -> &'static str {
+    match kind {
+        "plan" => "▤",
+        "approval" => "▶",
+        "permission" => "!",
+        "scope" => "+",
+        _ => "?",
+    }
+}
+
+/// What yes and no are in a decision; absent where they are no answer to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Verdicts {
+    pub(super) yes: Option<String>,
+    pub(super) no: Option<String>,
+}
+
+pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
+    let some = |word: &str| Some(word.to_owned());
+    match one.kind.as_str() {
+        "plan" => return Verdicts { yes: some("approve"), no: some("reject") },
+        "approval" => return Verdicts { yes: some("approve"), no: None },
+        _ => {}
+    }
+    let said = |words: [&str; 4]| {
+        let is = |option: &&String| words.contains(&option.trim().to_lowercase().as_str());
+        one.options.iter().find(is).cloned()
+    };
+    let yes = said(["grant", "allow", "approve", "yes"]);
+    let no = said(["refuse", "deny", "reject", "no"]);
+    if one.options.len() == 2 && yes.is_some() && no.is_some() {
+        return Verdicts { yes, no };
+    }
+    match one.kind != "question" && one.options.is_empty() {
+        true => Verdicts { yes: some("allow"), no: some("deny") },
+        false => Verdicts::default(),
+    }
+}
+
+/// `7 tasks wait, 42 min of work`
+pub(super) fn waits(one: &DecisionView) -> String {
+    if one.waiting == 0 {
+        return "no task waits for it".to_owned();
+    }
+    let verb = if one.waiting == 1 { "waits" } else { "wait" };
+    let work = match one.waiting_ms {
+        0 => String::new(),
+        ms => format!(", {} of work", lasted(ms)),
+    };
+    format!("{} {verb}{work}", count(one.waiting, "task"))
+}
+
+/// The name alone; `person` stays.
+pub(super) fn name_of(who: &str) -> &str {
+    let seat = seat_of(who);
+    seat.rsplit_once('/').map_or(seat, |(_, name)| name)
+}
+
+/// `team/name`, without the epoch.
+pub(super) fn seat_of(who: &str) -> &str {
+    who.split_once('@').map_or(who, |(seat, _)| seat)
+}
+
+/// How long ago, short: `now`, `12s`, `4m`, `3h`, `2d`.
+pub(super) fn age(ms: u64) -> String {
+    match ms / 1000 {
+        0 => "now".to_owned(),
+        s if s < 60 => format!("{s}s"),
+        s if s < 3600 => format!("{}m", s / 60),
+        s if s < 86_400 => format!("{}h", s / 3600),
+        s => format!("{}d", s / 86_400),
+    }
+}
+
+/// `now` or `4m ago`.
+pub(super) fn ago(ms: u64) -> String {
+    match age(ms) {
+        now if now == "now" => now,
+        age => format!("{age} ago"),
+    }
+}
+
+/// How long: `850 ms`, `12 s`, `4 min 05 s`, `3 h 20 min`.
+pub(super) fn lasted(ms: u64) -> String {
+    if ms < 1000 {
+        return format!("{ms} ms");
+    }
+    let s = (ms + 500) / 1000;
+    match s {
+        s if s < 60 => format!("{s} s"),
+        s if s < 3600 => format!("{} min {:02} s", s / 60, s % 60),
+        s => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+/// Money from millionths of a dollar.
+pub(super) fn money(micros: u64) -> String {
+    if (1..10_000).contains(&micros) {
+        return "<$0.01".to_owned();
+    }
+    format!("${:.2}", micros as f64 / 1e6)
+}
+
+/// `940`, `12.3k`, `4.1M`.
+pub(super) fn tokens(n: u64) -> String {
+    match n {
+        n if n < 1_000 => n.to_string(),
+        n if n < 99_950 => format!("{:.1}k", n as f64 / 1e3),
+        n if n < 999_950 => format!("{:.0}k", n as f64 / 1e3),
+        n if n < 99_950_000 => format!("{:.1}M", n as f64 / 1e6),
+        n => format!("{:.0}M", n as f64 / 1e6),
+    }
+}
+
+pub(super) fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_money_and_tokens_are_short() {
+        assert_eq!([0, 12_000, 240_000, 7_200_000].map(age), ["now", "12s", "4m", "2h"]);
+        assert_eq!(
+            [850, 12_000, 245_000, 12_000_000].map(lasted),
+            ["850 ms", "12 s", "4 min 05 s", "3 h 20 min"]
+        );
+        assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.01", "$1.23"]);
+        assert_eq!([940, 12_340, 4_100_000].map(tokens), ["940", "12.3k", "4.1M"]);
+        assert_eq!([name_of("alpha/ana@2"), name_of("person")], ["ana", "person"]);
+    }
+
+    #[test]
+    fn yes_and_no_are_answers_only_where_they_can_be() {
+        let decision = |kind: &str, options: &[&str]| DecisionView {
+            kind: kind.to_owned(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            ..DecisionView::default()
+        };
+        let said = |kind: &str, options: &[&str]| {
+            let found = verdicts(&decision(kind, options));
+            (found.yes.unwrap_or_default(), found.no.unwrap_or_default())
+        };
+        let words = |yes: &str, no: &str| (yes.to_owned(), no.to_owned());
+        assert_eq!(said("plan", &[]), words("approve", "reject"));
+        assert_eq!(said("approval", &[]), words("approve", ""));
+        assert_eq!(said("permission", &[]), words("allow", "deny"));
+        assert_eq!(said("question", &["Yes", "no"]), words("Yes", "no"));
+        assert_eq!(said("question", &["tabs", "spaces"]), words("", ""));
+        assert_eq!(said("question", &[]), words("", ""));
+    }
+}

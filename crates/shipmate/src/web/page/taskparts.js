@@ -1,0 +1,147 @@
+// The parts of a task's page that only show: gate runs, story, messages, cost. Given rows, they
+// give nodes, and keep nothing.
+
+/** @import { CostRow, GateRow, MessageRow, Step } from "./types.d.ts" */
+
+import { badge, el } from "./dom.js";
+import {
+  clock,
+  count,
+  deliveryState,
+  eventWord,
+  lasted,
+  moment,
+  money,
+  nameOf,
+  seatOf,
+  shortCommit,
+  tokens,
+} from "./words.js";
+
+/** @param {string} title @param {HTMLElement} body */
+export function section(title, body) {
+  return el("section", { class: "part" }, el("h2", null, title), body);
+}
+
+/** @param {GateRow} gate @param {boolean} open */
+export function gateRun(gate, open) {
+  const others = (gate.tasks ?? []).length;
+  return el(
+    "details",
+    { class: "gate-run", open: open && !gate.passed },
+    el(
+      "summary",
+      null,
+      el("span", { class: gate.passed ? "good" : "bad" }, gate.passed ? "✓ green" : "✕ red"),
+      el(
+        "span",
+        { class: "dim small", title: moment(gate.at) },
+        `${clock(gate.at)} · ${lasted(gate.took_ms)}`,
+      ),
+      gate.commit ? el("span", { class: "mono dim small" }, shortCommit(gate.commit)) : null,
+      others > 1
+        ? el("span", { class: "dim small" }, `with ${count(others - 1, "other task")}`)
+        : null,
+    ),
+    el(
+      "pre",
+      { class: "output", tabindex: "0", "aria-label": "What the gate printed" },
+      gate.output || "Nothing of its output is kept.",
+    ),
+  );
+}
+
+/** Newest first. The task's own id is left out of the words. @param {Step[]} steps @param {number} id */
+export function story(steps, id) {
+  if (steps.length === 0) return el("p", { class: "dim" }, "Nothing has happened to it yet.");
+  return el(
+    "ol",
+    { class: "story" },
+    steps
+      .slice()
+      .reverse()
+      .map((step) =>
+        el(
+          "li",
+          { title: step.event },
+          el("span", { class: "dim small", title: moment(step.at) }, clock(step.at)),
+          el(
+            "span",
+            { class: "wrap" },
+            step.by ? el("strong", null, `${nameOf(step.by)} `) : null,
+            eventWord(step.event),
+            about(step.text, id),
+          ),
+        ),
+      ),
+  );
+}
+
+/** @param {string} text @param {number} id */
+function about(text, id) {
+  const rest = text.replace(new RegExp(`^(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`), "");
+  return rest ? `: ${rest}` : "";
+}
+
+/** A message with its way to each who gets it. @param {MessageRow} row */
+export function messageRow(row) {
+  return el(
+    "li",
+    { class: "talk-row" },
+    el(
+      "div",
+      { class: "talk-head" },
+      el("strong", null, nameOf(row.from)),
+      el("span", { class: "dim" }, "to "),
+      (row.to ?? []).map((one) =>
+        el(
+          "span",
+          { class: "talk-to", title: one.detail ?? moment(one.at) },
+          nameOf(seatOf(one.to)),
+          " ",
+          badge(deliveryState(one.state)),
+        ),
+      ),
+      row.kind !== "message" ? el("span", { class: "chip" }, row.kind.replaceAll("_", " ")) : null,
+      el("span", { class: "dim small talk-when", title: moment(row.sent_at) }, clock(row.sent_at)),
+    ),
+    el(
+      "p",
+      { class: "wrap" },
+      row.body ?? "",
+      row.cut ? el("span", { class: "dim" }, " … (the rest is left out here)") : null,
+    ),
+  );
+}
+
+/** @param {CostRow[]} rows */
+export function costs(rows) {
+  if (rows.length === 0) return null;
+  const sum = rows.reduce((all, row) => all + row.cost_micros, 0);
+  return el(
+    "section",
+    { class: "side-part" },
+    el("h2", null, "Cost ", el("span", { class: "dim" }, money(sum))),
+    el(
+      "ul",
+      { class: "claims" },
+      rows.map((row) =>
+        el(
+          "li",
+          null,
+          el(
+            "div",
+            null,
+            nameOf(row.who),
+            el("span", { class: "dim" }, ` · ${row.model || "unknown model"}`),
+          ),
+          el(
+            "div",
+            { class: "small dim" },
+            `${money(row.cost_micros)} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached · ${count(row.calls, "call")}`,
+          ),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,171 @@
+//! The stream of a page: everything once, then what changes, and nothing missed in between.
+
+use serde_json::{Value, json};
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::TaskNew;
+
+use crate::http::{Event, Events};
+use crate::stage::{Serving, Stage};
+
+fn stream(serving: &Serving, after: u64) -> Events {
+    Events::open(serving.request("GET", &format!("/api/t/alpha/stream?after={after}")))
+}
+
+fn whole(event: &Event) -> Option<Value> {
+    (event.data["whole"] == true).then(|| event.data.clone())
+}
+
+fn has_task(event: &Event, subject: &str) -> Option<u64> {
+    let tasks = event.data["tasks"].as_array()?;
+    let is_it = tasks.iter().any(|task| task["subject"] == subject);
+    is_it.then(|| event.data["position"].as_u64().unwrap())
+}
+
+#[test]
+fn a_page_gets_the_whole_and_then_what_changes() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut page = stream(&serving, 0);
+    let first = page.next().unwrap();
+    assert_eq!((first.name.as_str(), &first.data["whole"]), ("delta", &json!(true)));
+    assert_eq!(first.data["root"], "alpha");
+    assert_eq!(first.data["tasks"][0]["subject"], "keep-this-quiet");
+    assert_eq!(first.id, first.data["position"].as_u64());
+    assert_eq!(first.id, Some(stage.position()));
+
+    let made = serving.ask(json!({ "task_create": { "tasks": [{ "subject": "by the page" }] } }));
+    assert_eq!(made.json()["answer"]["created"]["tasks"], json!([2]), "{}", made.body);
+    let position = page.find("delta", |event| {
+        assert!(event.data.get("whole").is_none());
+        has_task(event, "by the page")
+    });
+    assert_eq!(position, stage.position());
+}
+
+#[test]
+fn a_page_that_comes_back_gets_exactly_what_it_has_missed() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut page = stream(&serving, 0);
+    let seen = page.find("delta", whole)["position"].as_u64().unwrap();
+    drop(page);
+    for n in 0..5 {
+        stage.create(&format!("missed {n}"));
+    }
+    let last = stage.position();
+    let mut page = stream(&serving, seen);
+    let mut lines = Vec::new();
+    while lines.last() != Some(&last) {
+        let event = page.next().unwrap();
+        assert!(event.data.get("whole").is_none(), "it knows the rest");
+        let new = event.data["lines"].as_array().cloned().unwrap_or_default();
+        lines.extend(new.iter().map(|line| line["n"].as_u64().unwrap()));
+    }
+    assert_eq!(lines, (seen + 1..=last).collect::<Vec<_>>());
+
+    for strange in [last + 1000, seen - 1] {
+        let mut page = stream(&serving, strange);
+        assert_eq!(page.find("delta", whole)["position"].as_u64(), Some(last), "{strange}");
+    }
+}
+
+#[test]
+fn twenty_pages_cost_the_coordinator_as_much_as_one() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut pages = vec![stream(&serving, 0)];
+    pages[0].find("delta", whole);
+    let of_one = stage.connections();
+    for _ in 1..20 {
+        pages.push(stream(&serving, 0));
+    }
+    for page in &mut pages[1..] {
+        page.find("delta", whole);
+    }
+    assert_eq!(stage.connections(), of_one);
+    stage.create("for everybody");
+    for page in &mut pages {
+        page.find("delta", |event| has_task(event, "for everybody"));
+    }
+    assert_eq!(stage.connections(), of_one);
+}
+
+#[test]
+fn there_is_room_for_so_many_pages_and_then_again() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut pages: Vec<Events> = (0..64).map(|_| stream(&serving, 0)).collect();
+    let refused = serving.request("GET", "/api/t/alpha/stream?after=0").send();
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.json()["refused"]["code"], "TooMany");
+    pages.pop();
+    // That one has gone is noticed when it is; until then there is no room.
+    let again = || serving.request("GET", "/api/t/alpha/stream?after=0");
+    let mut head = String::new();
+    while !head.starts_with("HTTP/1.1 200") {
+        head.clear();
+        std::io::BufRead::read_line(&mut again().begin(), &mut head).unwrap();
+    }
+}
+
+/// Tasks whose cards are as long as cards can be.
+fn create_long(stage: &Stage, batch: usize) {
+    let tasks = (0..100).map(|n| {
+        let files = (0..16).map(|file| format!("{batch}/{n}/{file}/{}", "x".repeat(980)));
+        let subject = format!("long {batch} {n}");
+        TaskNew { subject, files: files.collect(), ..TaskNew::default() }
+    });
+    stage.person().ask(Ask::TaskCreate { tasks: tasks.collect() }).unwrap();
+}
+
+#[test]
+fn a_page_that_reads_nothing_holds_up_nobody_and_gets_the_whole_when_it_reads_again() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let (mut slow, mut quick) = (stream(&serving, 0), stream(&serving, 0));
+    slow.find("delta", whole);
+    quick.find("delta", whole);
+    // More than is kept for it, and more than fits into any buffer on the way.
+    for batch in 0..14 {
+        create_long(&stage, batch);
+        quick.find("delta", |event| has_task(event, &format!("long {batch} 99")));
+    }
+    let again = slow.find("delta", whole);
+    let tasks = again["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 1 + 14 * 100);
+    stage.create("after all");
+    for page in [&mut slow, &mut quick] {
+        page.find("delta", |event| has_task(event, "after all"));
+    }
+}
+
+#[test]
+fn a_coordinator_that_dies_is_not_noticed() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut page = stream(&serving, 0);
+    page.find("delta", whole);
+    stage.kill_coordinator();
+    let made = serving.ask(json!({ "task_create": { "tasks": [{ "subject": "to the next" }] } }));
+    assert_eq!(made.status, 200, "{}", made.body);
+    page.find("delta", |event| has_task(event, "to the next"));
+}
+
+#[test]
+fn a_coordinator_that_cannot_be_had_is_said_so_until_it_can() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut page = stream(&serving, 0);
+    page.find("delta", whole);
+    let config = std::fs::read_to_string(stage.place().config()).unwrap();
+    std::fs::write(stage.place().config(), "lease-seconds = \"none\"\n").unwrap();
+    stage.kill_coordinator();
+    let message = page.find("trouble", |event| Some(event.data["message"].clone()));
+    assert_ne!(message, "", "it says why");
+    let late = serving.request("GET", "/api/t/alpha/timeline").send();
+    assert_eq!((late.status, &late.json()["refused"]["code"]), (503, &json!("Unreachable")));
+
+    std::fs::write(stage.place().config(), config).unwrap();
+    let back = page.find("delta", whole);
+    assert_eq!(back["tasks"][0]["subject"], "keep-this-quiet");
+}
