@@ -8,7 +8,6 @@ mod api;
 mod ask;
 mod assets;
 mod desk;
-mod diff;
 mod door;
 mod listen;
 mod output;
@@ -58,7 +57,7 @@ pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String
         .route("/api/t/{root}/stream", get(stream::stream))
         .route("/api/t/{root}/ask", post(ask::ask))
         .route("/api/t/{root}/task/{id}", get(api::task))
-        .route("/api/t/{root}/task/{id}/diff", get(diff::diff))
+        .route("/api/t/{root}/task/{id}/diff", get(api::diff))
         .route("/api/t/{root}/output/{team}/{name}", get(api::output))
         .route("/api/t/{root}/timeline", get(api::timeline))
         .route("/api/t/{root}/costs", get(api::costs))

@@ -122,8 +122,8 @@ fn a_task_is_shown_with_its_steps_and_what_it_changed() {
     assert_eq!(
         diff["files"],
         json!([
-            { "path": "README", "added": 0, "removed": 1 },
-            { "path": "greeting", "added": 1, "removed": 0 },
+            { "path": "README", "added": 0, "removed": 1, "binary": false },
+            { "path": "greeting", "added": 1, "removed": 0, "binary": false },
         ])
     );
     let text = diff["text"].as_str().unwrap();
