@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use shipmate_testkit::browser::{Browser, Page};
 
-const HTML: &str = r#"<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+const HTML: &str = r#"<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>A page</title>
 <link rel="stylesheet" href="/a.css"><link rel="icon" href="data:,"><script src="/a.js" defer></script>
 </head><body><main><h1>A page</h1><label>Name <input id="name"></label>
 <button id="go">Go</button><button id="far">Far</button><p id="said" role="status"></p>
@@ -88,7 +89,7 @@ fn a_page_is_driven_by_pointer_and_keys() {
 #[test]
 fn a_click_on_what_is_covered_does_not_happen() {
     let (_browser, page) = open();
-    page.eval::<()>("document.querySelector('#cover').classList.add('on')");
+    page.run("document.querySelector('#cover').classList.add('on')");
     let clicked = catch_unwind(AssertUnwindSafe(|| page.click("#go")));
     let told = clicked.unwrap_err().downcast::<String>().unwrap();
     assert!(told.contains("this did not come true: `spot(\"#go\")`"), "{told}");
@@ -115,8 +116,8 @@ fn the_theme_and_the_size_are_what_was_asked_for() {
 #[test]
 fn every_kind_of_error_is_told_once() {
     let (_browser, page) = open();
-    page.eval::<()>("console.error('said', 7); setTimeout(() => { throw new Error('thrown') })");
-    page.eval::<()>(
+    page.run("console.error('said', 7); setTimeout(() => { throw new Error('thrown') })");
+    page.run(
         "const s = document.createElement('script'); s.textContent = 'window.ran = 1';
          document.body.append(s); fetch('/a.js').catch(() => 0)",
     );
@@ -136,9 +137,7 @@ fn axe_finds_what_was_planted_and_nothing_else() {
         page.axe().into_iter().filter(|f| f.is_serious()).map(|f| f.rule).collect()
     };
     assert_eq!(serious(&page), [""; 0]);
-    page.eval::<()>(
-        "document.querySelector('main').append(Object.assign(new Image(), {src: 'data:,'}))",
-    );
+    page.run("document.querySelector('main').append(Object.assign(new Image(), {src: 'data:,'}))");
     assert_eq!(serious(&page), ["image-alt"]);
 }
 
@@ -159,7 +158,7 @@ fn memory_paint_and_frames_are_counted() {
 fn pages_of_two_contexts_share_nothing_and_pages_of_one_share_all() {
     let (browser, page) = open();
     let address = page.eval::<String>("location.href");
-    page.eval::<()>("localStorage.setItem('a', '1')");
+    page.run("localStorage.setItem('a', '1')");
     let stored = "localStorage.getItem('a')";
     assert_eq!(browser.page(&address).eval::<Option<String>>(stored).as_deref(), Some("1"));
     let other = browser.page_in_new_context();
@@ -199,7 +198,7 @@ fn nothing_is_left_of_a_browser_that_was_dropped_or_of_a_test_that_failed() {
     let failed = catch_unwind(AssertUnwindSafe(|| {
         let (browser, page) = open();
         seen = (browser.processes(), browser.folder().to_owned());
-        page.eval::<()>("not.there");
+        page.run("not.there");
     }));
     let told = failed.unwrap_err().downcast::<String>().unwrap();
     assert!(told.contains("ReferenceError: not is not defined"), "{told}");

@@ -133,6 +133,8 @@ impl Story {
         };
         let at = line.at;
         if line.event == "task.claimed" {
+            // What came back from a gate is claimed anew, with a token of its own.
+            self.end_span(self.claimed.get(&task).copied(), at, Some("returned"), touched);
             let (who, epoch) = life(text(fields, "by"));
             let parts = vec![part("works", at)];
             let span = Span { id: line.n, who, epoch, task, began: at, parts, ..Span::default() };
@@ -148,6 +150,7 @@ impl Story {
         };
         let end = match line.event.as_str() {
             "task.completed" => Some("completed"),
+            "task.deleted" => Some("released"),
             "task.failed" => Some("failed"),
             "task.released" => match text(fields, "cause") {
                 "holder_gone" | "host_gone" => Some("gone"),
@@ -159,14 +162,23 @@ impl Story {
             return;
         }
         let token = number(fields, "token").or_else(|| self.claimed.get(&task).copied());
+        self.end_span(token, at, end, touched);
+        if end.is_some() {
+            self.claimed.remove(&task);
+        }
+        if let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) {
+            span.parts.extend(next.map(|kind| part(kind, at)));
+        }
+    }
+
+    /// Ends what a claim was about last, and with an end the claim itself.
+    fn end_span(&mut self, token: Option<u64>, at: u64, end: Option<&str>, touched: &mut Touched) {
         let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) else { return };
-        if let Some(last) = span.parts.last_mut() {
+        if let Some(last) = span.parts.last_mut().filter(|last| last.to.is_none()) {
             last.to = Some(at);
         }
-        span.parts.extend(next.map(|kind| part(kind, at)));
         if let Some(end) = end {
             (span.ended, span.end) = (Some(at), Some(end.to_owned()));
-            self.claimed.remove(&task);
         }
         touched.spans.insert(span.id);
     }

@@ -152,6 +152,12 @@ impl Page {
         serde_json::from_value(value).unwrap_or_else(|e| panic!("`{js}` is {shown}: {e}"))
     }
 
+    /// Runs statements, whatever they come to.
+    #[track_caller]
+    pub fn run(&self, js: &str) {
+        self.eval::<Value>(js);
+    }
+
     /// Waits until an expression is true, and returns what it came to.
     #[track_caller]
     pub fn wait_for(&self, js: &str) -> Value {
@@ -286,6 +292,26 @@ impl Page {
         self.key("Control+a");
         self.key("Delete");
         self.type_text(text);
+    }
+
+    /// Chooses an option by the beginning of its name, as a person does who types it.
+    #[track_caller]
+    pub fn choose(&self, selector: &str, option: &str) {
+        let (selector, option) = (json!(selector), json!(option));
+        self.wait_for(&format!("(one({selector}).focus(), true)"));
+        self.type_text(option.as_str().unwrap_or_default());
+        self.wait_for(&format!("one({selector}).selectedOptions[0].text.startsWith({option})"));
+    }
+
+    /// Cuts the tab off from every server, or lets it through again.
+    pub fn offline(&self, offline: bool) {
+        self.call("Network.enable", &json!({}));
+        self.call(
+            "Network.emulateNetworkConditions",
+            &json!({
+                "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1,
+            }),
+        );
     }
 
     /// The size of the window and the theme that the person's system asks for.

@@ -33,6 +33,20 @@ fn a_claim_is_a_span_from_its_beginning_to_its_end() {
 }
 
 #[test]
+fn work_that_came_back_is_a_span_of_its_own() {
+    let (story, _) = told(&[
+        r#"{"task.claimed":{"task":7,"by":"alpha/ana@1"}}"#,
+        r#"{"task.submitted":{"task":7,"token":1}}"#,
+        r#"{"task.returned":{"task":7,"token":1,"reason":"red"}}"#,
+        r#"{"task.claimed":{"task":7,"by":"alpha/ana@1"}}"#,
+        r#"{"task.completed":{"task":7,"token":4}}"#,
+    ]);
+    let ends: Vec<_> = story.spans().into_iter().map(|s| (s.id, s.ended, s.end)).collect();
+    let end = |word: &str| Some(word.to_owned());
+    assert_eq!(ends, [(1, Some(4000), end("returned")), (4, Some(5000), end("completed"))]);
+}
+
+#[test]
 fn a_message_shows_how_far_it_came_with_each_recipient() {
     let (story, touched) = told(&[
         r#"{"message.sent":{"to":[{"member":"alpha/ana"},{"member":"alpha/bo"}],"kind":"broadcast","body":"hi, task 3"}}"#,
