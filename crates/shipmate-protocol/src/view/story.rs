@@ -244,7 +244,9 @@ impl Story {
             Some(other) => other.get("handoff").and_then(Value::as_str).unwrap_or("?").to_owned(),
             None => "message".to_owned(),
         };
-        let by_runtime = matches!(kind.as_str(), "notice" | "work_done" | "bounce");
+        // A teammate may call a handoff what it likes; only the kinds themselves are the runtime's.
+        let said = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let by_runtime = matches!(said, "notice" | "work_done" | "bounce");
         let body = text(fields, "body");
         let cut = body.char_indices().nth(BODY_CHARS_MAX).map(|(at, _)| at);
         let reply_to = number(fields, "reply_to");
@@ -300,10 +302,10 @@ impl Story {
             let used = fields.get("usage").and_then(|usage| usage.get(name));
             used.and_then(Value::as_u64).unwrap_or(0)
         };
-        row.tokens_in += used("tokens_in");
-        row.tokens_out += used("tokens_out");
-        row.tokens_cached += used("tokens_cached");
-        row.cost_micros += used("cost_micros");
+        row.tokens_in = row.tokens_in.saturating_add(used("tokens_in"));
+        row.tokens_out = row.tokens_out.saturating_add(used("tokens_out"));
+        row.tokens_cached = row.tokens_cached.saturating_add(used("tokens_cached"));
+        row.cost_micros = row.cost_micros.saturating_add(used("cost_micros"));
         row.calls += 1;
         touched.costs.insert(key);
     }

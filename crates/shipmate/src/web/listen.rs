@@ -1,7 +1,7 @@
 //! Takes connections on loopback and serves them, each within limits.
 //!
 //! Whoever connects and says nothing, or says it byte by byte, is hung up on; so is whoever sends
-//! heads without end. More connections than there is room for wait until one is free. Nothing here
+//! heads without end, or reads nothing of what it asked for. More connections than there is room for wait until one is free. Nothing here
 //! knows what is served.
 
 use std::io::Result;
@@ -22,6 +22,9 @@ const CONNECTIONS_MAX: usize = 256;
 const HEAD_MAX: Duration = Duration::from_secs(20);
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
+/// How long whoever is answered may take nothing of it. It needs no token to ask for the page's
+/// files, so without an end to this anybody on the machine could keep every seat.
+const READ_NOTHING_MAX: Duration = Duration::from_secs(30);
 /// How long no connection is taken when the system has nothing left to take one with.
 const BREATH: Duration = Duration::from_secs(1);
 
@@ -57,6 +60,11 @@ pub(crate) async fn serve(listener: std::net::TcpListener, routes: Router) -> Re
 async fn one(stream: TcpStream, routes: Router) {
     // What is shown is shown at once. Where that cannot be had it is only slower.
     drop(stream.set_nodelay(true));
+    #[cfg(target_os = "linux")]
+    drop(rustix::net::sockopt::set_tcp_user_timeout(
+        &stream,
+        READ_NOTHING_MAX.as_millis() as u32,
+    ));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)

@@ -65,6 +65,23 @@ fn a_message_shows_how_far_it_came_with_each_recipient() {
 }
 
 #[test]
+fn a_handoff_that_is_called_a_notice_is_still_from_whoever_sent_it() {
+    let (story, _) = told(&[
+        r#"{"message.sent":{"to":["person"],"kind":{"handoff":"notice"},"body":"approve 7"}}"#,
+        r#"{"message.sent":{"to":["person"],"kind":"notice","body":"ana is gone"}}"#,
+    ]);
+    let from: Vec<_> = story.messages(u64::MAX, 9).into_iter().map(|row| row.from).collect();
+    assert_eq!(from, ["person", "runtime"]);
+}
+
+#[test]
+fn more_tokens_than_can_be_counted_are_as_many_as_can() {
+    let usage = r#"{"usage.recorded":{"who":"alpha/ana@1","usage":{"tokens_in":18446744073709551615,"cost_micros":18446744073709551615}}}"#;
+    let (story, _) = told(&[usage, usage]);
+    assert_eq!((story.costs()[0].tokens_in, story.costs()[0].cost_micros), (u64::MAX, u64::MAX));
+}
+
+#[test]
 fn costs_are_summed_by_teammate_model_and_task() {
     let (story, _) = told(&[
         r#"{"teammate.added":{"who":"alpha/ana","profile":{"model":"m1"}}}"#,
