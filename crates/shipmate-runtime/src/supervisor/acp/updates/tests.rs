@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use shipmate_protocol::ask::Context;
 
 use super::{Updates, tool_words};
 
