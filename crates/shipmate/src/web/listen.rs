@@ -17,6 +17,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::web::patience::Patient;
+
 const CONNECTIONS_MAX: usize = 256;
 /// From the first moment of a connection, or the end of the request before, to a whole head.
 const HEAD_MAX: Duration = Duration::from_secs(20);
@@ -60,11 +62,7 @@ pub(crate) async fn serve(listener: std::net::TcpListener, routes: Router) -> Re
 async fn one(stream: TcpStream, routes: Router) {
     // What is shown is shown at once. Where that cannot be had it is only slower.
     drop(stream.set_nodelay(true));
-    #[cfg(target_os = "linux")]
-    drop(rustix::net::sockopt::set_tcp_user_timeout(
-        &stream,
-        READ_NOTHING_MAX.as_millis() as u32,
-    ));
+    let stream = Patient::new(stream, READ_NOTHING_MAX);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)
