@@ -1,8 +1,8 @@
 //! Takes connections on loopback and serves them, each within limits.
 //!
 //! Whoever connects and says nothing, or says it byte by byte, is hung up on; so is whoever sends
-//! heads without end, or reads nothing of what it asked for. More connections than there is room for wait until one is free. Nothing here
-//! knows what is served.
+//! heads without end, and whoever asks and takes nothing of the answers. More connections than
+//! there is room for wait until one is free. Nothing here knows what is served.
 
 use std::io::Result;
 use std::net::{Ipv4Addr, SocketAddr};
