@@ -24,6 +24,7 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 /// How long whoever is answered may take nothing of it. It needs no token to ask for the page's
 /// files, so without an end to this anybody on the machine could keep every seat.
+#[cfg(target_os = "linux")]
 const READ_NOTHING_MAX: Duration = Duration::from_secs(30);
 /// How long no connection is taken when the system has nothing left to take one with.
 const BREATH: Duration = Duration::from_secs(1);
@@ -61,10 +62,8 @@ async fn one(stream: TcpStream, routes: Router) {
     // What is shown is shown at once. Where that cannot be had it is only slower.
     drop(stream.set_nodelay(true));
     #[cfg(target_os = "linux")]
-    drop(rustix::net::sockopt::set_tcp_user_timeout(
-        &stream,
-        READ_NOTHING_MAX.as_millis() as u32,
-    ));
+    let _ =
+        rustix::net::sockopt::set_tcp_user_timeout(&stream, READ_NOTHING_MAX.as_millis() as u32);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)
