@@ -141,7 +141,7 @@ function closeScreen() {
 }
 
 async function route() {
-  if (!takeToken()) {
+  if (!(await takeToken())) {
     closeScreen();
     locked();
     return;

@@ -50,7 +50,7 @@ function pathOf(line) {
 
 /** @param {DiffPage} page @returns {HTMLElement} */
 export function renderDiff(page) {
-  const files = cutFiles(page.text);
+  const files = cutFiles(page.text ?? "");
   const total = files.reduce((sum, file) => sum + file.lines.length, 0);
   if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
   const added = files.reduce((sum, file) => sum + file.added, 0);
