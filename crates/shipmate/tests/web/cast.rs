@@ -87,7 +87,7 @@ pub(crate) fn assemble() -> Scene {
         mode: Some("plan".to_owned()),
         ..add
     });
-    stage.create(TASKS.iter().enumerate().map(|(at, one)| planned(at, *one)).collect());
+    stage.create_in_turn(TASKS.iter().enumerate().map(|(at, one)| planned(at, *one)).collect());
     // Two are done, two are under way, one has failed.
     stage.finished(3);
     stage.arrivals(2);
