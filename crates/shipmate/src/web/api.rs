@@ -73,16 +73,6 @@ fn unexpected() -> Refusal {
     Refusal::new(StatusCode::BAD_GATEWAY, "Nonsense", text, "is it of another release?")
 }
 
-pub(super) async fn diff(
-    State(deck): State<Arc<Deck>>,
-    Path((root, id)): Path<(String, u32)>,
-) -> Read {
-    match deck.desk.ask(Some(root), Ask::TaskDiff { task: id.to_string() }).await? {
-        Answer::Diff(diff) => Ok(reply::json(&diff)),
-        _ => Err(unexpected()),
-    }
-}
-
 pub(super) async fn teams(State(deck): State<Arc<Deck>>) -> Read {
     match deck.desk.ask(None, Ask::Teams).await? {
         Answer::Teams(teams) => Ok(reply::json(&json!({ "teams": teams }))),
@@ -108,6 +98,16 @@ pub(super) async fn task(
             }
             Ok(reply::json(&Page { task: &task, page: &page }))
         }
+        _ => Err(unexpected()),
+    }
+}
+
+pub(super) async fn diff(
+    State(deck): State<Arc<Deck>>,
+    Path((root, id)): Path<(String, u32)>,
+) -> Read {
+    match deck.desk.ask(Some(root), Ask::TaskDiff { task: id.to_string() }).await? {
+        Answer::Diff(diff) => Ok(reply::json(&diff)),
         _ => Err(unexpected()),
     }
 }

@@ -151,8 +151,9 @@ fn messages_are_read_from_the_newest_backwards() {
     stage.shipmate(&["teammate", "add", "ana"]);
     let serving = Serving::start(&stage);
     for n in 0..5 {
-        let send = json!({ "send": { "to": "ana", "body": format!("no {n}"), "kind": null, "reply_to": null } });
-        assert_eq!(serving.ask(send).status, 200);
+        let body = format!("no {n}");
+        let send = json!({ "to": "ana", "body": body, "kind": null, "reply_to": null });
+        assert_eq!(serving.ask(json!({ "send": send })).status, 200);
     }
     let bodies = |path: &str| {
         let read = serving.get(path);

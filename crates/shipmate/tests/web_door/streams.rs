@@ -131,7 +131,7 @@ fn a_page_that_reads_nothing_holds_up_nobody_and_gets_the_whole_when_it_reads_ag
             let open = event.data["decisions"].as_array()?;
             (open.len() == n).then(|| event.data.to_string().len())
         });
-        if told > 24 * 1024 * 1024 {
+        if told > 16 * 1024 * 1024 {
             break;
         }
     }

@@ -47,7 +47,14 @@ class Session {
     this.retryInMs = 0;
     this.unsubscribe = this.store.subscribe((changed) => this.changed(changed));
     this.stream = new Stream(root, {
-      delta: (delta) => this.store.take(delta),
+      delta: (delta) => {
+        if (this.store.link === "trouble") this.store.setLink("open");
+        this.store.take(delta);
+      },
+      trouble: (trouble) => {
+        shell.trouble(trouble);
+        this.store.setLink("trouble");
+      },
       output: (piece) => screen?.output?.(piece),
       position: () => this.store.position,
       link: (state, retryInMs = 0) => {
