@@ -172,7 +172,8 @@ async function openChoose() {
   if (mine !== way) return;
   shell.skeleton();
   const made = await open({
-    go: (root) => location.replace(href(root, "board")),
+    // Somebody may have gone elsewhere meanwhile.
+    go: (root) => mine === way && location.replace(href(root, "board")),
     refused: (error) => refusedBy(error, ""),
   });
   if (mine !== way || !made) return;
