@@ -163,6 +163,11 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
     }
 }
 
+/// The options that are chosen by their number: none where yes and no are the answers.
+pub(super) fn options(one: &DecisionView) -> &[String] {
+    if verdicts(one).yes.is_some() { &[] } else { &one.options }
+}
+
 /// `7 tasks wait, 42 min of work`
 pub(super) fn waits(one: &DecisionView) -> String {
     if one.waiting == 0 {

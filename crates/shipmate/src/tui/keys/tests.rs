@@ -147,7 +147,7 @@ fn digits_choose_a_screen_where_there_are_no_options() {
         assert_eq!(app.place, place, "{keys}");
     }
     typed(&mut app, "5 j 1");
-    assert_eq!(app.place, Place::Decisions);
+    assert_eq!(app.place, Place::Decisions, "it marks the first option");
     typed(&mut app, "3");
     assert_eq!(app.place, Place::Team);
 }
