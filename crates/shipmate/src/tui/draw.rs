@@ -190,11 +190,11 @@ fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         let x = usize::from(area.width) - width(&state) - 1;
         buffer.set_string(x as u16, 0, &state, app.theme.style(tone));
     }
-    put(buffer, area, 1, &summary(app));
+    put(buffer, area, 1, &summary(app, usize::from(area.width)));
 }
 
 /// How many tasks are where, what the team waits for, what it cost.
-fn summary(app: &App) -> Line<'static> {
+fn summary(app: &App, columns: usize) -> Line<'static> {
     let dim = app.theme.style(Tone::Dim);
     let mut line = Columns::default().word(" ", dim);
     let Some(team) = app.store.root_team().filter(|_| app.live) else {
@@ -206,9 +206,7 @@ fn summary(app: &App) -> Line<'static> {
     } else if team.phase != "active" {
         line = line.word(format!("■ {}  ", safe(&team.phase)), app.theme.style(Tone::Bold));
     }
-    for (standing, n) in counts(app) {
-        let state = standing.state();
-        let text = format!("{} {n} {}  ", state.sign, state.word);
+    for (state, text) in counts(app, columns) {
         line = line.word(text, app.theme.style(state.tone));
     }
     if let Some(phase) = team.phases.iter().find(|phase| phase.state == "runs") {
@@ -224,17 +222,30 @@ fn summary(app: &App) -> Line<'static> {
     line.line()
 }
 
-fn counts(app: &App) -> Vec<(Standing, usize)> {
-    let mut counts: Vec<(Standing, usize)> =
-        Standing::SHOWN.iter().map(|standing| (*standing, 0)).collect();
-    for card in app.store.cards.values() {
-        let standing = Standing::of(card);
-        if let Some((_, n)) = counts.iter_mut().find(|(other, _)| *other == standing) {
-            *n += 1;
+/// How many tasks stand where; where there is little room, all in progress are one.
+fn counts(app: &App, columns: usize) -> Vec<(words::State, String)> {
+    let counted = |as_shown: fn(Standing) -> Standing| -> Vec<(words::State, String)> {
+        let mut counts = Standing::SHOWN.map(|standing| (standing, 0));
+        for card in app.store.cards.values() {
+            let standing = as_shown(Standing::of(card));
+            let count = counts.iter_mut().find(|(other, _)| *other == standing);
+            count.into_iter().for_each(|(_, n)| *n += 1);
         }
+        let words = counts.into_iter().filter(|(_, n)| *n > 0).map(|(standing, n)| {
+            let state = standing.state();
+            let text = format!("{} {n} {}  ", state.sign, state.word);
+            (state, text)
+        });
+        words.collect()
+    };
+    let all = counted(|standing| standing);
+    if all.iter().map(|(_, text)| width(text)).sum::<usize>() < columns {
+        return all;
     }
-    counts.retain(|(_, n)| *n > 0);
-    counts
+    counted(|standing| match standing {
+        Standing::Returned | Standing::Submitted => Standing::Claimed,
+        other => other,
+    })
 }
 
 /// What was said last, or is being typed; always at least one line.

@@ -118,7 +118,8 @@ pub(super) fn delivery(row: &MessageRow) -> State {
     };
     let mut state = delivery_state(last);
     let read = row.to.iter().filter(|to| to.state == "acknowledged").count();
-    if row.to.len() > 1 && read < row.to.len() && read > 0 {
+    let waits = !matches!(last, "bounced" | "expired");
+    if waits && read < row.to.len() && read > 0 {
         state.word = format!("{read}/{} read", row.to.len());
     }
     state
