@@ -118,7 +118,8 @@ pub(super) fn delivery(row: &MessageRow) -> State {
     };
     let mut state = delivery_state(last);
     let read = row.to.iter().filter(|to| to.state == "acknowledged").count();
-    if row.to.len() > 1 && read < row.to.len() && read > 0 {
+    let waits = !matches!(last, "bounced" | "expired");
+    if waits && read < row.to.len() && read > 0 {
         state.word = format!("{read}/{} read", row.to.len());
     }
     state
@@ -161,6 +162,11 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
         true => Verdicts { yes: some("allow"), no: some("deny") },
         false => Verdicts::default(),
     }
+}
+
+/// The options that are chosen by their number: none where yes and no are the answers.
+pub(super) fn options(one: &DecisionView) -> &[String] {
+    if verdicts(one).yes.is_some() { &[] } else { &one.options }
 }
 
 /// `7 tasks wait, 42 min of work`
