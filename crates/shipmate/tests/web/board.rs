@@ -33,7 +33,7 @@ fn a_task_is_created_and_edited_on_the_board() {
         ],
         "Create",
     );
-    scene.told("Task created");
+    scene.told("Task 1 created");
     scene.page.see(&format!("{} >> Write the parser", card(1)));
     let made = scene.task(1);
     assert_eq!(made["subject"], "Write the parser");
@@ -122,9 +122,10 @@ fn a_failed_task_says_why_is_retried_and_a_pending_one_is_deleted() {
 #[test]
 fn the_board_is_searched_and_filtered_in_columns_and_as_a_list() {
     let (mut stage, mut seats) = seated(&["ana", "bo"]);
+    let alias = Some("parser".to_owned());
     stage.create(vec![
-        TaskNew { files: vec!["src/parser.rs".to_owned()], ..task("Write the parser") },
-        TaskNew { blocked_by: vec!["1".to_owned()], ..task("Test the parser") },
+        TaskNew { alias, files: vec!["src/parser.rs".to_owned()], ..task("Write the parser") },
+        TaskNew { blocked_by: vec!["parser".to_owned()], ..task("Test the parser") },
         TaskNew { group: Some("docs".to_owned()), ..task("Write the manual") },
     ]);
     claim(&mut seats[1], 1);

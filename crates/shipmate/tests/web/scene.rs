@@ -23,6 +23,8 @@ impl Scene {
         let server = Server::start(&stage, 0);
         let browser = Browser::start();
         let page = browser.page(&server.link);
+        // Keys do nothing before there is something to do it to.
+        page.see("main .screen");
         Scene { page, browser, server, stage }
     }
 
