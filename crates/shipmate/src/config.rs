@@ -41,6 +41,9 @@ pub(crate) struct Config {
     pub(crate) team_mode: String,
     /// The playbook of runs that name none; empty: as the repository's files say. `none`: none.
     pub(crate) playbook: String,
+    pub(crate) notify: NotifyConfig,
+    /// `run` serves the page.
+    pub(crate) page: bool,
     pub(crate) agents: AgentsConfig,
     pub(crate) models: ModelsConfig,
     pub(crate) native: NativeConfig,
@@ -64,6 +67,16 @@ pub(crate) enum Durability {
 pub(crate) enum LogKind {
     Sqlite,
     Nats,
+}
+
+/// How a run tells a person who does not look that it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NotifyConfig {
+    Bell,
+    /// The bell, and a notice on the desktop.
+    Desktop,
+    Off,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,6 +197,8 @@ impl Default for Config {
             agent_teams_env: String::new(),
             team_mode: "auto".to_owned(),
             playbook: String::new(),
+            notify: NotifyConfig::Bell,
+            page: true,
             agents: AgentsConfig {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
@@ -359,6 +374,11 @@ impl Config {
             LogKind::Sqlite => "sqlite",
             LogKind::Nats => "nats",
         };
+        let notify = match self.notify {
+            NotifyConfig::Bell => "bell",
+            NotifyConfig::Desktop => "desktop",
+            NotifyConfig::Off => "off",
+        };
         let credentials =
             self.nats.credentials.as_deref().map_or(String::new(), |p| p.display().to_string());
         let mut entries = vec![
@@ -369,6 +389,8 @@ impl Config {
             ("shutdown-deadline-seconds", number(self.shutdown_deadline_seconds)),
             ("team-mode", text(&self.team_mode)),
             ("playbook", text(&self.playbook)),
+            ("notify", text(notify)),
+            ("page", toml::Value::Boolean(self.page)),
             ("agent-teams", toml::Value::Boolean(self.agent_teams)),
             ("agent-teams-env", text(&self.agent_teams_env)),
             ("agents.default", text(&self.agents.default)),

@@ -8,10 +8,10 @@ mod api;
 mod ask;
 mod assets;
 mod desk;
-mod diff;
 mod door;
 mod listen;
 mod output;
+mod patience;
 mod reply;
 mod stream;
 mod tree;
@@ -58,7 +58,7 @@ pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String
         .route("/api/t/{root}/stream", get(stream::stream))
         .route("/api/t/{root}/ask", post(ask::ask))
         .route("/api/t/{root}/task/{id}", get(api::task))
-        .route("/api/t/{root}/task/{id}/diff", get(diff::diff))
+        .route("/api/t/{root}/task/{id}/diff", get(api::diff))
         .route("/api/t/{root}/output/{team}/{name}", get(api::output))
         .route("/api/t/{root}/timeline", get(api::timeline))
         .route("/api/t/{root}/costs", get(api::costs))
@@ -144,4 +144,40 @@ pub(crate) fn beside(place: Place, launch: Launch) -> Result<Beside> {
         runtime.shutdown_background();
     })?;
     Ok(Beside { link, stop: Some(stop), thread: Some(thread) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn the_page_beside_a_command_ends_with_it() {
+        let place = Place { workspace: std::env::temp_dir() };
+        let beside = beside(place, Launch::Never).unwrap();
+        let (host, token) =
+            beside.link().strip_prefix("http://").unwrap().split_once("/#token=").unwrap();
+        let (host, token) = (host.to_owned(), token.to_owned());
+        let get = |path: &str, token: &str| {
+            let mut stream = TcpStream::connect(&host).unwrap();
+            let head = format!(
+                "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+                 Authorization: Bearer {token}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut text = String::new();
+            stream.read_to_string(&mut text).unwrap();
+            text
+        };
+        assert!(get("/", "").contains("<!doctype html>"));
+        assert!(get("/api/teams", "").starts_with("HTTP/1.1 401"));
+        let alone = get("/api/teams", &token);
+        assert!(alone.starts_with("HTTP/1.1 503") && alone.contains("Unreachable"), "{alone}");
+        let mut idle = TcpStream::connect(&host).unwrap();
+        drop(beside);
+        assert!(TcpStream::connect(&host).is_err());
+        assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0, "who is connected is hung up on");
+    }
 }

@@ -44,6 +44,8 @@ mod resuming;
 mod scope;
 #[path = "team/shutdowns.rs"]
 mod shutdowns;
+#[path = "team/signs.rs"]
+mod signs;
 #[path = "team/stage.rs"]
 mod stage;
 #[path = "team/talk.rs"]

@@ -14,6 +14,8 @@ mod http;
 mod outputs;
 #[path = "web_door/reads.rs"]
 mod reads;
+#[path = "web_door/serve.rs"]
+mod serve;
 #[path = "web_door/stage.rs"]
 mod stage;
 #[path = "web_door/streams.rs"]

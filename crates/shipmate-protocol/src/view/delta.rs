@@ -90,7 +90,7 @@ pub struct Span {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
     pub parts: Vec<SpanPart>,
-    /// `completed`, `released`, `failed` or `gone`.
+    /// `completed`, `returned` (and claimed anew), `released`, `failed` or `gone`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
 }

@@ -133,6 +133,8 @@ impl Story {
         };
         let at = line.at;
         if line.event == "task.claimed" {
+            // What came back from a gate is claimed anew, with a token of its own.
+            self.end_span(self.claimed.get(&task).copied(), at, Some("returned"), touched);
             let (who, epoch) = life(text(fields, "by"));
             let parts = vec![part("works", at)];
             let span = Span { id: line.n, who, epoch, task, began: at, parts, ..Span::default() };
@@ -148,6 +150,7 @@ impl Story {
         };
         let end = match line.event.as_str() {
             "task.completed" => Some("completed"),
+            "task.deleted" => Some("released"),
             "task.failed" => Some("failed"),
             "task.released" => match text(fields, "cause") {
                 "holder_gone" | "host_gone" => Some("gone"),
@@ -159,14 +162,23 @@ impl Story {
             return;
         }
         let token = number(fields, "token").or_else(|| self.claimed.get(&task).copied());
+        self.end_span(token, at, end, touched);
+        if end.is_some() {
+            self.claimed.remove(&task);
+        }
+        if let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) {
+            span.parts.extend(next.map(|kind| part(kind, at)));
+        }
+    }
+
+    /// Ends what a claim was about last, and with an end the claim itself.
+    fn end_span(&mut self, token: Option<u64>, at: u64, end: Option<&str>, touched: &mut Touched) {
         let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) else { return };
-        if let Some(last) = span.parts.last_mut() {
+        if let Some(last) = span.parts.last_mut().filter(|last| last.to.is_none()) {
             last.to = Some(at);
         }
-        span.parts.extend(next.map(|kind| part(kind, at)));
         if let Some(end) = end {
             (span.ended, span.end) = (Some(at), Some(end.to_owned()));
-            self.claimed.remove(&task);
         }
         touched.spans.insert(span.id);
     }
@@ -232,7 +244,9 @@ impl Story {
             Some(other) => other.get("handoff").and_then(Value::as_str).unwrap_or("?").to_owned(),
             None => "message".to_owned(),
         };
-        let by_runtime = matches!(kind.as_str(), "notice" | "work_done" | "bounce");
+        // A teammate may call a handoff what it likes; only the kinds themselves are the runtime's.
+        let said = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let by_runtime = matches!(said, "notice" | "work_done" | "bounce");
         let body = text(fields, "body");
         let cut = body.char_indices().nth(BODY_CHARS_MAX).map(|(at, _)| at);
         let reply_to = number(fields, "reply_to");
@@ -288,10 +302,10 @@ impl Story {
             let used = fields.get("usage").and_then(|usage| usage.get(name));
             used.and_then(Value::as_u64).unwrap_or(0)
         };
-        row.tokens_in += used("tokens_in");
-        row.tokens_out += used("tokens_out");
-        row.tokens_cached += used("tokens_cached");
-        row.cost_micros += used("cost_micros");
+        row.tokens_in = row.tokens_in.saturating_add(used("tokens_in"));
+        row.tokens_out = row.tokens_out.saturating_add(used("tokens_out"));
+        row.tokens_cached = row.tokens_cached.saturating_add(used("tokens_cached"));
+        row.cost_micros = row.cost_micros.saturating_add(used("cost_micros"));
         row.calls += 1;
         touched.costs.insert(key);
     }

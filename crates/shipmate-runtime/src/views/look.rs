@@ -87,7 +87,8 @@ fn plans(state: &State) -> Vec<DecisionView> {
         let work = plan.work.as_deref().map(planned);
         let (waiting, waiting_ms) = match &work {
             Some(work) => {
-                let length = work.tasks.iter().filter_map(|task| task.duration_ms).sum();
+                let lengths = work.tasks.iter().filter_map(|task| task.duration_ms);
+                let length = lengths.fold(0, u64::saturating_add);
                 (work.tasks.len(), length)
             }
             None => waits(state, &plan.who, plan.task),

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
             limit()
         ),
     })?;
-    let Some(watched) = run::watch::watch(&begun, session.again()?)? else {
+    let Some(watched) = run::watch::watch(&begun, session.again()?, None)? else {
         say(&format!(
             "nothing was merged; everything is in {0}, and this ends the team:\n  shipmate \
              --workspace {0} shutdown",

@@ -5,6 +5,7 @@ mod decide;
 mod ending;
 mod goal;
 mod led;
+mod notify;
 mod phases;
 mod playbook;
 mod progress;
@@ -22,10 +23,11 @@ use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::session::Session;
+use crate::cli::session::{Session, launch};
 use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
 use crate::config::{Config, Resolved};
+use crate::web;
 use goal::Aim;
 use shipmate_protocol::plan_file::{self, PlanFile};
 
@@ -36,6 +38,11 @@ use shipmate_protocol::plan_file::{self, PlanFile};
 /// are tasks for them. Each works in a clone of its own; what they hand in is merged onto the branch
 /// shipmate/TEAM when the gate passes on it. shipmate touches your branch and files only at `shipmate
 /// merge`.
+///
+/// At a terminal it also serves the page that shows the team in a browser, and prints its link;
+/// whoever has the link acts as you, for as long as this command runs. The terminal's bell rings
+/// when a decision begins to wait for you and when the team is done (see `notify` and `page` in
+/// `shipmate config --default`).
 ///
 /// Ctrl-C asks whether to leave the team at work or to shut it down.
 #[derive(clap::Args, Debug, Default)]
@@ -122,6 +129,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     detach: bool,
 
+    /// Serve no page beside it [default: as configured; without a terminal there is none]
+    #[arg(long)]
+    no_page: bool,
+
     /// Where the summaries of plan files go [default: beside the team's log]
     #[arg(long, value_name = "DIR")]
     summaries: Option<PathBuf>,
@@ -160,8 +171,29 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
         }
         return Ok(Exit::Done);
     }
-    let watched = watch::watch(&begun, session)?;
+    let page = page(args, &session)?;
+    let link = page.as_ref().map(|page| page.link().to_owned());
+    let watched = watch::watch(&begun, session, link)?;
     Ok(watched.map_or(Exit::Done, |watched| watched.exit()))
+}
+
+/// The page, where somebody is there to open it. Its link is told above everything else too, where
+/// no terminal is too narrow for it. A run does not fail for want of a page.
+fn page(args: &RunArgs, session: &Session) -> Result<Option<web::Beside>, Failure> {
+    let somebody = session.screen.width.is_some() && !session.screen.json;
+    if !somebody || args.no_page || !session.config()?.config.page {
+        return Ok(None);
+    }
+    match web::beside(session.place.clone(), launch(&session.place)?) {
+        Ok(page) => {
+            session.screen.line(&format!("page: {}", page.link()))?;
+            Ok(Some(page))
+        }
+        Err(e) => {
+            session.screen.line(&format!("note: the page cannot be served: {e}"))?;
+            Ok(None)
+        }
+    }
 }
 
 /// Checks everything, then makes the team, its tasks and its teammates.

@@ -10,7 +10,8 @@ use toml::Spanned;
 use super::agents::{AgentsLayer, ProgramConfig, ProgramLayer};
 use super::models::{ModelsLayer, ProviderConfig};
 use super::{
-    BadConfig, Config, Durability, FenceConfig, HOOK_SETTINGS, Loaded, LogKind, Source, TreesConfig,
+    BadConfig, Config, Durability, FenceConfig, HOOK_SETTINGS, Loaded, LogKind, NotifyConfig,
+    Source, TreesConfig,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -25,6 +26,8 @@ pub(super) struct Layer {
     agent_teams_env: Option<Spanned<String>>,
     team_mode: Option<Spanned<String>>,
     playbook: Option<Spanned<String>>,
+    notify: Option<NotifyConfig>,
+    page: Option<bool>,
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
@@ -118,6 +121,8 @@ impl Layer {
             &mut config.agent_teams_env
         })?;
         taking.text("team-mode", self.team_mode, any_line, |config| &mut config.team_mode)?;
+        taking.take("notify", self.notify, |config| &mut config.notify);
+        taking.take("page", self.page, |config| &mut config.page);
         taking.text("playbook", self.playbook, any_line, |config| &mut config.playbook)?;
         taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
         taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {

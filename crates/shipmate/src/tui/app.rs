@@ -99,7 +99,7 @@ pub(crate) struct App {
     pub(super) said: Option<Said>,
     /// Why nothing is heard any more.
     pub(super) over: Option<String>,
-    /// Requests that are not answered yet.
+    /// Acts that are not answered yet.
     pub(super) waiting: usize,
     /// What is shown of a task is older than the log.
     stale: bool,
@@ -295,7 +295,9 @@ impl App {
     }
 
     fn answered(&mut self, then: Then, answer: Result<Answer, ClientFailure>) -> Vec<Effect> {
-        self.waiting = self.waiting.saturating_sub(1);
+        if then.is_act() {
+            self.waiting = self.waiting.saturating_sub(1);
+        }
         let answer = match answer {
             Ok(answer) => answer,
             Err(failure) => {
@@ -372,12 +374,11 @@ impl App {
     }
 
     pub(super) fn ask(&mut self, asked: Asked) -> Vec<Effect> {
-        self.waiting += 1;
+        self.waiting += usize::from(asked.then.is_act());
         vec![Effect::Ask(Box::new(asked))]
     }
 
-    pub(super) fn show_task(&mut self, id: u32) -> Effect {
-        self.waiting += 1;
+    pub(super) fn show_task(&self, id: u32) -> Effect {
         let team = self.store.cards.get(&id).map(|card| card.team.clone());
         let ask = Ask::TaskShow { task: id.to_string() };
         Effect::Ask(Box::new(Asked { team, ask, then: Then::Show(id) }))
@@ -390,9 +391,14 @@ impl App {
     }
 
     pub(super) fn open_teammate(&mut self, address: String) -> Vec<Effect> {
-        let (tail, scroll) = (Tail::default(), Scroll::following());
+        let (mut tail, scroll) = (Tail::default(), Scroll::following());
+        let mate = self.store.teammates.get(&address);
+        let by_hand = mate.is_some_and(|mate| mate.supervision == "none" && mate.epoch > 0);
+        if by_hand {
+            tail.why = Some("It was started by hand: nobody here sees its output.".to_owned());
+        }
         self.pages.push(Page::Teammate { address: address.clone(), tail, scroll });
-        vec![Effect::Tail(Some(address))]
+        vec![Effect::Tail(Some(address).filter(|_| !by_hand))]
     }
 
     pub(super) fn open_record(&mut self, n: u64) -> Vec<Effect> {

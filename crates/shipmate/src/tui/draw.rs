@@ -16,7 +16,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use super::app::{App, Page, Place, Said};
 use super::list::Scroll;
@@ -93,15 +93,37 @@ fn too_small(buffer: &mut Buffer, area: Rect) {
 /// A line at this row of the screen, cut where the area ends.
 fn put(buffer: &mut Buffer, area: Rect, y: u16, line: &Line<'_>) {
     if y < buffer.area.height {
-        buffer.set_line(area.x, y, line, area.width);
+        buffer.set_line(area.x, y, &shortened(line, usize::from(area.width)), area.width);
     }
+}
+
+/// The line with `…` where it is longer than its room.
+fn shortened<'a>(line: &Line<'a>, columns: usize) -> Line<'a> {
+    if line.width() <= columns {
+        return line.clone();
+    }
+    let mut left = columns;
+    let mut spans = Vec::new();
+    for span in &line.spans {
+        let wide = span.width();
+        if wide < left {
+            left -= wide;
+            spans.push(span.clone());
+            continue;
+        }
+        let fits = cut(span.content.trim_end(), left.saturating_sub(1));
+        let text = if fits.ends_with('…') { fits } else { format!("{fits}…") };
+        spans.push(Span::styled(text, span.style));
+        break;
+    }
+    Line { spans, ..line.clone() }
 }
 
 /// A row of a list: with a sign at its margin where it is the selected one.
 fn put_row(buffer: &mut Buffer, area: Rect, y: u16, line: &Line<'_>, app: &App, selected: bool) {
     let row = Rect { y, height: 1, ..area };
     buffer.set_string(area.x, y, if selected { "›" } else { " " }, Style::new());
-    buffer.set_line(area.x + 1, y, line, area.width.saturating_sub(1));
+    put(buffer, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area }, y, line);
     if selected {
         buffer.set_style(row, app.theme.selected());
     }
@@ -115,11 +137,11 @@ fn put_text(buffer: &mut Buffer, area: Rect, app: &App, lines: &[Line<'_>], scro
     for (at, line) in lines[window].iter().enumerate() {
         put(buffer, area, area.y + at as u16, line);
     }
-    if lines.len() > rows && area.height > 1 {
+    // On the line above, which is the title's.
+    if lines.len() > rows && area.y > 0 {
         let place = format!(" {}–{to} of {} ", from + 1, lines.len());
-        let x = area.right().saturating_sub(width(&place) as u16);
-        let style = app.theme.style(Tone::Dim);
-        buffer.set_string(x, area.bottom() - 1, place, style);
+        let x = area.right().saturating_sub(width(&place) as u16 + 1);
+        buffer.set_string(x, area.y - 1, place, app.theme.style(Tone::Dim));
     }
 }
 
@@ -168,11 +190,11 @@ fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         let x = usize::from(area.width) - width(&state) - 1;
         buffer.set_string(x as u16, 0, &state, app.theme.style(tone));
     }
-    put(buffer, area, 1, &summary(app));
+    put(buffer, area, 1, &summary(app, usize::from(area.width)));
 }
 
 /// How many tasks are where, what the team waits for, what it cost.
-fn summary(app: &App) -> Line<'static> {
+fn summary(app: &App, columns: usize) -> Line<'static> {
     let dim = app.theme.style(Tone::Dim);
     let mut line = Columns::default().word(" ", dim);
     let Some(team) = app.store.root_team().filter(|_| app.live) else {
@@ -184,9 +206,7 @@ fn summary(app: &App) -> Line<'static> {
     } else if team.phase != "active" {
         line = line.word(format!("■ {}  ", safe(&team.phase)), app.theme.style(Tone::Bold));
     }
-    for (standing, n) in counts(app) {
-        let state = standing.state();
-        let text = format!("{} {n} {}  ", state.sign, state.word);
+    for (state, text) in counts(app, columns) {
         line = line.word(text, app.theme.style(state.tone));
     }
     if let Some(phase) = team.phases.iter().find(|phase| phase.state == "runs") {
@@ -202,17 +222,30 @@ fn summary(app: &App) -> Line<'static> {
     line.line()
 }
 
-fn counts(app: &App) -> Vec<(Standing, usize)> {
-    let mut counts: Vec<(Standing, usize)> =
-        Standing::SHOWN.iter().map(|standing| (*standing, 0)).collect();
-    for card in app.store.cards.values() {
-        let standing = Standing::of(card);
-        if let Some((_, n)) = counts.iter_mut().find(|(other, _)| *other == standing) {
-            *n += 1;
+/// How many tasks stand where; where there is little room, all in progress are one.
+fn counts(app: &App, columns: usize) -> Vec<(words::State, String)> {
+    let counted = |as_shown: fn(Standing) -> Standing| -> Vec<(words::State, String)> {
+        let mut counts = Standing::SHOWN.map(|standing| (standing, 0));
+        for card in app.store.cards.values() {
+            let standing = as_shown(Standing::of(card));
+            let count = counts.iter_mut().find(|(other, _)| *other == standing);
+            count.into_iter().for_each(|(_, n)| *n += 1);
         }
+        let words = counts.into_iter().filter(|(_, n)| *n > 0).map(|(standing, n)| {
+            let state = standing.state();
+            let text = format!("{} {n} {}  ", state.sign, state.word);
+            (state, text)
+        });
+        words.collect()
+    };
+    let all = counted(|standing| standing);
+    if all.iter().map(|(_, text)| width(text)).sum::<usize>() < columns {
+        return all;
     }
-    counts.retain(|(_, n)| *n > 0);
-    counts
+    counted(|standing| match standing {
+        Standing::Returned | Standing::Submitted => Standing::Claimed,
+        other => other,
+    })
 }
 
 /// What was said last, or is being typed; always at least one line.
@@ -265,14 +298,17 @@ fn narrowed(app: &App) -> Line<'static> {
 }
 
 fn footer(buffer: &mut Buffer, area: Rect, app: &App) {
+    const ALWAYS: &str = "? help  q quit ";
+    let room = usize::from(area.width) - width(ALWAYS);
     let mut text = String::from(" ");
     for (key, does) in help::hints(app) {
         let hint = format!("{key} {does}  ");
-        if width(&text) + width(&hint) > usize::from(area.width) {
+        if width(&text) + width(&hint) > room {
             break;
         }
         text.push_str(&hint);
     }
+    let text = format!("{}{ALWAYS}", fit(&text, room));
     let line = Line::styled(fit(&text, usize::from(area.width)), app.theme.style(Tone::Dim));
     put(buffer, area, area.height - 1, &line);
 }

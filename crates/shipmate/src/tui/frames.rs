@@ -47,12 +47,12 @@ fn frame(app: &App, columns: u16, rows: u16) -> Buffer {
 }
 
 fn text(buffer: &Buffer) -> String {
-    grid(buffer, |cell| cell.symbol().to_owned())
+    grid(buffer, ' ', |cell| cell.symbol().to_owned())
 }
 
 /// One letter for each style that there is; `.` is none.
 fn styles(buffer: &Buffer) -> String {
-    grid(buffer, |cell| {
+    grid(buffer, '.', |cell| {
         let colour = match cell.fg {
             Color::Reset => "",
             Color::Cyan => "c",
@@ -74,7 +74,7 @@ fn styles(buffer: &Buffer) -> String {
     })
 }
 
-fn grid(buffer: &Buffer, cell: impl Fn(&Cell) -> String) -> String {
+fn grid(buffer: &Buffer, nothing: char, cell: impl Fn(&Cell) -> String) -> String {
     let mut text = String::new();
     for y in 0..buffer.area.height {
         let mut line = String::new();
@@ -84,7 +84,7 @@ fn grid(buffer: &Buffer, cell: impl Fn(&Cell) -> String) -> String {
             line.push_str(&cell(here));
             x += super::text::width(here.symbol()).max(1) as u16;
         }
-        text.push_str(line.trim_end_matches([' ', '.']));
+        text.push_str(line.trim_end_matches(nothing));
         text.push('\n');
     }
     text
@@ -113,13 +113,16 @@ fn check_both(name: &str, app: &App) {
 
 #[test]
 fn the_board() {
-    check_both("board", &scene::team());
+    let mut app = scene::team();
+    typed(&mut app, "j");
+    check_both("board", &app);
 }
 
 #[test]
 fn the_board_without_colour() {
     let mut app = scene::team();
     app.theme = Theme { colour: false };
+    typed(&mut app, "j");
     check("board-no-colour", &app, SMALL);
 }
 
@@ -161,7 +164,7 @@ fn an_empty_team() {
 #[test]
 fn a_teammate_and_what_it_prints() {
     let mut app = scene::team();
-    typed(&mut app, "3 Enter");
+    typed(&mut app, "3 j Enter");
     let address = "alpha/ana".to_owned();
     let who = "alpha/ana@2".to_owned();
     app.update(Message::Output(Output::Life { address: address.clone(), who }));

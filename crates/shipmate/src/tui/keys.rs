@@ -1,4 +1,4 @@
-//! What each key does where. `help` is the same table in words, and a test holds them together.
+//! What each key does where; `draw/help.rs` says the same in words.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use shipmate_protocol::Ask;
@@ -11,7 +11,7 @@ use super::input::Input;
 use super::list::{Scroll, Step};
 use super::message::{Asked, Effect, Then};
 use super::store::{address, decision_key};
-use super::words::{Standing, name_of, seat_of, verdicts};
+use super::words::{Standing, name_of, options, seat_of, verdicts};
 
 pub(super) fn key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
@@ -160,7 +160,7 @@ fn digit_typed(app: &mut App, digit: char) -> Vec<Effect> {
     if app.place == Place::Decisions
         && app.pages.is_empty()
         && let Some(one) = decision(app)
-        && (1..=one.options.len()).contains(&number)
+        && (1..=options(one).len()).contains(&number)
     {
         app.marked = Some((decision_key(one), number - 1));
         return Vec::new();
@@ -430,7 +430,7 @@ fn answer(app: &mut App) -> Vec<Effect> {
     }
     if one.kind == "question" && one.options.is_empty() {
         app.form = Some(Form::answer(&one));
-    } else if one.options.is_empty() {
+    } else if options(&one).is_empty() {
         let said = verdicts(&one);
         let yes = said.yes.map(|yes| format!("y {yes}"));
         let keys: Vec<String> =

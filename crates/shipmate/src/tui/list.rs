@@ -47,11 +47,7 @@ impl<K: PartialEq + Clone> List<K> {
             return;
         }
         let found = selected.and_then(|key| self.keys.iter().position(|other| *other == key));
-        let moved = found.unwrap_or(self.at).min(self.last());
-        // The selected row stays where it is on the screen.
-        let top = (self.top.get() + moved).saturating_sub(self.at);
-        self.top.set(top);
-        self.at = moved;
+        self.at = found.unwrap_or(self.at).min(self.last());
     }
 
     fn last(&self) -> usize {

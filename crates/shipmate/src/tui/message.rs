@@ -64,6 +64,13 @@ pub(crate) enum Then {
     Record(u64),
 }
 
+impl Then {
+    /// The person waits for its answer.
+    pub(super) fn is_act(&self) -> bool {
+        matches!(self, Then::Say(_) | Then::Edit)
+    }
+}
+
 /// What the screen wants from the world.
 #[derive(Debug)]
 pub(crate) enum Effect {

@@ -4,6 +4,7 @@
 //! to end and while it is suspended.
 
 use std::io::{Result, Stdout, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use ratatui::crossterm::cursor::Show;
@@ -45,6 +46,7 @@ impl Screen {
         // Its raw mode is remembered as set even where a shell has unset it since.
         disable_raw_mode()?;
         enable_raw_mode()?;
+        TAKEN.store(true, Ordering::SeqCst);
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
         self.terminal.clear()
     }
@@ -72,8 +74,15 @@ impl Drop for Screen {
     }
 }
 
+/// Whether the terminal is ours. Handed back twice, the cursor would go back to where it was the
+/// first time, over what was said since.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
 /// Hands the terminal back. Where that fails there is no terminal any more.
 fn leave() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     drop(disable_raw_mode());
     drop(execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show));
 }

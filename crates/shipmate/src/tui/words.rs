@@ -118,7 +118,8 @@ pub(super) fn delivery(row: &MessageRow) -> State {
     };
     let mut state = delivery_state(last);
     let read = row.to.iter().filter(|to| to.state == "acknowledged").count();
-    if row.to.len() > 1 && read < row.to.len() && read > 0 {
+    let waits = !matches!(last, "bounced" | "expired");
+    if waits && read < row.to.len() && read > 0 {
         state.word = format!("{read}/{} read", row.to.len());
     }
     state
@@ -161,6 +162,11 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
         true => Verdicts { yes: some("allow"), no: some("deny") },
         false => Verdicts::default(),
     }
+}
+
+/// The options that are chosen by their number: none where yes and no are the answers.
+pub(super) fn options(one: &DecisionView) -> &[String] {
+    if verdicts(one).yes.is_some() { &[] } else { &one.options }
 }
 
 /// `7 tasks wait, 42 min of work`
@@ -211,7 +217,7 @@ pub(super) fn lasted(ms: u64) -> String {
     if ms < 1000 {
         return format!("{ms} ms");
     }
-    let s = (ms + 500) / 1000;
+    let s = ms.saturating_add(500) / 1000;
     match s {
         s if s < 60 => format!("{s} s"),
         s if s < 3600 => format!("{} min {:02} s", s / 60, s % 60),
@@ -253,6 +259,7 @@ mod tests {
             [850, 12_000, 245_000, 12_000_000].map(lasted),
             ["850 ms", "12 s", "4 min 05 s", "3 h 20 min"]
         );
+        assert!(lasted(u64::MAX).ends_with(" min"), "a teammate may say how long its task takes");
         assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.01", "$1.23"]);
         assert_eq!([940, 12_340, 4_100_000].map(tokens), ["940", "12.3k", "4.1M"]);
         assert_eq!([name_of("alpha/ana@2"), name_of("person")], ["ana", "person"]);

@@ -102,6 +102,16 @@ pub(super) async fn task(
     }
 }
 
+pub(super) async fn diff(
+    State(deck): State<Arc<Deck>>,
+    Path((root, id)): Path<(String, u32)>,
+) -> Read {
+    match deck.desk.ask(Some(root), Ask::TaskDiff { task: id.to_string() }).await? {
+        Answer::Diff(diff) => Ok(reply::json(&diff)),
+        _ => Err(unexpected()),
+    }
+}
+
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis() as u64

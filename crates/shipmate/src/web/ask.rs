@@ -19,9 +19,10 @@ use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
 use crate::web::reply::{self, Refusal};
 
-const ALLOWED: [&str; 26] = [
+const ALLOWED: [&str; 27] = [
     "agents",
     "answer",
+    "message_acknowledge",
     "message_trace",
     "phase_skip",
     "plan_approve",

@@ -1,8 +1,8 @@
 //! Takes connections on loopback and serves them, each within limits.
 //!
 //! Whoever connects and says nothing, or says it byte by byte, is hung up on; so is whoever sends
-//! heads without end. More connections than there is room for wait until one is free. Nothing here
-//! knows what is served.
+//! heads without end, and whoever asks and takes nothing of the answers. More connections than
+//! there is room for wait until one is free. Nothing here knows what is served.
 
 use std::io::Result;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,11 +17,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::web::patience::Patient;
+
 const CONNECTIONS_MAX: usize = 256;
 /// From the first moment of a connection, or the end of the request before, to a whole head.
 const HEAD_MAX: Duration = Duration::from_secs(20);
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
+/// How long whoever is answered may take nothing of it. It needs no token to ask for the page's
+/// files, so without an end to this anybody on the machine could keep every seat.
+const READ_NOTHING_MAX: Duration = Duration::from_secs(30);
 /// How long no connection is taken when the system has nothing left to take one with.
 const BREATH: Duration = Duration::from_secs(1);
 
@@ -57,6 +62,7 @@ pub(crate) async fn serve(listener: std::net::TcpListener, routes: Router) -> Re
 async fn one(stream: TcpStream, routes: Router) {
     // What is shown is shown at once. Where that cannot be had it is only slower.
     drop(stream.set_nodelay(true));
+    let stream = Patient::new(stream, READ_NOTHING_MAX);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use shipmate_protocol::Place;
@@ -244,9 +245,14 @@ fn mark(left_out: u64) -> String {
     format!("\n[{left_out} bytes left out]\n")
 }
 
+/// An agent may have put a pipe there, at which a reader would wait for ever, or a link to what is
+/// nobody's output.
 fn open(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = File::options();
+    match options.read(true).custom_flags(flags.bits() as i32).open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        Ok(_) => Err(ErrorKind::InvalidInput.into()),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e),
     }
@@ -303,6 +309,17 @@ mod tests {
         let mut output = folder.output();
         assert_eq!(output.size(), 0);
         assert_eq!(output.read(0, 9).unwrap(), slice(0, 0, ""));
+    }
+
+    #[test]
+    fn what_is_no_file_of_its_own_is_no_output_and_holds_nobody_up() {
+        let folder = Folder::new("strange");
+        let path = folder.0.join("output.log");
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(Output::open(&path).is_err());
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(Output::open(&path).is_err());
     }
 
     #[test]

@@ -30,8 +30,6 @@ use crate::web::tree::{Looking, Next};
 pub(super) const STREAMS_MAX: usize = 64;
 /// How often something is said when nothing happens, so that a dead line is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How long a page may take to read one event.
-const READ_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
 pub(super) struct Wish {
@@ -103,7 +101,7 @@ struct Page {
     follower: Option<Follower>,
 }
 
-/// The browser is gone, or reads nothing.
+/// The browser is gone, or has taken nothing for too long.
 struct Gone;
 
 impl Page {
@@ -140,7 +138,7 @@ impl Page {
     }
 
     async fn say(&self, event: Bytes) -> Result<(), Gone> {
-        self.tell.send_timeout(event, READ_MAX).await.map_err(|_| Gone)
+        self.tell.send(event).await.map_err(|_| Gone)
     }
 
     /// Says the next thing there is to say, if there is one.

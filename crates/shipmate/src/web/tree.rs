@@ -188,12 +188,15 @@ impl Tree {
         delta.position = seen(&watch.picture());
         let (position, queue) = (delta.position, delta.queue.clone());
         if delta.whole {
+            let event = event("delta", Some(position), &delta);
             let mut state = self.state();
             state.forget();
             state.is_ready = true;
             state.trouble = None;
             state.retry = RETRY_MIN;
             (state.since, state.position, state.queue) = (position, position, queue);
+            // Whoever it was begun for wants just this.
+            state.whole = Some((state.last, event));
             return;
         }
         if is_empty(&delta) {

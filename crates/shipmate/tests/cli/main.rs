@@ -20,6 +20,7 @@ mod programs;
 mod run;
 mod shutdown;
 mod teams;
+mod terminal;
 mod tmux;
 mod transcript;
 mod tui;

@@ -136,7 +136,7 @@ fn the_terminal_is_handed_back_however_the_screen_ends() {
     tmux.until("prompt> ");
     // A key, Ctrl-C, and a request to end from elsewhere.
     for (at, end) in ["q", "C-c", "TERM"].into_iter().enumerate() {
-        tmux.text("\"$SHIPMATE\" tui & fg; echo ended $?");
+        tmux.text("\"$SHIPMATE\" tui; echo ended $?");
         tmux.keys("Enter");
         tmux.until("The board is empty.");
         match end {
@@ -159,7 +159,7 @@ fn the_terminal_is_handed_back_however_the_screen_ends() {
             "TSTP" => signal(&workspace, "TSTP"),
             keys => tmux.keys(keys),
         }
-        tmux.until("prompt> ");
+        tmux.until("Stopped");
         tmux.text("echo $((30 + 3))");
         tmux.keys("Enter");
         tmux.until("33");

@@ -1,11 +1,7 @@
 //! The native agent as a teammate: real processes, the scripted model over both protocols.
 
-use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::Value;
 use shipmate_protocol::ask::{Budget, Setup, TaskNew};
-use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
 use shipmate_testkit::model::Server;
 
@@ -125,52 +121,6 @@ on "look at this"
     assert!(stage.inbox().iter().any(|body| body == "I have seen it"));
     assert_eq!(stage.file("two.txt"), "two\n");
     stage.all_once(&tasks);
-}
-
-#[test]
-fn how_full_the_context_is_can_be_seen_while_a_native_teammate_works() {
-    let server = Server::start(
-        r#"
-as a
-on "Task 1:"
-  tool bash {"command":"echo one > one.txt"}
-  hold middle
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
-  say Done.
-"#,
-    );
-    let more = "context-tokens = 50000";
-    let mut stage = stage(&server, "anthropic", more, &["a"]);
-    stage.tasks(&["write"]);
-    after_a_tool(&server);
-    let mut attached = stage.client();
-    let mut mate = TeammateView::default();
-    let attach = || vec![Ask::Attach { name: "a".to_owned() }];
-    // Asked again with each sign of life until it is known.
-    let heard = attached.listen(attach, |_| {
-        mate = stage.teammate("a");
-        match mate.context_used {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
-    });
-    heard.unwrap();
-    // As the scripted model counts: 100 in and 10 out.
-    assert_eq!((mate.context_used, mate.context_max), (Some(110), Some(50_000)));
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
-    assert!(mate.sign_at.is_some_and(|at| at <= wall && at + 600_000 > wall), "{mate:?}");
-    for (args, shown) in [
-        (["teammate", "show", "a"].as_slice(), "context    0 % full (110 of 50000 tokens)\n"),
-        (&["teammate", "list"], "CONTEXT"),
-    ] {
-        let output = String::from_utf8(stage.shipmate(args).stdout).unwrap();
-        assert!(output.contains(shown), "{output}");
-    }
-    server.release("middle");
-    stage.finished(1);
-    stage.catch_up();
-    assert!(!stage.story().contains("context"), "it is no record");
-    stage.nothing_left();
 }
 
 #[test]

@@ -122,10 +122,9 @@ fn a_failed_task_says_why_is_retried_and_a_pending_one_is_deleted() {
 #[test]
 fn the_board_is_searched_and_filtered_in_columns_and_as_a_list() {
     let (mut stage, mut seats) = seated(&["ana", "bo"]);
-    let alias = Some("parser".to_owned());
-    stage.create(vec![
-        TaskNew { alias, files: vec!["src/parser.rs".to_owned()], ..task("Write the parser") },
-        TaskNew { blocked_by: vec!["parser".to_owned()], ..task("Test the parser") },
+    stage.create_in_turn(vec![
+        TaskNew { files: vec!["src/parser.rs".to_owned()], ..task("Write the parser") },
+        TaskNew { blocked_by: vec!["1".to_owned()], ..task("Test the parser") },
         TaskNew { group: Some("docs".to_owned()), ..task("Write the manual") },
     ]);
     claim(&mut seats[1], 1);

@@ -29,7 +29,7 @@ fn question(scene: &Scene, id: u64) -> Value {
 fn questions_and_permissions_are_answered_with_a_key_most_waiting_work_first() {
     let (mut stage, mut seats) = seated(&["ana", "bo"]);
     let behind = |on: &str| TaskNew { blocked_by: vec![on.to_owned()], ..task("Later") };
-    stage.create(vec![
+    stage.create_in_turn(vec![
         task("Write the parser"),
         task("Write the manual"),
         behind("1"),

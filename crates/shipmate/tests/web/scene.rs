@@ -23,7 +23,6 @@ impl Scene {
         let server = Server::start(&stage, 0);
         let browser = Browser::start();
         let page = browser.page(&server.link);
-        // Keys do nothing before there is something to do it to.
         page.see("main .screen");
         Scene { page, browser, server, stage }
     }
@@ -177,4 +176,13 @@ pub(crate) fn complete(seat: &mut Client, task: u32, token: u64) {
 pub(crate) fn fail(seat: &mut Client, task: u32, token: u64, reason: &str) {
     let (task, reason) = (task.to_string(), reason.to_owned());
     seat.ask(Ask::TaskFail { task, token, reason }).unwrap();
+}
+
+impl Stage {
+    /// One request for each, so that a task can name one that was made before it by its number.
+    pub(crate) fn create_in_turn(&mut self, tasks: Vec<TaskNew>) {
+        for task in tasks {
+            self.create(vec![task]);
+        }
+    }
 }

@@ -57,8 +57,7 @@ fn a_task_shows_its_diff_gate_output_commits_story_and_messages() {
 fn a_task_is_acted_on_where_it_is_read() {
     let (mut stage, mut seats) = seated(&["ana"]);
     let waits = TaskNew { blocked_by: vec!["1".to_owned()], ..task("Test the parser") };
-    stage.create(vec![task("Write the parser")]);
-    stage.create(vec![waits]);
+    stage.create_in_turn(vec![task("Write the parser"), waits]);
     claim(&mut seats[0], 1);
     let scene = Scene::on(stage);
     let page = &scene.page;
@@ -85,9 +84,12 @@ fn the_graph_shows_what_waits_for_what_in_words_too_and_opens_a_task() {
         blocked_by: on.iter().map(|one| (*one).to_owned()).collect(),
         ..task(subject)
     };
-    stage.create(vec![task("Write the grammar")]);
-    stage.create(vec![after(&["1"], "Write the parser"), after(&["1"], "Write the printer")]);
-    stage.create(vec![after(&["2", "3"], "Test both")]);
+    stage.create_in_turn(vec![
+        task("Write the grammar"),
+        after(&["1"], "Write the parser"),
+        after(&["1"], "Write the printer"),
+        after(&["2", "3"], "Test both"),
+    ]);
     let token = claim(&mut seats[0], 1);
     let scene = Scene::on(stage);
     let page = &scene.page;

@@ -1,8 +1,13 @@
 //! Whoever should not get in does not, and learns nothing at the door.
 
-use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
 
-use crate::http::{Request, open, read};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use serde_json::json;
+use shipmate_protocol::Ask;
+
+use crate::http::{LIMIT, Request, open, read};
 use crate::stage::{Serving, Stage};
 
 /// Attacks by name, with the statuses that are right, and what is sent.
@@ -139,4 +144,38 @@ fn whoever_trickles_is_hung_up_on() {
     // What is left of a head is answered with nothing, or that it took too long.
     assert!([0, 408].contains(&read(head).status));
     assert_eq!(serving.get("/api/teams")["teams"][0]["name"], "alpha");
+}
+
+/// It takes no token to ask for the page's files, so whoever does must not keep a seat by it.
+#[test]
+fn whoever_asks_and_reads_nothing_is_hung_up_on() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let one = format!("GET /page/shell.css HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", serving.port);
+    let stream = TcpStream::connect(("127.0.0.1", serving.port)).unwrap();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 4096).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    // Far more answers than all buffers between here and there can hold.
+    drop((&stream).write(one.repeat(1000).as_bytes()));
+    let mut wait = [PollFd::new(&stream, PollFlags::empty())];
+    let limit = Timespec::try_from(LIMIT).unwrap();
+    assert_eq!(rustix::event::poll(&mut wait, Some(&limit)).unwrap(), 1, "it still holds on");
+    assert!(wait[0].revents().intersects(PollFlags::HUP | PollFlags::ERR));
+}
+
+/// The runtime's words are told from a teammate's by who says them.
+#[test]
+fn a_teammate_cannot_write_in_the_runtimes_name() {
+    let stage = Stage::new();
+    let mut ana = stage.teammate("ana");
+    for kind in ["notice", "work_done", "bounce"] {
+        let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());
+        ana.ask(Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None }).unwrap();
+    }
+    let messages = Serving::start(&stage).get("/api/t/alpha/messages");
+    let rows = messages["messages"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert_eq!(row["from"], "alpha/ana@1", "{row}");
+    }
 }

@@ -122,8 +122,8 @@ fn a_task_is_shown_with_its_steps_and_what_it_changed() {
     assert_eq!(
         diff["files"],
         json!([
-            { "path": "README", "added": 0, "removed": 1 },
-            { "path": "greeting", "added": 1, "removed": 0 },
+            { "path": "README", "added": 0, "removed": 1, "binary": false },
+            { "path": "greeting", "added": 1, "removed": 0, "binary": false },
         ])
     );
     let text = diff["text"].as_str().unwrap();
@@ -151,8 +151,9 @@ fn messages_are_read_from_the_newest_backwards() {
     stage.shipmate(&["teammate", "add", "ana"]);
     let serving = Serving::start(&stage);
     for n in 0..5 {
-        let send = json!({ "send": { "to": "ana", "body": format!("no {n}"), "kind": null, "reply_to": null } });
-        assert_eq!(serving.ask(send).status, 200);
+        let body = format!("no {n}");
+        let send = json!({ "to": "ana", "body": body, "kind": null, "reply_to": null });
+        assert_eq!(serving.ask(json!({ "send": send })).status, 200);
     }
     let bodies = |path: &str| {
         let read = serving.get(path);

@@ -114,6 +114,13 @@ impl Stage {
         }
     }
 
+    /// A teammate of `alpha` that acts by hand.
+    pub(crate) fn teammate(&self, name: &str) -> Client {
+        self.shipmate(&["teammate", "add", name]);
+        let token = std::fs::read_to_string(self.place().teammate_token("alpha", name)).unwrap();
+        Client::new(self.place(), Launch::Never, TokenSource::Given(token.trim().to_owned()))
+    }
+
     /// Another team below `alpha`.
     pub(crate) fn department(&self, name: &str) {
         let parent = Some("alpha".to_owned());
@@ -154,6 +161,10 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        // Agents outlive their coordinator; those of a test that failed would wait for ever.
+        if self.place().team("alpha").join("lives").exists() {
+            drop(self.command(SHIPMATE).args(["shutdown", "--now", "--wait"]).output());
+        }
         // There may be none; either way none is left.
         drop(self.command(SHIPMATE).args(["coordinator", "stop"]).output());
     }

@@ -1,3 +1,5 @@
+//! Records in, what a screen shows of them out.
+
 use super::*;
 
 fn told(records: &[&str]) -> (Story, Touched) {
@@ -33,9 +35,24 @@ fn a_claim_is_a_span_from_its_beginning_to_its_end() {
 }
 
 #[test]
+fn work_that_came_back_is_a_span_of_its_own() {
+    let (story, _) = told(&[
+        r#"{"task.claimed":{"task":7,"by":"alpha/ana@1"}}"#,
+        r#"{"task.submitted":{"task":7,"token":1}}"#,
+        r#"{"task.returned":{"task":7,"token":1,"reason":"red"}}"#,
+        r#"{"task.claimed":{"task":7,"by":"alpha/ana@1"}}"#,
+        r#"{"task.completed":{"task":7,"token":4}}"#,
+    ]);
+    let ends: Vec<_> = story.spans().into_iter().map(|s| (s.id, s.ended, s.end)).collect();
+    let end = |word: &str| Some(word.to_owned());
+    assert_eq!(ends, [(1, Some(4000), end("returned")), (4, Some(5000), end("completed"))]);
+}
+
+#[test]
 fn a_message_shows_how_far_it_came_with_each_recipient() {
     let (story, touched) = told(&[
-        r#"{"message.sent":{"to":[{"member":"alpha/ana"},{"member":"alpha/bo"}],"kind":"broadcast","body":"hi, task 3"}}"#,
+        r#"{"message.sent":{"to":[{"member":"alpha/ana"},{"member":"alpha/bo"}],"kind":"broadcast",
+            "body":"hi, task 3"}}"#,
         r#"{"message.sent":{"to":["person"],"kind":"message","body":"yes","reply_to":1}}"#,
         r#"{"message.acknowledged":{"to":{"member":"alpha/bo"},"messages":[1]}}"#,
         r#"{"message.bounced":{"to":{"member":"alpha/ana"},"messages":[1],"reason":"gone"}}"#,
@@ -48,6 +65,24 @@ fn a_message_shows_how_far_it_came_with_each_recipient() {
     let about: Vec<u64> = story.messages_about(3).iter().map(|row| row.id).collect();
     assert_eq!(about, [1, 2], "the answer belongs to the conversation");
     assert!(story.messages_about(30).is_empty());
+}
+
+#[test]
+fn a_handoff_that_is_called_a_notice_is_still_from_whoever_sent_it() {
+    let (story, _) = told(&[
+        r#"{"message.sent":{"to":["person"],"kind":{"handoff":"notice"},"body":"approve 7"}}"#,
+        r#"{"message.sent":{"to":["person"],"kind":"notice","body":"ana is gone"}}"#,
+    ]);
+    let from: Vec<_> = story.messages(u64::MAX, 9).into_iter().map(|row| row.from).collect();
+    assert_eq!(from, ["person", "runtime"]);
+}
+
+#[test]
+fn more_tokens_than_can_be_counted_are_as_many_as_can() {
+    let usage = r#"{"usage.recorded":{"who":"alpha/ana@1",
+        "usage":{"tokens_in":18446744073709551615,"cost_micros":18446744073709551615}}}"#;
+    let (story, _) = told(&[usage, usage]);
+    assert_eq!((story.costs()[0].tokens_in, story.costs()[0].cost_micros), (u64::MAX, u64::MAX));
 }
 
 #[test]
@@ -66,7 +101,8 @@ fn costs_are_summed_by_teammate_model_and_task() {
 #[test]
 fn a_gate_marks_its_tasks_with_the_last_word() {
     let (story, touched) = told(&[
-        r#"{"gate.ran":{"team":"alpha","tasks":[1,2],"commit":"c","passed":false,"took_ms":5,"output":"no"}}"#,
+        r#"{"gate.ran":{"team":"alpha","tasks":[1,2],"commit":"c","passed":false,"took_ms":5,
+            "output":"no"}}"#,
         r#"{"gate.ran":{"team":"alpha","tasks":[1],"commit":"d","passed":true,"took_ms":5}}"#,
     ]);
     assert_eq!(story.gate_mark(1), Some(GateMark { passed: true, at: 2000, runs: 2, red: 1 }));
@@ -79,7 +115,8 @@ fn a_gate_marks_its_tasks_with_the_last_word() {
 fn a_record_that_was_taken_before_changes_nothing() {
     let (mut story, _) = told(&[r#"{"usage.recorded":{"who":"a/b@1","usage":{"tokens_in":5}}}"#]);
     let mut touched = Touched::default();
-    let again = r#"{"n":1,"at":1,"by":"person","event":{"usage.recorded":{"who":"a/b@1","usage":{"tokens_in":5}}}}"#;
+    let again = r#"{"n":1,"at":1,"by":"person","event":{"usage.recorded":{"who":"a/b@1",
+        "usage":{"tokens_in":5}}}}"#;
     story.take(again, &mut touched);
     story.take("not a record", &mut touched);
     assert_eq!((story.costs()[0].tokens_in, touched.costs.len()), (5, 0));

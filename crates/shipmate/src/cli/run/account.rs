@@ -4,6 +4,7 @@
 //! died, is told the same way as one that was watched from its first record on.
 
 mod rest;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::led::Led;
 use super::phases::Phases;
-use super::progress::{Event, EventKind, Row, RunView};
+use super::progress::{Event, EventKind, Row, RunView, Waiting};
 use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
 use super::tasks::{Status, TaskLine, Tasks};
 
@@ -40,7 +41,7 @@ pub(crate) struct Account {
     /// Why the team waits, if it does.
     pub(crate) paused: Option<Pause>,
     /// Questions and plans that wait for an answer.
-    pub(crate) waiting: BTreeMap<u64, String>,
+    pub(crate) waiting: BTreeMap<u64, Waiting>,
     /// Of a run that began with a goal.
     pub(crate) led: Led,
     /// Of a run by a playbook.
@@ -64,6 +65,11 @@ pub(crate) struct Deviation {
 pub(crate) struct Pause {
     pub(crate) reason: String,
     pub(crate) by: PausedBy,
+    /// The record that says so.
+    n: u64,
+    team: String,
+    /// A person is asked to let something begin.
+    is_question: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +131,7 @@ impl Account {
         let told = match event.split_once('.')?.0 {
             "task" => self.task(event, fields, at_ms),
             "teammate" => self.teammate(event, fields, at_ms),
-            "team" => self.team(event, fields, text(record, "by")),
+            "team" => self.team(event, fields, text(record, "by"), number(record, "n")),
             "phase" => self.phase(event, fields),
             "message" => self.led.message(event, fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
@@ -336,7 +342,13 @@ impl Account {
         }
     }
 
-    fn team(&mut self, event: &str, fields: &Value, by: &str) -> Option<(EventKind, String)> {
+    fn team(
+        &mut self,
+        event: &str,
+        fields: &Value,
+        by: &str,
+        n: u64,
+    ) -> Option<(EventKind, String)> {
         match event {
             "team.created" => {
                 self.has_trees |= fields.pointer("/setup/trees").is_some();
@@ -358,7 +370,8 @@ impl Account {
                 if by == PausedBy::Runtime {
                     self.deviates(None, first_line(&told));
                 }
-                self.paused = Some(Pause { reason, by });
+                let team = text(fields, "team").to_owned();
+                self.paused = Some(Pause { reason, by, n, team, is_question });
                 Some((EventKind::Health, told))
             }
             "team.continued" => {
@@ -392,13 +405,8 @@ impl Account {
                 Some((EventKind::Health, "teammates can be started again".to_owned()))
             }
             "question.asked" => {
-                let options = fields.get("options").and_then(Value::as_array).into_iter().flatten();
-                let options: Vec<&str> = options.filter_map(Value::as_str).collect();
-                let answer = if options.is_empty() { "…".to_owned() } else { options.join("|") };
-                // Without a terminal this line is all that a person sees of it.
-                let told = text(fields, "text");
-                let told = format!("question {n}: {told} (shipmate answer {n} {answer})");
-                self.waiting.insert(n, told.clone());
+                let (waits, told) = waits::question(n, fields);
+                self.waiting.insert(n, waits);
                 Some((EventKind::Health, told))
             }
             "plan.submitted" => {
@@ -406,7 +414,7 @@ impl Account {
                 if let Some(before) = self.led.submitted(n, fields) {
                     self.waiting.remove(&before);
                 }
-                self.waiting.insert(n, format!("plan {n} (shipmate plan approve {n})"));
+                self.waiting.insert(n, waits::plan(n));
                 None
             }
             "question.answered" => self.waiting.remove(&number(fields, "question")).and(None),
@@ -484,18 +492,18 @@ impl Account {
             last_words: String::new(),
             tasks_done: mate.done,
         });
-        let mut waiting: Vec<String> = Vec::new();
-        waiting.extend(self.paused.as_ref().map(|pause| pause.reason.clone()));
-        waiting.extend(self.waiting.values().cloned());
         RunView {
             title: title.to_owned(),
             team: team.to_owned(),
+            here: String::new(),
             phase: self.phases.now(),
+            phases: Vec::new(),
             tasks: self.tasks.counts(),
             teammates: rows.collect(),
             critical_path: self.tasks.path(|task| task.status() == Status::Completed),
             gate: None,
-            waiting,
+            waiting: self.decisions(),
+            link: None,
             events,
         }
     }

@@ -155,13 +155,23 @@ impl Report {
         lines.join("\n") + "\n"
     }
 
-    fn verdict(&self, screen: &Screen) -> String {
-        let (word, paint) = match self.outcome {
+    /// The verdict in a few words, for a notice.
+    pub(crate) fn in_short(&self) -> String {
+        let (tasks, team) = (&self.tasks, &self.team);
+        format!("team {team}: {}, {} of {} tasks", self.word().0, tasks.completed, tasks.total)
+    }
+
+    fn word(&self) -> (&'static str, Paint) {
+        match self.outcome {
             Outcome::Complete => ("done", Paint::Good),
             Outcome::Partial => ("not all done", Paint::Busy),
             Outcome::Failed => ("nothing done", Paint::Bad),
             Outcome::Stopped => ("stopped", Paint::Busy),
-        };
+        }
+    }
+
+    fn verdict(&self, screen: &Screen) -> String {
+        let (word, paint) = self.word();
         let text = format!(
             ": {} of {} tasks{} in {} ({}, team {})",
             self.tasks.completed,

@@ -1,6 +1,6 @@
 //! Watching a run until it is over: records in, a table or lines out.
 //!
-//! One thread follows the log and another waits for Ctrl-C; this one draws when something
+//! One thread follows the log and another waits for signals; this one draws when something
 //! happened, and once a second on a terminal, for the clock in the table.
 
 use std::cell::Cell;
@@ -17,7 +17,8 @@ use super::Begun;
 use super::account::{Account, PausedBy};
 use super::decide::{Decided, decide};
 use super::ending::report;
-use super::progress::{Event, EventKind, Live, RunView, is_unicode, write_plain};
+use super::notify::Notifier;
+use super::progress::{Event, EventKind, Live, PhaseRow, RunView, is_unicode, write_plain};
 use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -36,6 +37,8 @@ enum News {
     /// The log is followed, from its beginning or again after the coordinator was away.
     Following,
     Interrupted,
+    /// The terminal has another size.
+    Resized,
     Ended(Failure),
 }
 
@@ -56,11 +59,15 @@ impl Watched {
 }
 
 /// Watches a run and reports on it; `None` when the person has left the team at work.
-pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watched>, Failure> {
+pub(crate) fn watch(
+    begun: &Begun,
+    mut session: Session,
+    link: Option<String>,
+) -> Result<Option<Watched>, Failure> {
     let (tell, told) = channel();
     follow(session.again()?, tell.clone());
     interrupts(tell);
-    let mut watcher = Watcher::new(begun, &session);
+    let mut watcher = Watcher::new(begun, &session, link)?;
     let outcome = watcher.until_over(&told, &mut session)?;
     watcher.clear()?;
     let Some(outcome) = outcome else {
@@ -75,7 +82,7 @@ pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watche
         }
         return Ok(None);
     };
-    let account = watcher.account;
+    let (account, notifier) = (watcher.account, watcher.notifier);
     if account.phases.over().is_some() {
         session.ask(Ask::PhasesClose)?;
     }
@@ -84,6 +91,8 @@ pub(crate) fn watch(begun: &Begun, mut session: Session) -> Result<Option<Watche
         true => session.screen.json(&report)?,
         false => session.screen.print(&report.text(&session.screen))?,
     }
+    let told = notifier.tell(&mut std::io::stdout(), &report.in_short());
+    told.map_err(|_| Failure::PipeClosed)?;
     Ok(Some(Watched { account, report }))
 }
 
@@ -118,24 +127,27 @@ fn follow(mut session: Session, tell: Sender<News>) {
     });
 }
 
-/// Tells of Ctrl-C and of a request to end.
+/// Tells of Ctrl-C, of a request to end, and of a terminal that was resized.
 fn interrupts(tell: Sender<News>) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             use tokio::signal::unix::{SignalKind, signal};
-            let (Ok(mut interrupt), Ok(mut terminate)) =
-                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-            else {
+            let (Ok(mut interrupt), Ok(mut terminate), Ok(mut resize)) = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+                signal(SignalKind::window_change()),
+            ) else {
                 return;
             };
             loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
-                }
-                if tell.send(News::Interrupted).is_err() {
+                let news = tokio::select! {
+                    _ = interrupt.recv() => News::Interrupted,
+                    _ = terminate.recv() => News::Interrupted,
+                    _ = resize.recv() => News::Resized,
+                };
+                if tell.send(news).is_err() {
                     return;
                 }
             }
@@ -147,6 +159,9 @@ struct Watcher<'a> {
     begun: &'a Begun,
     account: Account,
     live: Option<Live>,
+    notifier: Notifier,
+    link: Option<String>,
+    here: String,
     quiet: bool,
     events: Vec<Event>,
     drawn_at: Option<Instant>,
@@ -160,14 +175,21 @@ struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(begun: &'a Begun, session: &Session) -> Watcher<'a> {
-        let rows = rustix::termios::tcgetwinsize(std::io::stdout());
-        let rows = rows.map_or(24, |size| size.ws_row as usize);
+    fn new(
+        begun: &'a Begun,
+        session: &Session,
+        link: Option<String>,
+    ) -> Result<Watcher<'a>, Failure> {
+        let rows = size().map_or(24, |(_, rows)| rows);
         let unicode = is_unicode(|name| std::env::var(name).ok());
-        Watcher {
+        let notify = session.config()?.config.notify;
+        Ok(Watcher {
             begun,
             account: Account::default(),
             live: Live::new(session.screen.clone(), rows, unicode),
+            notifier: Notifier::new(notify, &session.screen),
+            link,
+            here: session.here(),
             quiet: session.screen.json,
             events: Vec::new(),
             drawn_at: None,
@@ -175,7 +197,7 @@ impl<'a> Watcher<'a> {
             done_since: None,
             shown: None,
             stopping: None,
-        }
+        })
     }
 
     /// `None` when the person leaves the team at work.
@@ -193,9 +215,11 @@ impl<'a> Watcher<'a> {
                     Choice::Shutdown => self.shut_down(session, Outcome::Stopped)?,
                 },
                 Some(News::Ended(failure)) => return Err(failure),
+                Some(News::Resized) => self.drawn_at = None,
                 Some(News::Following) | None => {}
             }
             self.draw(Some(session))?;
+            self.call()?;
             if self.account.is_over() {
                 // A playbook may go on without what failed, and is not done for that.
                 let counts = self.account.tasks.counts();
@@ -219,6 +243,20 @@ impl<'a> Watcher<'a> {
                 return Ok(Some(outcome));
             }
         }
+    }
+
+    /// Calls the person for what began to wait, unless it is decided without them.
+    fn call(&mut self) -> Result<(), Failure> {
+        let yes = self.begun.goal.is_some_and(|goal| goal.yes);
+        let own = self.account.led.open.filter(|_| yes);
+        let mut out = std::io::stdout().lock();
+        for waits in self.account.decisions() {
+            if waits.calls && own != Some(waits.id) && self.stopping.is_none() {
+                let called = self.notifier.waits(&mut out, waits.id, &waits.what);
+                called.map_err(|_| Failure::PipeClosed)?;
+            }
+        }
+        Ok(())
     }
 
     /// Waits for news, or for the time to draw the clock or to give up on a stuck run.
@@ -346,6 +384,10 @@ impl<'a> Watcher<'a> {
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
         let mut view = self.account.view(title, team, now_ms as u64, events);
+        (view.link, view.here) = (self.link.clone(), self.here.clone());
+        if let Some((width, rows)) = size() {
+            live.resize(width, rows);
+        }
         if let Some(session) = session {
             add_words(&mut view, session);
         }
@@ -363,13 +405,41 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// What only the coordinator knows: the agents' last words and what the queue does.
+/// Columns and rows of the terminal, where there is one.
+fn size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    let known = size.ws_col > 0 && size.ws_row > 0;
+    known.then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
+}
+
+/// What only the coordinator knows: how the phases stand, the agents' last words and what the queue
+/// does.
 fn add_words(view: &mut RunView, session: &mut Session) {
     let Ok(Answer::Status(status)) = session.ask(Ask::Status) else { return };
     view.gate.clone_from(&status.queue);
+    let mut teams: Vec<_> = status.teams.iter().collect();
+    teams.sort_by_key(|team| team.name != view.team);
+    for team in teams {
+        let department = (team.name != view.team).then(|| team.name.clone());
+        view.phases.extend(team.phases.iter().map(|phase| PhaseRow {
+            team: department.clone(),
+            name: phase.name.clone(),
+            state: phase.state.clone(),
+            round: phase.round,
+            why: phase.why.clone(),
+        }));
+    }
     for row in &mut view.teammates {
-        let mate = status.teammates.iter().find(|mate| mate.name == row.name);
-        row.last_words = mate.map(|mate| mate.last_words.clone()).unwrap_or_default();
+        let (team, name) = row.name.split_once('/').unwrap_or((&view.team, &row.name));
+        let mate = status.teammates.iter().find(|mate| mate.name == name && mate.team == team);
+        let Some(mate) = mate else { continue };
+        let said = match mate.state.as_str() {
+            // What it holds is shown already.
+            "active" => &mate.last_words,
+            "idle" if !mate.last_words.is_empty() => &mate.last_words,
+            _ => &mate.why,
+        };
+        said.clone_into(&mut row.last_words);
     }
 }
 

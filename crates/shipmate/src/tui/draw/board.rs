@@ -10,11 +10,13 @@ use super::super::app::App;
 use super::super::keys;
 use super::super::text::{Columns, safe};
 use super::super::theme::Tone;
-use super::super::words::{Standing, age, count, lasted};
+use super::super::words::{Standing, age, ago, count, lasted};
 use super::{fact, framed, nothing, put, put_row, split};
 
 const STATE: usize = 13;
 const AGE: usize = 4;
+/// What a task has that was given none.
+const PRIORITY: i32 = 100;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     if app.store.cards.is_empty() {
@@ -97,7 +99,12 @@ pub(super) fn facts(card: &Card, app: &App, columns: usize) -> Vec<Line<'static>
         let verb = if standing == Standing::Completed { "by" } else { "with" };
         stands.push_str(&format!(" {verb} {}", app.store.who(owner)));
     }
-    stands.push_str(&format!(" since {}", age(app.now.saturating_sub(card.changed_at))));
+    let since = app.now.saturating_sub(card.changed_at);
+    match standing {
+        Standing::Completed | Standing::Failed => stands.push_str(&format!(" {}", ago(since))),
+        _ if since >= 1000 => stands.push_str(&format!(" for {}", age(since))),
+        _ => {}
+    }
     if card.retries > 0 {
         stands.push_str(&format!(
             "; {} of {}",
@@ -110,9 +117,9 @@ pub(super) fn facts(card: &Card, app: &App, columns: usize) -> Vec<Line<'static>
     fact(&mut lines, "Failed", card.last_failure.as_deref().unwrap_or_default(), app, columns);
     if let Some(gate) = card.gate {
         let verdict = if gate.passed { "● passed" } else { "✕ failed" };
-        let ago = age(app.now.saturating_sub(gate.at));
+        let when = ago(app.now.saturating_sub(gate.at));
         let red = if gate.red > 0 { format!(", {} red", gate.red) } else { String::new() };
-        let text = format!("{verdict} {ago} ago, {}{red}", count(gate.runs as usize, "run"));
+        let text = format!("{verdict} {when}, {}{red}", count(gate.runs as usize, "run"));
         fact(&mut lines, "Gate", &text, app, columns);
     }
     fact(&mut lines, "Blocked by", &card.blocked_by.join(", "), app, columns);
@@ -131,7 +138,7 @@ pub(super) fn facts(card: &Card, app: &App, columns: usize) -> Vec<Line<'static>
         let text = format!("{}, {} to the end of the plan", lasted(ms), lasted(card.path_ms));
         fact(&mut lines, "Takes", &text, app, columns);
     }
-    if card.priority != 0 {
+    if card.priority != PRIORITY {
         fact(&mut lines, "Priority", &card.priority.to_string(), app, columns);
     }
     lines

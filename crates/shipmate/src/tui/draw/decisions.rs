@@ -12,7 +12,7 @@ use super::super::keys;
 use super::super::store::decision_key;
 use super::super::text::{Columns, safe, wrap};
 use super::super::theme::Tone;
-use super::super::words::{ago, count, decision_sign, lasted, verdicts, waits};
+use super::super::words::{ago, count, decision_sign, lasted, options, verdicts, waits};
 use super::{heading, nothing, put, put_row, put_text, rule};
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
@@ -46,6 +46,10 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
 fn line(one: &DecisionView, app: &App) -> Line<'static> {
     let first = one.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let who = if one.who.is_empty() { one.team.as_str() } else { app.store.who(&one.who) };
+    let waiting = match one.waiting {
+        0 => "–".to_owned(),
+        n => format!("{} {}", count(n, "task"), if n == 1 { "waits" } else { "wait" }),
+    };
     Columns::default()
         .column(
             &format!("{} {}", decision_sign(&one.kind), one.kind),
@@ -53,7 +57,7 @@ fn line(one: &DecisionView, app: &App) -> Line<'static> {
             app.theme.style(Tone::Busy),
         )
         .column(&safe(who), 14, app.theme.style(Tone::Bold))
-        .column(&waits(one), 22, Style::new())
+        .column(&waiting, 13, Style::new())
         .column(&ago(app.now.saturating_sub(one.at)), 7, app.theme.style(Tone::Dim))
         .word(safe(first.trim()), Style::new())
         .line()
@@ -69,11 +73,11 @@ fn text(one: &DecisionView, app: &App, columns: usize) -> Vec<Line<'static>> {
     lines.push(Line::styled(super::cut(&facts, columns), app.theme.style(Tone::Dim)));
     let rows = wrap(&one.text, columns.saturating_sub(2));
     lines.extend(rows.into_iter().map(|row| Line::raw(format!("│ {row}"))));
-    if !one.options.is_empty() {
+    if !options(one).is_empty() {
         heading(&mut lines, "Choose one", app);
         let key = decision_key(one);
         let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
-        for (at, option) in one.options.iter().enumerate() {
+        for (at, option) in options(one).iter().enumerate() {
             let on = marked == Some(at);
             let sign = if on { "(•)" } else { "( )" };
             let style = if on { app.theme.style(Tone::Bold) } else { Style::new() };

@@ -84,6 +84,11 @@ pub(super) fn frame(buffer: &mut Buffer, area: Rect, title: &str, app: &App) {
             y if y + 1 == area.bottom() => format!("└{}┘", "─".repeat(inner)),
             _ => format!("│{}│", fit("", inner)),
         };
+        // Half of a wide character cannot be drawn over.
+        let before = (area.x.saturating_sub(1), y);
+        if area.x > 0 && super::width(buffer[before].symbol()) > 1 {
+            buffer[before].set_symbol(" ");
+        }
         buffer.set_style(Rect { y, height: 1, ..area }, Style::reset());
         buffer.set_string(area.x, y, line, Style::new());
     }

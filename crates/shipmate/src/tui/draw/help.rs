@@ -16,8 +16,6 @@ type Hint = (&'static str, &'static str);
 
 const MOVE: Hint = ("j k", "move");
 const BACK: Hint = ("Esc", "back");
-const HELP: Hint = ("?", "help");
-const QUIT: Hint = ("q", "quit");
 
 /// The keys of what is looked at, the most useful first.
 pub(super) fn hints(app: &App) -> Vec<Hint> {
@@ -56,13 +54,15 @@ pub(super) fn hints(app: &App) -> Vec<Hint> {
         (None, Place::Messages) => {
             hints.extend([("Enter", "conversation"), ("m", "reply"), ("/", "search"), MOVE]);
         }
+        (None, Place::Decisions) if app.store.decisions.is_empty() => {
+            hints.extend([("Tab", "next screen"), ("n", "new task")]);
+        }
         (None, Place::Decisions) => {
             hints.extend([("y", "yes"), ("d", "no"), ("Enter", "answer"), ("o", "task")]);
             hints.extend([("m", "message"), ("PgDn", "read on"), MOVE]);
         }
         (None, Place::Log) => hints.extend([("Enter", "record"), ("/", "search"), MOVE]),
     }
-    hints.extend([HELP, QUIT]);
     hints
 }
 

@@ -9,7 +9,7 @@ use shipmate_protocol::view::{TeamView, TeammateView};
 use super::super::app::App;
 use super::super::text::{Columns, fit, safe, width};
 use super::super::theme::Tone;
-use super::super::words::{age, ago, count, mate_state, money, phase_state, tokens};
+use super::super::words::{ago, count, mate_state, money, phase_state, tokens};
 use super::{nothing, put, put_row};
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
@@ -137,8 +137,8 @@ fn first_line(mate: &TeammateView, app: &App, role: usize) -> Line<'static> {
     let dim = app.theme.style(Tone::Dim);
     let lead = if mate.lead { " (lead)" } else { "" };
     let name = match app.store.teams.len() > 1 && mate.team != app.store.root {
-        true => format!("{}/{}{lead}", mate.team, mate.name),
-        false => format!("{}{lead}", mate.name),
+        true => format!("{}/{}@{}{lead}", mate.team, mate.name, mate.epoch),
+        false => format!("{}@{}{lead}", mate.name, mate.epoch),
     };
     let seen = mate.sign_at.map(|at| ago(app.now.saturating_sub(at))).unwrap_or_default();
     Columns::default()
@@ -183,8 +183,11 @@ fn second_line(mate: &TeammateView, app: &App, columns: usize) -> Line<'static> 
     if app.store.teammates.len() < 200 {
         parts.push(program);
     }
-    if mate.cost_micros > 0 || mate.tokens_used > 0 {
-        parts.push(format!("{} {}", tokens(mate.tokens_used), money(mate.cost_micros)));
+    if mate.tokens_used > 0 {
+        parts.push(format!("{} tokens", tokens(mate.tokens_used)));
+    }
+    if mate.cost_micros > 0 {
+        parts.push(money(mate.cost_micros));
     }
     if mate.unread > 0 {
         parts.push(format!("{} unread", mate.unread));
@@ -217,13 +220,8 @@ pub(super) fn choice(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// Since when, for the page of a teammate.
+/// Its last sign of life, for the page of a teammate.
 pub(super) fn seen(mate: &TeammateView, app: &App) -> String {
-    match mate.sign_at {
-        Some(at) => format!("last sign of life {}", ago(app.now.saturating_sub(at))),
-        None => match mate.silent_ms {
-            Some(ms) => format!("silent for {}", age(ms)),
-            None => "no sign of life yet".to_owned(),
-        },
-    }
+    let seen = mate.sign_at.map(|at| ago(app.now.saturating_sub(at)));
+    seen.map(|ago| format!("last sign of life {ago}")).unwrap_or_default()
 }

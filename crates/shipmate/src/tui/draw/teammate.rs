@@ -7,13 +7,13 @@ use ratatui::text::Line;
 use super::super::app::App;
 use super::super::list::Scroll;
 use super::super::tail::Tail;
-use super::super::text::{safe, wrap};
+use super::super::text::{cut, safe, wrap};
 use super::super::theme::Tone;
 use super::super::words::{mate_state, money, tokens};
 use super::{fact, nothing, put, put_text, rule, team};
 
 /// Lines of facts above the output.
-const FACTS_MAX: usize = 8;
+const FACTS_MAX: usize = 9;
 
 pub(super) fn draw(
     buffer: &mut Buffer,
@@ -39,7 +39,8 @@ pub(super) fn draw(
     let program = if mate.agent.is_empty() { "command" } else { &mate.agent };
     let program = [program, &mate.model, &mate.command];
     let program: Vec<&str> = program.into_iter().filter(|word| !word.is_empty()).collect();
-    fact(&mut lines, "Program", &program.join(" "), app, columns);
+    let program = cut(&safe(&program.join(" ")), columns.saturating_sub(13));
+    fact(&mut lines, "Program", &program, app, columns);
     let role = mate.role.as_deref().unwrap_or("any");
     let fence =
         if mate.fence.is_empty() { String::new() } else { format!(", fence {}", mate.fence) };
@@ -59,10 +60,10 @@ pub(super) fn draw(
     if mate.context_used.is_some() {
         used.push_str(&format!(", context {}", team::context(mate)));
     }
-    if mate.unread > 0 {
-        used.push_str(&format!(", {} unread", mate.unread));
-    }
-    fact(&mut lines, "Used", &format!("{used}, {}", team::seen(mate, app)), app, columns);
+    fact(&mut lines, "Used", &used, app, columns);
+    let unread = if mate.unread > 0 { format!("{} unread", mate.unread) } else { String::new() };
+    fact(&mut lines, "Inbox", &unread, app, columns);
+    fact(&mut lines, "Seen", &team::seen(mate, app), app, columns);
     let mut y = area.y + 1;
     for line in lines.iter().take(FACTS_MAX) {
         put(buffer, inside, y, line);

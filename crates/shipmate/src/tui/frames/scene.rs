@@ -113,6 +113,7 @@ fn card(id: u32, subject: &str, status: &str) -> Card {
         subject: subject.to_owned(),
         status: status.to_owned(),
         team: "alpha".to_owned(),
+        priority: 100,
         retries_max: 2,
         created_at: ago(4000),
         changed_at: ago(60 * u64::from(id)),
@@ -203,7 +204,6 @@ fn teammates() -> Vec<TeammateView> {
         TeammateView { returned: vec![6], ..mate("cy", "paused", "paused by hand") },
         TeammateView {
             lead: true,
-            epoch: 0,
             agent: "claude".to_owned(),
             model: "opus".to_owned(),
             ..mate("lea", "disappeared", "its process ended with signal 9")

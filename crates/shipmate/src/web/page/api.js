@@ -23,14 +23,25 @@ export class Refused extends Error {
 
 const KEY = "shipmate.token";
 
-/** The token of the link that was opened: out of the address at once, so that it is not shared. */
-export function takeToken() {
-  const found = /^#token=([0-9a-fA-F]+)$/.exec(location.hash);
-  if (found?.[1]) {
-    localStorage.setItem(KEY, found[1]);
+/**
+ * The token of the link that was opened: out of the address at once, so that it is not shared.
+ * Any page anywhere can open a link to this one, so a token that opens nothing replaces none.
+ */
+export async function takeToken() {
+  const found = /^#token=([0-9a-fA-F]+)$/.exec(location.hash)?.[1];
+  if (found) {
     history.replaceState(null, "", "#/");
+    if (!localStorage.getItem(KEY) || (await opens(found))) localStorage.setItem(KEY, found);
   }
   return localStorage.getItem(KEY) ?? "";
+}
+
+/** @param {string} token */
+async function opens(token) {
+  const headers = { authorization: `Bearer ${token}` };
+  const asked = fetch("/api/teams", { headers, cache: "no-store", credentials: "omit" });
+  // Where nobody answers nothing is known against it.
+  return (await asked.catch(() => null))?.status !== 401;
 }
 
 /** @param {string} path @param {RequestInit} [init] @returns {Promise<Response>} */

@@ -47,7 +47,14 @@ class Session {
     this.retryInMs = 0;
     this.unsubscribe = this.store.subscribe((changed) => this.changed(changed));
     this.stream = new Stream(root, {
-      delta: (delta) => this.store.take(delta),
+      delta: (delta) => {
+        if (this.store.link === "trouble") this.store.setLink("open");
+        this.store.take(delta);
+      },
+      trouble: (trouble) => {
+        shell.trouble(trouble);
+        this.store.setLink("trouble");
+      },
       output: (piece) => screen?.output?.(piece),
       position: () => this.store.position,
       link: (state, retryInMs = 0) => {
@@ -134,7 +141,7 @@ function closeScreen() {
 }
 
 async function route() {
-  if (!takeToken()) {
+  if (!(await takeToken())) {
     closeScreen();
     locked();
     return;
@@ -165,7 +172,8 @@ async function openChoose() {
   if (mine !== way) return;
   shell.skeleton();
   const made = await open({
-    go: (root) => location.replace(href(root, "board")),
+    // Somebody may have gone elsewhere meanwhile.
+    go: (root) => mine === way && location.replace(href(root, "board")),
     refused: (error) => refusedBy(error, ""),
   });
   if (mine !== way || !made) return;

@@ -50,7 +50,10 @@ function pathOf(line) {
 
 /** @param {DiffPage} page @returns {HTMLElement} */
 export function renderDiff(page) {
-  const files = cutFiles(page.text);
+  const files = cutFiles(page.text ?? "");
+  const told = page.files ?? [];
+  // A name in the text may hold what ends a name there: `q b/README` is not README.
+  if (told.length === files.length) files.forEach((file, at) => (file.path = told[at]?.path ?? ""));
   const total = files.reduce((sum, file) => sum + file.lines.length, 0);
   if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
   const added = files.reduce((sum, file) => sum + file.added, 0);

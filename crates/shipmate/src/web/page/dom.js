@@ -29,6 +29,18 @@ export function el(tag, props, ...children) {
   return node;
 }
 
+/**
+ * Text as it stands there: marks that make a browser write backwards are shown instead of obeyed,
+ * else `rm -rf` could be read as something else by whoever is asked to allow it.
+ * @param {string} text
+ */
+export function honest(text) {
+  return text.replace(
+    /[\u202a-\u202e\u2066-\u2069]/g,
+    (mark) => `\\u{${mark.charCodeAt(0).toString(16)}}`,
+  );
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -60,7 +72,8 @@ function dress(node, props) {
     } else if (name.startsWith("on") || name === "style" || name === "srcdoc") {
       throw new Error(`${name} is not set as an attribute`);
     } else {
-      node.setAttribute(name, value === true ? "" : String(value));
+      const said = value === true ? "" : String(value);
+      node.setAttribute(name, name === "title" || name === "aria-label" ? honest(said) : said);
     }
   }
 }
@@ -80,7 +93,7 @@ function fill(node, children) {
     if (Array.isArray(child)) fill(node, child);
     else if (child instanceof Node) node.appendChild(child);
     else if (child !== false && child !== null && child !== undefined) {
-      node.appendChild(document.createTextNode(String(child)));
+      node.appendChild(document.createTextNode(honest(String(child))));
     }
   }
 }
@@ -99,7 +112,8 @@ export function put(node, ...children) {
  * @param {Node} node @param {string} text
  */
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const now = honest(text);
+  if (node.textContent !== now) node.textContent = now;
 }
 
 /** @param {Element} node @param {string} name @param {string | null} value */

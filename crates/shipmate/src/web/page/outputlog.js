@@ -4,7 +4,7 @@
 
 /** @import { OutputPiece } from "./types.d.ts" */
 
-import { el } from "./dom.js";
+import { el, honest } from "./dom.js";
 
 const KEPT_MAX = 1_500_000;
 const NEAR_PX = 48;
@@ -14,7 +14,7 @@ const decoder = new TextDecoder();
 
 /** Without colours, cursor moves, titles, and lines that were written over. @param {string} text */
 export function plain(text) {
-  return (
+  const lines = (
     text
       // eslint-disable-next-line no-control-regex
       .replace(
@@ -22,10 +22,11 @@ export function plain(text) {
         "",
       )
       .replace(/\r\n/g, "\n")
-      .replace(/[^\n]*\r/g, "")
       // eslint-disable-next-line no-control-regex
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, "")
-  );
+  ).split("\n");
+  // By hand: an expression for "up to the last return" takes minutes for one very long line.
+  return honest(lines.map((line) => line.slice(line.lastIndexOf("\r") + 1)).join("\n"));
 }
 
 export class OutputLog {

@@ -79,6 +79,23 @@ export class Rows {
       row.node.remove();
       this.shown.delete(key);
     }
+    this.sort(focus);
+  }
+
+  /**
+   * Puts the nodes in the order of their places, which is the order they are read and tabbed in.
+   * @param {Element | null} focus
+   */
+  sort(focus) {
+    const rows = [...this.shown.values()].sort((a, b) => a.at - b.at);
+    let at = this.space.firstChild;
+    for (const { node } of rows) {
+      if (node === at) at = at.nextSibling;
+      else this.space.insertBefore(node, at);
+    }
+    if (focus instanceof HTMLElement && focus.isConnected && focus !== document.activeElement) {
+      focus.focus({ preventScroll: true });
+    }
   }
 
   /** @param {string | number} key @param {T} item @param {number} at */

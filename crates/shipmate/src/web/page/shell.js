@@ -214,6 +214,19 @@ export class Shell {
     }
   }
 
+  /**
+   * The server is there, and cannot reach the team; it goes on trying by itself.
+   * @param {{ message: string, remedy?: string }} trouble
+   */
+  trouble({ message, remedy }) {
+    this.banner.hidden = false;
+    put(
+      this.banner,
+      el("strong", null, "No news of the team"),
+      el("span", null, prose(remedy ? `${message}; ${remedy}` : message)),
+    );
+  }
+
   /** @param {string} text @param {"plain" | "good" | "bad"} [kind] */
   say(text, kind = "plain") {
     const toasts = place("toasts");

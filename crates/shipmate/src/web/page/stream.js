@@ -19,6 +19,7 @@ const SILENCE_MAX_MS = 45_000;
  *   delta(delta: Delta): void,
  *   output(piece: OutputPiece): void,
  *   link(state: "opening" | "open" | "waiting" | "resting", retryInMs?: number): void,
+ *   trouble(trouble: { message: string, remedy?: string }): void,
  *   refused(error: Refused): void,
  *   position(): number,
  * }} Hooks
@@ -123,6 +124,7 @@ export class Stream {
       if (this.line !== line) return;
       if (name === "delta") this.hooks.delta(JSON.parse(data));
       else if (name === "output") this.hooks.output(JSON.parse(data));
+      else if (name === "trouble") this.hooks.trouble(JSON.parse(data));
     });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let silence;

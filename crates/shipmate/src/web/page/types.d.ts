@@ -281,10 +281,10 @@ export interface TaskPage {
 }
 
 export interface DiffPage {
-  from: string;
-  to: string;
-  text: string;
-  cut: boolean;
+  from?: string;
+  to?: string;
+  text?: string;
+  cut?: boolean;
   files?: { path: string; added: number; removed: number }[];
   note?: string;
 }

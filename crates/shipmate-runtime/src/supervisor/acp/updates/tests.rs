@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use shipmate_protocol::ask::Context;
 
 use super::{Updates, tool_words};
 
@@ -162,7 +163,9 @@ fn the_context_is_as_full_as_the_agent_says_last() {
         updates.take(&update);
         updates.context
     };
-    let update = |used: u64, size: u64| serde_json::json!({ "sessionUpdate": "usage_update", "used": used, "size": size });
+    let update = |used: u64, size: u64| {
+        serde_json::json!({ "sessionUpdate": "usage_update", "used": used, "size": size })
+    };
     assert_eq!(
         context(update(53_000, 200_000)),
         Some(Context { used: 53_000, max: Some(200_000) })

@@ -349,6 +349,9 @@ class Board {
     const { store } = this.ctx;
     if (changed.has("teams")) this.tellTeam();
     if (!changed.has("tasks")) return;
+    const focused = this.body.contains(document.activeElement)
+      ? idOf(document.activeElement)
+      : undefined;
     if (store.touched.whole) {
       this.lanes.fill(store.tasks.values(), this.filter);
       this.fillChoices();
@@ -366,6 +369,8 @@ class Board {
     }
     this.draw();
     this.chooseWanted();
+    // The task went to another lane, and the focus with it.
+    if (focused !== undefined && !this.body.contains(document.activeElement)) this.choose(focused);
   }
 
   /** The task that has the focus, else the one that had it last. */

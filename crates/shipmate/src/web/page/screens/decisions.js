@@ -13,6 +13,9 @@ import { workOf } from "./decision_work.js";
 
 /** @import { Ctx, DecisionView, Key, Part, Screen } from "../types.d.ts" */
 
+/** How long a key answers nothing after an item has made room for another by itself. */
+const LOOK_MS = 700;
+
 const SIGNS = { plan: "▤", permission: "!", scope: "▦", question: "?", approval: "✓" };
 
 /** @param {Ctx} ctx @param {string[]} params @returns {Screen} */
@@ -69,6 +72,8 @@ class Queue {
     /** @type {DecisionView[]} */
     this.items = [];
     this.chosen = "";
+    /** When the item that was looked at went away without an answer from here. */
+    this.swapped = -Infinity;
     this.drawn = "";
     this.list = el("ol", { class: "queue", "aria-label": "Waiting for you" });
     this.detail = el("article", { class: "decision", tabindex: -1, "aria-label": "The decision" });
@@ -113,6 +118,7 @@ class Queue {
     const before = this.items.findIndex((one) => keyOf(one) === this.chosen);
     this.items = all.filter((one) => !this.answered.has(keyOf(one)));
     if (!this.items.some((one) => keyOf(one) === this.chosen)) {
+      if (this.chosen && !this.answered.has(this.chosen)) this.swapped = performance.now();
       const next = this.items[Math.max(0, Math.min(before, this.items.length - 1))];
       this.chosen = next ? keyOf(next) : "";
     }
@@ -471,17 +477,26 @@ class Queue {
       ArrowDown: { does: "next decision", run: () => this.step(1) },
       ArrowUp: { does: "decision before", run: () => this.step(-1) },
     };
-    if (said.yes) keys.y = { does: "approve, yes", run: () => this.yes() };
-    if (said.no) keys.d = { does: "deny, reject", run: () => this.no() };
+    if (said.yes) keys.y = { does: "approve, yes", run: (event) => this.meant(event) && this.yes() };
+    if (said.no) keys.d = { does: "deny, reject", run: (event) => this.meant(event) && this.no() };
     const options = said.yes ? [] : (one?.options ?? []);
     options.slice(0, 9).forEach((text, i) => {
       keys[String(i + 1)] = { does: `choose “${text}”`, run: () => this.pick(i) };
     });
-    if (options.length > 0) keys.Enter = { does: "send the chosen answer", run: () => this.answerOption() };
+    if (options.length > 0) keys.Enter = { does: "send the chosen answer", run: (event) => this.meant(event) && this.answerOption() };
     else if (one?.kind === "question") {
       keys.Enter = { does: "write the answer", run: () => this.detail.querySelector("textarea")?.focus() };
     }
     return keys;
+  }
+
+  /**
+   * One press is one answer, to what was there to be read: a key held down does not approve the
+   * rest of the queue, and whoever withdraws a question does not get its answer for the next one.
+   * @param {KeyboardEvent} event
+   */
+  meant(event) {
+    return !event.repeat && performance.now() - this.swapped > LOOK_MS;
   }
 
   /** @param {number} i */

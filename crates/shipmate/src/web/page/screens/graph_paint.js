@@ -3,6 +3,7 @@
 // Each state has its own shape and pattern besides its colour, at every distance. Drawing asks for
 // no layout and keeps nothing of the board but shortened texts.
 
+import { honest } from "../dom.js";
 import { BOX, STEP_X } from "./graph_layout.js";
 
 /**
@@ -282,7 +283,7 @@ export class Painter {
     const key = `${g.font}\n${text}`;
     const known = this.short.get(key);
     if (known !== undefined) return known;
-    let cut = text.length > 200 ? text.slice(0, 200) : text;
+    let cut = honest(text.slice(0, 200));
     if (g.measureText(cut).width > room) {
       let low = 0;
       for (let high = cut.length; low < high; ) {

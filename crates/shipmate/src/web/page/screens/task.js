@@ -220,7 +220,15 @@ class TaskScreen {
         ? el(
             "div",
             { class: `note wrap ${bad ? "bad-note" : ""}` },
-            el("strong", null, bad ? "It failed with: " : "Why it is not taken: "),
+            el(
+              "strong",
+              null,
+              bad
+                ? "It failed with: "
+                : card.available
+                  ? "Not for everybody: "
+                  : "Why it is not taken: ",
+            ),
             why,
           )
         : null,

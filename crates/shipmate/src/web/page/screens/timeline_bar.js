@@ -3,6 +3,8 @@
 
 /** @import { Span } from "../types.d.ts" */
 
+import { honest } from "../dom.js";
+
 /**
  * @typedef {{ task: number, label: string, from: number, to: number | undefined, guess?: boolean,
  *   end?: Span["end"], marked: boolean, parts: { kind: string, from: number, to?: number }[] }} Bar
@@ -89,6 +91,7 @@ export class Bars {
     const key = `${room} ${text}`;
     let cut = this.short.get(key);
     if (cut !== undefined) return cut;
+    text = honest(text);
     const width = g.measureText(text).width;
     if (width <= room) cut = text;
     else {

@@ -1,0 +1,94 @@
+//! What waits for a person, and the command that decides it.
+
+use serde_json::Value;
+
+use super::{Account, PausedBy, first_line, text};
+use crate::cli::run::progress::Waiting;
+
+impl Account {
+    /// Everything that waits for a person now.
+    pub(crate) fn decisions(&self) -> Vec<Waiting> {
+        let pause = self.paused.as_ref().map(|pause| Waiting {
+            id: pause.n,
+            what: first_line(&pause.reason).to_owned(),
+            command: "continue".to_owned(),
+            instead: String::new(),
+            team: Some(pause.team.clone()).filter(|team| self.phases.root() != Some(team)),
+            // Who paused it knows.
+            calls: pause.by == PausedBy::Runtime || pause.is_question,
+        });
+        pause.into_iter().chain(self.waiting.values().cloned()).collect()
+    }
+}
+
+pub(super) fn plan(n: u64) -> Waiting {
+    Waiting {
+        id: n,
+        what: format!("plan {n}"),
+        command: format!("plan approve {n}"),
+        instead: format!("plan reject {n} \"what to change\""),
+        team: None,
+        calls: true,
+    }
+}
+
+/// A question, and all that a person sees of it where there is no terminal.
+pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
+    let options = fields.get("options").and_then(Value::as_array).into_iter().flatten();
+    let options: Vec<&str> = options.filter_map(Value::as_str).collect();
+    let answer = if options.is_empty() { "…".to_owned() } else { options.join("|") };
+    let what = format!("question {n}: {}", text(fields, "text"));
+    let told = format!("{what} (shipmate answer {n} {answer})");
+    let (first, others) = match options.as_slice() {
+        [] => ("\"…\"".to_owned(), String::new()),
+        [first, others @ ..] => {
+            let others: Vec<String> = others.iter().map(|other| quoted(other)).collect();
+            (quoted(first), others.join(", "))
+        }
+    };
+    let command = format!("answer {n} {first}");
+    (Waiting { id: n, what, command, instead: others, team: None, calls: true }, told)
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_question_is_answered_by_a_command_that_a_shell_takes_as_it_stands() {
+        let asked =
+            |options: Value| question(41, &json!({ "text": "Which?", "options": options })).0;
+        let one = asked(json!(["nom", "it's winnow"]));
+        assert_eq!(
+            (one.command.as_str(), one.instead.as_str()),
+            ("answer 41 nom", r"'it'\''s winnow'")
+        );
+        assert_eq!(asked(json!(["a; rm x"])).command, "answer 41 'a; rm x'");
+        assert_eq!(asked(json!([])).command, "answer 41 \"…\"");
+    }
+
+    #[test]
+    fn a_pause_calls_whoever_did_not_bring_it_about() {
+        let mut account = Account::default();
+        let mut paused = |n: u64, by: &str, team: &str, reason: &str| {
+            let fields = json!({ "team": team, "reason": reason });
+            account.take(&json!({ "n": n, "at": 1, "by": by, "event": { "team.paused": fields } }));
+            account.decisions().remove(0)
+        };
+        assert!(!paused(3, "person", "alpha", "lunch").calls);
+        assert!(paused(4, "runtime", "alpha", "the gate fails").calls);
+        let approval = paused(5, "runtime", "alpha", "approval: begin?\nwith a page of detail");
+        let (what, command) = ("approval: begin?", "continue");
+        assert!(approval.calls && approval.what == what && approval.command == command);
+    }
+}
