@@ -294,13 +294,19 @@ impl Page {
         self.type_text(text);
     }
 
-    /// Chooses an option by the beginning of its name, as a person does who types it.
+    /// Chooses an option by the beginning of its name, with the arrow keys.
     #[track_caller]
     pub fn choose(&self, selector: &str, option: &str) {
         let (selector, option) = (json!(selector), json!(option));
-        self.wait_for(&format!("(one({selector}).focus(), true)"));
-        self.type_text(option.as_str().unwrap_or_default());
-        self.wait_for(&format!("one({selector}).selectedOptions[0].text.startsWith({option})"));
+        let steps = self.wait_for(&format!(
+            "(() => {{ const e = one({selector}); e.focus();
+               const at = [...e.options].findIndex((o) => o.text.startsWith({option}));
+               return at < 0 ? undefined : {{by: at - e.selectedIndex}}; }})()"
+        ));
+        let by = steps["by"].as_i64().expect("a step is a number");
+        for _ in 0..by.unsigned_abs() {
+            self.key(if by < 0 { "ArrowUp" } else { "ArrowDown" });
+        }
     }
 
     /// Cuts the tab off from every server, or lets it through again.

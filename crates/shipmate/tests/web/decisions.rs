@@ -41,8 +41,8 @@ fn questions_and_permissions_are_answered_with_a_key_most_waiting_work_first() {
     let may = asks(&mut seats[1], QuestionKind::Permission, "May I run make?", &[]);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.see("nav a >> Decisions 3");
-    page.key("5");
+    page.see("nav a >> 3 wait for you");
+    scene.turn("5", "Decisions");
     // Two tasks wait for the one that asks which parser.
     page.wait_for("all('.queue-row')[0].innerText.includes('Which parser?')");
     page.see(".decision >> Which parser?");
@@ -93,7 +93,7 @@ fn a_plan_is_approved_or_rejected_with_words() {
     let first = submit("Split it, then test it.");
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("5");
+    scene.turn("5", "Decisions");
     page.see(".decision h2 >> Plan from ana");
     page.see(".decision >> Split it, then test it.");
     page.see(".decision-facts >> 1 Write the parser");
@@ -127,7 +127,7 @@ fn work_out_of_its_scope_waits_for_a_word_and_lands_with_it() {
     stage.arrival();
     stage.event("question.asked");
     let mut scene = Scene::on(stage);
-    scene.page.key("5");
+    scene.turn("5", "Decisions");
     scene.page.see(".decision h2 >> Scope from ana");
     scene.page.see(".decision >> docs/b (outside the teammate's scope)");
     scene.page.key("y");
@@ -171,7 +171,7 @@ fn a_phase_that_waits_for_approval_begins_with_a_key() {
     stage.follow();
     stage.event("team.paused");
     let mut scene = Scene::on(stage);
-    scene.page.key("5");
+    scene.turn("5", "Decisions");
     scene.page.see(".decision h2 >> Approval for team alpha");
     scene.page.key("y");
     scene.told("Approved");
@@ -185,7 +185,7 @@ fn what_is_answered_elsewhere_leaves_the_queue() {
     let (stage, mut seats) = seated(&["ana"]);
     let id = asks(&mut seats[0], QuestionKind::Question, "Which parser?", &[]);
     let mut scene = Scene::on(stage);
-    scene.page.key("5");
+    scene.turn("5", "Decisions");
     scene.page.click(".decision textarea");
     scene.page.type_text("nom");
     scene.stage.ask(Ask::Answer { question: id, answer: "winnow".to_owned() });

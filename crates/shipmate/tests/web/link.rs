@@ -36,6 +36,8 @@ fn a_line_that_breaks_is_told_and_nothing_is_missed_when_it_is_back() {
     scene.page.see(".line-state >> offline");
     claim(&mut seats[0], 1);
     scene.stage.create(vec![task("Write the manual")]);
+    scene.page.click(".banner button >> Try now");
+    scene.page.see(".banner >> Reconnecting…");
     scene.page.see_none("[data-task='2']");
     scene.page.offline(false);
     scene.page.see("[data-task='2'] >> Write the manual");

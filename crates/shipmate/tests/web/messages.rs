@@ -26,7 +26,7 @@ fn a_person_writes_replies_and_sees_how_far_it_got() {
     let (stage, mut seats) = seated(&["ana", "bo"]);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("4");
+    scene.turn("4", "Messages");
     page.see(".empty >> Nobody wrote anything yet.");
     page.key("m");
     page.type_text("Which parser?");
@@ -71,7 +71,7 @@ fn what_teammates_say_is_found_by_who_said_it_and_by_words() {
     send(&mut seats[1], "all", "lunch", None);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("4");
+    scene.turn("4", "Messages");
     page.key("v");
     let shown = |texts: &str| {
         page.wait_for(&format!(
@@ -96,7 +96,7 @@ fn what_teammates_say_is_found_by_who_said_it_and_by_words() {
 fn an_empty_message_is_not_sent() {
     let (stage, _) = seated(&["ana"]);
     let scene = Scene::on(stage);
-    scene.page.key("4");
+    scene.turn("4", "Messages");
     scene.page.click("form.write button >> Send");
     scene.page.see(".problem >> The message is empty.");
     let log = scene.stage.shipmate(&["--team", "alpha", "log", "--json"]);

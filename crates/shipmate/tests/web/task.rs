@@ -93,7 +93,7 @@ fn the_graph_shows_what_waits_for_what_in_words_too_and_opens_a_task() {
     let token = claim(&mut seats[0], 1);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("2");
+    scene.turn("2", "Graph");
     page.see(".graph-summary >> 4 tasks");
     page.see(".graph-summary >> critical path: 3 tasks");
     page.see(".graph-row >> after 2, 3");
@@ -116,8 +116,8 @@ fn the_graph_shows_what_waits_for_what_in_words_too_and_opens_a_task() {
     page.key("j");
     page.wait_for("document.querySelector('.graph [role=status]').textContent.includes('Task ')");
     page.key("Enter");
-    page.see("section.screen h1");
-    assert!(page.eval::<String>("location.hash").contains("/task/"));
+    page.wait_for("location.hash.includes('/task/')");
+    page.see("h1 >> Test both");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_cost_is_added_up_by_teammate_task_and_model_with_the_share_of_coordinatio
     });
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("7");
+    scene.turn("7", "Cost");
     page.see(".empty >> Nothing was spent yet.");
     let mut spend = |task: Option<&str>, tokens_in: u64, cost_micros: u64| {
         let usage = Usage { tokens_in, tokens_out: 100, tokens_cached: 50, cost_micros };

@@ -25,7 +25,7 @@ fn everybody_is_shown_with_state_and_reason_paused_and_continued() {
     claim(&mut seats[0], 1);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("3");
+    scene.turn("3", "Team");
     page.see(&format!("{} >> working", row("ana")));
     page.see(&format!("{} >> Write the parser", row("ana")));
     page.see(&format!("{} >> idle", row("bo")));
@@ -51,7 +51,7 @@ fn a_whole_team_is_paused_and_continued() {
     let (stage, _) = seated(&["ana"]);
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("3");
+    scene.turn("3", "Team");
     page.click(".team-box button >> Pause");
     scene.form(&[("reason", "a demo")], "Pause");
     page.see(".team-box >> a demo");
@@ -68,7 +68,7 @@ fn a_teammate_is_added_replaced_shut_down_and_removed() {
     stage.door("work");
     let scene = Scene::on(stage);
     let page = &scene.page;
-    page.key("3");
+    scene.turn("3", "Team");
     page.key("+");
     page.fill("dialog [name=name]", "ana");
     page.fill("dialog [name=command]", "exec tail -f /dev/null");
@@ -111,7 +111,7 @@ fn a_teammates_page_shows_its_output_as_it_comes_and_writes_to_it() {
     ]);
     stage.arrival();
     let mut scene = Scene::on(stage);
-    scene.page.key("3");
+    scene.turn("3", "Team");
     scene.page.key("j");
     scene.page.key("Enter");
     scene.page.see("h1 >> ana");
