@@ -55,7 +55,9 @@ export function renderDiff(page) {
   // A name in the text may hold what ends a name there: `q b/README` is not README.
   if (told.length === files.length) files.forEach((file, at) => (file.path = told[at]?.path ?? ""));
   const total = files.reduce((sum, file) => sum + file.lines.length, 0);
-  if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
+  if (files.length === 0) {
+    return el("p", { class: "dim" }, prose(page.note || "No file differs."));
+  }
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
   const shown = files.map((file) =>
@@ -75,7 +77,7 @@ export function renderDiff(page) {
         ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`)
         : null,
     ),
-    page.note ? el("p", { class: "small warn" }, page.note) : null,
+    page.note ? el("p", { class: "small warn" }, prose(page.note)) : null,
     page.cut
       ? el(
           "p",
