@@ -20,7 +20,7 @@ fn the_link_opens_the_team_and_its_token_leaves_the_address() {
     page.see("section[aria-label=Board]");
     let other = scene.browser.page_in_new_context();
     other.goto(scene.server.address());
-    other.see(".empty >> This page has no valid key.");
+    other.see(".empty >> This page has no valid token.");
     assert_eq!(other.console_errors(), [""; 0]);
 }
 
@@ -55,7 +55,7 @@ fn a_server_that_was_killed_and_started_again_is_found_by_its_new_link() {
     claim(&mut seats[0], 1);
     scene.server = Server::start(&scene.stage, port);
     assert_ne!(scene.server.link, old, "each start makes a new token");
-    scene.page.see(".empty >> This page has no valid key.");
+    scene.page.see(".empty >> This page has no valid token.");
     scene.page.goto(&scene.server.link);
     scene.page.see("section[aria-label='In progress'] [data-task='1']");
     let errors = scene.page.console_errors();

@@ -3,7 +3,7 @@
 
 /** @import { CostRow, GateRow, MessageRow, Step } from "./types.d.ts" */
 
-import { badge, el } from "./dom.js";
+import { badge, button, el, put } from "./dom.js";
 import {
   clock,
   count,
@@ -12,6 +12,7 @@ import {
   lasted,
   moment,
   nameOf,
+  number,
   price,
   seatOf,
   shortCommit,
@@ -21,6 +22,30 @@ import {
 /** @param {string} title @param {HTMLElement} body */
 export function section(title, body) {
   return el("section", { class: "part" }, el("h2", null, title), body);
+}
+
+/** Lines of a long output that stand there before somebody asks for all: its begin and its end. */
+const HEAD_LINES = 3;
+const TAIL_LINES = 8;
+
+/** What a program printed, as it printed it; the middle of a long one on demand. @param {string} text */
+export function output(text) {
+  const lines = text.trimEnd().split("\n");
+  const props = { class: "output", tabindex: "0", "aria-label": "What was printed" };
+  const left = lines.length - HEAD_LINES - TAIL_LINES;
+  if (left < 2) return el("pre", props, lines.join("\n"));
+  const short = [
+    ...lines.slice(0, HEAD_LINES),
+    `… ${count(left, "line")} left out …`,
+    ...lines.slice(-TAIL_LINES),
+  ];
+  const pre = el("pre", props, short.join("\n"));
+  const all = button(`Show all ${number(lines.length)} lines`, () => {
+    put(pre, lines.join("\n"));
+    all.remove();
+    pre.focus();
+  });
+  return el("div", { class: "output-box" }, pre, all);
 }
 
 /** @param {GateRow} gate @param {boolean} open */
