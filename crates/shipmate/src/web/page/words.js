@@ -277,12 +277,10 @@ export function attempts({ status, retries, retries_max }) {
   const failed = over ? retries + 1 : retries;
   if (failed === 0) return null;
   const most = Math.max(retries_max + 1, failed);
-  if (over) return { short: `✕ ${failed} of ${most}`, long: `failed ${times(failed)}, given up` };
-  const long =
-    status === "completed"
-      ? `failed ${times(failed)} before`
-      : `failed ${times(failed)}, gives up after ${most}`;
-  return { short: `↻ ${failed} of ${most}`, long };
+  const told = `failed ${times(failed)}`;
+  if (over) return { short: told, long: `${told}, given up` };
+  if (status === "completed") return { short: told, long: `${told} before` };
+  return { short: `failed ${failed} of ${most}`, long: `${told}, gives up after ${most}` };
 }
 
 /** What the gate says of a task. @param {NonNullable<Card["gate"]>} gate */

@@ -60,7 +60,7 @@ export function open(ctx, params) {
 
 /** What its reasons are reasons for. @param {Card} card */
 function whyOf(card) {
-  if (card.status !== "pending") return "Why it stands: ";
+  if (card.status !== "pending") return "Why it waits: ";
   return card.available ? "Not for everybody: " : "Why it is not taken: ";
 }
 
