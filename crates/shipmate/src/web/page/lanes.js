@@ -3,7 +3,7 @@
 
 /** @import { Card } from "./types.d.ts" */
 
-import { nameOf, taskState } from "./words.js";
+import { nameOf, taskState, waitsFor } from "./words.js";
 
 /**
  * @typedef {{ text: string, state: string, owner: string, part: string, waits: boolean }} Filter
@@ -48,7 +48,7 @@ export function passes(filter, card) {
  */
 function stands(card, state) {
   if (state === "pending" || state === "failed") return true;
-  return card.status === "in_progress" && (card.why ?? []).length > 0;
+  return card.status === "in_progress" && waitsFor(card).length > 0;
 }
 
 /** @param {Card} card @param {string} text lower case */

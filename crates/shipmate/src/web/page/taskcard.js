@@ -10,10 +10,12 @@ import {
   ago,
   attempts,
   count,
+  failure,
   gateWord,
   moment,
   nameOf,
   taskState,
+  waitsFor,
 } from "./words.js";
 
 /** @typedef {{ link: HTMLAnchorElement, fill: (card: Card) => void, sign: string }} Made */
@@ -129,16 +131,6 @@ function holder(card) {
   return null;
 }
 
-/** What it failed with, where that is what it stands still for. @param {Card} card */
-export function failure(card) {
-  return card.status === "failed" || card.stage === "returned" ? (card.last_failure ?? "") : "";
-}
-
-/** The line that says why it stands still. @param {Card} card */
-function standing(card) {
-  return failure(card) || (card.why ?? []).join("; ");
-}
-
 /** The decision that this task waits for. @param {Ctx} ctx @param {number} id */
 export function decisionOn(ctx, id) {
   return ctx.readonly ? undefined : ctx.store.decisions.find((one) => one.task === id);
@@ -162,7 +154,7 @@ function reason(ctx, text) {
   // "blocked by 3, 4 (failed), group auth (1 of 3 completed)", "held by ana (task 7)"
   const shape = text.startsWith("blocked by ")
     ? /((?:by|,) )(\d+)(?=,| \(|$)/g
-    : /\b((?:task|tasks|decision) )(\d+)\b/g;
+    : /\b((?:task|decision|question|plan) )(\d+)\b/g;
   /** @type {(Node | string)[]} */
   const made = [];
   let from = 0;
@@ -171,11 +163,9 @@ function reason(ctx, text) {
     const end = found.index + all.length;
     made.push(text.slice(from, end - id.length));
     from = end;
-    if (before === "decision " && !ctx.readonly)
-      made.push(el("a", { href: ctx.href("decisions") }, id));
-    else if (before !== "decision " && ctx.store.tasks.has(Number(id)))
-      made.push(el("a", { href: ctx.href(`task/${id}`) }, id));
-    else made.push(id);
+    const decides = /^(?:decision|question|plan)/.test(before);
+    if (decides ? ctx.readonly : !ctx.store.tasks.has(Number(id))) made.push(id);
+    else made.push(el("a", { href: ctx.href(decides ? "decisions" : `task/${id}`) }, id));
   }
   made.push(text.slice(from));
   return made;
@@ -185,14 +175,15 @@ function reason(ctx, text) {
 function fillWhy(ctx, node, card) {
   const failed = failure(card);
   const decide = decisionOn(ctx, card.id) ? decideLink(ctx) : null;
-  const stands = standing(card);
+  const why = waitsFor(card);
+  const stands = failed || why.join("; ");
   node.hidden = stands === "" && !decide;
   node.title = stands;
   node.classList.toggle("bad", failed !== "");
   refill(node, [stands, decide !== null], () => [
     decide,
     decide ? " " : null,
-    failed || reasons(ctx, card.why ?? []),
+    failed || reasons(ctx, why),
   ]);
 }
 

@@ -33,6 +33,20 @@ export function taskState(card) {
   }
 }
 
+/** How a reason begins that is what it failed with. */
+const FAILED = /^(?:failed|came back): /;
+
+/** What it failed with, where that is what it stands still for. @param {Card} card */
+export function failure({ status, stage, last_failure, why = [] }) {
+  if (status !== "failed" && stage !== "returned") return "";
+  return last_failure || (why.find((one) => FAILED.test(one))?.replace(FAILED, "") ?? "");
+}
+
+/** Why it is not taken or does not move, but for what it failed with. @param {Card} card */
+export function waitsFor({ why = [] }) {
+  return why.filter((one) => !FAILED.test(one));
+}
+
 /** @type {Record<string, State>} */
 const MATE_STATES = {
   added: { key: "pending", sign: "○", word: "not started" },

@@ -8,13 +8,14 @@ import { renderDiff } from "../diff.js";
 import { badge, button, el, empty, keep, prose, put, refill, setText } from "../dom.js";
 import { write } from "../mateacts.js";
 import { deeds, perform } from "../taskacts.js";
-import { decideLink, decisionOn, failure, reasons } from "../taskcard.js";
+import { decideLink, decisionOn, reasons } from "../taskcard.js";
 import { costs, gateRun, messageRow, output, section, story } from "../taskparts.js";
 import {
   USUAL_PRIORITY,
   ago,
   attempts,
   clock,
+  failure,
   lasted,
   moment,
   nameOf,
@@ -22,6 +23,7 @@ import {
   shortCommit,
   spanEnd,
   taskState,
+  waitsFor,
 } from "../words.js";
 
 /** Changes come in bursts; one fetch for a burst is enough. */
@@ -169,7 +171,7 @@ class TaskScreen {
     const card = this.ctx.store.tasks.get(this.id);
     if (!card) return;
     const failed = failure(card);
-    const why = card.why ?? [];
+    const why = waitsFor(card);
     const tried = attempts(card);
     const decision = decisionOn(this.ctx, this.id);
     const sign = [
