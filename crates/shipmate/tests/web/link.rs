@@ -49,7 +49,8 @@ fn a_server_that_was_killed_and_started_again_is_found_by_its_new_link() {
     let (mut stage, mut seats) = seated(&["ana"]);
     stage.create(vec![task("Write the parser")]);
     let mut scene = Scene::on(stage);
-    scene.page.see("[data-task='1']");
+    scene.go("task/1");
+    scene.page.see(".task-line >> ready");
     let (port, old) = (scene.server.port(), scene.server.link.clone());
     scene.server.kill();
     scene.page.see(".banner >> Reconnecting…");
@@ -58,7 +59,8 @@ fn a_server_that_was_killed_and_started_again_is_found_by_its_new_link() {
     assert_ne!(scene.server.link, old, "each start makes a new token");
     scene.page.see(".empty >> This page has no valid token.");
     scene.page.goto(&scene.server.link);
-    scene.page.see("section[aria-label='In progress'] [data-task='1']");
+    // The screen that was open is open again, with what happened meanwhile.
+    scene.page.see(".task-line >> in progress");
     let errors = scene.page.console_errors();
     let expected = |error: &String| error.contains("ERR_") || error.contains("status of 401");
     assert!(errors.iter().all(expected), "{errors:#?}");
@@ -92,7 +94,11 @@ fn where_there_are_several_teams_one_is_chosen_and_where_there_is_none_that_is_s
         create(&mut scene.stage.person, name);
     }
     scene.page.reload();
-    scene.page.click("main a >> beta");
+    scene.page.see("main a >> beta");
+    scene.page.key("j");
+    scene.page.key("j");
+    scene.page.see("main a:focus >> beta");
+    scene.page.key("Enter");
     scene.page.see("section[aria-label=Board]");
     assert_eq!(scene.page.eval::<String>("location.hash"), "#/beta/board");
 }
