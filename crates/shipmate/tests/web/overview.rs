@@ -85,7 +85,7 @@ fn axe_has_nothing_serious_against_dialogs_the_past_and_what_is_empty() {
     look("past", &scene.page);
     let stranger = scene.browser.page_in_new_context();
     stranger.goto(scene.server.address());
-    stranger.see(".empty >> no valid key");
+    stranger.see(".empty >> no valid token");
     look("no key", &stranger);
     let empty = Scene::on(seated(&[]).0);
     for route in ["board", "graph", "team", "messages", "decisions", "timeline", "cost"] {
