@@ -7,7 +7,7 @@
 import { button, el, empty, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
 import { TASK_STATES, count, nameOf, taskState } from "../words.js";
-import { pathAhead, waiting, workTime } from "./critical.js";
+import { pathAhead, pathWords, waiting } from "./critical.js";
 import { layOut } from "./graph_layout.js";
 import { Stage } from "./graph_stage.js";
 
@@ -299,11 +299,8 @@ class Graph {
   }
 
   showSummary() {
-    const left = this.path.length > 0 ? this.cards.get(String(this.path[0]))?.path_ms : undefined;
     const text = [count(this.cards.size, "task")];
-    if (left !== undefined) {
-      text.push(`critical path: ${count(this.path.length, "task")}, ${workTime(left)} of work`);
-    }
+    if (this.path.length > 0) text.push(pathWords(this.ctx.store.tasks, this.path));
     setText(this.summary, text.join(" · "));
   }
 
@@ -412,7 +409,7 @@ class Graph {
     const first = this.path[0];
     const n = first === undefined ? undefined : this.scene?.placed.at.get(String(first));
     if (n === undefined) {
-      this.ctx.say("There is no open task, so there is no critical path.");
+      this.ctx.say("Every task is finished, so there is no critical path.");
       return;
     }
     this.choose(n, false);

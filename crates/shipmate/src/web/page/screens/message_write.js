@@ -169,6 +169,7 @@ export class Writer {
         await ctx.api.ask({ send: { to: one, body, kind: null, reply_to: this.replies?.id ?? null } });
       }
       this.text.value = "";
+      if (this.replies) this.byHand = false;
       setText(this.heard, "Sent");
     } catch (error) {
       if (error instanceof Refused && !error.locked) this.tell(error.message, error.remedy);
