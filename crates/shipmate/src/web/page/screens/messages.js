@@ -183,17 +183,22 @@ class Messages {
 
   /** What the person opened is read once it was in sight for a moment. */
   readSoon() {
-    clearTimeout(this.reads);
-    if (this.view !== "threads" || this.opened !== this.thread || this.ctx.readonly) return;
-    const thread = this.threads.find((one) => one.id === this.thread);
-    const rows = (thread?.rows ?? []).filter((row) => isUnread(row) && !this.marked.has(row.id));
-    if (rows.length === 0) return;
+    const { thread } = this;
+    if (this.reads || this.unreadHere().length === 0) return;
     this.reads = setTimeout(() => {
-      if (document.hidden || !this.node.isConnected) return;
+      this.reads = 0;
+      const rows = this.thread === thread ? this.unreadHere() : [];
       for (const row of rows) this.marked.add(row.id);
       // It can still be marked by hand, so nobody has to hear that it went wrong.
-      this.ctx.api.ask({ message_acknowledge: { messages: rows.map((row) => row.id) } }).catch(() => {});
+      if (rows.length > 0) this.ctx.api.ask({ message_acknowledge: { messages: rows.map((row) => row.id) } }).catch(() => {});
+      else this.readSoon();
     }, READ_MS);
+  }
+
+  unreadHere() {
+    const seen = this.view === "threads" && this.opened === this.thread && !this.ctx.readonly && !document.hidden;
+    const rows = seen ? (this.threads.find((one) => one.id === this.thread)?.rows ?? []) : [];
+    return rows.filter((row) => isUnread(row) && !this.marked.has(row.id));
   }
 
   /** @param {MessageRow[]} all */

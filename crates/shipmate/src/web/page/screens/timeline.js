@@ -415,7 +415,7 @@ class Timeline {
 
   /** @param {KeyboardEvent} event */
   slideBy(event) {
-    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: this.stride(), PageDown: -this.stride() }[event.key];
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -this.stride(), PageDown: this.stride() }[event.key];
     if (by !== undefined) this.step(by);
     else if (event.key === "Home") this.travel(this.first());
     else if (event.key === "End") this.now();
