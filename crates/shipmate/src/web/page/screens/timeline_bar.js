@@ -9,8 +9,9 @@ import { honest } from "../dom.js";
  * @typedef {{ task: number, label: string, from: number, to: number | undefined, guess?: boolean,
  *   end?: Span["end"], marked: boolean, parts: { kind: string, from: number, to?: number }[] }} Bar
  * @typedef {{ x: (at: number) => number, left: number, right: number, now: number,
- *   pointed: boolean, end: number, free: number }} Frame  what of the canvas belongs to bars, where a
- *   time is on it, where this bar ends, and where the next one begins
+ *   pointed: boolean, end: number, free: number, taken: number }} Frame  what of the canvas belongs to bars, where a
+ *   time is on it, where this bar ends, and where the next one
+ *   begins and the words of the one before end
  * @typedef {(token: string) => string} Ink
  */
 
@@ -21,6 +22,8 @@ export const SHORTEST = 7;
 const NARROW = 20;
 /** Narrower than this, a bar has its number inside at most, and its words beside it. */
 const ROOMY = 110;
+/** Words beside a bar are not longer than this. */
+export const BESIDE = 260;
 const ENDS = { completed: "●", returned: "↩", released: "○", failed: "✕", gone: "✕" };
 /** @type {Record<string, string>} */
 const COLOURS = { works: "claimed", gate: "submitted", returned: "returned" };
@@ -99,13 +102,20 @@ export class Bars {
    */
   beside(g, ink, bar, x, y, right, frame) {
     if (right - x > ROOMY || right < frame.left) return;
-    const room = Math.min(260, Math.min(frame.free, frame.right) - right - 8);
-    if (room < 24) return;
     g.font = `11px ${ink("font")}`;
     g.textBaseline = "middle";
-    const inside = right - x >= NARROW && g.measureText(String(bar.task)).width <= right - x - 8;
-    const text = this.fitting(g, inside ? bar.label : `${bar.task} ${bar.label}`, Math.floor(room));
-    if (text) written(g, ink, text, right + 4, y, "ink-2");
+    const inside = right - x >= NARROW && g.measureText(String(bar.task)).width <= right - x - (bar.end ? 22 : 8);
+    const words = inside ? bar.label : `${bar.task} ${bar.label}`;
+    const room = Math.min(BESIDE, Math.min(frame.free, frame.right) - right - 8);
+    const text = room < 40 ? "" : this.fitting(g, words, Math.floor(room));
+    if (text) {
+      written(g, ink, text, right + 4, y, "ink-2");
+      return;
+    }
+    // At the right edge the words stand before the bar, unless those of another one may be there.
+    const before = Math.min(BESIDE, x - frame.taken - 8);
+    const other = before < 40 || frame.free < frame.right ? "" : this.fitting(g, words, Math.floor(before));
+    if (other) written(g, ink, other, x - 4 - g.measureText(other).width, y, "ink-2");
   }
 
   /**

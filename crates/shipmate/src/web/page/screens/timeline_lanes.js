@@ -3,7 +3,7 @@
 
 import { el } from "../dom.js";
 import { inkOf } from "./inks.js";
-import { BAR, Bars, SHORTEST } from "./timeline_bar.js";
+import { BAR, BESIDE, Bars, SHORTEST } from "./timeline_bar.js";
 
 /** @import { Life } from "../types.d.ts" */
 /** @import { Bar } from "./timeline_bar.js" */
@@ -194,6 +194,8 @@ export class Lanes {
     g.rect(this.gutter, Math.max(y, AXIS), this.width - this.gutter, place.height);
     g.clip();
     const next = nextInRow(lane.spans, place.rows);
+    /** @type {Map<number, number>} */
+    const taken = new Map();
     lane.spans.forEach((bar, n) => {
       const x = this.x(bar.from);
       const free = next[n] === undefined ? this.width : this.x(next[n]);
@@ -203,7 +205,9 @@ export class Lanes {
       this.hits.push({ bar, x, y: top, width: Math.max(2, right - x), height: BAR });
       this.bars.draw(g, ink, bar, top, {
         x: (at) => this.x(at), left: this.gutter, right: this.width, now, pointed: bar === this.pointed, end: right, free,
+        taken: taken.get(place.rows[n]) ?? this.gutter,
       });
+      taken.set(place.rows[n], right + BESIDE + 8);
     });
     for (const life of lane.lives) this.lifeEnd(g, ink, life, y, place.height);
     g.restore();
@@ -311,7 +315,7 @@ export class Lanes {
       g.lineTo(x, AXIS);
       g.stroke();
       g.fillStyle = ink("ink-3");
-      if (x < this.width - 30) g.fillText(form.format(at), x + 4, AXIS / 2);
+      if (x < this.width - 40) g.fillText(form.format(at), x + 4, AXIS / 2);
     }
     g.beginPath();
     g.moveTo(0, AXIS - 0.5);
