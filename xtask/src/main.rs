@@ -20,6 +20,7 @@ mod nats;
 mod page;
 mod rust_text;
 mod seeds;
+mod shots;
 mod step;
 mod test;
 mod tidy;
@@ -51,6 +52,7 @@ enum Command {
     Clients(clients::Args),
     Browser(browser::Args),
     Page(page::Args),
+    Shots(shots::Args),
     Bench(bench::Args),
     Mutants(mutants::Args),
 }
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Clients(args) => clients::run(&args),
         Command::Browser(args) => browser::run(&args),
         Command::Page(args) => page::run(&args),
+        Command::Shots(args) => shots::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Mutants(args) => mutants::run(&args),
     };

@@ -22,7 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use serde_json::json;
 
 pub use measure::{Finding, Frames, Metrics};
@@ -37,7 +38,7 @@ const AXE: &str = "SHIPMATE_AXE";
 /// become the descriptors where Chromium looks for them.
 const LAUNCH: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >&2";
 
-const FLAGS: [&str; 19] = [
+const FLAGS: [&str; 18] = [
     "--headless=new",
     "--remote-debugging-pipe",
     "--no-first-run",
@@ -48,8 +49,6 @@ const FLAGS: [&str; 19] = [
     "--disable-default-apps",
     "--disable-extensions",
     "--disable-sync",
-    // The folder for shared memory is tiny in most containers.
-    "--disable-dev-shm-usage",
     "--disable-gpu",
     "--mute-audio",
     "--password-store=basic",
@@ -88,6 +87,9 @@ impl Browser {
         if rustix::process::geteuid().is_root() {
             command.arg("--no-sandbox");
         }
+        if !has_shared_memory() {
+            command.arg("--disable-dev-shm-usage");
+        }
         command.arg(format!("--user-data-dir={}", folder.join("profile").display()));
         command.env_clear().envs(environment(&folder)).current_dir(&folder);
         command.stdin(commands).stdout(replies).stderr(Stdio::from(log)).process_group(0);
@@ -115,14 +117,32 @@ impl Browser {
         Page::open(&self.pipe, made["browserContextId"].as_str())
     }
 
+    /// Ends whatever is being loaded or streamed, as a network does that goes away: the process
+    /// that holds all lines is killed, and Chromium makes another.
+    pub fn break_lines(&self) {
+        for pid in self.of_type("network.mojom.NetworkService") {
+            let Some(pid) = Pid::from_raw(pid as i32) else { continue };
+            let watched = pidfd_open(pid, PidfdFlags::empty());
+            let _ = kill_process(pid, Signal::KILL);
+            if let Ok(watched) = watched {
+                gone(&watched);
+            }
+        }
+    }
+
     /// Bytes of memory that the processes of all its tabs have for themselves.
     #[must_use]
     pub fn memory_of_tabs(&self) -> u64 {
-        let renderers = self.processes().into_iter().filter(|pid| {
+        self.of_type("--type=renderer").into_iter().map(own_memory).sum()
+    }
+
+    /// Its processes that were started with this word.
+    fn of_type(&self, word: &str) -> Vec<u32> {
+        let started_with = |pid: &u32| {
             let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&words).contains("--type=renderer")
-        });
-        renderers.map(own_memory).sum()
+            String::from_utf8_lossy(&words).contains(word)
+        };
+        self.processes().into_iter().filter(started_with).collect()
     }
 
     /// Every process of this browser.
@@ -149,10 +169,7 @@ impl Drop for Browser {
             if let Some(group) = Pid::from_raw(self.child.id() as i32) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
-            for one in &watched {
-                let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
-                let _ = poll(&mut [PollFd::new(one, PollFlags::IN)], Some(&limit));
-            }
+            watched.iter().for_each(gone);
             if found.is_empty() {
                 break;
             }
@@ -160,6 +177,18 @@ impl Drop for Browser {
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Waits until the process behind a pidfd has ended.
+fn gone(watched: &OwnedFd) {
+    let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
+    let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&limit));
+}
+
+/// Whether there is room for what tabs share with each other; in most containers there is not.
+fn has_shared_memory() -> bool {
+    let room = rustix::fs::statvfs("/dev/shm").map(|of| of.f_bavail * of.f_frsize);
+    room.is_ok_and(|bytes| bytes > 1 << 30)
 }
 
 fn environment(folder: &Path) -> Vec<(&'static str, String)> {

@@ -17,10 +17,6 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
-#[allow(dead_code, reason = "shared with the tests of goals, which need more of it")]
-#[path = "team/ran.rs"]
-mod ran;
-
 #[path = "web/board.rs"]
 mod board;
 #[path = "web/cast.rs"]

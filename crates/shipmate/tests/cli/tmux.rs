@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::transcript::Workspace;
 
@@ -140,6 +140,7 @@ impl Tmux {
     }
 
     fn until_screen(&mut self, what: &str, is: impl Fn(&str) -> bool) -> String {
+        let until = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen();
             if is(&screen) {
@@ -147,7 +148,8 @@ impl Tmux {
             }
             assert!(!self.over, "it ended before {what:?}; last:\n{screen}");
             while !self.changed && !self.over {
-                let line = self.lines.recv_timeout(PATIENCE);
+                let left = until.saturating_duration_since(Instant::now());
+                let line = self.lines.recv_timeout(left);
                 let line = line.unwrap_or_else(|_| panic!("no {what:?} on\n{screen}"));
                 self.changed = line.starts_with("%output") || line.starts_with("%layout-change");
                 self.over = line.starts_with("%exit");

@@ -33,7 +33,7 @@ fn a_task_is_created_and_edited_on_the_board() {
         ],
         "Create",
     );
-    scene.told("Task created");
+    scene.told("Task 1 created");
     scene.page.see(&format!("{} >> Write the parser", card(1)));
     let made = scene.task(1);
     assert_eq!(made["subject"], "Write the parser");

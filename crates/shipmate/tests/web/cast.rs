@@ -87,7 +87,7 @@ pub(crate) fn assemble() -> Scene {
         mode: Some("plan".to_owned()),
         ..add
     });
-    stage.create_in_turn(TASKS.iter().enumerate().map(|(at, one)| planned(at, *one)).collect());
+    stage.create(TASKS.iter().enumerate().map(|(at, one)| planned(at, *one)).collect());
     // Two are done, two are under way, one has failed.
     stage.finished(3);
     stage.arrivals(2);
@@ -107,11 +107,12 @@ fn planned(at: usize, (subject, after, file): (&str, &[&str], &str)) -> TaskNew 
     TaskNew {
         description: "What it takes is in the contract. It is done when its tests are green."
             .to_owned(),
-        blocked_by: after.iter().map(|one| (*one).to_owned()).collect(),
+        alias: Some(format!("t{}", at + 1)),
+        blocked_by: after.iter().map(|one| format!("t{one}")).collect(),
         files: vec![file.to_owned()],
         role: role.filter(|role| *role != "nobody yet").map(str::to_owned),
         group: (at >= 9).then(|| "release".to_owned()),
-        priority: Some(if at == 2 { 5 } else { 0 }),
+        priority: Some(if at == 2 { -1 } else { 0 }),
         duration_ms: Some(600_000 + 120_000 * at as u64),
         retries_max: Some(if at + 1 == 5 { 0 } else { 3 }),
         ..task(subject)

@@ -4,9 +4,8 @@ use serde_json::Value;
 use shipmate_protocol::ask::{QuestionKind, Setup, TaskNew, TeammateAdd};
 use shipmate_protocol::{Answer, Ask, Client};
 
-use crate::ran::Running;
 use crate::scene::{Scene, claim, seat, seated, task};
-use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
+use crate::stage::{Stage, TEAM};
 
 #[track_caller]
 fn asks(seat: &mut Client, kind: QuestionKind, text: &str, options: &[&str]) -> u64 {
@@ -165,22 +164,20 @@ fn a_phase_that_waits_for_approval_begins_with_a_key() {
     stage.write(".shipmate/playbooks/own.toml", PLAYBOOK);
     stage.write("plans/01-01.plan.jsonl", PLAN);
     stage.commit();
-    let mut run = hermetic(&stage.root(), SHIPMATE);
-    run.arg("--workspace").arg(stage.place().workspace);
-    run.args(["--team", TEAM, "run", "--playbook", "own", "plans", "--no-merge"]);
-    run.args(["--agent", "cat > /dev/null; echo a > a.txt"]);
-    let mut run = Running::begin(run);
-    run.says("approval: phase work begins when you say");
+    let agent = "cat > /dev/null; echo a > a.txt";
+    let run = ["run", "--playbook", "own", "plans", "--agent", agent, "--detach"];
+    let ran = stage.shipmate(&[&["--team", TEAM][..], &run].concat());
+    assert!(ran.status.success(), "{ran:?}");
     stage.follow();
-    let scene = Scene::on(stage);
+    stage.event("team.paused");
+    let mut scene = Scene::on(stage);
     scene.page.key("5");
     scene.page.see(".decision h2 >> Approval for team alpha");
     scene.page.key("y");
     scene.told("Approved");
-    run.says("phase work is done");
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "work");
     assert_eq!(scene.task(1)["status"], "completed");
     scene.page.see(".empty >> Nothing waits for you.");
-    drop(run);
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn a_line_that_breaks_is_told_and_nothing_is_missed_when_it_is_back() {
     let mut scene = Scene::on(stage);
     scene.page.see("[data-task='1'] >> Write the parser");
     scene.page.offline(true);
+    scene.browser.break_lines();
     scene.page.see(".banner >> Reconnecting…");
     scene.page.see(".line-state >> offline");
     claim(&mut seats[0], 1);
