@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,9 @@ fn program() -> String {
 impl Tmux {
     /// A window of 80x24 in which this shell command runs, in the workspace and as its user.
     pub(crate) fn start(workspace: &Workspace, line: &str) -> Tmux {
-        let socket = workspace.beside("tmux");
+        // Each has a server of its own: one that is about to end would take the next session along.
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let socket = workspace.beside(&format!("tmux{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let mut command = Command::new(program());
         for (name, value) in workspace.command("shipmate status").get_envs() {
             match value {
