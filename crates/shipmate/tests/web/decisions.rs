@@ -64,7 +64,7 @@ fn questions_and_permissions_are_answered_with_a_key_most_waiting_work_first() {
     page.key("Enter");
     page.see(".empty >> Nothing waits for you.");
     assert_eq!(question(&scene, free)["answer"], "In English, please");
-    page.see_none("nav a >> wait for you");
+    page.see_none("nav .count");
 
     // What is denied has a reason if there is one.
     let more = asks(&mut seats[1], QuestionKind::Permission, "May I delete it?", &[]);

@@ -66,7 +66,7 @@ fn a_teammate_is_added_replaced_shut_down_and_removed() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 1\n");
     stage.team(Setup::default(), &[]);
     stage.door("work");
-    let scene = Scene::on(stage);
+    let mut scene = Scene::on(stage);
     let page = &scene.page;
     scene.turn("3", "Team");
     page.key("+");
@@ -74,6 +74,7 @@ fn a_teammate_is_added_replaced_shut_down_and_removed() {
     page.fill("dialog [name=command]", "exec tail -f /dev/null");
     page.click("dialog button[type=submit]");
     page.see_none("dialog");
+    page.click(&format!("{} button >> Start", row("ana")));
     page.see(&format!("{} >> idle", row("ana")));
     let first = scene.teammate("ana");
     assert_eq!((&first["state"], &first["epoch"]), (&"idle".into(), &1.into()));
@@ -81,8 +82,7 @@ fn a_teammate_is_added_replaced_shut_down_and_removed() {
     act(&scene, "ana", "Replace");
     page.click("dialog button[type=submit] >> Replace");
     page.see_none("dialog");
-    scene.told("ana starts");
-    page.see(&format!("{} >> idle", row("ana")));
+    scene.stage.hear(|event| event["teammate.started"]["who"] == "alpha/ana@2");
     let second = scene.teammate("ana");
     assert_eq!((&second["state"], &second["epoch"]), (&"idle".into(), &2.into()));
 
@@ -130,6 +130,8 @@ fn a_teammates_page_shows_its_output_as_it_comes_and_writes_to_it() {
     assert_eq!(scene.teammate("ana")["unread"], 1);
     scene.stage.open("two", 1);
     scene.stage.finished(1);
+    // Out of the field, and back to the team.
+    scene.page.key("Escape");
     scene.page.key("Escape");
     scene.page.see(&row("ana"));
 }
