@@ -40,7 +40,7 @@ POST /orders makes one.'; echo the contract is written",
 const TASKS: [(&str, &[&str], &str); 12] = [
     ("Agree on the contract of the orders API", &[], "contract.md"),
     ("Store orders so that they survive a restart", &["1"], "orders.rs"),
-    ("Reject orders without items", &["2"], "handler.rs"),
+    ("Reject orders without items", &["1"], "handler.rs"),
     ("Show the list of orders on a phone", &["1"], "list.css"),
     ("Send a receipt by mail", &["1"], "receipt.rs"),
     ("Page through long lists", &["2"], "paging.rs"),
@@ -71,7 +71,7 @@ pub(crate) fn assemble() -> Scene {
         mode: Some("delegate".to_owned()),
         ..add
     });
-    for (name, role) in [("ana", "backend"), ("bo", "frontend")] {
+    for (name, role) in [("ana", "storage"), ("bo", "frontend"), ("dee", "api")] {
         stage.add(name, |add| TeammateAdd {
             command: add
                 .command
@@ -99,10 +99,10 @@ pub(crate) fn assemble() -> Scene {
 
 fn planned(at: usize, (subject, after, file): (&str, &[&str], &str)) -> TaskNew {
     let role = match at + 1 {
-        1 | 2 | 3 | 5 => Some("backend"),
-        4 => Some("frontend"),
-        11 => Some("writer"),
-        _ => Some("nobody yet"),
+        1 | 2 | 5 => "storage",
+        4 => "frontend",
+        10..=12 => "writer",
+        _ => "api",
     };
     TaskNew {
         description: "What it takes is in the contract. It is done when its tests are green."
@@ -110,9 +110,10 @@ fn planned(at: usize, (subject, after, file): (&str, &[&str], &str)) -> TaskNew 
         alias: Some(format!("t{}", at + 1)),
         blocked_by: after.iter().map(|one| format!("t{one}")).collect(),
         files: vec![file.to_owned()],
-        role: role.filter(|role| *role != "nobody yet").map(str::to_owned),
+        role: Some(role.to_owned()),
         group: (at >= 9).then(|| "release".to_owned()),
-        duration_ms: Some(600_000 + 120_000 * at as u64),
+        priority: Some(if at + 1 == 3 { -1 } else { 0 }),
+        duration_ms: Some(if at + 1 == 3 { 5_400_000 } else { 600_000 + 120_000 * at as u64 }),
         retries_max: Some(if at + 1 == 5 { 0 } else { 3 }),
         ..task(subject)
     }
