@@ -97,14 +97,11 @@ fn now_asks_nobody_and_leaves_no_process() {
         {"outcome":"forced","who":"alpha/ana@1"}
         {"left_over":[]}
         => 8
-
-        $ shipmate resume
-        TEAMMATE   BECAME     WHY
-        alpha/ana  restarted  as epoch 2, in its old tree
-
-        nothing is in flight
         "#,
     );
+    // Whether it has its task again by then is up to the machine.
+    let resumed = workspace.succeed("shipmate resume");
+    assert!(resumed.contains("alpha/ana  restarted  as epoch 2, in its old tree"), "{resumed}");
     std::fs::write(&go, "").unwrap();
     workspace.until("task.completed 1");
 }
