@@ -59,7 +59,7 @@ fn a_person_writes_replies_and_sees_how_far_it_got() {
     page.click(".message >> winnow");
     page.click("button >> Mark as read");
     page.see_none(".unread-mark");
-    let trace: Value = scene.json(&format!("message show {}", back[0].reply_to.unwrap()));
+    let trace: Value = scene.json(&format!("message trace {}", back[0].reply_to.unwrap()));
     assert_eq!(trace["to"][0]["state"], "acknowledged", "{trace}");
 }
 

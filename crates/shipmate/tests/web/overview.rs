@@ -17,8 +17,8 @@ const SCREENS: [(&str, &str, &str); 9] = [
     ("graph", "graph", ".graph-row >> critical path"),
     ("team", "team", "[data-mate='alpha/dee'] >> now the handler"),
     ("teammate", "team/alpha/dee", "[role=log] >> now the handler"),
-    ("messages", "messages", ".message"),
-    ("decisions", "decisions", ".decision h2"),
+    ("messages", "messages", ".thread"),
+    ("decisions", "decisions", ".queue-row"),
     ("timeline", "timeline", ".screen.timeline >> claims"),
     ("task", "task/2", ".gate-run >> green"),
     ("cost", "cost", ".cost-table >> cy"),
@@ -83,6 +83,16 @@ fn axe_has_nothing_serious_against_dialogs_the_past_and_what_is_empty() {
     scene.go("timeline/20");
     scene.page.see(".past-row");
     look("past", &scene.page);
+    for (route, row, ready) in
+        [("messages", ".thread-row", ".message"), ("decisions", ".queue-row", ".decision h2")]
+    {
+        scene.page.emulate(360, 740, false);
+        scene.go(route);
+        scene.page.click(row);
+        scene.page.see(ready);
+        let found = serious(&scene.page);
+        assert!(found.is_empty(), "{route} on a phone: {found:#?}");
+    }
     let stranger = scene.browser.page_in_new_context();
     stranger.goto(scene.server.address());
     stranger.see(".empty >> no valid key");
