@@ -42,7 +42,7 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
     tsc.current_dir(tree::root())
         .args(["--allowJs", "--checkJs", "--strict", "--noEmit", "--pretty", "false"])
         .args(["--target", "es2022", "--module", "es2022", "--moduleResolution", "bundler"])
-        .args(["--lib", "es2022,dom,dom.iterable", "--types", ""])
+        .args(["--lib", "es2023,dom,dom.iterable", "--types", ""])
         .args(&scripts);
     run_command(&mut tsc)?;
     println!("page: {} kept the rules", counted(files(&tree).count(), "file"));

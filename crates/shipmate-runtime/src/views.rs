@@ -9,7 +9,7 @@ use shipmate_core::event::{
 use shipmate_core::phase::{PhaseEnd, Standing};
 use shipmate_core::playbook::Phase;
 use shipmate_core::state::{
-    BreakerPhase, Decision, Life, Message, Stage, State, Status as TaskStatus, Task, Team,
+    BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task, Team,
     TeamPhase, Teammate,
 };
 use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
@@ -30,7 +30,7 @@ pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
         stage: claim.map(|claim| stage_word(&claim.stage).to_owned()),
         owner: owner(task),
         available: task.status == TaskStatus::Pending && !found.iter().any(stands_in_the_way),
-        why: why(task, &found),
+        why: why(state, task, &found),
         blocked_by: task.spec.blocked_by.iter().map(dependency).collect(),
         alias: task.spec.alias.as_ref().map(ToString::to_string),
         group: task.spec.group.as_ref().map(ToString::to_string),
@@ -39,13 +39,21 @@ pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
     }
 }
 
-fn why(task: &Task, found: &[Obstacle]) -> Vec<String> {
+fn why(state: &State, task: &Task, found: &[Obstacle]) -> Vec<String> {
     let mut why: Vec<String> = found.iter().map(ToString::to_string).collect();
     match &task.status {
         TaskStatus::Failed { reason } => why.push(format!("failed: {reason}")),
         TaskStatus::InProgress(claim) => {
             if let Stage::Returned { reason } = &claim.stage {
                 why.push(format!("came back: {reason}"));
+            }
+            if let Some(question) = task.scope_question {
+                why.push(format!("waits for the answer to question {question}"));
+            }
+            let is_open =
+                |plan: &&Plan| plan.task == Some(task.id) && plan.decision == Decision::Open;
+            if let Some((id, _)) = state.plans.iter().rev().find(|(_, plan)| is_open(plan)) {
+                why.push(format!("waits for a word on plan {id}"));
             }
         }
         _ => {}

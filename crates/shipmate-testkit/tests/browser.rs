@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shipmate_testkit::browser::{Browser, Page};
 
@@ -178,7 +178,7 @@ fn a_name_that_rebinds_is_this_machine_and_every_other_is_unknown() {
 }
 
 /// The processes and the folder of a browser that is gone.
-fn left(pids: &[u32], folder: &PathBuf) -> (Vec<u32>, bool) {
+fn left(pids: &[u32], folder: &Path) -> (Vec<u32>, bool) {
     let alive = |pid: &u32| {
         std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.is_empty())
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::event::TaskId;
 use crate::limits::PATH_STEPS_MAX;
-use crate::state::{State, Status, Task};
+use crate::state::{Stage, State, Status, Task};
 use crate::task::graph;
 
 /// With more of them it is cheaper to take everybody who wants files than to compare.
@@ -68,8 +68,8 @@ fn waiting<'a>(state: &'a State, task: &'a Task) -> impl Iterator<Item = TaskId>
     task.dependents.iter().chain(through_group).copied()
 }
 
-/// How many unfinished tasks cannot go on before these do, themselves included, and the work in
-/// all of them.
+/// How many unfinished tasks cannot go on before these do, themselves included, and the work that
+/// is left in all of them.
 pub fn behind(state: &State, tasks: impl IntoIterator<Item = TaskId>) -> (usize, u64) {
     let mut next: Vec<TaskId> = tasks.into_iter().collect();
     let mut seen = BTreeSet::new();
@@ -80,7 +80,12 @@ pub fn behind(state: &State, tasks: impl IntoIterator<Item = TaskId>) -> (usize,
         if is_over || !seen.insert(id) {
             continue;
         }
-        work_ms = work_ms.saturating_add(task.duration_ms());
+        // What is handed in has only to land.
+        let is_done =
+            task.claim().is_some_and(|claim| matches!(claim.stage, Stage::Submitted { .. }));
+        if !is_done {
+            work_ms = work_ms.saturating_add(task.duration_ms());
+        }
         next.extend(waiting(state, task));
     }
     (seen.len(), work_ms)

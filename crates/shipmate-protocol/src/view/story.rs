@@ -38,6 +38,8 @@ pub struct Story {
     pub position: u64,
     messages: BTreeMap<u64, MessageRow>,
     spans: BTreeMap<u64, Span>,
+    /// The task that each plan and question is about.
+    asked: BTreeMap<u64, u32>,
     /// The claim that each task is under.
     claimed: BTreeMap<u32, u64>,
     lives: BTreeMap<(String, u32), LifeRow>,
@@ -90,12 +92,23 @@ impl Story {
             "usage" => self.usage(&line, fields, touched),
             _ => {}
         }
+        self.decision(&line, fields, touched);
         self.step(&line, fields, touched);
         self.lines.push_back(line.clone());
         if self.lines.len() > LINES_MAX {
             self.lines.pop_front();
         }
         touched.lines.push(line);
+    }
+
+    /// What is decided about a plan or question changes the task that it is about.
+    fn decision(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
+        if matches!(line.event.as_str(), "plan.submitted" | "question.asked") {
+            let task = number(fields, "task").and_then(|id| u32::try_from(id).ok());
+            self.asked.extend(task.map(|task| (line.n, task)));
+        }
+        let about = number(fields, "plan").or_else(|| number(fields, "question"));
+        touched.tasks.extend(about.and_then(|id| self.asked.get(&id)));
     }
 
     /// The time axis, thinned as it grows.

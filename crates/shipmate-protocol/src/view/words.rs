@@ -34,7 +34,10 @@ pub fn describe(event: &Fields, root: &str) -> (String, String) {
 
 fn task(fields: &Fields, root: &str) -> String {
     let id = fields.get("task").map(Value::to_string).unwrap_or_default();
-    let cause = text(fields, "cause").map(|cause| cause.replace('_', " "));
+    let cause = text(fields, "cause").map(|cause| match cause.as_str() {
+        "reassigned" => "taken away".to_owned(),
+        cause => cause.replace('_', " "),
+    });
     let reason = text(fields, "reason");
     let ended = match (cause, reason) {
         (Some(cause), Some(reason)) => Some(format!("{cause}: {reason}")),
@@ -122,7 +125,13 @@ fn gate(fields: &Fields) -> String {
     let took_ms = fields.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
     let verdict = if passed { "passed" } else { "failed" };
     let printed = fields.get("output").and_then(Value::as_str).unwrap_or_default();
-    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    // Runners end with a summary, and many with a line that has nothing to say.
+    let lines = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let tells = |line: &&str| {
+        let line = line.to_lowercase();
+        ["fail", "error", "not ok", "panick"].iter().any(|word| line.contains(word))
+    };
+    let last = lines().find(tells).or_else(|| lines().next());
     let told = format!("{what} {verdict} in {:.1} s", took_ms as f64 / 1000.0);
     named(Some(told), last.map(short_text))
 }

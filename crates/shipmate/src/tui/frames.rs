@@ -183,7 +183,7 @@ fn messages() {
 #[test]
 fn a_conversation() {
     let mut app = scene::team();
-    typed(&mut app, "4 Enter");
+    typed(&mut app, "4 k k Enter");
     check("conversation", &app, SMALL);
 }
 

@@ -106,10 +106,8 @@ fn anywhere(app: &mut App, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char('/') if app.pages.is_empty() && app.place != Place::Decisions => {
             app.typing = Some(Input::of(&app.search));
         }
-        KeyCode::Char('R') => {
-            if app.over.is_some() {
-                return vec![Effect::Watch(app.watched.clone())];
-            }
+        KeyCode::Char('R') if app.over.is_some() => {
+            return vec![Effect::Watch(app.watched.clone())];
         }
         KeyCode::Char(c) => return acted(app, c),
         _ => {}
@@ -356,10 +354,7 @@ fn write(app: &mut App) {
     let root = app.store.root.clone();
     let names = app.store.names();
     let short = |who: &str| shipmate_protocol::view::words::short(seat_of(who), &root).to_owned();
-    let latest_of = |first: u64| {
-        let thread = app.store.messages.values().filter(|row| row.thread == first);
-        thread.last()
-    };
+    let latest_of = |first: u64| app.store.messages.values().rfind(|row| row.thread == first);
     let answered = match (app.pages.last(), app.place) {
         (Some(Page::Thread { first, .. }), _) => latest_of(*first),
         (None, Place::Messages) => {

@@ -130,7 +130,7 @@ impl Scroll {
         };
         self.from.set(from.min(last));
         let forward = matches!(step, Step::Down | Step::PageDown | Step::Last);
-        self.follow.set(self.follow.get() && forward || from >= last && forward);
+        self.follow.set(forward && (self.follow.get() || from >= last));
     }
 
     /// The lines to draw of so many, where there is room for so many.

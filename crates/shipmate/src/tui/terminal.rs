@@ -15,6 +15,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::layout::{Position, Rect};
 use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
@@ -48,7 +49,10 @@ impl Screen {
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
-        self.terminal.clear()
+        // Clearing alone would ask the terminal where its cursor is, and the thread that reads the
+        // keys would get the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {

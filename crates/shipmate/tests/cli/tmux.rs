@@ -7,8 +7,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::transcript::Workspace;
 
@@ -33,7 +34,9 @@ fn program() -> String {
 impl Tmux {
     /// A window of 80x24 in which this shell command runs, in the workspace and as its user.
     pub(crate) fn start(workspace: &Workspace, line: &str) -> Tmux {
-        let socket = workspace.beside("tmux");
+        // Each has a server of its own: one that is about to end would take the next session along.
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let socket = workspace.beside(&format!("tmux{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let mut command = Command::new(program());
         for (name, value) in workspace.command("shipmate status").get_envs() {
             match value {
@@ -140,6 +143,7 @@ impl Tmux {
     }
 
     fn until_screen(&mut self, what: &str, is: impl Fn(&str) -> bool) -> String {
+        let until = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen();
             if is(&screen) {
@@ -147,7 +151,8 @@ impl Tmux {
             }
             assert!(!self.over, "it ended before {what:?}; last:\n{screen}");
             while !self.changed && !self.over {
-                let line = self.lines.recv_timeout(PATIENCE);
+                let left = until.saturating_duration_since(Instant::now());
+                let line = self.lines.recv_timeout(left);
                 let line = line.unwrap_or_else(|_| panic!("no {what:?} on\n{screen}"));
                 self.changed = line.starts_with("%output") || line.starts_with("%layout-change");
                 self.over = line.starts_with("%exit");

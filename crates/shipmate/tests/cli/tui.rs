@@ -120,7 +120,7 @@ fn the_output_of_a_teammate_is_followed_and_a_new_coordinator_is_no_interruption
     tmux.until("■ stopped");
     workspace.succeed("shipmate teammate add bo");
     tmux.keys("Escape");
-    tmux.until("bo ");
+    tmux.until("bo@1");
     tmux.keys("1");
     tmux.until("completed");
     tmux.keys("q");
@@ -129,11 +129,8 @@ fn the_output_of_a_teammate_is_followed_and_a_new_coordinator_is_no_interruption
 
 #[test]
 fn the_terminal_is_handed_back_however_the_screen_ends() {
-    let mut workspace = Workspace::with_team(&["ana"]);
-    workspace.set("PS1", "prompt> ");
-    workspace.set("ENV", "/dev/null");
+    let workspace = Workspace::with_team(&["ana"]);
     let mut tmux = Tmux::start(&workspace, "exec sh -i");
-    tmux.until("prompt> ");
     // A key, Ctrl-C, and a request to end from elsewhere.
     for (at, end) in ["q", "C-c", "TERM"].into_iter().enumerate() {
         tmux.text("\"$SHIPMATE\" tui; echo ended $?");
@@ -163,12 +160,12 @@ fn the_terminal_is_handed_back_however_the_screen_ends() {
         tmux.text("echo $((30 + 3))");
         tmux.keys("Enter");
         tmux.until("33");
-        tmux.text("clear; fg");
+        tmux.text("clear; fg; echo over $?");
         tmux.keys("Enter");
     }
     tmux.until("The board is empty.");
     tmux.keys("q");
-    tmux.until("prompt> ");
+    tmux.until("over 0");
     tmux.text("exit");
     tmux.keys("Enter");
     tmux.ended();

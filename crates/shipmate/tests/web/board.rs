@@ -71,6 +71,26 @@ fn what_is_refused_stays_in_the_form_with_the_reason() {
 }
 
 #[test]
+fn a_half_written_task_is_there_again_and_enter_sends_it() {
+    let (stage, _) = seated(&["ana"]);
+    let scene = Scene::on(stage);
+    let subject = || scene.page.eval::<String>("one('dialog [name=subject]').value");
+    scene.page.click("button >> New task");
+    scene.page.fill("dialog [name=subject]", "Write the parser");
+    scene.page.key("Escape");
+    scene.page.see_none("dialog");
+    scene.page.click("button >> New task");
+    scene.page.see("dialog >> What you wrote before is here again.");
+    assert_eq!(subject(), "Write the parser");
+    scene.page.key("Enter");
+    scene.page.see_none("dialog");
+    scene.page.see(&format!("{} >> Write the parser", card(1)));
+    scene.page.click("button >> New task");
+    scene.page.see("dialog [name=subject]");
+    assert_eq!(subject(), "");
+}
+
+#[test]
 fn a_task_is_reassigned_and_released() {
     let (mut stage, mut seats) = seated(&["ana", "bo"]);
     stage.create(vec![task("Write the parser")]);
@@ -89,7 +109,7 @@ fn a_task_is_reassigned_and_released() {
     claim(&mut seats[1], 1);
     scene.page.see(&format!("section[aria-label='In progress'] {}", card(1)));
     act(&scene, 1, "Release");
-    scene.form(&[("reason", "bo is needed elsewhere")], "Release");
+    scene.form(&[], "Release");
     scene.page.see_none(&format!("section[aria-label='In progress'] {}", card(1)));
     assert_eq!(scene.task(1)["status"], "pending");
 }
@@ -137,7 +157,7 @@ fn the_board_is_searched_and_filtered_in_columns_and_as_a_list() {
     };
     shown("1,2,3");
     // Why a task cannot be taken is said on its card.
-    page.see(&format!("{} .card-why >> 1", card(2)));
+    page.see(&format!("{} .card-why a[href$='task/1'] >> 1", card(2)));
     page.key("/");
     page.type_text("manual");
     shown("3");

@@ -61,7 +61,7 @@ fn questions_and_permissions_are_answered_with_a_key_most_waiting_work_first() {
     page.see(".decision >> In which language?");
     page.key("Enter");
     page.type_text("In English, please");
-    page.key("Enter");
+    page.key("Control+Enter");
     page.see(".empty >> Nothing waits for you.");
     assert_eq!(question(&scene, free)["answer"], "In English, please");
     page.see_none("nav .count");
@@ -99,10 +99,10 @@ fn a_plan_is_approved_or_rejected_with_words() {
     page.see(".decision-facts >> 1 Write the parser");
     page.key("d");
     page.see("label >> What should be different?");
-    page.key("Enter");
+    page.key("Control+Enter");
     page.see(".problem >> A rejection needs words");
     page.type_text("keep the interface");
-    page.key("Enter");
+    page.key("Control+Enter");
     scene.told("Plan rejected");
     let plan = |id: u64| {
         let all = scene.json("plan list --all");

@@ -20,7 +20,7 @@ fn the_link_opens_the_team_and_its_token_leaves_the_address() {
     page.see("section[aria-label=Board]");
     let other = scene.browser.page_in_new_context();
     other.goto(scene.server.address());
-    other.see(".empty >> This page has no valid key.");
+    other.see(".empty >> This page has no valid token.");
     assert_eq!(other.console_errors(), [""; 0]);
 }
 
@@ -51,16 +51,18 @@ fn a_server_that_was_killed_and_started_again_is_found_by_its_new_link() {
     let (mut stage, mut seats) = seated(&["ana"]);
     stage.create(vec![task("Write the parser")]);
     let mut scene = Scene::on(stage);
-    scene.page.see("[data-task='1']");
+    scene.go("task/1");
+    scene.page.see(".task-line >> ready");
     let (port, old) = (scene.server.port(), scene.server.link.clone());
     scene.server.kill();
     scene.page.see(".banner >> Reconnecting…");
     claim(&mut seats[0], 1);
     scene.server = Server::start(&scene.stage, port);
     assert_ne!(scene.server.link, old, "each start makes a new token");
-    scene.page.see(".empty >> This page has no valid key.");
+    scene.page.see(".empty >> This page has no valid token.");
     scene.page.goto(&scene.server.link);
-    scene.page.see("section[aria-label='In progress'] [data-task='1']");
+    // The screen that was open is open again, with what happened meanwhile.
+    scene.page.see(".task-line >> in progress");
     let errors = scene.page.console_errors();
     let expected = |error: &String| error.contains("ERR_") || error.contains("status of 401");
     assert!(errors.iter().all(expected), "{errors:#?}");
@@ -94,7 +96,11 @@ fn where_there_are_several_teams_one_is_chosen_and_where_there_is_none_that_is_s
         create(&mut scene.stage.person, name);
     }
     scene.page.reload();
-    scene.page.click("main a >> beta");
+    scene.page.see("main a >> beta");
+    scene.page.key("j");
+    scene.page.key("j");
+    scene.page.see("main a:focus >> beta");
+    scene.page.key("Enter");
     scene.page.see("section[aria-label=Board]");
     assert_eq!(scene.page.eval::<String>("location.hash"), "#/beta/board");
 }

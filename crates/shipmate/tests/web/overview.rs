@@ -17,7 +17,7 @@ const SCREENS: [(&str, &str, &str); 9] = [
     ("graph", "graph", ".graph-row >> critical path"),
     ("team", "team", "[data-mate='alpha/dee'] >> now the handler"),
     ("teammate", "team/alpha/dee", "[role=log] >> now the handler"),
-    ("messages", "messages", ".thread"),
+    ("messages", "messages", ".thread-row"),
     ("decisions", "decisions", ".queue-row"),
     ("timeline", "timeline", ".screen.timeline >> claims"),
     ("task", "task/2", ".gate-run >> green"),
@@ -95,7 +95,7 @@ fn axe_has_nothing_serious_against_dialogs_the_past_and_what_is_empty() {
     }
     let stranger = scene.browser.page_in_new_context();
     stranger.goto(scene.server.address());
-    stranger.see(".empty >> no valid key");
+    stranger.see(".empty >> no valid token");
     look("no key", &stranger);
     let empty = Scene::on(seated(&[]).0);
     for route in ["board", "graph", "team", "messages", "decisions", "timeline", "cost"] {

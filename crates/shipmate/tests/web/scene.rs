@@ -23,7 +23,7 @@ impl Scene {
         let server = Server::start(&stage, 0);
         let browser = Browser::start();
         let page = browser.page(&server.link);
-        page.see("main .screen");
+        page.see("main :is(.screen, .empty, h1)");
         Scene { page, browser, server, stage }
     }
 

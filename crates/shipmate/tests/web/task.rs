@@ -95,7 +95,7 @@ fn the_graph_shows_what_waits_for_what_in_words_too_and_opens_a_task() {
     let page = &scene.page;
     scene.turn("2", "Graph");
     page.see(".graph-summary >> 4 tasks");
-    page.see(".graph-summary >> critical path: 3 tasks");
+    page.see(".graph-summary >> on the critical path (3 tasks)");
     page.see(".graph-row >> after 2, 3");
     page.see(".graph-row >> in progress, ana");
     // The drawing is not empty: it has ink in more than one colour.

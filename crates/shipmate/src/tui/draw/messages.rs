@@ -128,11 +128,11 @@ pub(super) fn thread(buffer: &mut Buffer, area: Rect, app: &App, first: u64, scr
             lines.push(Line::raw(""));
         }
         let text = format!(
-            "{} → {}  {}  {}",
+            "{}  {} → {}  (message {})",
+            time_of_day(message.sent_at),
             from(message, app),
             to(message, app),
-            time_of_day(message.sent_at),
-            title(message, app)
+            message.id
         );
         lines.push(Line::styled(safe(&text), app.theme.style(Tone::Bold)));
         lines.extend(body(message, usize::from(inside.width)));

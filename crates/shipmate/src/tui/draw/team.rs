@@ -163,7 +163,7 @@ fn tasks(mate: &TeammateView) -> String {
 /// How full its conversation is.
 pub(super) fn context(mate: &TeammateView) -> String {
     match (mate.context_used, mate.context_max) {
-        (Some(used), Some(max)) if max > 0 => format!("{}%", used * 100 / max),
+        (Some(used), Some(max)) if max > 0 => format!("{}%", used.saturating_mul(100) / max),
         (Some(used), _) => tokens(used),
         _ => "–".to_owned(),
     }

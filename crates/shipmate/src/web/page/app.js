@@ -7,7 +7,7 @@
 
 import { Refused, apiOf, takeToken } from "./api.js";
 import { dialogOpen } from "./dialog.js";
-import { el, put } from "./dom.js";
+import { button, el, put } from "./dom.js";
 import { Shell, TABS, showKeys, startTheme } from "./shell.js";
 import { Store } from "./store.js";
 import { Stream } from "./stream.js";
@@ -24,6 +24,9 @@ const SCREENS = new Set([
   "cost",
 ]);
 
+/** The screen that was open in this tab, for when a new link is opened in it. */
+const LAST = "shipmate.last";
+
 startTheme();
 const shell = new Shell({ help: () => void help(), retry: () => session?.stream.retry() });
 
@@ -31,6 +34,8 @@ const shell = new Shell({ help: () => void help(), retry: () => session?.stream.
 let session = null;
 /** @type {Screen | null} */
 let screen = null;
+/** The team that a new link went back to by itself, until it is there. */
+let returned = "";
 /** Grows with each way taken: a screen that arrives late is not shown. */
 let way = 0;
 /** @type {(() => void)[]} */
@@ -141,11 +146,13 @@ function closeScreen() {
 }
 
 async function route() {
+  const linked = location.hash.startsWith("#token=");
   if (!(await takeToken())) {
     closeScreen();
     locked();
     return;
   }
+  if (linked) goBack();
   const { root } = address();
   if (session && session.root !== root) {
     closeScreen();
@@ -166,12 +173,40 @@ async function route() {
   await openScreen();
 }
 
+/** A new link: what was open before is opened anew, with the new token. */
+function goBack() {
+  closeScreen();
+  session?.close();
+  session = null;
+  const last = sessionStorage.getItem(LAST);
+  if (!last) return;
+  history.replaceState(null, "", last);
+  returned = address().root;
+}
+
+/** The server was replaced under an open page, or does not answer. @param {unknown} error */
+function renewed(error) {
+  console.error(error);
+  shell.instead(
+    "The page was renewed: load it again.",
+    button("Load it again", () => location.reload(), { kind: "main" }),
+    "If that does not help: is `shipmate serve` still running?",
+  );
+}
+
 async function openChoose() {
   const mine = way;
-  const { open } = await import("./screens/choose.js");
+  /** @type {typeof import("./screens/choose.js")} */
+  let module;
+  try {
+    module = await import("./screens/choose.js");
+  } catch (error) {
+    renewed(error);
+    return;
+  }
   if (mine !== way) return;
   shell.skeleton();
-  const made = await open({
+  const made = await module.open({
     // Somebody may have gone elsewhere meanwhile.
     go: (root) => mine === way && location.replace(href(root, "board")),
     refused: (error) => refusedBy(error, ""),
@@ -203,14 +238,12 @@ async function openScreen() {
   try {
     module = await import(`./screens/${file}.js`);
   } catch (error) {
-    console.error(error);
-    shell.instead(
-      "This screen could not be loaded.",
-      "Load the page again; if that does not help, is `shipmate serve` still running?",
-    );
+    renewed(error);
     return;
   }
   if (mine !== way) return;
+  returned = "";
+  sessionStorage.setItem(LAST, location.hash);
   screen = module.open(ctxOf(here), params);
   put(shell.main, screen.node);
   retitle();
@@ -262,6 +295,13 @@ function complain(error) {
 function refusedBy(error, root) {
   closeScreen();
   if (error.locked) return locked();
+  // The new link is of a server that does not have the team that was open before.
+  if (root !== "" && returned === root && error.status === 404) {
+    returned = "";
+    sessionStorage.removeItem(LAST);
+    location.replace("#/");
+    return;
+  }
   shell.instead(
     error.message,
     error.remedy || (root ? `Asked for the team ${root}.` : ""),
@@ -274,8 +314,8 @@ function locked() {
   session = null;
   shell.team("");
   shell.instead(
-    "This page has no valid key.",
-    "Run `shipmate serve` in the repository and open the link that it prints: the key is in the link, and each start makes a new one.",
+    "This page has no valid token.",
+    "Run `shipmate serve` in the repository and open the link that it prints: the token is in the link, and each start makes a new one.",
   );
 }
 
@@ -347,4 +387,8 @@ setInterval(() => {
 }, 1000);
 
 addEventListener("hashchange", () => void route());
+// The new link was opened in another tab: this one has its token too.
+addEventListener("storage", () => {
+  if (!session && !screen) void route();
+});
 void route();

@@ -1,6 +1,7 @@
 // Dialogs: a form, a yes-or-no, and a plain one. The browser's own <dialog> keeps focus inside,
 // gives it back and closes on Esc. What must hold: what a person typed is not lost because the
-// server refused it; the refusal is shown in the form, beside the words it is about.
+// server refused it, nor because the dialog was closed; the refusal is shown in the form, beside
+// the words it is about. Enter sends from one-line fields, Ctrl with Enter from all.
 
 import { button, el, prose, put } from "./dom.js";
 import { Refused } from "./api.js";
@@ -13,12 +14,59 @@ import { Refused } from "./api.js";
  *   value?: string,
  *   hint?: string,
  *   required?: boolean,
+ *   placeholder?: string,
  *   options?: { value: string, label: string }[],
  *   suggest?: string[],
  *   max?: number,
  *   half?: boolean,
  * }} Field
  */
+
+/** Half-written words of one kind, kept while the tab is open. @param {string} kind */
+export function draft(kind) {
+  const key = `shipmate.draft.${kind}`;
+  return {
+    /** @returns {Record<string, string> | null} */
+    get() {
+      try {
+        return JSON.parse(sessionStorage.getItem(key) ?? "null");
+      } catch {
+        return null;
+      }
+    },
+    /** @param {Record<string, string> | null} values */
+    set(values) {
+      if (values) sessionStorage.setItem(key, JSON.stringify(values));
+      else sessionStorage.removeItem(key);
+    },
+  };
+}
+
+/** How long texts are sent, in the same words everywhere. */
+export function sendHint() {
+  return el(
+    "span",
+    { class: "dim small send-hint" },
+    el("kbd", null, "Ctrl"),
+    " ",
+    el("kbd", null, "Enter"),
+    " sends",
+  );
+}
+
+/** What is said where somebody gives no reason. */
+const NO_REASON = "by hand";
+
+/** A reason that may be left out. @param {string} [hint] @returns {Field} */
+export function reasonField(hint) {
+  const field = { name: "reason", label: "Reason", placeholder: NO_REASON, max: 2000 };
+  return hint ? { ...field, hint } : field;
+}
+
+/** @param {Record<string, string>} values */
+export function reasonOf(values) {
+  return values.reason?.trim() || NO_REASON;
+}
 
 /** Whether a dialog is open: keys of the screen then rest. */
 export function dialogOpen() {
@@ -77,8 +125,9 @@ export function show(title, fill, size = "") {
  *   fields: Field[],
  *   yes: string,
  *   danger?: boolean,
+ *   draft?: string,
  *   send: (values: Record<string, string>) => Promise<unknown>,
- * }} spec
+ * }} spec `draft` names what is half-written: it is there again when the form is opened next
  * @returns {Promise<boolean>}
  */
 export async function form(spec) {
@@ -90,7 +139,29 @@ export async function form(spec) {
       { type: "submit", class: `button ${spec.danger ? "danger" : "main"}` },
       spec.yes,
     );
+    const kept = spec.draft ? draft(spec.draft) : null;
     const made = spec.fields.map(field);
+    const first = made.map((one) => one.value());
+    const restored = restore(spec.fields, made, kept?.get() ?? null);
+    const again = el("div", { class: "form-text small", role: "status", hidden: !restored });
+    const anew = button(
+      "Begin anew",
+      () => {
+        made.forEach((one, at) => one.set(first[at] ?? ""));
+        kept?.set(null);
+        again.hidden = true;
+        made[0]?.focus();
+      },
+      { kind: "quiet" },
+    );
+    put(again, "What you wrote before is here again. ", anew);
+    const values = () => {
+      /** @type {Record<string, string>} */
+      const all = {};
+      spec.fields.forEach((one, at) => (all[one.name] = made[at]?.value() ?? ""));
+      return all;
+    };
+    const long = spec.fields.some((one) => one.kind === "long" || one.kind === "list");
     const node = el(
       "form",
       { class: "form", novalidate: true },
@@ -98,9 +169,17 @@ export async function form(spec) {
         "div",
         { class: "form-body" },
         spec.text ? el("div", { class: "form-text" }, spec.text) : null,
+        again,
         made.map((one) => one.node),
       ),
-      el("div", { class: "dialog-foot" }, problem, button("Cancel", close), yes),
+      el(
+        "div",
+        { class: "dialog-foot" },
+        problem,
+        long ? sendHint() : null,
+        button("Cancel", close),
+        yes,
+      ),
     );
     const send = async () => {
       const missing = spec.fields.findIndex((one, at) => one.required && !made[at]?.value().trim());
@@ -109,14 +188,13 @@ export async function form(spec) {
         made[missing]?.focus();
         return;
       }
-      /** @type {Record<string, string>} */
-      const values = {};
-      spec.fields.forEach((one, at) => (values[one.name] = made[at]?.value() ?? ""));
+      if (yes.disabled) return;
       yes.disabled = true;
       problem.hidden = true;
       try {
-        await spec.send(values);
+        await spec.send(values());
         sent = true;
+        kept?.set(null);
         close();
       } catch (error) {
         if (error instanceof Refused) tell(problem, error.message, error.remedy);
@@ -129,9 +207,16 @@ export async function form(spec) {
       event.preventDefault();
       void send();
     });
-    // Ctrl or Cmd with Enter sends from a long text too.
+    if (kept)
+      node.addEventListener("input", () => {
+        const differs = made.some((one, at) => one.value() !== first[at]);
+        kept.set(differs ? values() : null);
+      });
+    // Ctrl or Cmd with Enter sends from a long text too; of one-line fields a choice alone does
+    // not send by itself.
     node.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      if (event.key !== "Enter" || event.isComposing) return;
+      if (event.ctrlKey || event.metaKey || event.target instanceof HTMLSelectElement) {
         event.preventDefault();
         void send();
       }
@@ -156,7 +241,22 @@ function tell(node, fact, remedy) {
   put(node, el("strong", null, prose(fact)), remedy ? el("span", null, " ", prose(remedy)) : null);
 }
 
-/** @param {Field} spec @returns {{ node: HTMLElement, value: () => string, focus: () => void }} */
+/** @typedef {{ node: HTMLElement, value: () => string, set: (text: string) => void, focus: () => void }} Made */
+
+/**
+ * Puts in what was kept; says whether that was anything.
+ * @param {Field[]} fields @param {Made[]} made @param {Record<string, string> | null} kept
+ */
+function restore(fields, made, kept) {
+  if (!kept) return false;
+  fields.forEach((one, at) => {
+    const text = kept[one.name];
+    if (typeof text === "string") made[at]?.set(text);
+  });
+  return true;
+}
+
+/** @param {Field} spec @returns {Made} */
 function field(spec) {
   const id = `field-${++serial}`;
   const hint = spec.hint ? el("div", { class: "hint", id: `${id}-hint` }, spec.hint) : null;
@@ -181,6 +281,10 @@ function field(spec) {
       ? el("div", { class: "field check" }, input, label, hint)
       : el("div", { class: spec.half ? "field half" : "field" }, label, input, list, hint),
     value: () => (check ? (input.checked ? "yes" : "") : input.value),
+    set: (text) => {
+      if (check) input.checked = text === "yes";
+      else input.value = text;
+    },
     focus: () => input.focus(),
   };
 }
@@ -192,6 +296,7 @@ function control(spec, id, described) {
     name: spec.name,
     "aria-describedby": described,
     required: spec.required,
+    placeholder: spec.placeholder,
     autocomplete: "off",
   };
   switch (spec.kind ?? "text") {

@@ -55,7 +55,7 @@ export function renderDiff(page) {
   // A name in the text may hold what ends a name there: `q b/README` is not README.
   if (told.length === files.length) files.forEach((file, at) => (file.path = told[at]?.path ?? ""));
   const total = files.reduce((sum, file) => sum + file.lines.length, 0);
-  if (files.length === 0) return el("p", { class: "dim" }, page.note ?? "No file differs.");
+  if (files.length === 0) return withoutText(page);
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
   const shown = files.map((file) =>
@@ -71,11 +71,9 @@ export function renderDiff(page) {
       el("span", { class: "good" }, `+${number(added)}`),
       " ",
       el("span", { class: "bad" }, `−${number(removed)}`),
-      page.from && page.to
-        ? el("span", { class: "mono dim" }, ` ${shortCommit(page.from)} → ${shortCommit(page.to)}`)
-        : null,
+      between(page),
     ),
-    page.note ? el("p", { class: "small warn" }, page.note) : null,
+    page.note ? el("p", { class: "small warn" }, prose(page.note)) : null,
     page.cut
       ? el(
           "p",
@@ -116,7 +114,32 @@ export function renderDiff(page) {
   );
 }
 
-/** @param {FilePart} file */
+/** @param {DiffPage} page */
+function between({ from, to }) {
+  return from && to
+    ? el("span", { class: "mono dim" }, ` ${shortCommit(from)} → ${shortCommit(to)}`)
+    : null;
+}
+
+/** No lines to show: why, and which files differ all the same. @param {DiffPage} page */
+function withoutText(page) {
+  const files = page.files ?? [];
+  const note = page.note || (files.length > 0 ? "Only the names are known." : "No file differs.");
+  return el(
+    "div",
+    { class: "diff" },
+    el("p", { class: "dim" }, prose(note), between(page)),
+    files.length > 0
+      ? el(
+          "ul",
+          { class: "diff-files" },
+          files.map((file) => el("li", null, el("span", { class: "mono" }, file.path), sums(file))),
+        )
+      : null,
+  );
+}
+
+/** @param {{ added: number, removed: number }} file */
 function sums(file) {
   return el(
     "span",

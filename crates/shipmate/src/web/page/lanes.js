@@ -3,7 +3,7 @@
 
 /** @import { Card } from "./types.d.ts" */
 
-import { nameOf, taskState } from "./words.js";
+import { nameOf, taskState, waitsFor } from "./words.js";
 
 /**
  * @typedef {{ text: string, state: string, owner: string, part: string, waits: boolean }} Filter
@@ -27,7 +27,7 @@ export function isFiltered(filter) {
 export function passes(filter, card) {
   const state = taskState(card).key;
   if (filter.state === "" ? state === "deleted" : filter.state !== state) return false;
-  if (filter.waits && state !== "pending") return false;
+  if (filter.waits && !stands(card, state)) return false;
   if (filter.owner === "-") {
     if (card.owner || card.assignee) return false;
   } else if (filter.owner !== "") {
@@ -39,6 +39,16 @@ export function passes(filter, card) {
   if (filter.part.startsWith("team:") && card.team !== filter.part.slice(5)) return false;
   if (filter.part.startsWith("group:") && card.group !== filter.part.slice(6)) return false;
   return filter.text === "" || matches(card, filter.text);
+}
+
+/**
+ * It does not move until something else does: what it is blocked by, a decision, a person who
+ * retries it.
+ * @param {Card} card @param {string} state
+ */
+function stands(card, state) {
+  if (state === "pending" || state === "failed") return true;
+  return card.status === "in_progress" && waitsFor(card).length > 0;
 }
 
 /** @param {Card} card @param {string} text lower case */

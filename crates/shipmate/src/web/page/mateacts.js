@@ -4,7 +4,7 @@
 /** @import { Ctx, TeamView, TeammateView } from "./types.d.ts" */
 
 import { Refused } from "./api.js";
-import { confirm, entries, form } from "./dialog.js";
+import { confirm, entries, form, reasonField, reasonOf } from "./dialog.js";
 import { count } from "./words.js";
 
 const DEADLINE_MS = 60_000;
@@ -104,11 +104,17 @@ export function deeds(ctx, mate) {
   return all;
 }
 
+/** The name of what is half-written to somebody. @param {Ctx} ctx @param {string} name @param {string} team */
+export function messageDraft(ctx, name, team) {
+  return `message.${team || ctx.root}/${name}`;
+}
+
 /** @param {Ctx} ctx @param {string} name @param {string} team @param {string} [begin] */
 export function write(ctx, name, team, begin = "") {
   return form({
     title: `Message to ${name}`,
     yes: "Send",
+    draft: messageDraft(ctx, name, team),
     text: "It arrives in its inbox at once, and in its conversation at the next pause between two steps.",
     fields: [{ name: "body", label: "Message", kind: "long", required: true, value: begin }],
     send: async ({ body }) => {
@@ -135,17 +141,10 @@ export function pause(ctx, mate) {
         ? `It keeps ${count(holds, "task")} and takes no new one until it is continued.`
         : "It takes no task until it is continued.",
     yes: "Pause",
-    fields: [
-      {
-        name: "reason",
-        label: "Reason",
-        required: true,
-        max: 2000,
-        hint: "Shown beside its state.",
-      },
-    ],
-    send: async ({ reason }) => {
-      await ctx.api.ask({ teammate_pause: { name: mate.name, reason: reason ?? "" } }, mate.team);
+    fields: [reasonField("Shown beside its state.")],
+    send: async (values) => {
+      const reason = reasonOf(values);
+      await ctx.api.ask({ teammate_pause: { name: mate.name, reason } }, mate.team);
       ctx.say(`${mate.name} is paused`, "good");
     },
   });
@@ -171,12 +170,10 @@ export function shutdown(ctx, mate) {
     text: `It is asked to finish and has ${count(DEADLINE_MS / 1000, "second")} for it; then its process is ended.${losing(mate)}`,
     yes: "Shut down",
     danger: true,
-    fields: [
-      { name: "reason", label: "Reason", required: true, max: 2000, hint: "It is told this." },
-    ],
-    send: async ({ reason }) => {
+    fields: [reasonField("It is told this.")],
+    send: async (values) => {
       await ctx.api.ask(
-        { shutdown: { name: mate.name, reason: reason ?? "", deadline_ms: DEADLINE_MS } },
+        { shutdown: { name: mate.name, reason: reasonOf(values), deadline_ms: DEADLINE_MS } },
         mate.team,
       );
       ctx.say(`${mate.name} was asked to stop`, "good");
@@ -345,17 +342,22 @@ export function pauseTeam(ctx, team) {
     title: `Pause ${team.name}`,
     text: "Nobody starts and nobody takes a task until it is continued. Whoever works goes on with the task in hand.",
     yes: "Pause",
-    fields: [{ name: "reason", label: "Reason", required: true, max: 2000 }],
-    send: async ({ reason }) => {
-      await ctx.api.ask({ team_pause: { reason: reason ?? "" } }, team.name);
+    fields: [reasonField()],
+    send: async (values) => {
+      await ctx.api.ask({ team_pause: { reason: reasonOf(values) } }, team.name);
       ctx.say(`${team.name} is paused`, "good");
     },
   });
 }
 
-/** @param {Ctx} ctx @param {TeamView} team */
-export function continueTeam(ctx, team) {
-  return ctx.attempt("team_continue", `${team.name} goes on`, team.name);
+/** @param {Ctx} ctx @param {string} name */
+export function continueTeam(ctx, name) {
+  const running = ctx.store.teams.get(name)?.running ?? 0;
+  const done =
+    running > 0
+      ? `${name} goes on`
+      : `${name} may go on; nobody is running: \`shipmate resume\` or a new task starts somebody`;
+  return ctx.attempt("team_continue", done, name);
 }
 
 /** @param {Ctx} ctx @param {TeamView} team @param {string} phase */

@@ -71,7 +71,14 @@ export function inHand(ctx, mate) {
           )
         : null,
       el("span", { class: "cut" }, `#${id}${card ? ` ${card.subject}` : ""}`),
-      state ? el("span", { class: "unseen" }, ` (${state.word})`) : null,
+      // The usual one is said by the teammate's own state; the others are for eyes too.
+      state
+        ? el(
+            "span",
+            { class: state.key === "claimed" ? "unseen" : "in-hand-word dim small" },
+            state.key === "claimed" ? ` (${state.word})` : state.word,
+          )
+        : null,
     );
   });
 }

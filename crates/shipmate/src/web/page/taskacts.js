@@ -4,7 +4,8 @@
 /** @import { Card, Ctx, TaskPage } from "./types.d.ts" */
 
 import { button, el } from "./dom.js";
-import { confirm, entries, form, show } from "./dialog.js";
+import { output } from "./taskparts.js";
+import { confirm, entries, form, reasonField, reasonOf, show } from "./dialog.js";
 import { USUAL_PRIORITY, nameOf } from "./words.js";
 
 /**
@@ -143,6 +144,7 @@ export async function create(ctx, start = {}) {
   await form({
     title: "New task",
     yes: "Create",
+    draft: `task.${ctx.root}.${start.blocked_by ?? ""}`,
     fields: [
       {
         name: "subject",
@@ -343,18 +345,10 @@ export function release(ctx, id) {
     text: `It is taken from ${nameOf(card?.owner) || "its teammate"} and goes back to the board. Work that is not merged is set aside, not lost.`,
     yes: "Release",
     danger: true,
-    fields: [
-      {
-        name: "reason",
-        label: "Reason",
-        required: true,
-        max: 2000,
-        hint: "The teammate is told it.",
-      },
-    ],
-    send: async ({ reason }) => {
+    fields: [reasonField("The teammate is told it.")],
+    send: async (values) => {
       await ctx.api.ask(
-        { task_release: { task: String(id), token: null, reason: reason ?? "" } },
+        { task_release: { task: String(id), token: null, reason: reasonOf(values) } },
         card?.team,
       );
       ctx.say(`Task ${id} released`, "good");
@@ -372,7 +366,7 @@ export function retry(ctx, id) {
       null,
       el("p", null, "It goes back to the board with its attempts renewed."),
       card?.last_failure
-        ? el("p", { class: "wrap" }, `It failed with: ${card.last_failure}`)
+        ? el("div", null, "It failed with:", output(card.last_failure))
         : null,
     ),
     yes: "Retry",

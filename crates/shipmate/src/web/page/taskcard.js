@@ -3,9 +3,20 @@
 
 /** @import { Card, Ctx } from "./types.d.ts" */
 
-import { badge, el, put, setText } from "./dom.js";
+import { badge, el, put, refill, setText } from "./dom.js";
 import { menu } from "./taskacts.js";
-import { USUAL_PRIORITY, ago, count, moment, nameOf, taskState } from "./words.js";
+import {
+  USUAL_PRIORITY,
+  ago,
+  attempts,
+  count,
+  failure,
+  gateWord,
+  moment,
+  nameOf,
+  taskState,
+  waitsFor,
+} from "./words.js";
 
 /** @typedef {{ link: HTMLAnchorElement, fill: (card: Card) => void, sign: string }} Made */
 
@@ -81,18 +92,19 @@ function gate(card) {
       class: passed ? "good" : "bad",
       title: `Gate ran ${count(runs, "time")}, ${red} red; last ${moment(card.gate.at)}`,
     },
-    passed ? "✓ green" : "✕ red",
-    runs > 1 ? ` ×${runs}` : "",
+    gateWord(card.gate),
   );
 }
 
 /** @param {Card} card */
-function attempts(card) {
-  return card.retries > 0
+function failures(card) {
+  const told = attempts(card);
+  return told
     ? el(
         "span",
-        { class: "warn", title: "Failed attempts, and how many there may be" },
-        `↻ ${card.retries}/${card.retries_max}`,
+        { class: "warn", title: told.long },
+        el("span", { "aria-hidden": "true" }, told.short),
+        el("span", { class: "unseen" }, told.long),
       )
     : null;
 }
@@ -119,18 +131,67 @@ function holder(card) {
   return null;
 }
 
-/** The line that says why it stands still. @param {Card} card */
-export function standing(card) {
-  if (card.status === "failed" && card.last_failure) return card.last_failure;
-  if (card.stage === "returned" && card.last_failure) return card.last_failure;
-  return card.status === "pending" ? (card.why ?? []).join("; ") : "";
+/** The decision that this task waits for. @param {Ctx} ctx @param {number} id */
+export function decisionOn(ctx, id) {
+  return ctx.readonly ? undefined : ctx.store.decisions.find((one) => one.task === id);
+}
+
+/** @param {Ctx} ctx @param {string} [look] */
+export function decideLink(ctx, look = "decide") {
+  return el("a", { class: look, href: ctx.href("decisions") }, "Decide");
+}
+
+/**
+ * Why it is not taken or does not move, in which tasks and decisions are links.
+ * @param {Ctx} ctx @param {string[]} why @returns {(Node | string)[]}
+ */
+export function reasons(ctx, why) {
+  return why.flatMap((text, at) => [at > 0 ? "; " : "", ...reason(ctx, text)]);
+}
+
+/** @param {Ctx} ctx @param {string} text @returns {(Node | string)[]} */
+function reason(ctx, text) {
+  // "blocked by 3, 4 (failed), group auth (1 of 3 completed)", "held by ana (task 7)"
+  const shape = text.startsWith("blocked by ")
+    ? /((?:by|,) )(\d+)(?=,| \(|$)/g
+    : /\b((?:task|decision|question|plan) )(\d+)\b/g;
+  /** @type {(Node | string)[]} */
+  const made = [];
+  let from = 0;
+  for (const found of text.matchAll(shape)) {
+    const [all, before = "", id = ""] = found;
+    const end = found.index + all.length;
+    made.push(text.slice(from, end - id.length));
+    from = end;
+    const decides = /^(?:decision|question|plan)/.test(before);
+    if (decides ? ctx.readonly : !ctx.store.tasks.has(Number(id))) made.push(id);
+    else made.push(el("a", { href: ctx.href(decides ? "decisions" : `task/${id}`) }, id));
+  }
+  made.push(text.slice(from));
+  return made;
+}
+
+/** @param {Ctx} ctx @param {HTMLElement} node @param {Card} card */
+function fillWhy(ctx, node, card) {
+  const failed = failure(card);
+  const decide = decisionOn(ctx, card.id) ? decideLink(ctx) : null;
+  const why = waitsFor(card);
+  const stands = failed || why.join("; ");
+  node.hidden = stands === "" && !decide;
+  node.title = stands;
+  node.classList.toggle("bad", failed !== "");
+  refill(node, [stands, decide !== null], () => [
+    decide,
+    decide ? " " : null,
+    failed || reasons(ctx, why),
+  ]);
 }
 
 /** @param {Ctx} ctx @param {Card} first @returns {HTMLElement} */
 export function makeCard(ctx, first) {
   const { link, more } = parts(ctx, first);
   const top = el("div", { class: "card-top" });
-  const why = el("div", { class: "card-why cut" });
+  const why = el("div", { class: "card-why" });
   const foot = el("div", { class: "card-foot" });
   const node = el(
     "div",
@@ -155,12 +216,8 @@ export function makeCard(ctx, first) {
       ),
     );
     setText(link, card.subject);
-    const stands = standing(card);
-    why.hidden = stands === "";
-    setText(why, stands);
-    why.title = stands;
-    why.classList.toggle("bad", card.status === "failed" || state.key === "returned");
-    put(foot, holder(card), files(card), attempts(card));
+    fillWhy(ctx, why, card);
+    put(foot, holder(card), files(card), failures(card));
   };
   fill(first);
   made.set(node, { link, fill, sign: signOf(first) });
@@ -172,6 +229,7 @@ export function makeRow(ctx, first) {
   const { link, more } = parts(ctx, first);
   const state = el("span", { class: "list-state" });
   const why = el("span", { class: "list-why cut" });
+  const alias = el("span", { class: "list-alias dim cut" });
   const id = el("span", { class: "card-id" }, `#${first.id}`);
   const who = el("span", { class: "list-who" });
   const place = el("span", { class: "list-files" });
@@ -182,7 +240,7 @@ export function makeRow(ctx, first) {
     { class: "list-row", data: { task: first.id } },
     state,
     id,
-    el("span", { class: "list-main" }, link, why),
+    el("span", { class: "list-main" }, el("span", { class: "list-top" }, link, alias), why),
     who,
     place,
     marks,
@@ -192,11 +250,8 @@ export function makeRow(ctx, first) {
   const fill = (/** @type {Card} */ card) => {
     put(state, badge(taskState(card)));
     setText(link, card.subject);
-    const stands = standing(card);
-    why.hidden = stands === "";
-    setText(why, stands);
-    why.title = stands;
-    why.classList.toggle("bad", card.status === "failed");
+    setText(alias, card.alias ?? "");
+    fillWhy(ctx, why, card);
     put(who, holder(card));
     put(place, files(card));
     put(
@@ -204,7 +259,7 @@ export function makeRow(ctx, first) {
       card.priority !== USUAL_PRIORITY
         ? el("span", { title: "Priority: lower is sooner" }, `P${card.priority}`)
         : null,
-      attempts(card),
+      failures(card),
       gate(card),
     );
     setText(when, ago(ctx.store.time() - card.changed_at));

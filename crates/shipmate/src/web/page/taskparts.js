@@ -3,7 +3,7 @@
 
 /** @import { CostRow, GateRow, MessageRow, Step } from "./types.d.ts" */
 
-import { badge, el } from "./dom.js";
+import { badge, button, el, put } from "./dom.js";
 import {
   clock,
   count,
@@ -11,8 +11,9 @@ import {
   eventWord,
   lasted,
   moment,
-  money,
   nameOf,
+  number,
+  price,
   seatOf,
   shortCommit,
   tokens,
@@ -21,6 +22,30 @@ import {
 /** @param {string} title @param {HTMLElement} body */
 export function section(title, body) {
   return el("section", { class: "part" }, el("h2", null, title), body);
+}
+
+/** Lines of a long output that stand there before somebody asks for all: its begin and its end. */
+const HEAD_LINES = 3;
+const TAIL_LINES = 8;
+
+/** What a program printed, as it printed it; the middle of a long one on demand. @param {string} text */
+export function output(text) {
+  const lines = text.trimEnd().split("\n");
+  const props = { class: "output", tabindex: "0", "aria-label": "What was printed" };
+  const left = lines.length - HEAD_LINES - TAIL_LINES;
+  if (left < 2) return el("pre", props, lines.join("\n"));
+  const short = [
+    ...lines.slice(0, HEAD_LINES),
+    `… ${count(left, "line")} left out …`,
+    ...lines.slice(-TAIL_LINES),
+  ];
+  const pre = el("pre", props, short.join("\n"));
+  const all = button(`Show all ${number(lines.length)} lines`, () => {
+    put(pre, lines.join("\n"));
+    all.remove();
+    pre.focus();
+  });
+  return el("div", { class: "output-box" }, pre, all);
 }
 
 /** @param {GateRow} gate @param {boolean} open */
@@ -70,17 +95,28 @@ export function story(steps, id) {
             { class: "wrap" },
             step.by ? el("strong", null, `${nameOf(step.by)} `) : null,
             eventWord(step.event),
-            about(step.text, id),
+            about(step, id),
           ),
         ),
       ),
   );
 }
 
-/** @param {string} text @param {number} id */
-function about(text, id) {
-  const rest = text.replace(new RegExp(`^(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`), "");
-  return rest ? `: ${rest}` : "";
+/**
+ * What is said beyond who, what and which task: those stand there already.
+ * @param {Step} step @param {number} id
+ */
+function about({ text = "", by = "", event }, id) {
+  const task = `(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`;
+  const asked = /^(?:plan|question)\./.test(event);
+  let rest = text;
+  // A plan or question begins with who asked and with its own number, which is needed to answer.
+  const who = asked ? /^([^,\s]+), (?=\d)/.exec(rest) : null;
+  if (who && nameOf(who[1]) === nameOf(by)) rest = rest.slice(who[0].length);
+  const own = asked ? /^(\d+)(?:, |$)/.exec(rest) : null;
+  if (own) rest = rest.slice(own[0].length);
+  rest = rest.replace(new RegExp(`^${task}`), "");
+  return `${own ? ` ${own[1]}` : ""}${rest ? `: ${rest}` : ""}`;
 }
 
 /** A message with its way to each who gets it. @param {MessageRow} row */
@@ -114,14 +150,20 @@ export function messageRow(row) {
   );
 }
 
+/** Tokens that no price is known for. @param {CostRow} row */
+function unpricedOf(row) {
+  return row.cost_micros === 0 ? row.tokens_in + row.tokens_out + row.tokens_cached : 0;
+}
+
 /** @param {CostRow[]} rows */
 export function costs(rows) {
   if (rows.length === 0) return null;
   const sum = rows.reduce((all, row) => all + row.cost_micros, 0);
+  const unpriced = rows.reduce((all, row) => all + unpricedOf(row), 0);
   return el(
     "section",
     { class: "side-part" },
-    el("h2", null, "Cost ", el("span", { class: "dim" }, money(sum))),
+    el("h2", null, "Cost ", el("span", { class: "dim" }, price(sum, unpriced))),
     el(
       "ul",
       { class: "claims" },
@@ -138,7 +180,7 @@ export function costs(rows) {
           el(
             "div",
             { class: "small dim" },
-            `${money(row.cost_micros)} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached · ${count(row.calls, "call")}`,
+            `${price(row.cost_micros, unpricedOf(row))} · ${tokens(row.tokens_in)} in, ${tokens(row.tokens_out)} out, ${tokens(row.tokens_cached)} cached · ${count(row.calls, "call")}`,
           ),
         ),
       ),

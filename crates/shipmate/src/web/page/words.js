@@ -33,6 +33,20 @@ export function taskState(card) {
   }
 }
 
+/** How a reason begins that is what it failed with. */
+const FAILED = /^(?:failed|came back): /;
+
+/** What it failed with, where that is what it stands still for. @param {Card} card */
+export function failure({ status, stage, last_failure, why = [] }) {
+  if (status !== "failed" && stage !== "returned") return "";
+  return last_failure || (why.find((one) => FAILED.test(one))?.replace(FAILED, "") ?? "");
+}
+
+/** Why it is not taken or does not move, but for what it failed with. @param {Card} card */
+export function waitsFor({ why = [] }) {
+  return why.filter((one) => !FAILED.test(one));
+}
+
 /** @type {Record<string, State>} */
 const MATE_STATES = {
   added: { key: "pending", sign: "○", word: "not started" },
@@ -95,8 +109,39 @@ export function decisionKind(kind) {
   return DECISIONS[kind] ?? kind;
 }
 
-/** What happened, from the event's name: `task.claimed` is "claimed". @param {string} event */
+/** What a task's story calls the events whose names are not plain words. @type {Record<string, string>} */
+const EVENTS = {
+  "task.created": "made the task",
+  "task.updated": "changed it",
+  "task.claimed": "took it",
+  "task.renewed": "showed that work goes on",
+  "task.submitted": "handed it in for the gate",
+  "task.completed": "completed it",
+  "task.returned": "gave it back to be mended",
+  "task.released": "put it back on the board",
+  "task.failed": "gave up on it",
+  "task.retried": "put it on the board again",
+  "task.reverted": "took its merge back",
+  "task.assigned": "assigned it",
+  "task.deleted": "deleted it",
+  "task.work_set_aside": "set its work aside",
+  "task.scope_granted": "allowed more files",
+  "gate.ran": "ran the gate",
+  "hook.noted": "noted, from a hook",
+  "plan.submitted": "handed in a plan",
+  "plan.approved": "approved the plan",
+  "plan.rejected": "rejected the plan",
+  "question.asked": "asked",
+  "question.answered": "answered the question",
+  "question.withdrawn": "withdrew the question",
+  "escalation.raised": "called for help",
+  "escalation.resolved": "settled the call for help",
+};
+
+/** What happened, from the event's name: `task.claimed` is "took it". @param {string} event */
 export function eventWord(event) {
+  const known = EVENTS[event];
+  if (known) return known;
   const [about = "", what = ""] = event.split(".");
   const word = what.replaceAll("_", " ");
   return about === "task" || word === "" ? word || about : `${about} ${word}`;
@@ -194,6 +239,21 @@ export function money(micros) {
   return `$${(micros / 1e6).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
+/**
+ * What it cost, or how much of that is known: a price that nobody knows never looks like nothing.
+ * @param {number} micros
+ * @param {number} unpriced tokens that no price is known for
+ */
+export function price(micros, unpriced) {
+  if (unpriced === 0) return money(micros);
+  return micros === 0 ? "price unknown" : `${money(micros)} + unknown`;
+}
+
+/** The same where only sums are known. @param {{ cost_micros: number, tokens_used: number }} sums */
+export function cost({ cost_micros, tokens_used }) {
+  return price(cost_micros, cost_micros === 0 ? tokens_used : 0);
+}
+
 /** `940`, `12.3k`, `4.1M`. @param {number} n */
 export function tokens(n) {
   if (n < 1000) return String(n);
@@ -216,7 +276,34 @@ export function percent(part, whole) {
   return whole > 0 ? `${Math.round((100 * part) / whole)}%` : "–";
 }
 
-/** A commit, short enough to read. @param {string} commit */
+/** `once`, `3 times`. @param {number} n */
+export function times(n) {
+  return n === 1 ? "once" : `${number(n)} times`;
+}
+
+/**
+ * Attempts that failed, and after how many it is given up; null where none failed. The attempt
+ * that a failed task ended with is not among its `retries`.
+ * @param {Pick<Card, "status" | "retries" | "retries_max">} card
+ */
+export function attempts({ status, retries, retries_max }) {
+  const over = status === "failed";
+  const failed = over ? retries + 1 : retries;
+  if (failed === 0) return null;
+  const most = Math.max(retries_max + 1, failed);
+  const told = `failed ${times(failed)}`;
+  if (over) return { short: told, long: `${told}, given up` };
+  if (status === "completed") return { short: told, long: `${told} before` };
+  return { short: `failed ${failed} of ${most}`, long: `${told}, gives up after ${most}` };
+}
+
+/** What the gate says of a task. @param {NonNullable<Card["gate"]>} gate */
+export function gateWord({ passed, red }) {
+  if (passed) return red > 0 ? `✓ green (${number(red)} red before)` : "✓ green";
+  return red > 1 ? `✕ red (${times(red)})` : "✕ red";
+}
+
+/** A commit, short enough to read; words such as "working tree" stay. @param {string} commit */
 export function shortCommit(commit) {
-  return commit.slice(0, 9);
+  return /^[0-9a-f]{10,}$/.test(commit) ? commit.slice(0, 9) : commit;
 }

@@ -9,11 +9,12 @@ import { button, el, empty, keep, put, setText } from "../dom.js";
 import { Lanes, NO_FILTER, isFiltered } from "../lanes.js";
 import { Rows } from "../rows.js";
 import { change, idOf, linkOf, makeCard, makeRow } from "../taskcard.js";
+import { continueTeam } from "../mateacts.js";
 import { create, perform } from "../taskacts.js";
 import { TASK_STATES, count, number } from "../words.js";
 
 const VIEW = "shipmate.board";
-const CARD_PX = 114;
+const CARD_PX = 132;
 
 /**
  * What a person had chosen, kept while the page is open.
@@ -206,6 +207,15 @@ class Board {
     for (const one of this.shown) one.rows.node.scrollTop = 0;
   }
 
+  /** The words alone; what was chosen stays chosen. */
+  clearSearch() {
+    if (this.filter.text === "") return;
+    const chosen = this.current()?.id ?? 0;
+    this.search.value = "";
+    this.refilter({ text: "" });
+    this.choose(chosen);
+  }
+
   clearFilter() {
     this.search.value = "";
     this.waits.checked = false;
@@ -336,10 +346,7 @@ class Board {
           ),
           this.ctx.readonly
             ? null
-            : button(
-                "Continue",
-                () => void this.ctx.attempt("team_continue", `${team.name} goes on`, team.name),
-              ),
+            : button("Continue", () => void continueTeam(this.ctx, team.name)),
         ),
     );
   }
@@ -348,6 +355,11 @@ class Board {
   update(changed) {
     const { store } = this.ctx;
     if (changed.has("teams")) this.tellTeam();
+    if (changed.has("decisions")) {
+      // Whether a task waits for one is on its card.
+      for (const { rows } of this.shown)
+        for (const { node, item } of rows.shown.values()) change(node, item);
+    }
     if (!changed.has("tasks")) return;
     const focused = this.body.contains(document.activeElement)
       ? idOf(document.activeElement)
@@ -452,6 +464,7 @@ class Board {
     const on = (/** @type {string} */ key) => () => perform(ctx, this.current(), key);
     return {
       ...keys,
+      Escape: { does: "clear the search", run: () => this.clearSearch() },
       n: { does: "new task", run: () => void this.create() },
       e: { does: "edit", run: on("e") },
       a: { does: "assign", run: on("a") },

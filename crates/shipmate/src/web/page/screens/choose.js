@@ -5,7 +5,7 @@
 
 import { Refused, get } from "../api.js";
 import { badge, el, empty } from "../dom.js";
-import { count, money } from "../words.js";
+import { cost, count } from "../words.js";
 
 /**
  * @param {{ go: (root: string) => void, refused: (error: Refused) => void }} ctx
@@ -40,7 +40,7 @@ export async function open(ctx) {
           el(
             "p",
             null,
-            "Or see one at work, without a key and without a network: ",
+            "Or see one at work, without an account and without a network: ",
             el("code", null, "shipmate demo"),
           ),
           el(
@@ -62,17 +62,32 @@ export async function open(ctx) {
     ),
     title: "Teams",
     update() {},
+    keys: {
+      j: { does: "next team", run: () => step(body, 1) },
+      k: { does: "team before", run: () => step(body, -1) },
+      ArrowDown: { does: "next team", run: () => step(body, 1) },
+      ArrowUp: { does: "team before", run: () => step(body, -1) },
+      Enter: { does: "open", run: () => body.querySelector("a")?.click() },
+    },
   };
+}
+
+/** @param {HTMLElement} body @param {number} by */
+function step(body, by) {
+  const links = [...body.querySelectorAll("a")];
+  const now = links.findIndex((link) => link === document.activeElement);
+  const next = now < 0 ? 0 : Math.min(links.length - 1, Math.max(0, now + by));
+  links[next]?.focus();
 }
 
 /** @param {TeamView} team @param {number} children */
 function row(team, children) {
   const { pending, in_progress, completed, failed } = team.tasks;
-  const state = team.paused
+  const state = team.paused !== undefined
     ? { key: "returned", sign: "‖", word: "paused" }
     : team.phase === "ending"
       ? { key: "submitted", sign: "◑", word: "ending" }
-      : team.running > 0
+      : in_progress > 0
         ? { key: "claimed", sign: "◐", word: "working" }
         : { key: "pending", sign: "○", word: "quiet" };
   return el(
@@ -81,17 +96,19 @@ function row(team, children) {
     el(
       "a",
       { class: "box team-link", href: `#/${encodeURIComponent(team.name)}/board` },
-      el("span", { class: "team-link-head" }, el("strong", null, team.name), badge(state)),
+      el("span", { class: "team-link-head" }, el("strong", null, team.name), badge(state),
+        failed > 0 ? badge({ key: "failed", sign: "✕", word: `${failed} failed` }) : null,
+      ),
       team.description ? el("span", { class: "soft cut" }, team.description) : null,
       el(
         "span",
         { class: "dim small" },
         [
           `${completed} of ${count(pending + in_progress + completed + failed, "task")} completed`,
-          failed ? `${failed} failed` : "",
+          in_progress ? `${in_progress} in progress` : "",
           count(team.teammates, "teammate"),
           children ? count(children, "department") : "",
-          money(team.cost_micros),
+          cost(team),
         ]
           .filter(Boolean)
           .join(" · "),

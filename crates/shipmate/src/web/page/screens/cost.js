@@ -84,12 +84,15 @@ class Cost {
     this.table = el("div", { class: "wide-box", tabindex: 0, role: "group", "aria-label": "Cost table" });
     this.full = el("div", { class: "page cost-page" });
     this.none = el("div");
+    this.scale = el("span", { class: "dim small" });
+    /** Money cannot be compared where some of it is unknown. */
+    this.byTokens = false;
     this.node = el("section", { class: "screen scroll cost", "aria-label": "Cost" }, el("h1", { class: "unseen" }, "Cost"), this.none, this.full);
     put(
       this.full,
       this.total,
       this.budgets,
-      el("div", { class: "cost-pick" }, this.segments, el("span", { class: "dim small" }, "Cached tokens are part of those in.")),
+      el("div", { class: "cost-pick" }, this.segments, el("span", { class: "dim small" }, "Cached tokens are part of those in."), this.scale),
       this.table,
     );
     this.fetch();
@@ -242,7 +245,10 @@ class Cost {
   /** @param {CostRow[]} rows */
   showTable(rows) {
     const sums = this.sums(rows);
-    const most = Math.max(1, ...sums.map((sum) => (this.column === "name" ? sum.cost : sum[this.column])));
+    this.byTokens = sums.some((sum) => sum.unpriced > 0);
+    const money_ = this.column === "name" || this.column === "cost";
+    setText(this.scale, this.byTokens && money_ ? "Bars show tokens, because not every price is known." : "");
+    const most = Math.max(1, ...sums.map((sum) => this.long(sum)));
     const shown = this.all ? sums : sums.slice(0, SHOWN);
     const heads = { who: "teammate", task: "task", model: "model" };
     const focused = document.activeElement?.getAttribute("data-column");
@@ -305,11 +311,16 @@ class Cost {
     );
   }
 
+  /** What a bar is as long as: a price that is unknown leaves the tokens. @param {Sum} sum */
+  long(sum) {
+    if (this.column !== "name" && this.column !== "cost") return sum[this.column];
+    return this.byTokens ? sum.tokens_in + sum.tokens_out : sum.cost;
+  }
+
   /** @param {Sum} sum @param {number} most */
   line(sum, most) {
-    const value = this.column === "name" ? sum.cost : sum[this.column];
     const bar = el("i", { class: "bar-fill" });
-    bar.style.width = `${(100 * value) / most}%`;
+    bar.style.width = `${(100 * this.long(sum)) / most}%`;
     const exact = (/** @type {number} */ n) => el("td", { class: "num", title: number(n) }, n === 0 ? "–" : tokens(n));
     return el(
       "tr",

@@ -1,10 +1,11 @@
 // The critical path: the chain of tasks that decides when the team is done.
 //
-// What is left of it follows from the board's own `path_ms`; what lies behind is the chain of tasks
+// What is left of it is the longest chain of tasks that are not finished, by the board's own
+// `path_ms`; a failed one is part of it, because nothing behind it can begin before it is done. What lies behind is the chain of tasks
 // that each came last before the next could begin. Screens that show it ask here, so that they
 // show the same one.
 
-import { lasted } from "../words.js";
+import { count, lasted } from "../words.js";
 
 /** @import { Card } from "../types.d.ts" */
 
@@ -14,7 +15,19 @@ export function workTime(ms) {
 }
 
 /** @param {Card} card */
-export const isOpen = (card) => card.status === "pending" || card.status === "in_progress";
+export const isUnfinished = (card) =>
+  card.status === "pending" || card.status === "in_progress" || card.status === "failed";
+
+/**
+ * `8 min of work on the critical path (3 tasks), 2 tasks failed on it`
+ * @param {Map<number, Card>} tasks @param {number[]} path
+ */
+export function pathWords(tasks, path) {
+  const failed = path.filter((id) => tasks.get(id)?.status === "failed").length;
+  const left = tasks.get(path[0] ?? 0)?.path_ms ?? 0;
+  const said = `${workTime(left)} of work on the critical path (${count(path.length, "task")})`;
+  return failed > 0 ? `${said}, ${count(failed, "task")} failed on it` : said;
+}
 
 /**
  * Who waits for whom; a group stands for its members.
@@ -55,12 +68,12 @@ function add(map, key, id) {
 }
 
 /**
- * The open tasks with the longest way to the end, first one first.
+ * The unfinished tasks with the longest way to the end, first one first.
  * @param {Map<number, Card>} tasks
  * @param {ReturnType<typeof waiting>} [links]
  */
 export function pathAhead(tasks, links = waiting(tasks)) {
-  const open = [...tasks.values()].filter(isOpen);
+  const open = [...tasks.values()].filter(isUnfinished);
   /** @type {number[]} */
   const path = [];
   const seen = new Set();
@@ -69,7 +82,7 @@ export function pathAhead(tasks, links = waiting(tasks)) {
     seen.add(here.id);
     path.push(here.id);
     const next = links.behind(here).map((id) => tasks.get(id));
-    here = longest(next.filter((card) => card !== undefined).filter(isOpen));
+    here = longest(next.filter((card) => card !== undefined).filter(isUnfinished));
   }
   return path;
 }

@@ -1,11 +1,12 @@
-// What a plan's approval brings about, to be read before it is approved: tasks, teammates, how many
-// can work at once, and the chain that decides how long it takes.
+// What a decision brings about, to be read before it is made: of a plan its tasks, its teammates, how
+// many can work at once, and the chain that decides how long it takes; of a scope request the change.
 
-import { el } from "../dom.js";
+import { renderDiff } from "../diff.js";
+import { el, put } from "../dom.js";
 import { count } from "../words.js";
 import { workTime } from "./critical.js";
 
-/** @import { WorkView, PlannedTaskView, PlannedTeammateView } from "../types.d.ts" */
+/** @import { Ctx, DiffPage, WorkView, PlannedTaskView, PlannedTeammateView } from "../types.d.ts" */
 
 const TASKS_SHOWN = 60;
 
@@ -122,3 +123,26 @@ function mateTable(mates) {
 
 /** @param {string[]} names */
 const heads = (names) => el("tr", null, names.map((name) => el("th", { scope: "col" }, name)));
+
+/**
+ * The files that a task changed, and the diff folded. It comes when it is there; a task whose change
+ * cannot be had shows none.
+ * @param {Ctx} ctx @param {number} task
+ */
+export function changeOf(ctx, task) {
+  const node = el("section", { class: "decision-change", "aria-label": "The change", hidden: true });
+  /** @param {DiffPage} page */
+  const fill = (page) => {
+    const files = page.files ?? [];
+    if (files.length === 0 && !page.text) return;
+    node.hidden = false;
+    put(
+      node,
+      el("h3", null, "The change"),
+      el("ul", null, files.map((file) => el("li", null, el("code", null, file.path), el("span", { class: "good" }, ` +${file.added}`), el("span", { class: "bad" }, ` −${file.removed}`)))),
+      el("details", { class: "more" }, el("summary", null, "diff"), renderDiff(page)),
+    );
+  };
+  ctx.api.get(`task/${task}/diff`).then((page) => fill(/** @type {DiffPage} */ (page)), () => {});
+  return node;
+}

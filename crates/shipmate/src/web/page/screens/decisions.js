@@ -9,7 +9,7 @@ import { button, el, empty, put, setText } from "../dom.js";
 import { ago, count, decisionKind, moment, nameOf, seatOf, taskState } from "../words.js";
 import { Refused } from "../api.js";
 import { workTime } from "./critical.js";
-import { workOf } from "./decision_work.js";
+import { changeOf, workOf } from "./decision_work.js";
 
 /** @import { Ctx, DecisionView, Key, Part, Screen } from "../types.d.ts" */
 
@@ -25,6 +25,7 @@ export function open(ctx, params) {
     node: queue.node,
     title: "Decisions",
     update: (changed) => queue.update(changed),
+    close: () => queue.keepTyped(),
     get keys() {
       return queue.keys();
     },
@@ -57,6 +58,21 @@ function verdicts(one) {
 /** @param {string} text */
 const title = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+/** @typedef {{ typed: string, chosen: number, denying: boolean, problem: Refused | null }} Draft */
+
+/**
+ * What was typed, chosen and refused, by tree and item: it outlives a look at another screen.
+ * @type {Map<string, Map<string, Draft>>}
+ */
+const written = new Map();
+
+/** @param {string} root */
+function draftsOf(root) {
+  const drafts = written.get(root) ?? new Map();
+  written.set(root, drafts);
+  return drafts;
+}
+
 class Queue {
   /** @param {Ctx} ctx @param {number} wanted */
   constructor(ctx, wanted) {
@@ -66,9 +82,9 @@ class Queue {
      * @type {Map<string, number>}
      */
     this.answered = new Map();
-    /** What was typed and what was refused, by item. */
-    /** @type {Map<string, { typed: string, chosen: number, denying: boolean, problem: Refused | null }>} */
-    this.drafts = new Map();
+    this.drafts = draftsOf(ctx.root);
+    /** @type {Map<string, HTMLElement>} */
+    this.changes = new Map();
     /** @type {DecisionView[]} */
     this.items = [];
     this.chosen = "";
@@ -114,7 +130,9 @@ class Queue {
       // What is still there once the answer is in the picture was not settled by it.
       if (!there.has(key) || this.ctx.store.position >= until) this.answered.delete(key);
     }
-    for (const key of this.drafts.keys()) if (!there.has(key)) this.drafts.delete(key);
+    // Before the first news of the team, nothing is there; that settles nothing.
+    const known = this.ctx.store.position > 0;
+    for (const key of this.drafts.keys()) if (known && !there.has(key)) this.drafts.delete(key);
     const before = this.items.findIndex((one) => keyOf(one) === this.chosen);
     this.items = all.filter((one) => !this.answered.has(keyOf(one)));
     if (!this.items.some((one) => keyOf(one) === this.chosen)) {
@@ -226,9 +244,15 @@ class Queue {
     return draft;
   }
 
+  /** @returns {HTMLTextAreaElement | HTMLInputElement | null} */
+  fieldNode() {
+    return this.detail.querySelector("#decision-field");
+  }
+
   keepTyped() {
-    const field = this.detail.querySelector("textarea");
-    if (field && this.chosen) this.draft(this.chosen).typed = field.value;
+    const field = this.fieldNode();
+    const key = this.detail.dataset.key;
+    if (field && key) this.draft(key).typed = field.value;
   }
 
   /** @param {boolean} [anew] */
@@ -244,13 +268,13 @@ class Queue {
     if (!anew && drawn === this.drawn) return;
     if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
     this.detail.dataset.key = keyOf(one);
-    const inField = this.detail.querySelector("textarea") === document.activeElement;
+    const inField = this.fieldNode() === document.activeElement;
     this.drawn = drawn;
     const all = button("← All decisions", () => this.overview(), { kind: "quiet" });
     all.classList.add("to-list");
     put(this.detail, all, this.heading(one), this.body(one), this.answers(one));
     this.detail.setAttribute("aria-label", `${decisionKind(one.kind)}${one.who ? ` from ${nameOf(one.who)}` : ""}, ${waits(one)}`);
-    if (inField) this.detail.querySelector("textarea")?.focus();
+    if (inField) this.fieldNode()?.focus();
   }
 
   /** @param {DecisionView} one */
@@ -291,7 +315,18 @@ class Queue {
       { class: "decision-body" },
       one.text ? el("div", { class: "prose" }, one.text) : null,
       one.work ? workOf(one.work) : null,
+      one.kind === "scope" && one.task !== undefined ? this.change(keyOf(one), one.task) : null,
     );
+  }
+
+  /** The change that a scope request is about; made once, and absent where it cannot be had. */
+  /** @param {string} key @param {number} task */
+  change(key, task) {
+    const known = this.changes.get(key);
+    if (known) return known;
+    const node = changeOf(this.ctx, task);
+    this.changes.set(key, node);
+    return node;
   }
 
   /** @param {DecisionView} one */
@@ -339,7 +374,12 @@ class Queue {
         radio.checked = draft.chosen === i;
         return el("label", { class: "option" }, radio, i < 9 ? el("kbd", { "aria-hidden": "true" }, String(i + 1)) : null, el("span", null, text));
       }),
-      el("div", { class: "buttons" }, send),
+      el(
+        "div",
+        { class: "buttons" },
+        send,
+        el("span", { class: "hint" }, "Only one of these is taken as the answer. To say more, ", el("a", { href: this.ctx.href("messages") }, "write a message"), "."),
+      ),
     );
   }
 
@@ -347,11 +387,18 @@ class Queue {
   field(one, draft, free) {
     const plan = one.kind === "plan";
     const label = free ? "Your answer" : plan ? "What should be different?" : "Why not? (may stay empty)";
-    const area = el("textarea", { id: "decision-field", rows: 3, maxlength: 30_000 });
+    // A plan is revised by what is written, and an answer may be long; a reason is one line.
+    const long = free || plan;
+    const area = long
+      ? el("textarea", { id: "decision-field", rows: 3, maxlength: 30_000 })
+      : el("input", { id: "decision-field", type: "text", maxlength: 30_000, autocomplete: "off" });
     area.value = draft.typed;
+    area.addEventListener("input", () => (draft.typed = area.value));
     const send = () => (free ? this.answer(area.value) : this.deny(area.value));
-    area.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    /** @param {KeyboardEvent} event */
+    const typed = (event) => {
+      const sends = event.key === "Enter" && !event.isComposing && (!long || event.ctrlKey || event.metaKey);
+      if (sends) {
         event.preventDefault();
         send();
       } else if (event.key === "Escape" && !free) {
@@ -359,7 +406,8 @@ class Queue {
         event.stopPropagation();
         this.undeny();
       }
-    });
+    };
+    area.addEventListener("keydown", (event) => typed(/** @type {KeyboardEvent} */ (event)));
     return el(
       "div",
       { class: "field" },
@@ -372,7 +420,7 @@ class Queue {
           ? button("Answer", send, { kind: "main" })
           : button(verdicts(one).no ?? "Deny", send, { kind: "danger" }),
         free ? null : button("Cancel", () => this.undeny()),
-        el("span", { class: "hint" }, "Enter sends, Shift and Enter begin a new line"),
+        el("span", { class: "hint" }, long ? "Ctrl+Enter sends" : "Enter sends"),
       ),
     );
   }
@@ -394,7 +442,7 @@ class Queue {
     else if (said.no) {
       this.draft(keyOf(one)).denying = true;
       this.showDetail(true);
-      this.detail.querySelector("textarea")?.focus();
+      this.fieldNode()?.focus();
     }
   }
 
@@ -436,9 +484,9 @@ class Queue {
   /** @param {string} fact */
   missing(fact) {
     this.keepTyped();
-    this.draft(this.chosen).problem = new Refused(fact, "Write a few words, then press Enter.", 0, "empty");
+    this.draft(this.chosen).problem = new Refused(fact, "Write a few words, then send them with Ctrl+Enter.", 0, "empty");
     this.showDetail(true);
-    this.detail.querySelector("textarea")?.focus();
+    this.fieldNode()?.focus();
   }
 
   /** @param {DecisionView} one @param {object | string} ask @param {string} done */
@@ -483,9 +531,11 @@ class Queue {
     options.slice(0, 9).forEach((text, i) => {
       keys[String(i + 1)] = { does: `choose “${text}”`, run: () => this.pick(i) };
     });
+    // Named in the list of keys even when the item at hand has nothing to choose from.
+    if (options.length === 0) keys["1…9"] = { does: "choose an option, where a question has some", run: () => {} };
     if (options.length > 0) keys.Enter = { does: "send the chosen answer", run: (event) => this.meant(event) && this.answerOption() };
     else if (one?.kind === "question") {
-      keys.Enter = { does: "write the answer", run: () => this.detail.querySelector("textarea")?.focus() };
+      keys.Enter = { does: "write the answer", run: () => this.fieldNode()?.focus() };
     }
     return keys;
   }

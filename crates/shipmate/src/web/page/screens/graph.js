@@ -7,8 +7,8 @@
 import { button, el, empty, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
 import { TASK_STATES, count, nameOf, taskState } from "../words.js";
-import { pathAhead, waiting, workTime } from "./critical.js";
-import { layOut } from "./graph_layout.js";
+import { pathAhead, pathWords, waiting } from "./critical.js";
+import { layOut, roomyBoxes, usualBoxes } from "./graph_layout.js";
 import { Stage } from "./graph_stage.js";
 
 /** @import { Card, Ctx, Part, Screen } from "../types.d.ts" */
@@ -16,6 +16,8 @@ import { Stage } from "./graph_stage.js";
 
 const ROW = 46;
 const STEP = 80;
+/** Fewer tasks than this are drawn as large as there is room for them. */
+const FEW = 40;
 
 /** @param {Ctx} ctx @returns {Screen} */
 export function open(ctx) {
@@ -51,7 +53,7 @@ class Graph {
       open: (n) => this.enter(n),
       choose: (n) => this.choose(n, false),
       moved: () => this.showZoom(),
-      sized: () => this.begin(),
+      sized: (first) => this.sized(first),
     });
     /** @type {Rows<Card>} */
     this.list = new Rows({
@@ -171,7 +173,7 @@ class Graph {
       ...(card.group === undefined ? {} : { group: card.group }),
     }));
     const old = this.scene;
-    const placed = layOut(items);
+    const placed = this.place(items);
     const chosenKey = old && old.chosen >= 0 ? old.placed.keys[old.chosen] : undefined;
     this.links = waiting(this.ctx.store.tasks);
     this.scene = {
@@ -185,6 +187,21 @@ class Graph {
     this.mark();
     if (old && !this.stage.fitted) this.stayBy(old, this.scene);
     this.showNone(cards.length);
+  }
+
+  /** @param {import("./graph_layout.js").Item[]} items */
+  place(items) {
+    usualBoxes();
+    const placed = layOut(items);
+    if (items.length === 0 || items.length >= FEW || this.stage.width === 0) return placed;
+    roomyBoxes(placed, this.stage.width - 56, this.stage.height - 56);
+    return layOut(items);
+  }
+
+  /** @param {boolean} first */
+  sized(first) {
+    if (this.cards.size > 0 && this.cards.size < FEW) this.arrange();
+    if (first) this.begin();
   }
 
   /** Where a drawing too large to be read is looked at first: at the work that decides the end. */
@@ -299,11 +316,8 @@ class Graph {
   }
 
   showSummary() {
-    const left = this.path.length > 0 ? this.cards.get(String(this.path[0]))?.path_ms : undefined;
     const text = [count(this.cards.size, "task")];
-    if (left !== undefined) {
-      text.push(`critical path: ${count(this.path.length, "task")}, ${workTime(left)} of work`);
-    }
+    if (this.path.length > 0) text.push(pathWords(this.ctx.store.tasks, this.path));
     setText(this.summary, text.join(" · "));
   }
 
@@ -412,7 +426,7 @@ class Graph {
     const first = this.path[0];
     const n = first === undefined ? undefined : this.scene?.placed.at.get(String(first));
     if (n === undefined) {
-      this.ctx.say("There is no open task, so there is no critical path.");
+      this.ctx.say("Every task is finished, so there is no critical path.");
       return;
     }
     this.choose(n, false);

@@ -20,15 +20,51 @@
  * @property {Int32Array} from         edges, both ends as numbers into `keys`
  * @property {Int32Array} to
  * @property {(Float64Array | null)[]} bends  points x, y that an edge goes through in between
- * @property {number[][]} columns      who stands at x = number of column × STEP_X, from above
+ * @property {number[][]} columns      who stands at x = number of column × BOX.stepX, from above
  * @property {number} width
  * @property {number} height
  * @property {number} crossings        −1 where they were not counted
  */
 
-export const BOX = { width: 196, height: 46, gapX: 56, gapY: 14 };
-const STEP_Y = BOX.height + BOX.gapY;
-export const STEP_X = BOX.width + BOX.gapX;
+/** How large a task is drawn, in graph units; the same for all of a drawing. */
+export const BOX = {
+  width: 196,
+  height: 46,
+  gapX: 56,
+  gapY: 14,
+  /** Its texts are wrapped, as large as they can be read. */
+  roomy: false,
+  get stepX() {
+    return this.width + this.gapX;
+  },
+  get stepY() {
+    return this.height + this.gapY;
+  },
+};
+
+/** As large as usual, for drawings of many tasks. */
+export function usualBoxes() {
+  Object.assign(BOX, { width: 196, height: 46, gapX: 56, roomy: false });
+}
+
+/**
+ * Boxes for a drawing of few tasks, as laid out with the usual ones: as large as the room allows.
+ * @param {Placed} placed @param {number} width @param {number} height of the room
+ */
+export function roomyBoxes(placed, width, height) {
+  const across = Math.max(1, placed.columns.length);
+  const down = Math.max(1, Math.round((placed.height + BOX.gapY) / BOX.stepY));
+  const gapX = across > 4 ? 36 : 56;
+  const within = (/** @type {number} */ n, /** @type {number} */ least, /** @type {number} */ most) =>
+    Math.round(Math.min(most, Math.max(least, n)));
+  Object.assign(BOX, {
+    gapX,
+    width: within((width - (across - 1) * gapX) / across, 150, 320),
+    height: within((height - (down - 1) * BOX.gapY) / down, 46, 104),
+    roomy: true,
+  });
+}
+
 /** An edge that only passes a column needs less room than a task. */
 const PASS_Y = 16;
 const PASSES_MAX = 24_000;
@@ -48,14 +84,14 @@ export function layOut(items, how = {}) {
   const tall = tallest(graph.keys.length);
   const net = withPasses(graph, layer, alone, tall);
   const crossings = order(net, deadline, clock);
-  const fold = net.rows.some((row) => row.length * STEP_Y > tall && net.count === net.real);
+  const fold = net.rows.some((row) => row.length * BOX.stepY > tall && net.count === net.real);
   const spots = fold ? folded(net, tall) : level(net, heights(net, deadline, clock));
   return place(graph, layer, alone, net, spots, crossings);
 }
 
 /** A drawing taller than this is folded: a column of 2,000 tasks is no picture of anything. */
 const tallest = (/** @type {number} */ count) =>
-  Math.max(2400, 1.2 * Math.sqrt(count * STEP_X * STEP_Y));
+  Math.max(2400, 1.2 * Math.sqrt(count * BOX.stepX * BOX.stepY));
 
 /**
  * @typedef {{ keys: string[], at: Map<string, number>, from: Int32Array, to: Int32Array,
@@ -175,7 +211,7 @@ function roomForPasses({ from, to }, layer, alone, deepest, tall) {
     passes[layer[to[e]]]--;
   }
   const height = new Float64Array(deepest + 1);
-  layer.forEach((l, n) => (height[l] += alone[n] ? 0 : STEP_Y));
+  layer.forEach((l, n) => (height[l] += alone[n] ? 0 : BOX.stepY));
   let open = 0;
   return wanted <= PASSES_MAX && height.every((h, l) => h + (open += passes[l]) * PASS_Y <= tall);
 }
@@ -287,7 +323,7 @@ function crossings(net, rank) {
 function heights(net, deadline, clock) {
   const { rows, up, down, real } = net;
   const y = new Float64Array(net.count);
-  const room = (/** @type {number} */ n) => (n < real ? STEP_Y : PASS_Y);
+  const room = (/** @type {number} */ n) => (n < real ? BOX.stepY : PASS_Y);
   for (const row of rows) {
     let sum = 0;
     for (const n of row) {
@@ -362,14 +398,14 @@ function level(net, middle) {
 function folded(net, tall) {
   const column = new Int32Array(net.count);
   const top = new Float64Array(net.count);
-  const high = Math.floor(tall / STEP_Y);
+  const high = Math.floor(tall / BOX.stepY);
   let first = 0;
   for (const row of net.rows) {
     const across = Math.max(1, Math.ceil(row.length / high));
     const lines = Math.ceil(row.length / across);
     row.forEach((n, i) => {
       column[n] = first + (i % across);
-      top[n] = (Math.floor(i / across) + (high - lines) / 2) * STEP_Y;
+      top[n] = (Math.floor(i / across) + (high - lines) / 2) * BOX.stepY;
     });
     first += across;
   }
@@ -391,7 +427,7 @@ function place(graph, layer, alone, net, spots, crossings) {
   let height = 0;
   for (const n of net.rows.flat()) {
     if (n >= count) continue;
-    x[n] = spots.column[n] * STEP_X;
+    x[n] = spots.column[n] * BOX.stepX;
     y[n] = spots.top[n];
     (columns[spots.column[n]] ??= []).push(n);
     width = Math.max(width, x[n] + BOX.width);
@@ -408,7 +444,7 @@ function place(graph, layer, alone, net, spots, crossings) {
     if (chain === null) return null;
     const points = new Float64Array(chain.length * 2);
     chain.forEach((n, i) => {
-      points[2 * i] = spots.column[n] * STEP_X;
+      points[2 * i] = spots.column[n] * BOX.stepX;
       points[2 * i + 1] = spots.top[n] + BOX.height / 2;
     });
     return points;
@@ -423,21 +459,21 @@ function place(graph, layer, alone, net, spots, crossings) {
  * @param {number} width @param {number} height
  */
 function gridBelow(single, x, y, width, height) {
-  const square = Math.ceil(Math.sqrt((single.length * STEP_Y * 1.6) / STEP_X));
-  const fit = Math.floor((width + BOX.gapX) / STEP_X);
+  const square = Math.ceil(Math.sqrt((single.length * BOX.stepY * 1.6) / BOX.stepX));
+  const fit = Math.floor((width + BOX.gapX) / BOX.stepX);
   const across = Math.max(1, Math.min(single.length, Math.max(square, fit)));
   const above = height > 0 ? height + 3 * BOX.gapY : 0;
   /** @type {number[][]} */
   const columns = Array.from({ length: across }, () => []);
   single.forEach((n, i) => {
-    x[n] = (i % across) * STEP_X;
-    y[n] = above + Math.floor(i / across) * STEP_Y;
+    x[n] = (i % across) * BOX.stepX;
+    y[n] = above + Math.floor(i / across) * BOX.stepY;
     columns[i % across].push(n);
   });
   const rows = Math.ceil(single.length / across);
   return {
     columns,
-    width: across * STEP_X - BOX.gapX,
-    height: above + rows * STEP_Y - BOX.gapY,
+    width: across * BOX.stepX - BOX.gapX,
+    height: above + rows * BOX.stepY - BOX.gapY,
   };
 }

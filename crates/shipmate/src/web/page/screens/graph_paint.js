@@ -4,7 +4,7 @@
 // no layout and keeps nothing of the board but shortened texts.
 
 import { honest } from "../dom.js";
-import { BOX, STEP_X } from "./graph_layout.js";
+import { BOX } from "./graph_layout.js";
 
 /**
  * @typedef {"ready"|"pending"|"claimed"|"submitted"|"returned"|"completed"|"failed"|"deleted"
@@ -143,8 +143,8 @@ export class Painter {
   /** @param {Sight} sight */
   *inSight(sight) {
     const placed = /** @type {import("./graph_layout.js").Placed} */ (this.placed);
-    const first = Math.max(0, Math.floor((sight.left - BOX.width) / STEP_X));
-    const last = Math.min(placed.columns.length - 1, Math.floor(sight.right / STEP_X));
+    const first = Math.max(0, Math.floor((sight.left - BOX.width) / BOX.stepX));
+    const last = Math.min(placed.columns.length - 1, Math.floor(sight.right / BOX.stepX));
     for (let c = first; c <= last; c++) {
       const column = placed.columns[c] ?? [];
       let low = 0;
@@ -219,7 +219,8 @@ export class Painter {
     box(g, x, y, label.look === "group" ? BOX.height / 2 : 6);
     g.fill();
     strip(g, label.look, x, y, ink);
-    if (scale >= TEXT) this.texts(g, n, x, y, label, inks);
+    if (BOX.roomy) this.wrapped(g, x, y, label, scale, inks);
+    else if (scale >= TEXT) this.texts(g, n, x, y, label, inks);
     else if (scale >= NAME) this.far(g, x, y, label, inks);
     outline(g, label.look, x, y, ink, scale);
     this.rings(g, scene, n, scale, inks);
@@ -278,9 +279,38 @@ export class Painter {
     g.fillText(this.fitting(g, `${label.name} ${label.title}`.trim(), BOX.width - 48), x + 40, middle);
   }
 
+  /**
+   * As many lines of the subject as there is room for, as large as they can be read; then the state.
+   * @param {CanvasRenderingContext2D} g @param {number} x @param {number} y
+   * @param {Label} label @param {number} scale @param {Inks} inks
+   */
+  wrapped(g, x, y, label, scale, inks) {
+    const size = Math.min(24, Math.max(12.5, 11.5 / scale));
+    const high = size * 1.22;
+    const fit = Math.max(1, Math.floor((BOX.height - 9) / high));
+    const left = x + 12 + size * 1.25;
+    const room = BOX.width - 22 - size * 1.25;
+    g.textBaseline = "alphabetic";
+    g.font = `600 ${size}px ${inks.font}`;
+    const lines = linesOf(g, honest(`${label.name} ${label.title}`.trim().slice(0, 200)), room, fit > 1 ? fit - 1 : 1);
+    const all = lines.length + (fit > 1 ? 1 : 0);
+    let foot = y + (BOX.height - 4 - all * high) / 2 + size;
+    g.fillStyle = inks[label.look];
+    g.fillText(label.sign, x + 10, foot);
+    g.fillStyle = inks.text;
+    for (const line of lines) {
+      g.fillText(this.fitting(g, line, room), left, foot);
+      foot += high;
+    }
+    if (fit < 2) return;
+    g.fillStyle = inks.dim;
+    g.font = `${size * 0.92}px ${inks.font}`;
+    g.fillText(this.fitting(g, label.line, room), left, foot);
+  }
+
   /** @param {CanvasRenderingContext2D} g @param {string} text @param {number} room */
   fitting(g, text, room) {
-    const key = `${g.font}\n${text}`;
+    const key = `${g.font} ${room}\n${text}`;
     const known = this.short.get(key);
     if (known !== undefined) return known;
     let cut = honest(text.slice(0, 200));
@@ -297,6 +327,23 @@ export class Painter {
     this.short.set(key, cut);
     return cut;
   }
+}
+
+/**
+ * A text in lines, broken between words; the last one holds all that is left.
+ * @param {CanvasRenderingContext2D} g @param {string} text @param {number} room @param {number} most
+ */
+function linesOf(g, text, room, most) {
+  /** @type {string[]} */
+  const lines = [];
+  const words = text.split(/\s+/);
+  while (words.length > 0) {
+    if (lines.length === most - 1) return [...lines, words.join(" ")];
+    let line = /** @type {string} */ (words.shift());
+    while (words[0] !== undefined && g.measureText(`${line} ${words[0]}`).width <= room) line += ` ${words.shift()}`;
+    lines.push(line);
+  }
+  return lines;
 }
 
 /**

@@ -21,7 +21,7 @@ const STILL_MS = 140;
 export class Stage {
   /**
    * @param {{ open: (n: number) => void, choose: (n: number) => void, moved: () => void,
-   *   sized: () => void }} told
+   *   sized: (first: boolean) => void }} told
    */
   constructor(told) {
     this.told = told;
@@ -97,7 +97,7 @@ export class Stage {
     this.height = clientHeight;
     this.size(this.canvas, clientWidth, clientHeight);
     if (this.fitted) this.fit();
-    if (first) this.told.sized();
+    this.told.sized(first);
     this.redraw();
   }
 
@@ -215,7 +215,7 @@ export class Stage {
     if (!placed || this.width === 0) return;
     const air = 28;
     const scale = Math.min(
-      1,
+      BOX.roomy ? 1.25 : 1,
       (this.width - 2 * air) / Math.max(1, placed.width),
       (this.height - 2 * air) / Math.max(1, placed.height),
     );

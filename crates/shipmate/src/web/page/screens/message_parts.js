@@ -8,11 +8,39 @@ import { clock, count, deliveryState, moment, nameOf, seatOf } from "../words.js
 /** Recipients that are named one by one; more are counted. */
 const NAMED = 4;
 
+/**
+ * How far a message got, in plain words; what each means is in its title, beside the word that the
+ * commands use.
+ * @type {Partial<Record<import("../types.d.ts").DeliveryState, [string, string]>>}
+ */
+const PLAIN = {
+  queued: ["waiting", "queued: it waits until the teammate can be given it"],
+  offered: ["handed over", "offered: it was handed over, and may not be in the conversation yet"],
+  injected: ["in its conversation", "injected: it is in the teammate's conversation"],
+  acknowledged: ["read", "acknowledged: it was read"],
+  expired: ["expired", "expired: nobody took it in time"],
+  bounced: ["not delivered", "bounced: it could not be delivered"],
+};
+
+/** @param {NonNullable<MessageRow["to"]>[number]} one */
+function delivered(one) {
+  const state = deliveryState(one.state);
+  const [word, title] = PLAIN[one.state] ?? [state.word, ""];
+  const unread = one.to === "person" && isWaiting(one.state);
+  const node = badge({ ...state, word: unread ? "unread" : word });
+  node.title = unread ? "you have not read it yet" : title;
+  return node;
+}
+
+/** @param {import("../types.d.ts").DeliveryState} state */
+const isWaiting = (state) => state === "queued" || state === "offered" || state === "injected";
+
+/** What the runtime says of its own accord, and nobody answers. @param {MessageRow} row */
+export const isNotice = (row) => row.from === "runtime";
+
 /** Whether the person has still to read it. @param {MessageRow} row */
 export function isUnread(row) {
-  return (row.to ?? []).some(
-    (one) => one.to === "person" && (one.state === "queued" || one.state === "offered" || one.state === "injected"),
-  );
+  return (row.to ?? []).some((one) => one.to === "person" && isWaiting(one.state));
 }
 
 /** @param {string} who */
@@ -117,24 +145,25 @@ function deliveries(row) {
       "li",
       { class: "delivery" },
       to.length > 1 ? el("span", { class: "delivery-to" }, called(one.to)) : null,
-      badge(deliveryState(one.state)),
+      delivered(one),
       el("time", { class: "dim small", title: moment(one.at), datetime: new Date(one.at).toISOString() }, clock(one.at)),
       one.detail ? el("span", { class: "dim small wrap" }, one.detail) : null,
     );
   if (to.length <= NAMED) return el("ul", { class: "deliveries", "aria-label": "Delivery" }, to.map(line));
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, typeof to>} */
   const sums = new Map();
-  for (const one of to) sums.set(one.state, (sums.get(one.state) ?? 0) + 1);
+  for (const one of to) sums.set(one.state, [...(sums.get(one.state) ?? []), one]);
   return el(
     "details",
     { class: "deliveries-many" },
     el(
       "summary",
       null,
-      [...sums].map(([state, n]) => [
-        badge({ ...deliveryState(/** @type {any} */ (state)), word: `${n} ${deliveryState(/** @type {any} */ (state)).word}` }),
-        " ",
-      ]).flat(),
+      [...sums.values()].flatMap((same) => {
+        const node = delivered(/** @type {(typeof to)[number]} */ (same[0]));
+        node.querySelector(".word")?.prepend(`${same.length} `);
+        return [node, " "];
+      }),
     ),
     el("ul", { class: "deliveries", "aria-label": "Delivery" }, to.map(line)),
   );

@@ -1,18 +1,23 @@
 // Who said what to whom: as conversations, or as one timeline. Each message shows how far it got
 // with each recipient, and what the person has not read yet stands out.
 //
+// What the runtime says by itself is no conversation: it is one row for each recipient, and hidden
+// where it is not said to the person, until it is asked for. What the person opens is read.
+//
 // Only the latest messages are in the page; older ones come when they are asked for.
 
 import { button, el, empty, keep, put, setText } from "../dom.js";
 import { Rows } from "../rows.js";
 import { ago, count, nameOf, number, seatOf } from "../words.js";
-import { called, canAnswer, isUnread, kindWord, messageNode } from "./message_parts.js";
+import { called, canAnswer, isNotice, isUnread, kindWord, messageNode, recipients } from "./message_parts.js";
 import { Writer } from "./message_write.js";
 
 /** @import { Ctx, MessageRow, Part, Screen } from "../types.d.ts" */
 
-/** @typedef {{ id: number, last: MessageRow, rows: MessageRow[], unread: number, people: string[] }} Thread */
+/** @typedef {{ id: number, last: MessageRow, rows: MessageRow[], unread: number, people: string[], name?: string }} Thread */
 
+/** How long what is opened must be in sight before it counts as read. */
+const READ_MS = 1500;
 const PAGE = 120;
 const ROW = 66;
 
@@ -23,7 +28,7 @@ export function open(ctx, params) {
     node: screen.node,
     title: "Messages",
     update: (changed) => screen.update(changed),
-    close: () => screen.list.close(),
+    close: () => screen.close(),
     keys: {
       m: { does: "write a message", run: () => screen.writer.text.focus() },
       v: { does: "threads or timeline", run: () => screen.turn(screen.view === "threads" ? "timeline" : "threads") },
@@ -52,10 +57,19 @@ class Messages {
     this.drawn = "";
     /** @type {Thread[]} */
     this.threads = [];
+    /** The thread that the person opened or touched; what only happens to be in sight is not read. */
+    this.opened = this.thread;
+    /** The last message of the thread that the writer follows. */
+    this.followed = "";
+    /** @type {ReturnType<typeof setTimeout> | 0} */
+    this.reads = 0;
+    /** @type {Set<number>} */
+    this.marked = new Set();
     this.writer = new Writer(ctx);
     this.who = el("select", { "aria-label": "Person", on: { change: () => this.filter() } });
     this.kind = el("select", { "aria-label": "Kind", on: { change: () => this.filter() } });
     this.find = el("input", { type: "search", placeholder: "Search", "aria-label": "Search the messages", on: { input: () => this.filter() } });
+    this.notices = el("input", { type: "checkbox", on: { change: () => this.filter() } });
     this.ways = el("div", { class: "segments", role: "group", "aria-label": "View" });
     this.sum = el("span", { class: "message-unread small" });
     /** @type {Rows<Thread>} */
@@ -84,9 +98,15 @@ class Messages {
       "section",
       { class: "screen messages", "aria-label": "Messages" },
       el("h1", { class: "unseen" }, "Messages"),
-      el("div", { class: "bar" }, this.ways, this.who, this.kind, this.find, el("div", { class: "end" }, this.sum)),
+      el("div", { class: "bar" }, this.ways, this.who, this.kind, this.find, el("label", { class: "toggle", title: "What the runtime tells teammates by itself" }, this.notices, "notices"), el("div", { class: "end" }, this.sum)),
       this.panes,
     );
+    const touched = () => {
+      this.opened = this.thread;
+      this.readSoon();
+    };
+    this.scroll.addEventListener("pointerdown", touched);
+    this.scroll.addEventListener("focusin", touched);
     ctx.tick(() => this.age());
     this.show();
     // There is nothing to scroll before the shell has put the screen into the page.
@@ -97,6 +117,11 @@ class Messages {
   update(changed) {
     if (changed.has("teammates") || changed.has("teams") || changed.has("whole")) this.writer.names_();
     if (changed.has("messages") || changed.has("whole")) this.show();
+  }
+
+  close() {
+    clearTimeout(this.reads);
+    this.list.close();
   }
 
   filter() {
@@ -114,6 +139,7 @@ class Messages {
 
   /** @param {MessageRow} row */
   wanted(row) {
+    if (isNotice(row) && !this.notices.checked && !isToPerson(row)) return false;
     const who = this.who.value;
     if (who && seatOf(row.from) !== who && !(row.to ?? []).some((one) => seatOf(one.to) === who)) return false;
     if (this.kind.value && row.kind !== this.kind.value) return false;
@@ -135,6 +161,44 @@ class Messages {
     }
     const mine = threads ? (this.threads.find((one) => one.id === this.thread)?.rows ?? []) : rows;
     this.showFlow(mine, all.length);
+    this.follow(threads ? mine : []);
+    this.readSoon();
+  }
+
+  /**
+   * What is written under a thread belongs to it; what is being written, or was addressed by hand,
+   * is not turned to somebody else by what comes in.
+   * @param {MessageRow[]} rows
+   */
+  follow(rows) {
+    const last = rows.findLast((row) => !isNotice(row));
+    const thread = this.view === "threads" ? this.thread : 0;
+    const now = `${thread} ${last?.id ?? ""}`;
+    if (now === this.followed) return;
+    const same = this.followed.split(" ")[0] === String(thread);
+    if (same && (this.writer.byHand || this.writer.text.value !== "")) return;
+    this.followed = now;
+    this.writer.follow(last);
+  }
+
+  /** What the person opened is read once it was in sight for a moment. */
+  readSoon() {
+    const { thread } = this;
+    if (this.reads || this.unreadHere().length === 0) return;
+    this.reads = setTimeout(() => {
+      this.reads = 0;
+      const rows = this.thread === thread ? this.unreadHere() : [];
+      for (const row of rows) this.marked.add(row.id);
+      // It can still be marked by hand, so nobody has to hear that it went wrong.
+      if (rows.length > 0) this.ctx.api.ask({ message_acknowledge: { messages: rows.map((row) => row.id) } }).catch(() => {});
+      else this.readSoon();
+    }, READ_MS);
+  }
+
+  unreadHere() {
+    const seen = this.view === "threads" && this.opened === this.thread && !this.ctx.readonly && !document.hidden;
+    const rows = seen ? (this.threads.find((one) => one.id === this.thread)?.rows ?? []) : [];
+    return rows.filter((row) => isUnread(row) && !this.marked.has(row.id));
   }
 
   /** @param {MessageRow[]} all */
@@ -159,7 +223,7 @@ class Messages {
     this.sum.dataset.unread = String(unread);
     put(
       this.sum,
-      unread > 0 ? button(`${number(unread)} unread`, () => this.toUnread(), { kind: "quiet", title: "Go to the oldest one (u)" }) : null,
+      unread > 0 ? button(`${number(unread)} unread ${unread === 1 ? "message" : "messages"} for you`, () => this.toUnread(), { kind: "quiet", title: "Go to the oldest one (u)" }) : null,
       unread > 1 ? button("Mark all as read", () => void this.readAll(), { kind: "quiet" }) : null,
     );
   }
@@ -194,7 +258,7 @@ class Messages {
         messageNode(this.ctx, row, {
           reply: (one) => this.reply(one),
           read: (one) => void this.read([one]),
-          ...(this.view === "timeline" ? { thread: (one) => this.openThread(one.thread) } : {}),
+          ...(this.view === "timeline" ? { thread: (one) => this.openThread(this.threadOf(one)) } : {}),
           replied: row.reply_to === undefined || this.view === "threads" ? undefined : before.get(row.reply_to),
         }),
     );
@@ -206,6 +270,7 @@ class Messages {
     this.who.value = "";
     this.kind.value = "";
     this.find.value = "";
+    this.notices.checked = true;
     this.filter();
   }
 
@@ -229,15 +294,15 @@ class Messages {
       el(
         "span",
         { class: "thread-top" },
-        el("span", { class: "thread-people cut" }, thread.people.slice(0, 4).join(", ") + (thread.people.length > 4 ? ` and ${thread.people.length - 4} more` : "")),
+        el("span", { class: "thread-people cut" }, thread.name ?? thread.people.slice(0, 4).join(", ") + (thread.people.length > 4 ? ` and ${thread.people.length - 4} more` : "")),
         el("time", { class: "age", data: { at: last.sent_at } }, ago(Math.max(0, this.ctx.store.time() - last.sent_at))),
       ),
       el("span", { class: "thread-last cut" }, `${called(last.from)}: ${(last.body ?? "").split("\n")[0]}`),
       el(
         "span",
         { class: "thread-facts" },
-        count(thread.rows.length, "message"),
-        last.kind !== "message" ? ` · ${kindWord(last.kind)}` : "",
+        count(thread.rows.length, thread.name ? "notice" : "message"),
+        last.kind !== "message" && !thread.name ? ` · ${kindWord(last.kind)}` : "",
         thread.unread > 0 ? el("span", { class: "unread-mark" }, el("span", { "aria-hidden": "true" }, " ◆ "), `${thread.unread} unread`) : null,
       ),
     );
@@ -256,12 +321,20 @@ class Messages {
     if (row instanceof HTMLElement) row.focus();
   }
 
+  /** @param {MessageRow} row */
+  threadOf(row) {
+    const threads = threadsOf([row], this.ctx.store.messages);
+    return threads[0]?.id ?? row.thread;
+  }
+
   /** @param {number} id */
   openThread(id) {
     this.view = "threads";
     this.panes.dataset.open = "yes";
     if (!this.threads.some((one) => one.id === id)) this.clear();
     this.thread = id;
+    this.opened = id;
+    this.followed = "";
     this.shown = PAGE;
     this.drawn = "";
     // Rows whose thread is the same are not touched: the mark of the chosen one is moved by hand.
@@ -270,9 +343,6 @@ class Messages {
       else node.removeAttribute("aria-current");
     }
     this.show();
-    // What is written under a thread belongs to it, until the person says otherwise.
-    const others = (this.threads.find((one) => one.id === id)?.rows ?? []).filter((row) => canAnswer(this.ctx, row.from));
-    this.writer.reply(others.at(-1) ?? null);
     this.scroll.scrollTop = this.scroll.scrollHeight;
     const last = this.flow.lastElementChild;
     if (last instanceof HTMLElement) last.focus({ preventScroll: true });
@@ -330,7 +400,7 @@ class Messages {
       return;
     }
     if (!this.wanted(row)) this.clear();
-    if (this.view === "threads") this.openThread(row.thread);
+    if (this.view === "threads") this.openThread(this.threadOf(row));
     const node = [...this.flow.children].find((one) => one instanceof HTMLElement && one.dataset.key?.startsWith(`${row.id} `));
     if (node instanceof HTMLElement) {
       node.focus({ preventScroll: true });
@@ -377,18 +447,37 @@ class Messages {
   }
 }
 
+/** @param {MessageRow} row */
+const isToPerson = (row) => (row.to ?? []).some((one) => one.to === "person");
+
+/** Rows of notices by recipients; below zero, where no message is. @type {Map<string, number>} */
+const noticeIds = new Map();
+
+/** @param {MessageRow} row */
+function noticeId(row) {
+  const name = isToPerson(row) ? "person" : (row.to ?? []).map((one) => seatOf(one.to)).sort().join();
+  const id = noticeIds.get(name) ?? -1 - noticeIds.size;
+  noticeIds.set(name, id);
+  return id;
+}
+
 /** @param {MessageRow[]} rows @param {Map<number, MessageRow>} all @returns {Thread[]} */
 function threadsOf(rows, all) {
   /** @type {Map<number, Thread>} */
   const threads = new Map();
-  const wanted = new Set(rows.map((row) => row.thread));
+  // A notice in a conversation belongs to it; alone, it stands with the others for its recipient.
+  const talked = new Set([...all.values()].filter((row) => !isNotice(row)).map((row) => row.thread));
+  const idOf = (/** @type {MessageRow} */ row) => (talked.has(row.thread) ? row.thread : noticeId(row));
+  const wanted = new Set(rows.map(idOf));
   // A thread is shown whole, whichever of its messages fits the filter.
   for (const row of [...all.values()].sort((a, b) => a.id - b.id)) {
-    if (!wanted.has(row.thread)) continue;
-    let thread = threads.get(row.thread);
-    if (!thread) threads.set(row.thread, (thread = { id: row.thread, last: row, rows: [], unread: 0, people: [] }));
+    const id = idOf(row);
+    if (!wanted.has(id)) continue;
+    let thread = threads.get(id);
+    if (!thread) threads.set(id, (thread = { id, last: row, rows: [], unread: 0, people: [] }));
     thread.rows.push(row);
     thread.last = row;
+    if (id < 0) thread.name = `runtime → ${isToPerson(row) ? "you" : recipients(row)}`;
     if (isUnread(row)) thread.unread++;
     for (const who of [row.from, ...(row.to ?? []).map((one) => one.to)]) {
       const name = called(who);

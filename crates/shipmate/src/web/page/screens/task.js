@@ -8,13 +8,14 @@ import { renderDiff } from "../diff.js";
 import { badge, button, el, empty, keep, prose, put, refill, setText } from "../dom.js";
 import { write } from "../mateacts.js";
 import { deeds, perform } from "../taskacts.js";
-import { standing } from "../taskcard.js";
-import { costs, gateRun, messageRow, section, story } from "../taskparts.js";
+import { decideLink, decisionOn, reasons } from "../taskcard.js";
+import { costs, gateRun, messageRow, output, section, story } from "../taskparts.js";
 import {
   USUAL_PRIORITY,
   ago,
+  attempts,
   clock,
-  count,
+  failure,
   lasted,
   moment,
   nameOf,
@@ -22,6 +23,7 @@ import {
   shortCommit,
   spanEnd,
   taskState,
+  waitsFor,
 } from "../words.js";
 
 /** Changes come in bursts; one fetch for a burst is enough. */
@@ -43,6 +45,7 @@ export function open(ctx, params) {
       if (touched.whole || touched.tasks.has(id) || about) page.again();
       // What it waits for shows its state too.
       else if (changed.has("tasks")) page.links();
+      if (changed.has("decisions")) page.drawHead();
     },
     close: () => page.close(),
     keys: {
@@ -55,6 +58,12 @@ export function open(ctx, params) {
       Escape: { does: "back to the board", run: () => ctx.go("board") },
     },
   };
+}
+
+/** What its reasons are reasons for. @param {Card} card */
+function whyOf(card) {
+  if (card.status !== "pending") return "Why it waits: ";
+  return card.available ? "Not for everybody: " : "Why it is not taken: ";
 }
 
 class TaskScreen {
@@ -161,8 +170,10 @@ class TaskScreen {
   drawHead() {
     const card = this.ctx.store.tasks.get(this.id);
     if (!card) return;
-    const why = standing(card);
-    const bad = card.status === "failed" || card.stage === "returned";
+    const failed = failure(card);
+    const why = waitsFor(card);
+    const tried = attempts(card);
+    const decision = decisionOn(this.ctx, this.id);
     const sign = [
       card.subject,
       card.alias,
@@ -171,8 +182,10 @@ class TaskScreen {
       card.available,
       card.owner,
       card.assignee,
-      card.retries,
+      tried,
+      failed,
       why,
+      decision?.id,
     ];
     refill(this.head, sign, () => [
       el(
@@ -197,17 +210,12 @@ class TaskScreen {
             )
           : null,
         !card.owner && card.assignee ? el("span", { class: "soft" }, `for ${card.assignee}`) : null,
-        card.retries > 0
-          ? el(
-              "span",
-              { class: "warn" },
-              `${card.retries} of ${count(card.retries_max, "attempt")} failed`,
-            )
-          : null,
+        tried ? el("span", { class: "warn" }, tried.long) : null,
         this.when,
         el(
           "span",
           { class: "task-deeds" },
+          decision ? decideLink(this.ctx, "button main") : null,
           deeds(this.ctx, card).map((deed) =>
             button(deed.label, () => void deed.run(), {
               kind: deed.kind ?? "plain",
@@ -216,20 +224,20 @@ class TaskScreen {
           ),
         ),
       ),
-      why
+      failed
         ? el(
             "div",
-            { class: `note wrap ${bad ? "bad-note" : ""}` },
-            el(
-              "strong",
-              null,
-              bad
-                ? "It failed with: "
-                : card.available
-                  ? "Not for everybody: "
-                  : "Why it is not taken: ",
-            ),
-            why,
+            { class: "note wrap bad-note" },
+            el("strong", null, "It failed with: "),
+            failed.trimEnd().includes("\n") ? output(failed) : failed,
+          )
+        : null,
+      why.length > 0
+        ? el(
+            "div",
+            { class: "note wrap" },
+            el("strong", null, whyOf(card)),
+            reasons(this.ctx, why),
           )
         : null,
     ]);
@@ -382,7 +390,7 @@ class TaskScreen {
       ["Role", task.role],
       ["Assigned to", task.assignee],
       ["Priority", task.priority === USUAL_PRIORITY ? undefined : String(task.priority)],
-      ["Attempts", `${task.retries} of ${task.retries_max} failed`],
+      ["Attempts", attempts(task)?.long],
       ["Expected", task.duration_ms ? lasted(task.duration_ms) : undefined],
       ["Path to the end", task.path_ms ? lasted(task.path_ms) : undefined],
       ["Lease", task.lease_ms ? lasted(task.lease_ms) : undefined],

@@ -17,7 +17,7 @@ import {
   write,
 } from "../mateacts.js";
 import { contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
-import { count, mateState, money, number, percent, phaseState, tokens } from "../words.js";
+import { cost, count, mateState, money, number, percent, phaseState, tokens } from "../words.js";
 
 /** @param {Ctx} ctx @returns {Screen} */
 export function open(ctx) {
@@ -78,7 +78,9 @@ class TeamScreen {
     const about = new Set(touched.teammates);
     // The state of a task that somebody has in hand is shown beside them.
     for (const [key, mate] of this.ctx.store.teammates) {
-      if ([...(mate.holds ?? []), ...(mate.submitted ?? [])].some((id) => touched.tasks.has(id)))
+      if ([...(mate.holds ?? []), ...(mate.returned ?? []), ...(mate.submitted ?? [])].some((id) =>
+          touched.tasks.has(id),
+        ))
         about.add(key);
     }
     for (const key of about) this.rows.get(key)?.fill();
@@ -140,8 +142,8 @@ class TeamScreen {
     const done = el("span", { class: "meter-fill", data: { level: "done" } });
     done.style.width = percent(completed, all || 1);
     const budget = team.cost_micros_max
-      ? `${money(team.cost_micros)} of ${money(team.cost_micros_max)}`
-      : money(team.cost_micros);
+      ? `${cost(team)} of ${money(team.cost_micros_max)}`
+      : cost(team);
     const over = Boolean(team.cost_micros_max && team.cost_micros > team.cost_micros_max);
     const [head, words, sums, phases] = box.firstElementChild?.children ?? [];
     if (!head || !words || !sums || !phases) return;
@@ -164,7 +166,7 @@ class TeamScreen {
         "span",
         { class: "end" },
         team.paused !== undefined
-          ? button("Continue the team", () => void continueTeam(ctx, team), { kind: "main" })
+          ? button("Continue the team", () => void continueTeam(ctx, team.name), { kind: "main" })
           : team.phase === "active"
             ? button("Pause the team", () => void pauseTeam(ctx, team))
             : null,
@@ -358,7 +360,7 @@ class TeamScreen {
       put(context, contextBar(now));
       put(
         spent,
-        el("div", null, money(now.cost_micros)),
+        el("div", null, cost(now)),
         el("div", { class: "dim" }, tokens(now.tokens_used)),
       );
       refill(does, [now.state, now.epoch > 0], () => [

@@ -4,12 +4,13 @@
 /** @import { Ctx, MessageRow, OutputPage, OutputPiece, Part, Screen } from "../types.d.ts" */
 
 import { Refused } from "../api.js";
+import { draft, sendHint } from "../dialog.js";
 import { badge, button, el, empty, keep, put, refill, setText } from "../dom.js";
-import { deeds, pause, resume, runs } from "../mateacts.js";
+import { deeds, messageDraft, pause, resume, runs } from "../mateacts.js";
 import { ago, contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
 import { OutputLog } from "../outputlog.js";
 import { messageRow } from "../taskparts.js";
-import { count, mateState, money, number, parts, seatOf, tokens } from "../words.js";
+import { cost, count, mateState, number, parts, seatOf, tokens } from "../words.js";
 
 const TALK_MAX = 60;
 
@@ -70,6 +71,11 @@ class TeammateScreen {
       placeholder: "It arrives at its next pause between two steps",
       "aria-label": `Message to ${name}`,
     });
+    this.draft = draft(messageDraft(ctx, name, team));
+    this.box.value = this.draft.get()?.body ?? "";
+    this.box.addEventListener("input", () =>
+      this.draft.set(this.box.value ? { body: this.box.value } : null),
+    );
     this.node = mate ? this.frame() : this.nobody();
     if (!mate) return;
     ctx.tick(() => this.sign.tick());
@@ -134,13 +140,7 @@ class TeammateScreen {
             el(
               "div",
               { class: "box-foot" },
-              el(
-                "span",
-                { class: "dim small" },
-                el("kbd", null, "Ctrl"),
-                " ",
-                el("kbd", null, "Enter"),
-              ),
+              sendHint(),
               send,
             ),
           ),
@@ -209,7 +209,7 @@ class TeammateScreen {
       ["Mode", mate.mode],
       ["Context", contextBar(mate)],
       ["Tokens", tokens(mate.tokens_used)],
-      ["Cost", money(mate.cost_micros)],
+      ["Cost", cost(mate)],
       ["Unread", mate.unread > 0 && count(mate.unread, "message")],
       ["May write", mate.scope?.length ? el("code", null, mate.scope.join(" ")) : null],
       ["Tools", mate.tools?.length ? mate.tools.join(", ") : null],
@@ -369,8 +369,10 @@ class TeammateScreen {
         { send: { to, body, kind: null, reply_to: null } },
         `Sent to ${this.name}`,
       )
-    )
+    ) {
       this.box.value = "";
+      this.draft.set(null);
+    }
   }
 
   pause() {

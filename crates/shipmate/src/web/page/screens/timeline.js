@@ -1,12 +1,13 @@
 // Who worked on what and when, against the chain of tasks that decides the end; and the board as it
 // was at any record.
 //
-// The lanes grow with the clock of the server. The slider goes over records, not over minutes:
-// between two records nothing changed, so there is nothing to see there.
+// The lanes grow with the clock of the server while somebody works, and end with the last record
+// when nobody does any more. The slider stands under them on the same axis; between two records
+// nothing changed, so it rests on the nearest one.
 
 import { button, el, empty, put, setText } from "../dom.js";
 import { clock, count, lasted, moment, nameOf, number, seatOf, spanEnd } from "../words.js";
-import { isOpen, pathAhead, pathBehind, waiting, workTime } from "./critical.js";
+import { isUnfinished, pathAhead, pathBehind, pathWords, waiting } from "./critical.js";
 import { Lanes } from "./timeline_lanes.js";
 import { Past } from "./timeline_past.js";
 import { told } from "./told.js";
@@ -16,6 +17,10 @@ import { told } from "./told.js";
 /** @import { Lane } from "./timeline_lanes.js" */
 
 const TABLE_ROWS = 100;
+/** So long after the last record, nobody works any more where no claim is open. */
+const QUIET_MS = 60_000;
+/** From the edge of a slider to the middle of its handle at that end. */
+const HANDLE = 8;
 
 /** @param {Ctx} ctx @param {string[]} params @returns {Screen} */
 export function open(ctx, params) {
@@ -59,12 +64,15 @@ class Timeline {
     this.lanes = new Lanes({
       open: (task) => ctx.go(`task/${task}`),
       teammate: (key) => ctx.go(`team/${key}`),
-      moved: () => {},
-      now: () => ctx.store.time(),
+      moved: () => this.showSlider(),
+      now: () => this.end(),
     });
+    this.quiet = false;
+    this.ahead = 0;
     this.view = button("Table", () => this.turn(), { title: "Lanes or table (v)" });
     this.sum = el("span", { class: "dim small" });
-    this.slider = el("input", { type: "range", class: "moments", min: 0, max: 0, step: 1, "aria-label": "Moment", on: { input: () => this.travel(Number(this.slider.value)) } });
+    this.slider = el("input", { type: "range", class: "moments", min: 0, max: 0, step: 1, "aria-label": "Moment", on: { input: () => this.slide() } });
+    this.slider.addEventListener("keydown", (event) => this.slideBy(event));
     this.slid = el("output", { class: "moment-said" });
     this.none = el("div", { class: "timeline-none", hidden: true });
     this.spans = el("div", { class: "wide-box timeline-table", tabindex: 0, role: "group", "aria-label": "Claims as a table", hidden: true });
@@ -105,9 +113,8 @@ class Timeline {
       el(
         "div",
         { class: "moments-bar" },
-        el("span", { class: "dim small" }, "moment"),
-        this.slider,
         this.slid,
+        this.slider,
       ),
     );
   }
@@ -145,7 +152,28 @@ class Timeline {
     if (mine.some((part) => changed.has(/** @type {Part} */ (part)))) this.draw();
   }
 
+  /** When the last thing happened that is recorded. */
+  lastAt() {
+    const { store } = this.ctx;
+    const ends = [...store.spans.values()].map((span) => span.ended ?? span.began);
+    return ends.reduce((a, b) => Math.max(a, b), this.moments.at(-1)?.[1] ?? store.began ?? 0);
+  }
+
+  isQuiet() {
+    const { store } = this.ctx;
+    if ([...store.spans.values()].some((span) => span.ended === undefined)) return false;
+    return this.moments.length > 0 && store.time() - this.lastAt() > QUIET_MS;
+  }
+
+  /** Where the lanes end: now, or shortly after the last record when nobody works any more. */
+  end() {
+    if (!this.quiet) return this.ctx.store.time();
+    const last = this.lastAt();
+    return last + Math.max(500, 0.01 * (last - (this.began ?? last)));
+  }
+
   tick() {
+    if (this.isQuiet() !== this.quiet && this.ctx.store.timelineAt >= 0) this.draw();
     if (this.shown === null && !this.table) this.stretch();
     this.lanes.later();
   }
@@ -203,22 +231,24 @@ class Timeline {
     for (const life of store.lives.values()) lane(life.who).lives.push(life);
     for (const span of store.spans.values()) lane(span.who).spans.push(this.bar(span, path.has(span.task)));
     for (const one of lanes.values()) one.spans.sort((a, b) => a.from - b.from);
+    const starts = [...store.spans.values(), ...store.lives.values()].map((one) => one.began);
+    this.began = starts.reduce((a, b) => Math.min(a, b), store.began || store.time());
+    this.quiet = this.isQuiet();
     const first = this.pathLane(behind, ahead);
     const rest = [...lanes.values()].filter((one) => one.spans.length > 0 || one.lives.length > 0);
-    const now = store.time();
+    const now = this.end();
+    this.lanes.quiet = this.quiet;
     const left = ahead.length > 0 ? (store.tasks.get(ahead[0])?.path_ms ?? 0) : 0;
-    this.began = Math.min(store.began || now, ...[...store.spans.values()].map((span) => span.began), ...[...store.lives.values()].map((life) => life.began));
-    this.ahead = Math.min(left, 0.5 * (now - this.began));
+    this.ahead = this.quiet ? 0 : Math.min(left, 0.5 * (now - this.began));
     this.lanes.show([first, ...rest], this.began, now + this.ahead);
     const said = [count(rest.length, "teammate"), count(store.spans.size, "claim")];
-    if (ahead.length > 0) said.push(`critical path: ${count(ahead.length, "open task")}, ${workTime(left)} of work`);
+    if (ahead.length > 0) said.push(pathWords(store.tasks, ahead));
     setText(this.sum, said.join(" · "));
     this.lanes.node.setAttribute("aria-label", `Lanes over time: ${said.join(", ")}. The button Table shows the same in words.`);
   }
 
   stretch() {
-    const until = this.ctx.store.time() + (this.ahead ?? 0);
-    this.lanes.until = Math.max(this.lanes.until, until);
+    this.lanes.until = Math.max(this.lanes.began + 1000, this.end() + this.ahead);
     if (this.lanes.fitted) this.lanes.fit();
   }
 
@@ -240,10 +270,11 @@ class Timeline {
     const { store } = this.ctx;
     const on = new Set([...behind, ...ahead]);
     const bars = [...store.spans.values()].filter((span) => on.has(span.task)).map((span) => this.bar(span, true));
+    // Where nobody works, nothing is expected to begin now.
     let at = store.time();
-    ahead.forEach((id, i) => {
+    if (!this.quiet) ahead.forEach((id, i) => {
       const card = store.tasks.get(id);
-      if (!card || !isOpen(card)) return;
+      if (!card || !isUnfinished(card)) return;
       const rest = i + 1 < ahead.length ? (store.tasks.get(ahead[i + 1])?.path_ms ?? 0) : 0;
       const takes = Math.max(1000, card.path_ms - rest);
       const since = card.status === "in_progress" ? store.time() - card.changed_at : 0;
@@ -357,21 +388,61 @@ class Timeline {
     return t0 + ((position - p0) / (next[0] - p0)) * (next[1] - t0);
   }
 
+  /** The record nearest to a time; between two known ones, in proportion. @param {number} at */
+  nearest(at) {
+    const { moments } = this;
+    let low = 0;
+    for (let high = moments.length - 1; low < high; ) {
+      const middle = (low + high + 1) >> 1;
+      if (moments[middle][1] <= at) low = middle;
+      else high = middle - 1;
+    }
+    const [p0, t0] = moments[low];
+    const next = moments[low + 1];
+    if (!next || at <= t0 || next[1] === t0) return p0;
+    return Math.round(p0 + ((at - t0) / (next[1] - t0)) * (next[0] - p0));
+  }
+
+  slide() {
+    if (this.moments.length === 0) return;
+    const { value, min, max } = this.slider;
+    const whole = this.lanes.fitted;
+    if (whole && value === min) this.travel(this.first());
+    else if (whole && value === max) this.now();
+    else this.travel(this.nearest(Number(value)));
+    this.showSlider();
+  }
+
+  /** @param {KeyboardEvent} event */
+  slideBy(event) {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -this.stride(), PageDown: this.stride() }[event.key];
+    if (by !== undefined) this.step(by);
+    else if (event.key === "Home") this.travel(this.first());
+    else if (event.key === "End") this.now();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Its handle stands under the time that it means, whatever part of the lanes is in sight. */
   showSlider() {
-    const first = this.first();
-    const last = this.last();
     const any = this.moments.length > 1;
-    this.slider.disabled = !any;
-    this.slider.min = String(first);
-    this.slider.max = String(last);
-    this.slider.value = String(this.shown ?? last);
+    const { lanes, slider } = this;
+    slider.disabled = !any;
+    const drawn = lanes.width > 0 && this.ctx.store.timelineAt >= 0;
+    this.node.style.setProperty("--gutter", `${lanes.gutter}px`);
+    const from = drawn ? lanes.timeAt(lanes.gutter + HANDLE) : (this.moments[0]?.[1] ?? 0);
+    const to = drawn ? lanes.timeAt(lanes.width - HANDLE) : (this.moments.at(-1)?.[1] ?? 1);
+    slider.min = String(Math.round(from));
+    slider.max = String(Math.round(to));
+    slider.value = String(Math.round(this.shown === null ? this.end() : this.timeOf(this.shown)));
     const text = this.shown === null ? (any ? "now" : "no records yet") : `${clock(this.timeOf(this.shown))}, record ${number(this.shown)}`;
     setText(this.slid, text);
-    this.slider.setAttribute("aria-valuetext", text);
+    slider.setAttribute("aria-valuetext", text);
   }
 }
 
-/** The three patterns as they are in the lanes. */
+/** The patterns as they are in the lanes. */
 function legend() {
   const entry = (/** @type {string} */ kind, /** @type {string} */ word) =>
     el("li", null, el("span", { class: "swatch", data: { kind }, "aria-hidden": "true" }), word);
@@ -384,7 +455,8 @@ function legend() {
     entry("gate", "in the gate"),
     entry("returned", "came back"),
     entry("guess", "expected"),
+    entry("failed", "failed"),
     sign("■", "stopped"),
-    sign("✕", "disappeared, failed"),
+    sign("✕", "disappeared"),
   );
 }

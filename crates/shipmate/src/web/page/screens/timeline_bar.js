@@ -9,16 +9,27 @@ import { honest } from "../dom.js";
  * @typedef {{ task: number, label: string, from: number, to: number | undefined, guess?: boolean,
  *   end?: Span["end"], marked: boolean, parts: { kind: string, from: number, to?: number }[] }} Bar
  * @typedef {{ x: (at: number) => number, left: number, right: number, now: number,
- *   pointed: boolean }} Frame  what of the canvas belongs to bars, and where a time is on it
+ *   pointed: boolean, end: number, free: number, taken: number }} Frame  what of the canvas belongs to bars, where a
+ *   time is on it, where this bar ends, and where the next one
+ *   begins and the words of the one before end
  * @typedef {(token: string) => string} Ink
  */
 
 export const BAR = 18;
+/** However little time it took, it can be seen and pointed at. */
+export const SHORTEST = 7;
 /** Narrower than this, a bar has no room for a pattern. */
 const NARROW = 20;
+/** Narrower than this, a bar has its number inside at most, and its words beside it. */
+const ROOMY = 110;
+/** Words beside a bar are not longer than this. */
+export const BESIDE = 260;
 const ENDS = { completed: "●", returned: "↩", released: "○", failed: "✕", gone: "✕" };
 /** @type {Record<string, string>} */
 const COLOURS = { works: "claimed", gate: "submitted", returned: "returned" };
+
+/** @param {Bar} bar */
+const isBad = (bar) => bar.end === "failed" || bar.end === "gone";
 
 export class Bars {
   constructor() {
@@ -32,7 +43,8 @@ export class Bars {
    */
   draw(g, ink, bar, y, frame) {
     const x = frame.x(bar.from);
-    const right = Math.max(x + 2, frame.x(bar.to ?? frame.now));
+    const right = Math.max(x + 2, frame.end);
+    this.beside(g, ink, bar, x, y, right, frame);
     if (right - x < NARROW && !bar.guess) {
       sliver(g, ink, bar, x, y, right - x, frame);
       return;
@@ -55,8 +67,8 @@ export class Bars {
         pattern(g, ink, part.kind, from, y, Math.max(1, to - from));
       }
       g.restore();
-      g.strokeStyle = ink(frame.pointed ? "accent" : bar.marked ? "returned" : "line-strong");
-      g.lineWidth = bar.marked || frame.pointed ? 2 : 1;
+      g.strokeStyle = ink(frame.pointed ? "accent" : isBad(bar) ? "failed" : bar.marked ? "returned" : "line-strong");
+      g.lineWidth = bar.marked || isBad(bar) || frame.pointed ? 2 : 1;
       g.stroke(shape);
       g.clip(shape);
     }
@@ -75,12 +87,35 @@ export class Bars {
     const end = bar.end ? ENDS[bar.end] : "";
     const left = room - (end ? 22 : 8);
     const number = String(bar.task);
-    const long = room > 110 ? this.fitting(g, `${number} ${bar.label}`, Math.floor(left)) : "";
+    const long = room > ROOMY ? this.fitting(g, `${number} ${bar.label}`, Math.floor(left)) : "";
     const text = long || (g.measureText(number).width <= left ? number : "");
     if (text) written(g, ink, text, x + 5, y, "ink");
     if (!end || room < 30) return;
     const colour = bar.end === "completed" ? "completed" : bar.end === "released" ? "ink-2" : "failed";
     written(g, ink, end, right - 15, y, colour);
+  }
+
+  /**
+   * What has no room in a short bar is written beside it, as far as the next one.
+   * @param {CanvasRenderingContext2D} g @param {Ink} ink @param {Bar} bar
+   * @param {number} x @param {number} y @param {number} right @param {Frame} frame
+   */
+  beside(g, ink, bar, x, y, right, frame) {
+    if (right - x > ROOMY || right < frame.left) return;
+    g.font = `11px ${ink("font")}`;
+    g.textBaseline = "middle";
+    const inside = right - x >= NARROW && g.measureText(String(bar.task)).width <= right - x - (bar.end ? 22 : 8);
+    const words = inside ? bar.label : `${bar.task} ${bar.label}`;
+    const room = Math.min(BESIDE, Math.min(frame.free, frame.right) - right - 8);
+    const text = room < 40 ? "" : this.fitting(g, words, Math.floor(room));
+    if (text) {
+      written(g, ink, text, right + 4, y, "ink-2");
+      return;
+    }
+    // At the right edge the words stand before the bar, unless those of another one may be there.
+    const before = Math.min(BESIDE, x - frame.taken - 8);
+    const other = before < 40 || frame.free < frame.right ? "" : this.fitting(g, words, Math.floor(before));
+    if (other) written(g, ink, other, x - 4 - g.measureText(other).width, y, "ink-2");
   }
 
   /**
@@ -133,7 +168,7 @@ function sliver(g, ink, bar, x, y, wide, frame) {
   const colour = COLOURS[most.kind] ?? "claimed";
   g.fillStyle = ink(frame.pointed ? "accent" : wide < 5 ? colour : `${colour}-tint`);
   g.fillRect(x, y, wide, BAR);
-  g.fillStyle = ink(bar.end === "failed" || bar.end === "gone" ? "failed" : colour);
+  g.fillStyle = ink(isBad(bar) ? "failed" : colour);
   g.fillRect(x, y + BAR - 4, wide, 4);
   if (!bar.marked) return;
   g.strokeStyle = ink("returned");

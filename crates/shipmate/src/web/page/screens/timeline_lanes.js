@@ -3,7 +3,7 @@
 
 import { el } from "../dom.js";
 import { inkOf } from "./inks.js";
-import { BAR, Bars } from "./timeline_bar.js";
+import { BAR, BESIDE, Bars, SHORTEST } from "./timeline_bar.js";
 
 /** @import { Life } from "../types.d.ts" */
 /** @import { Bar } from "./timeline_bar.js" */
@@ -37,6 +37,8 @@ export class Lanes {
     this.began = 0;
     this.until = 1;
     this.fitted = true;
+    /** Nobody works any more: there is no line for now. */
+    this.quiet = false;
     /** @type {number | null} */
     this.moment = null;
     /** @type {Hit[]} */
@@ -102,6 +104,7 @@ export class Lanes {
     this.canvas.getContext("2d")?.setTransform(ratio, 0, 0, ratio, 0, 0);
     const last = this.places.at(-1);
     this.space.style.height = `${Math.max(0, (last ? last.top + last.height : 0) - clientHeight)}px`;
+    this.told.moved();
     this.later();
   }
 
@@ -167,7 +170,7 @@ export class Lanes {
       if (y > this.height || y + place.height < AXIS) return;
       this.lane(g, ink, this.lanes[i], place, y, i, now);
     });
-    this.line(g, now, ink("accent"), []);
+    if (!this.quiet) this.line(g, now, ink("accent"), []);
     if (this.moment !== null) this.shade(g, ink);
     this.axis(g, ink);
   }
@@ -190,15 +193,21 @@ export class Lanes {
     g.beginPath();
     g.rect(this.gutter, Math.max(y, AXIS), this.width - this.gutter, place.height);
     g.clip();
+    const next = nextInRow(lane.spans, place.rows);
+    /** @type {Map<number, number>} */
+    const taken = new Map();
     lane.spans.forEach((bar, n) => {
       const x = this.x(bar.from);
-      const right = this.x(bar.to ?? now);
+      const free = next[n] === undefined ? this.width : this.x(next[n]);
+      const right = Math.max(this.x(bar.to ?? now), Math.min(x + SHORTEST, free - 1));
       if (right < this.gutter || x > this.width) return;
       const top = y + PAD + place.rows[n] * (BAR + GAP);
       this.hits.push({ bar, x, y: top, width: Math.max(2, right - x), height: BAR });
       this.bars.draw(g, ink, bar, top, {
-        x: (at) => this.x(at), left: this.gutter, right: this.width, now, pointed: bar === this.pointed,
+        x: (at) => this.x(at), left: this.gutter, right: this.width, now, pointed: bar === this.pointed, end: right, free,
+        taken: taken.get(place.rows[n]) ?? this.gutter,
       });
+      taken.set(place.rows[n], right + BESIDE + 8);
     });
     for (const life of lane.lives) this.lifeEnd(g, ink, life, y, place.height);
     g.restore();
@@ -306,7 +315,7 @@ export class Lanes {
       g.lineTo(x, AXIS);
       g.stroke();
       g.fillStyle = ink("ink-3");
-      if (x < this.width - 30) g.fillText(form.format(at), x + 4, AXIS / 2);
+      if (x < this.width - 40) g.fillText(form.format(at), x + 4, AXIS / 2);
     }
     g.beginPath();
     g.moveTo(0, AXIS - 0.5);
@@ -389,6 +398,22 @@ export class Lanes {
     const i = this.places.findIndex((place) => y >= place.top && y < place.top + place.height);
     if (i > 0 && event.clientY - box.top > AXIS) this.told.teammate(this.lanes[i].key);
   }
+}
+
+/**
+ * When the next bar of the same row begins: until there, the room beside a bar is free.
+ * @param {Bar[]} spans @param {number[]} rows @returns {(number | undefined)[]}
+ */
+function nextInRow(spans, rows) {
+  /** @type {Map<number, number>} */
+  const begins = new Map();
+  /** @type {(number | undefined)[]} */
+  const next = new Array(spans.length);
+  for (let n = spans.length - 1; n >= 0; n--) {
+    next[n] = begins.get(rows[n]);
+    begins.set(rows[n], spans[n].from);
+  }
+  return next;
 }
 
 /** Bars that overlap stand in rows under each other. @param {Bar[]} spans @returns {number[]} */
