@@ -83,9 +83,19 @@ fn axe_has_nothing_serious_against_dialogs_the_past_and_what_is_empty() {
     scene.go("timeline/20");
     scene.page.see(".past-row");
     look("past", &scene.page);
+    for (route, row, ready) in
+        [("messages", ".thread-row", ".message"), ("decisions", ".queue-row", ".decision h2")]
+    {
+        scene.page.emulate(360, 740, false);
+        scene.go(route);
+        scene.page.click(row);
+        scene.page.see(ready);
+        let found = serious(&scene.page);
+        assert!(found.is_empty(), "{route} on a phone: {found:#?}");
+    }
     let stranger = scene.browser.page_in_new_context();
     stranger.goto(scene.server.address());
-    stranger.see(".empty >> no valid key");
+    stranger.see(".empty >> no valid token");
     look("no key", &stranger);
     let empty = Scene::on(seated(&[]).0);
     for route in ["board", "graph", "team", "messages", "decisions", "timeline", "cost"] {
