@@ -22,6 +22,8 @@ fn the_settings_in_force_are_shown_with_their_source() {
         shutdown-deadline-seconds     30                                    default
         team-mode                     "auto"                                default
         playbook                      ""                                    default
+        notify                        "bell"                                default
+        page                          true                                  default
         agent-teams                   false                                 user file
         agent-teams-env               ""                                    default
         agents.default                ""                                    default
