@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::cli::screen::{Screen, cut, plain};
@@ -93,6 +94,8 @@ fn on_desktop(body: &str) {
     let mut command = Command::new("notify-send");
     command.args(["--app-name", TITLE, "--", TITLE, &body]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // The last notice may still be on its way when this command, or its terminal, has gone.
+    command.process_group(0);
     if let Ok(mut child) = command.spawn() {
         // Waited for, so that it can be gone.
         std::thread::spawn(move || child.wait());
