@@ -182,9 +182,12 @@ fn a_team_whose_processes_all_ended_waits_until_it_is_resumed() {
     let shown = workspace.succeed("shipmate teammate show ana --json");
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
     let pid = shown["pid"].as_u64().unwrap().to_string();
-    // As a machine does that loses power: the coordinator first, then what it looked after.
-    workspace.succeed("shipmate coordinator stop");
-    assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    // As a machine does that loses power: nobody sees the others end.
+    let lock = workspace.path.join(".shipmate/state/coordinator.lock");
+    let coordinator = std::fs::read_to_string(lock).unwrap();
+    for (signal, who) in [("-STOP", &coordinator), ("-9", &pid), ("-9", &coordinator)] {
+        assert!(std::process::Command::new("kill").args([signal, who]).status().unwrap().success());
+    }
     workspace.until("team.paused alpha, everything had ended");
     workspace.until("task.released 1");
     workspace.check(
