@@ -21,8 +21,7 @@ fn a_task_shows_its_diff_gate_output_commits_story_and_messages() {
     let new = TaskNew { subject: subject.to_owned(), description, ..TaskNew::default() };
     stage.create(vec![new]);
     stage.arrival();
-    stage.arrival();
-    stage.finished(1);
+    // Whoever has nothing to do any more stops and reads no mail.
     let send = Ask::Send {
         to: "ana".to_owned(),
         body: "Thanks for task 1".to_owned(),
@@ -30,6 +29,8 @@ fn a_task_shows_its_diff_gate_output_commits_story_and_messages() {
         reply_to: None,
     };
     stage.ask(send);
+    stage.arrival();
+    stage.finished(1);
     let scene = Scene::on(stage);
     let page = &scene.page;
     page.click("[data-task='1'] .card-link");
@@ -48,6 +49,7 @@ fn a_task_shows_its_diff_gate_output_commits_story_and_messages() {
     let commit = scene.task(1)["commit"].as_str().unwrap().to_owned();
     page.see(&format!(".copy >> {}", &commit[..9]));
     page.see(".story >> ana");
+    page.see("main >> Thanks for task 1");
     page.see(".claims >> Transcript");
     page.click(".claims a >> Transcript");
     page.see("h1 >> ana");

@@ -142,12 +142,12 @@ fn the_output_of_an_earlier_life_is_still_there() {
     stage.team(Setup::default(), &["ana"]);
     stage.tasks(&["echo words of the first; here; exec tail -f /dev/null"]);
     let first = stage.arrival();
-    crate::processes::kill(stage.supervisor("ana"));
-    let second = stage.arrival();
-    assert!(second.epoch > first.epoch, "{second:?}");
-    let scene = Scene::on(stage);
+    let mut scene = Scene::on(stage);
     scene.go("team/alpha/ana");
     scene.page.see("[role=log] >> words of the first");
+    crate::processes::kill(scene.stage.supervisor("ana"));
+    let second = scene.stage.arrival();
+    assert!(second.epoch > first.epoch, "{second:?}");
     scene.page.choose("select[aria-label='Which life']", "life 1");
     scene.page.wait_for("location.hash.endsWith('/ana/1')");
     scene.page.see("[role=log] >> words of the first");
