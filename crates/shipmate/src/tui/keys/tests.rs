@@ -96,7 +96,9 @@ fn the_team_is_paused_and_shut_down_from_the_board() {
 
 #[test]
 fn messages_go_to_whoever_is_looked_at() {
-    let send = |to: &str, reply_to: Value| json!({ "send": { "to": to, "body": "hi", "kind": null, "reply_to": reply_to } });
+    let send = |to: &str, reply_to: Value| {
+        json!({ "send": { "to": to, "body": "hi", "kind": null, "reply_to": reply_to } })
+    };
     assert_eq!(asked("3 j m hi Enter"), [send("ana", Value::Null)]);
     assert_eq!(asked("m hi Enter"), [send("cy", Value::Null)], "who has the task");
     assert_eq!(asked("4 k k m hi Enter"), [send("ana", json!(140))], "an answer");
