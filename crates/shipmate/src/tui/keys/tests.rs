@@ -96,7 +96,7 @@ fn the_team_is_paused_and_shut_down_from_the_board() {
 
 #[test]
 fn messages_go_to_whoever_is_looked_at() {
-    let send = |to: &str, reply_to: Value| {
+    let send = |to: &str, reply_to: Value| -> Value {
         json!({ "send": { "to": to, "body": "hi", "kind": null, "reply_to": reply_to } })
     };
     assert_eq!(asked("3 j m hi Enter"), [send("ana", Value::Null)]);

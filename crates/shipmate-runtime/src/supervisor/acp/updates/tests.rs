@@ -163,7 +163,7 @@ fn the_context_is_as_full_as_the_agent_says_last() {
         updates.take(&update);
         updates.context
     };
-    let update = |used: u64, size: u64| {
+    let update = |used: u64, size: u64| -> Value {
         serde_json::json!({ "sessionUpdate": "usage_update", "used": used, "size": size })
     };
     assert_eq!(
