@@ -17,6 +17,8 @@ mod processes;
 #[path = "team/stage.rs"]
 mod stage;
 
+#[path = "web/attacks.rs"]
+mod attacks;
 #[path = "web/board.rs"]
 mod board;
 #[path = "web/cast.rs"]
