@@ -5,17 +5,19 @@
 
 mod diff;
 mod founding;
+mod leftovers;
+mod merge;
 mod planned;
+mod resume;
 pub(crate) mod staffed;
+mod survey;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_core::state::Life;
-use shipmate_core::{Act, Actor, Name, TeammateRef};
-use shipmate_process::Marker;
-use shipmate_protocol::view::{HookTry, Leftover, Merged, Resumed, Survey};
+use shipmate_core::{Actor, Name, TeammateRef};
+use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use crate::board::{Board, Job};
@@ -25,11 +27,13 @@ use crate::open::refused;
 use crate::playbook::{self, closing};
 use crate::programs;
 use crate::settings::Settings;
-use crate::supervisor::off_the_thread;
 use crate::translate;
-use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
 pub(crate) use founding::begin;
+use leftovers::{leftovers, unfinished};
+use merge::merge;
+use resume::resume;
 use staffed::staffed;
+use survey::survey;
 
 /// How often in a row the idle hook may send a teammate back to work that gets no new task.
 pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
@@ -194,240 +198,6 @@ async fn run(crew: Rc<Crew>, job: Job) {
         }
     };
     job.reply(answer);
-}
-
-/// Lets a paused team go on, and says what became of each teammate.
-async fn resume(crew: &Rc<Crew>, by: &Actor) -> Vec<Resumed> {
-    let board = &crew.board;
-    board.settled().await;
-    let paused: Vec<Name> = board.with_state(|state| {
-        let paused = state.teams.iter().filter(|(_, team)| team.paused.is_some());
-        paused.map(|(name, _)| name.clone()).collect()
-    });
-    for team in paused {
-        board.tell_as(by.clone(), Act::ContinueTeam { team });
-    }
-    board.settled().await;
-    let adopted = crew.adopted.borrow().clone();
-    board.with_state(|state| {
-        let present = state.teammates.iter().filter(|(_, mate)| mate.life != Life::Removed);
-        let views = present.map(|(address, mate)| {
-            let who = TeammateRef { address: address.clone(), epoch: mate.epoch };
-            let session = match mate.session.as_str() {
-                "" => String::new(),
-                session => format!(", session {session}"),
-            };
-            let (how, why) = match &mate.life {
-                Life::Running if adopted.contains(&who) => {
-                    ("resumed", "its process went on without interruption".to_owned())
-                }
-                Life::Running if mate.epoch > 1 => {
-                    ("restarted", format!("as epoch {}, in its old tree{session}", mate.epoch))
-                }
-                Life::Running => ("resumed", "it runs".to_owned()),
-                Life::Added => ("waits", "not started yet: there is no task for it".to_owned()),
-                Life::Disappeared { reason } if mate.profile.command.is_empty() => {
-                    ("lost", format!("{reason}; start it by hand"))
-                }
-                Life::Disappeared { .. } => ("waits", "there is no task for it now".to_owned()),
-                Life::Stopped { .. } if !mate.profile.command.is_empty() && !mate.dismissed => {
-                    ("waits", "it had stopped; it starts when there is a task for it".to_owned())
-                }
-                _ => {
-                    let name = &address.name;
-                    ("lost", format!("it was stopped; `shipmate teammate start {name}` starts it"))
-                }
-            };
-            Resumed { name: address.to_string(), how: how.to_owned(), why }
-        });
-        views.collect()
-    })
-}
-
-/// Brings the team's work to the person.
-async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Result<Merged, Refused> {
-    let no_trees = || {
-        let text = format!("team {team} works without a repository");
-        refused("NoTrees", text, "its work is in the workspace itself (--trees none)")
-    };
-    let (base, tasks, features) = crew
-        .board
-        .with_state(|state| {
-            let base = state.teams.get(team)?.setup.trees.as_ref()?.base.clone();
-            // Departments land on the branch of the team above them.
-            let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
-            let done = state.tasks().iter().filter(|task| lands(&task.team));
-            let done = done.filter(|task| task.status_word() == "completed");
-            let mut features: std::collections::BTreeMap<String, Vec<u32>> = Default::default();
-            let mut tasks = Vec::new();
-            for task in done {
-                let own = || format!("task-{}", task.id);
-                let name = task.spec.group.as_ref().map_or_else(own, ToString::to_string);
-                features.entry(name).or_default().push(task.id);
-                tasks.push(task.id);
-            }
-            Some((base, tasks, features))
-        })
-        .ok_or_else(no_trees)?;
-    if tasks.is_empty() {
-        let text = format!("no task of team {team} is completed yet");
-        return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
-    }
-    let base = Commit::parse(&base).ok_or_else(no_trees)?;
-    let (workspace, name) = (crew.settings.place.workspace.clone(), team.to_string());
-    let work = move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let mut merged = Merged { branch: format!("shipmate/{name}"), tasks, ..Merged::default() };
-        if branches {
-            let features: Vec<Feature> =
-                features.into_iter().map(|(name, tasks)| Feature { name, tasks }).collect();
-            let made = repository.feature_branches(&name, &base, &features);
-            for branch in made.map_err(|e| e.to_string())? {
-                note_feature(&mut merged, branch);
-            }
-            return Ok(merged);
-        }
-        match repository.merge_into_user(&name).map_err(|e| e.to_string())? {
-            UserMerge::Merged { branch, commit } => {
-                merged.commit = Some(commit.to_string());
-                merged.notes.push(format!("merged into {branch}"));
-            }
-            UserMerge::AlreadyMerged { branch } => {
-                merged.notes.push(format!("{branch} has all of it already"));
-            }
-            UserMerge::Conflict { branch, files, .. } => {
-                return Err(format!(
-                    "it conflicts with {branch} in {}; nothing was changed: merge shipmate/{name} \
-                     by hand, or bring {branch} to the team first",
-                    files.join(", ")
-                ));
-            }
-        }
-        Ok(merged)
-    };
-    off_the_thread(work).await.map_err(|text| failed("NotMerged", text))
-}
-
-fn note_feature(merged: &mut Merged, branch: FeatureBranch) {
-    match branch {
-        FeatureBranch::Made { branch, .. } => merged.branches.push(branch),
-        FeatureBranch::Exists { branch, .. } => {
-            merged.notes.push(format!("{branch} exists and holds something else: delete it first"));
-        }
-        FeatureBranch::Empty { feature } => merged.notes.push(format!("{feature} changed nothing")),
-        FeatureBranch::Needs { feature, task, features, files } => merged.notes.push(format!(
-            "{feature} has no branch: task {task} needs {} first (in {})",
-            features.join(", "),
-            files.join(", ")
-        )),
-    }
-}
-
-/// What a run would begin with here.
-async fn survey(settings: &Settings) -> Result<Survey, Refused> {
-    let workspace = settings.place.workspace.clone();
-    let look = move || look(&workspace);
-    off_the_thread(look).await.map_err(|text| failed("NoRepository", text))
-}
-
-fn look(workspace: &Path) -> Result<Survey, String> {
-    let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
-    let head = repository.head().map_err(|e| e.to_string())?;
-    let condition = repository.condition().map_err(|e| e.to_string())?;
-    let mut notes = Vec::new();
-    if head.branch.is_none() {
-        notes.push("HEAD is detached: `shipmate merge` will need a branch".to_owned());
-    }
-    if condition.submodules {
-        notes.push("submodules are carried as they are; their files are not in the trees".into());
-    }
-    if condition.lfs {
-        notes.push("files kept in LFS are pointers in the trees".to_owned());
-    }
-    if condition.shallow {
-        notes.push("the repository is shallow: history before its edge is not seen".to_owned());
-    }
-    let own = |path: &&String| !path.starts_with(".shipmate/");
-    let dirty = condition.dirty.iter().filter(own).cloned().collect();
-    Ok(Survey { base: head.commit.to_string(), branch: head.branch, dirty, notes })
-}
-
-/// What shipmate has left on this machine that nothing needs any more.
-async fn leftovers(
-    settings: &Settings,
-    own: BTreeSet<String>,
-    owns: impl Fn(&Marker) -> bool,
-    remove: bool,
-) -> Result<Vec<Leftover>, Refused> {
-    let mut found = Vec::new();
-    let folders = settings.place.teams().read_dir().into_iter().flatten();
-    let roots: Vec<String> =
-        folders.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    // Another tree of teams knows its own departments, and only it: what may be one's is left.
-    let alone = roots.iter().all(|root| own.contains(root));
-    for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
-        let team = marker.label().split('.').next().unwrap_or_default();
-        let anothers = !alone && !own.contains(team);
-        let ours = matches!(marker.kind(), "coordinator" | "supervisor") || owns(&marker);
-        if ours || anothers {
-            continue;
-        }
-        if remove {
-            shipmate_process::sweep(&marker, settings.agents.stop_grace).await;
-        }
-        found.push(Leftover {
-            kind: "process".to_owned(),
-            team: team.to_owned(),
-            name: pid.as_raw_nonzero().to_string(),
-            why: format!("{} {} has nobody any more", marker.kind(), marker.label()),
-            removed: remove,
-        });
-    }
-    if !alone {
-        return Ok(found);
-    }
-    let workspace = settings.place.workspace.clone();
-    let refs = off_the_thread(move || {
-        let Ok(repository) = Repository::open(&workspace) else { return Ok(Vec::new()) };
-        let mut found = Vec::new();
-        let left = repository.leftovers().map_err(|e| e.to_string())?;
-        for left in left.into_iter().filter(|left| !own.contains(&left.team)) {
-            let removed = remove && repository.remove(&left).is_ok();
-            found.push(Leftover {
-                kind: format!("{:?}", left.kind).to_lowercase(),
-                name: left.refname,
-                why: format!("the team {} is gone; it is at {}", left.team, left.commit.short()),
-                team: left.team,
-                removed,
-            });
-        }
-        Ok(found)
-    });
-    found.extend(refs.await.map_err(|text| failed("NoRepository", text))?);
-    Ok(found)
-}
-
-/// Work in progress of lives that have ended, in trees that wait for their next one.
-async fn unfinished(crew: &Crew) -> Vec<Leftover> {
-    let trees = crew.settings.place.team(crew.board.root.as_str()).join("trees");
-    let workspace = crew.settings.place.workspace.clone();
-    let left = off_the_thread(move || Ok(crate::supervisor::unfinished(&workspace, &trees)));
-    let left = left.await.unwrap_or_default();
-    crew.board.with_state(|state| {
-        let open = left.into_iter().filter(|(_, task, token)| {
-            let task = state.task(*task);
-            let held = task.and_then(|task| task.claim()).is_some_and(|c| c.token == *token);
-            !held && task.is_some_and(|task| task.status_word() != "completed")
-        });
-        let told = open.map(|(path, task, _)| Leftover {
-            kind: "unfinished".to_owned(),
-            team: crew.board.root.to_string(),
-            name: path.display().to_string(),
-            why: format!("work on task {task} lies here and was not handed in"),
-            removed: false,
-        });
-        told.collect()
-    })
 }
 
 /// Requests that need no team at all.

@@ -4,7 +4,8 @@
 
 use shipmate_protocol::{Refused, ask};
 
-use super::{failed, survey};
+use super::failed;
+use super::survey::survey;
 use crate::crew::hooked;
 use crate::open::refused;
 use crate::playbook::{self, leading};
