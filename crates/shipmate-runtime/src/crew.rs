@@ -138,7 +138,7 @@ impl Crew {
                         self.board.tell(act);
                     }
                 }
-                Effect::Verify { .. } => verify = true,
+                Effect::Verify { .. } | Effect::TryGate { .. } => verify = true,
                 Effect::EnterPhase { team } => engine::enter(self, team),
                 Effect::LeavePhase { team } => engine::leave(self, team),
                 Effect::Start(_) | Effect::Spawn { .. } | Effect::EndProcess { .. } => {}
@@ -307,8 +307,7 @@ impl Crew {
     fn last_session(&self, who: &TeammateRef) -> Option<String> {
         let epoch = who.epoch.checked_sub(1)?;
         let before = TeammateRef { address: who.address.clone(), epoch };
-        let text = std::fs::read_to_string(self.folder(&before).session()).ok()?;
-        Some(text.trim().to_owned()).filter(|session| !session.is_empty())
+        self.folder(&before).read_session().filter(|session| !session.is_empty())
     }
 
     /// What a life was started with.

@@ -25,6 +25,7 @@ mod pipe_mcp;
 mod planning;
 mod program;
 mod ready;
+pub(crate) mod regular_file;
 mod rpc;
 mod talk;
 mod transcript;
@@ -367,7 +368,11 @@ impl<D: Driver> Supervisor<D> {
         let files = task.files.clone();
         let mut ready = match self.tree.ready_for(&task, token).await {
             Ok(ready) => ready,
-            Err(reason) => return Some(Ending::Broken(reason)),
+            Err(reason) => {
+                // The task was not begun: it costs no attempt.
+                drop(self.give_back(id, token, reason.clone()).await);
+                return Some(Ending::Broken(reason));
+            }
         };
         for (task, token, work) in std::mem::take(&mut ready.set_aside) {
             let task = task.to_string();

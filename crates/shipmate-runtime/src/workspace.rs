@@ -42,6 +42,7 @@ mod features;
 mod files;
 mod git;
 mod land;
+mod mend;
 mod merging;
 mod repository;
 mod revert;
@@ -61,6 +62,7 @@ pub use git::Failure;
 pub use land::{
     AdvanceFailure, Change, ChangeKind, EntryKind, LandedWork, MergeText, Merged, TakeInFailure,
 };
+pub use mend::SetAside;
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;

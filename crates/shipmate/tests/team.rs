@@ -32,6 +32,8 @@ mod health;
 mod hooks;
 #[path = "team/hostile.rs"]
 mod hostile;
+#[path = "team/left_behind.rs"]
+mod left_behind;
 #[path = "team/native.rs"]
 mod native;
 #[path = "team/native_long.rs"]

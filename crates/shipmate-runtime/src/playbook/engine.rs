@@ -586,7 +586,7 @@ async fn gate_fails(
                 let author = author("shipmate");
                 let tree =
                     Tree::prepare(&repository, &path, "phase", &author).map_err(|e| text(&e))?;
-                tree.check_out(&tip).map_err(|e| text(&e))?;
+                tree.check_out_afresh(&repository, &tip).map_err(|e| text(&e))?;
                 Ok(tree.path().to_owned())
             })
             .await?

@@ -19,6 +19,7 @@ use super::brief;
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, Progress, Work};
 use super::order::{LifeFolder, Order};
+use super::regular_file::read_end;
 
 /// A shell says with these that the command was not there or not executable.
 const NOT_EXECUTABLE: i32 = 126;
@@ -98,7 +99,8 @@ impl CommandAgent {
     fn last_message(&self) -> Option<String> {
         let path = self.folder.output();
         let more = path.with_added_extension("more");
-        let text = fs::read(more).or_else(|_| fs::read(path)).ok()?;
+        let bytes_max = self.order.output_bytes_max;
+        let text = read_end(&more, bytes_max).or_else(|_| read_end(&path, bytes_max)).ok()?;
         last_message(&String::from_utf8_lossy(&text))
     }
 
@@ -106,7 +108,7 @@ impl CommandAgent {
         let command = &self.order.command;
         match exit {
             Exit::Code(0) => {
-                let said = fs::read(self.result_file()).ok();
+                let said = read_end(&self.result_file(), RESULT_BYTES_MAX as u64).ok();
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
                 let mut result = said.filter(|text| !text.is_empty());
                 let result = result.get_or_insert_with(|| match self.order.protocol.as_str() {
@@ -208,8 +210,8 @@ impl Driver for CommandAgent {
         tree.clean().await;
         let last = activity.borrow().clone();
         self.before += last.bytes;
-        if let Ok(session) = fs::read_to_string(self.folder.session()) {
-            self.session = Some(session.trim().to_owned()).filter(|session| !session.is_empty());
+        if let Some(session) = self.folder.read_session() {
+            self.session = Some(session).filter(|session| !session.is_empty());
         }
         self.outcome(exit, last.last_line.trim())
     }

@@ -15,10 +15,14 @@ use serde::{Deserialize, Serialize};
 use shipmate_process::Marker;
 use shipmate_protocol::native::{Limits, ModelOrder};
 
+use super::regular_file::{read_end, read_start};
 use crate::settings::FenceSetting;
 
 /// How often a lock is looked at whose holder has not written its number yet.
 const LOOKS_MAX: usize = 10_000;
+/// An order holds a role's words and a plan, each with limits far below this.
+const ORDER_BYTES_MAX: u64 = 64 << 20;
+const SESSION_BYTES_MAX: u64 = 4096;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -154,7 +158,7 @@ impl LifeFolder {
     }
 
     pub(crate) fn read(&self) -> io::Result<Order> {
-        let text = fs::read(self.0.join("order.json"))?;
+        let text = read_start(&self.0.join("order.json"), ORDER_BYTES_MAX)?;
         serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
@@ -181,6 +185,12 @@ impl LifeFolder {
     /// Where the agent may name its conversation.
     pub(crate) fn session(&self) -> PathBuf {
         self.0.join("session")
+    }
+
+    /// What it named it, without the line end.
+    pub(crate) fn read_session(&self) -> Option<String> {
+        let text = read_start(&self.session(), SESSION_BYTES_MAX).ok()?;
+        Some(String::from_utf8_lossy(&text).trim().to_owned())
     }
 
     pub(crate) fn words(&self) -> PathBuf {
@@ -245,9 +255,8 @@ impl LifeFolder {
 /// The last line that a file holds, for a reason that names it. What is indented is a remedy
 /// for the line above it.
 pub(crate) fn last_line(path: &Path) -> Option<String> {
-    let text = fs::read(path).ok()?;
-    let from = text.len().saturating_sub(4096);
-    let tail = String::from_utf8_lossy(&text[from..]);
+    let text = read_end(path, 4096).ok()?;
+    let tail = String::from_utf8_lossy(&text);
     let fact = |line: &&str| !line.trim().is_empty() && !line.starts_with(char::is_whitespace);
     tail.lines().rev().find(fact).map(|line| line.trim().to_owned())
 }

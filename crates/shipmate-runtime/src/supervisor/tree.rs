@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use shipmate_protocol::view::TaskView;
 
 use super::order::{Order, TreeOrder};
-use crate::workspace::{Author, BroughtUp, Commit, Keep, Parent, Paths, Repository, Tree, WorkKey};
+use crate::workspace::{
+    Author, BroughtUp, Commit, Keep, Parent, Paths, Repository, SetAside, Tree, WorkKey,
+};
 
 pub(crate) struct WorkTree {
     workspace: PathBuf,
@@ -22,6 +24,22 @@ pub(crate) struct WorkTree {
     name: String,
     order: Option<TreeOrder>,
     open: Option<Arc<(Repository, Tree)>>,
+    /// Trees that were put aside whole and that nobody was told of yet.
+    put_aside: Vec<PutAside>,
+}
+
+/// A tree that could not be used any more, and the work that it was used for.
+#[derive(Debug, Clone)]
+struct PutAside {
+    tree: SetAside,
+    left: Option<Tenant>,
+    reason: String,
+}
+
+/// A tree is made anew, for this reason.
+struct Anew {
+    aside: Option<PutAside>,
+    reason: String,
 }
 
 /// A tree that is ready for a task.
@@ -67,6 +85,17 @@ fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
     written.map_err(|e| format!("{}: {e}", file.display()))
 }
 
+/// A tree that is made anew holds nobody's files.
+fn forget_tenant(tree: &Path) -> Result<(), String> {
+    let file = tenant_file(tree);
+    match fs::remove_file(&file) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{}: {e}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// One at a time looks whether a shared tree has its files yet: bringing it up once more would
 /// take away what another one's agent has written there since.
 fn first(tree: &Path) -> Result<File, String> {
@@ -86,10 +115,31 @@ impl WorkTree {
             name: order.name.clone(),
             order: order.tree.clone(),
             open: None,
+            put_aside: Vec::new(),
         }
     }
 
+    /// Brings the tree to where this task begins. One in which that is not possible, for what an
+    /// earlier agent left in it, is put aside whole and made anew.
     pub(crate) async fn ready_for(&mut self, task: &TaskView, token: u64) -> Result<Ready, String> {
+        let mut ready = match self.try_ready(task, token).await {
+            Ok(ready) => ready,
+            Err(reason) => {
+                let aside = self.put_aside(reason).await?;
+                let again = self.try_ready(task, token).await;
+                self.settle(aside, again).await?
+            }
+        };
+        for PutAside { tree, left, reason } in std::mem::take(&mut self.put_aside) {
+            let place = tree.place.strip_prefix(&self.workspace).unwrap_or(&tree.place);
+            let why: String = reason.lines().next().unwrap_or_default().chars().take(200).collect();
+            let place = format!("the folder {}, because {why}", place.display());
+            ready.set_aside.extend(left.map(|left| (left.task, left.token, place)));
+        }
+        Ok(ready)
+    }
+
+    async fn try_ready(&mut self, task: &TaskView, token: u64) -> Result<Ready, String> {
         let Some(order) = self.order.clone() else {
             return Ok(Ready { path: self.workspace.clone(), is_fresh: true, ..Ready::default() });
         };
@@ -97,6 +147,7 @@ impl WorkTree {
         let open = self.open(&order).await?;
         off_the_thread(move || {
             let (repository, tree) = &*open;
+            tree.clear_the_way();
             let tip = tip(repository, &order)?;
             let path = tree.path().to_owned();
             if order.shared {
@@ -121,6 +172,10 @@ impl WorkTree {
                 if !was_handed_in(repository, tree, &team, &before)? {
                     let label = format!("{}-{}", before.task, before.token);
                     let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
+                    if let Some(kept) = kept.as_ref().filter(|kept| !kept.left_out.is_empty()) {
+                        let nested = kept.left_out.join(", ");
+                        return Err(format!("{nested} has a repository of its own inside"));
+                    }
                     set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
                 }
                 set_tenant(&path, &Tenant { handed_in: true, ..before })?;
@@ -206,6 +261,17 @@ impl WorkTree {
     /// Where an agent stands that has no task now. Who never had one, a lead say, finds what the
     /// team has; a tree that holds a task's work is left as it is.
     pub(crate) async fn home(&mut self) -> Result<PathBuf, String> {
+        match self.try_home().await {
+            Ok(home) => Ok(home),
+            Err(reason) => {
+                let aside = self.put_aside(reason).await?;
+                let again = self.try_home().await;
+                self.settle(aside, again).await
+            }
+        }
+    }
+
+    async fn try_home(&mut self) -> Result<PathBuf, String> {
         let Some(order) = self.order.clone() else { return Ok(self.workspace.clone()) };
         let open = self.open(&order).await?;
         off_the_thread(move || {
@@ -229,10 +295,61 @@ impl WorkTree {
             return Ok(Arc::clone(open));
         }
         let (workspace, order, name) = (self.workspace.clone(), order.clone(), self.name.clone());
-        let opened = off_the_thread(move || open(&workspace, &order, &name)).await?;
+        let (opened, broken) = off_the_thread(move || {
+            let repository = Repository::open(&workspace).map_err(text)?;
+            let left = tenant(&order.path);
+            let broken = Tree::set_aside_if_broken(&repository, &order.path).map_err(text)?;
+            if fs::symlink_metadata(&order.path).is_err() {
+                forget_tenant(&order.path)?;
+            }
+            let opened = open(&workspace, &order, &name)?;
+            let reason = "it was no usable clone any more".to_owned();
+            Ok((opened, broken.map(|tree| PutAside { tree, left, reason })))
+        })
+        .await?;
+        self.put_aside.extend(broken);
         let opened = Arc::new(opened);
         self.open = Some(Arc::clone(&opened));
         Ok(opened)
+    }
+
+    /// Puts the tree aside with all that is in it, for this reason; which stands where that cannot
+    /// help, because others work in it.
+    async fn put_aside(&mut self, reason: String) -> Result<Anew, String> {
+        let Some(order) = self.order.clone().filter(|order| !order.shared) else {
+            return Err(reason);
+        };
+        self.open = None;
+        let workspace = self.workspace.clone();
+        let why = reason.clone();
+        let aside = off_the_thread(move || {
+            let repository = Repository::open(&workspace).map_err(text)?;
+            let left = tenant(&order.path);
+            let tree = Tree::set_aside(&repository, &order.path).map_err(text)?;
+            Ok(tree.map(|tree| PutAside { tree, left, reason: why }))
+        });
+        Ok(Anew { aside: aside.await?, reason })
+    }
+
+    /// Keeps the new tree, or takes the old one back where a new one was no better: then the
+    /// trouble is not in the tree.
+    async fn settle<T>(&mut self, anew: Anew, again: Result<T, String>) -> Result<T, String> {
+        let (Err(_), Some(order)) = (&again, self.order.clone()) else {
+            self.put_aside.extend(anew.aside);
+            return again;
+        };
+        self.open = None;
+        if let Some(PutAside { tree, left, .. }) = anew.aside {
+            let workspace = self.workspace.clone();
+            let back = off_the_thread(move || {
+                let repository = Repository::open(&workspace).map_err(text)?;
+                tree.put_back(&repository, &order.path).map_err(text)?;
+                left.map_or(Ok(()), |left| set_tenant(&order.path, &left))
+            });
+            // Not there, it is found where it was put aside.
+            drop(back.await);
+        }
+        Err(anew.reason)
     }
 }
 

@@ -63,6 +63,7 @@ impl Repository {
             Some(tip) => tip,
             None => self.head()?.commit,
         };
+        tree.clear_the_way();
         // A clone with an unreadable HEAD still has its files.
         let head = tree.position().ok().and_then(|position| position.commit);
         let onto = head.unwrap_or_else(|| tip.clone());

@@ -79,6 +79,7 @@ impl Tree {
     }
 
     fn stand_on(&self, commit: &Commit, stand: Stand) -> Result<BroughtUp, Failure> {
+        self.clear_the_way();
         let dot_git = DotGit::open(self.path())?;
         self.break_locks(&dot_git)?;
         let index_lock = dot_git.lock("index")?;
@@ -115,6 +116,7 @@ impl Tree {
     }
 
     fn merge_in(&self, tip: &Commit) -> Result<BroughtUp, Failure> {
+        self.clear_the_way();
         let dot_git = DotGit::open(self.path())?;
         let Some(head) = self.position()?.commit else {
             return self.stand_on(tip, Stand::OnOwnBranch);

@@ -133,6 +133,7 @@ impl Tree {
         paths: Paths<'_>,
     ) -> Result<(Difference, Vec<String>), Failure> {
         let mut tree = self.clone();
+        self.remove_pipes();
         let objects = Objects::beside(self)?;
         tree.objects = Some(objects.0.clone());
         let staged = tree.stage(from, paths)?;

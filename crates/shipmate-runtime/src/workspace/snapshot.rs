@@ -64,6 +64,7 @@ impl Tree {
         message: &str,
         parent: Parent<'_>,
     ) -> Result<Snapshot, SnapshotFailure> {
+        self.clear_the_way();
         match parent {
             Parent::Commit(parent) => Ok(self.snapshot_onto(parent, paths, message)?),
             Parent::Head => {

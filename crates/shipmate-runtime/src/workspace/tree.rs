@@ -72,7 +72,7 @@ impl Tree {
         let (branch, author) = (branch.to_owned(), author.clone());
         let tree = Tree { path, shadow, branch, author, found: Arc::default(), objects: None };
         let _lock = lock_repository(repository)?;
-        tree.set_aside_if_broken()?;
+        Tree::set_aside_if_broken(repository, &tree.path)?;
         if !tree.path.exists() {
             tree.make(repository)?;
         } else if !tree.shadow.exists() {
@@ -196,20 +196,6 @@ impl Tree {
         self.shadow.join(format!("{name}-{}-{number}", std::process::id()))
     }
 
-    fn set_aside_if_broken(&self) -> Result<(), Failure> {
-        let there = fs::symlink_metadata(&self.path).is_ok();
-        if !there || DotGit::open(&self.path).and_then(|git| git.position()).is_ok() {
-            return Ok(());
-        }
-        if fs::remove_dir(&self.path).is_ok() {
-            return Ok(());
-        }
-        let aside = (1..).map(|number| beside(&self.path, &format!("broken-{number}")));
-        let mut free = aside.skip_while(|place| fs::symlink_metadata(place).is_ok());
-        let place = free.next().expect("the numbers do not end");
-        fs::rename(&self.path, place).map_err(cannot("move aside", &self.path))
-    }
-
     fn make(&self, repository: &Repository) -> Result<(), Failure> {
         let making = beside(&self.path, "making");
         remove(&making)?;
@@ -313,7 +299,7 @@ fn quoted(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-fn beside(path: &Path, what: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, what: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".");
     name.push(what);

@@ -5,6 +5,7 @@
 mod deliver;
 mod hostile;
 mod land;
+mod mend;
 mod repository;
 mod rescue;
 mod scene;

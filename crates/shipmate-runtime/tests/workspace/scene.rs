@@ -6,6 +6,7 @@
 
 use std::any::type_name;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,13 +19,29 @@ const INSIDE: &str = "SHIPMATE_TEST_INSIDE";
 
 /// Runs the body in a clean process. Call it first, and with everything inside.
 pub(crate) fn alone<F: FnOnce(&Scene)>(body: F) {
+    run_alone(body, None);
+}
+
+/// The same as a user whom permissions stop, whoever runs the tests.
+pub(crate) fn alone_without_rights<F: FnOnce(&Scene)>(body: F) {
+    const NOBODY: u32 = 65534;
+    run_alone(body, rustix::process::geteuid().is_root().then_some(NOBODY));
+}
+
+fn run_alone<F: FnOnce(&Scene)>(body: F, user: Option<u32>) {
     if std::env::var_os(INSIDE).is_some() {
         return body(&Scene::new());
     }
     let closure = type_name::<F>();
     let test = closure.trim_end_matches("::{{closure}}").split_once("::").unwrap().1;
     let folder = TempDir::new();
-    let output = Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    if let Some(user) = user {
+        std::os::unix::fs::chown(&folder.0, Some(user), Some(user)).unwrap();
+        command.uid(user).gid(user);
+    }
+    let output = command
+        .current_dir("/")
         .args([test, "--exact", "--nocapture", "--include-ignored"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())

@@ -1,0 +1,59 @@
+//! Files that an agent may have written, or put something else in the place of.
+//!
+//! Only a regular file is read, without following a link, without waiting and up to a limit: a
+//! pipe would be waited for, and `/dev/zero` has no end.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+
+/// The first bytes of a file.
+pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last bytes of a file.
+pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes_max)))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&file)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(file.into()),
+        _ => Err(io::Error::other(format!("{} is not a regular file", path.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read_and_only_so_much_of_them() {
+        let folder = std::env::temp_dir().join(format!("shipmate-regular-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let (file, pipe, link) = (folder.join("file"), folder.join("pipe"), folder.join("link"));
+        std::fs::write(&file, "0123456789").unwrap();
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        assert_eq!(read_start(&file, 4).unwrap(), b"0123");
+        assert_eq!(read_end(&file, 4).unwrap(), b"6789");
+        assert_eq!(read_end(&file, 40).unwrap(), b"0123456789");
+        for other in [&pipe, &link, &folder, Path::new("/dev/zero")] {
+            assert!(read_start(other, 4).is_err() && read_end(other, 4).is_err(), "{other:?}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
