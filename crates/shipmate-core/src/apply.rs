@@ -11,7 +11,7 @@ use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
 use crate::task::{change, claim, create, finish};
-use crate::{deviation, escalation, phase, route, staff, team, teammate, usage};
+use crate::{deviation, escalation, phase, route, staff, team, teammate, trial, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -109,7 +109,8 @@ fn apply_task_event(state: &mut State, record: &Record) {
             state.task_mut(*task).set_aside.push((who.clone(), work.clone()));
         }
         Event::TaskScopeGranted { task, files } => finish::apply_granted(state, *task, files),
-        Event::GateRan(_) | Event::HookNoted { .. } => {}
+        Event::GateRan(run) => trial::apply_gate(state, run),
+        Event::HookNoted { .. } => {}
         _ => apply_talk_event(state, record),
     }
 }

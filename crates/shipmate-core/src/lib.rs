@@ -34,6 +34,7 @@ pub mod state;
 mod task;
 mod team;
 mod teammate;
+mod trial;
 mod usage;
 
 pub use apply::apply;
@@ -54,4 +55,5 @@ pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};
 pub use task::failure::normalised;
 pub use task::why::{Obstacle, obstacles};
+pub use trial::untried_gates;
 pub use usage::SPENT;

@@ -18,6 +18,7 @@ use crate::setup::Loss;
 use crate::staff::{self, Wanted};
 use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
 use crate::teammate::{self, current};
+use crate::trial;
 
 /// Something that ends when enough time passes without a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +104,8 @@ pub enum Effect {
     EnterPhase { team: Name },
     /// Look at the end of a phase whose tasks are settled.
     LeavePhase { team: Name },
+    /// Run the gate on what the team has, before anybody is started.
+    TryGate { team: Name },
     /// Merge this submission and run the gates on it.
     Verify { task: TaskId, token: Token },
 }
@@ -300,6 +303,8 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
             owed.effects.push(Effect::Spawn { who });
         }
     }
+    let untried = trial::untried_gates(state).into_iter();
+    owed.effects.extend(untried.map(|team| Effect::TryGate { team }));
     owed.effects.extend(staff::wanted(state).into_iter().map(Effect::Start));
     owed
 }

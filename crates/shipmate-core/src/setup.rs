@@ -25,6 +25,9 @@ pub struct Setup {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gate: Vec<String>,
     pub gate_timeout_ms: u64,
+    /// The gate may fail on what the team begins with: its work is to make it pass.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub red_base: bool,
     /// Of the hooks as they were; they lie beside the log.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub hooks_digest: String,
@@ -65,6 +68,7 @@ impl Default for Setup {
             trees: None,
             gate: Vec::new(),
             gate_timeout_ms: crate::limits::GATE_DEFAULT_MS,
+            red_base: false,
             hooks_digest: String::new(),
             home: String::new(),
             protected: FileSet::default(),

@@ -18,6 +18,7 @@ use crate::shutdown;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
 use crate::task::claim::another_for;
 use crate::teammate::current;
+use crate::trial::needs_trial;
 use crate::usage;
 
 /// A life that should begin now.
@@ -28,18 +29,24 @@ pub struct Wanted {
 }
 
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
-    // A playbook that is over, by its end or its failure, starts nobody.
-    let open = |(_, team): &(&Name, &Team)| {
-        let over = team.course.as_ref().is_some_and(Course::is_over);
-        team.phase == TeamPhase::Active && team.paused.is_none() && !over
-    };
+    let open = state.teams.iter().filter(|(_, team)| is_open(team));
+    let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
+    tried.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
+}
+
+/// Its teammates may be started. A playbook that is over, by its end or its failure, starts nobody.
+pub(crate) fn is_open(team: &Team) -> bool {
+    let over = team.course.as_ref().is_some_and(Course::is_over);
+    team.phase == TeamPhase::Active && team.paused.is_none() && !over
+}
+
+/// Those of one team, whatever its gate says.
+pub(crate) fn wanted_of(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     let mut found = Vec::new();
-    for (name, team) in state.teams.iter().filter(open) {
-        if team.counts.pending > 0 {
-            found.extend(wanted_in(state, name, team));
-        }
-        found.extend(called(state, name, team, &found));
+    if team.counts.pending > 0 {
+        found.extend(wanted_in(state, name, team));
     }
+    found.extend(called(state, name, team, &found));
     found
 }
 

@@ -93,6 +93,9 @@ pub struct Team {
     /// What its playbook keeps of what was said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Kept>,
+    /// The gate was green here: it can be, so what it says of somebody's work means something.
+    #[serde(default)]
+    pub gate_is_tried: bool,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -116,6 +119,7 @@ impl Team {
             course: None,
             contested: BTreeMap::new(),
             kept: Vec::new(),
+            gate_is_tried: false,
             counts: Counts::default(),
         }
     }

@@ -8,6 +8,7 @@
 
 pub(crate) mod gate;
 mod prove;
+mod trial;
 mod verify;
 mod words;
 
@@ -115,6 +116,17 @@ pub(crate) async fn run(crew: Rc<Crew>) {
         crew.board.with_state(|state| {
             stuck.retain(|team| state.teams.get(team).is_some_and(|team| team.paused.is_some()));
         });
+        let mut tried = BTreeSet::new();
+        while let Some((team, setup)) = untried(&crew, &stuck, &tried) {
+            let turn = crew.turn.lock().await;
+            let bench = benches.entry(team.clone()).or_default();
+            if bench.try_gate(&crew, &team, &setup).await == verify::Verified::Stuck {
+                stuck.insert(team.clone());
+            }
+            tried.insert(team);
+            drop(turn);
+            crew.board.settled().await;
+        }
         let mut last: BTreeMap<Name, Vec<(TaskId, u64)>> = BTreeMap::new();
         let mut later = BTreeSet::new();
         while let Some((team, batch, setup)) = next(&crew, &stuck, &later) {
@@ -136,6 +148,19 @@ pub(crate) async fn run(crew: Rc<Crew>) {
         crew.queue_does(None);
         crew.board.rested();
     }
+}
+
+/// A team whose gate is to be tried before anybody is started, once each time the queue looks.
+fn untried(
+    crew: &Rc<Crew>,
+    stuck: &BTreeSet<Name>,
+    tried: &BTreeSet<Name>,
+) -> Option<(Name, Setup)> {
+    let teams = crew.board.with_state(shipmate_core::untried_gates);
+    let open = |team: &Name| !stuck.contains(team) && !tried.contains(team) && crew.is_home(team);
+    let team = teams.into_iter().find(open)?;
+    let setup = crew.board.with_state(|state| (*state.teams[&team].setup).clone());
+    Some((team, setup))
 }
 
 fn next(

@@ -434,6 +434,7 @@ fn setup(setup: &ask::Setup) -> Result<Setup, Refused> {
         trees: mode.map(|mode| Trees { mode, base, branch: None }),
         gate: setup.gate.clone(),
         gate_timeout_ms: setup.gate_timeout_ms.unwrap_or(default.gate_timeout_ms),
+        red_base: setup.red_base,
         hooks_digest: setup.hooks_digest.clone(),
         home: setup.home.clone(),
         protected: files(&setup.protected)?,

@@ -152,6 +152,7 @@ fn setup(words: &Words) -> Result<Setup, Refusal> {
         }),
         gate: words.list("gates"),
         gate_timeout_ms: ms("gate-time", default.gate_timeout_ms),
+        red_base: words.has("red-base"),
         hooks_digest: words.text("hooks", ""),
         protected: files(words, "protects")?,
         stall_ms: ms("stall", default.stall_ms),

@@ -244,6 +244,7 @@ fn effects(world: &World) -> String {
     let effects = owed.effects.iter().map(|effect| match effect {
         Effect::EndProcess { who } => format!("end {who}"),
         Effect::Verify { task, .. } => format!("verify {task}"),
+        Effect::TryGate { team } => format!("try the gate of {team}"),
         Effect::EnterPhase { team } => format!("enter {team}"),
         Effect::LeavePhase { team } => format!("leave {team}"),
         Effect::Spawn { who } => format!("spawn {who}"),

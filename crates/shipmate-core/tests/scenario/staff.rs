@@ -14,6 +14,31 @@ scenarios! {
         next by ana                    => task.claimed
         expect effects: nothing
     ",
+    nobody_is_started_before_the_gate_was_green_once: "
+        team alpha gate trees own gates make
+        add ana when-needed hears
+        expect effects: nothing
+        send hello to ana
+        expect effects: try the gate of alpha
+        gate alpha red                 => gate.ran
+        expect effects: try the gate of alpha
+        pause-team alpha reason red
+        expect effects: nothing
+        continue-team alpha
+        expect effects: try the gate of alpha
+        gate alpha                     => gate.ran
+        expect effects: start alpha/ana
+        team beta under alpha gate trees own gates make
+        add beta/bo when-needed
+        create x in beta
+        expect effects: start alpha/ana | try the gate of beta
+    ",
+    a_gate_that_is_to_be_made_green_is_not_tried_first: "
+        team alpha gate red-base trees own gates make
+        add ana when-needed
+        create x
+        expect effects: start alpha/ana
+    ",
     mail_alone_starts_who_can_be_talked_to: "
         team alpha
         add ana when-needed hears

@@ -12,6 +12,7 @@ use shipmate_core::{Act, Name};
 
 use super::Submission;
 use super::gate::{self, GateResult};
+use super::trial::red_without;
 use super::words::{blame, outside, some};
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
@@ -24,8 +25,9 @@ use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
 #[derive(Default)]
 pub(crate) struct Bench {
     open: Option<Arc<(Repository, Tree)>>,
-    /// The tip on which the gate is known to pass.
+    /// The tip on which the gate is known to pass, and that gate.
     green: Option<Commit>,
+    green_gate: Vec<String>,
     /// The batch is one submission with a gate of its own.
     pub(super) own: Option<Gate>,
 }
@@ -52,6 +54,10 @@ impl Bench {
         setup: &Setup,
         batch: Vec<Submission>,
     ) -> Verified {
+        if self.green_gate != setup.gate {
+            self.green = None;
+            self.green_gate.clone_from(&setup.gate);
+        }
         self.own = batch.first().and_then(|one| gates::own_gate(setup, one));
         let mut setup = setup.clone();
         if let Some(gate) = &self.own {
@@ -114,7 +120,7 @@ impl Bench {
         self.land(crew, team, setup, &open, batch).await
     }
 
-    async fn open(
+    pub(super) async fn open(
         &mut self,
         crew: &Rc<Crew>,
         team: &Name,
@@ -218,11 +224,17 @@ impl Bench {
         Ok(Verified::All)
     }
 
+    /// The team's gate is about to be tried, whatever was known of it.
+    pub(super) fn forget_green(&mut self, setup: &Setup) {
+        (self.own, self.green) = (None, None);
+        self.green_gate.clone_from(&setup.gate);
+    }
+
     fn expect(&self) -> Expect {
         self.own.as_ref().map(|gate| gate.expect).unwrap_or_default()
     }
 
-    async fn tip(
+    pub(super) async fn tip(
         &self,
         crew: &Rc<Crew>,
         open: &Arc<(Repository, Tree)>,
@@ -289,7 +301,7 @@ impl Bench {
     ) -> Result<PathBuf, String> {
         let (open, commit) = (Arc::clone(open), commit.clone());
         off_the_thread(move || {
-            open.1.check_out(&commit).map_err(|e| e.to_string())?;
+            open.1.check_out_afresh(&open.0, &commit).map_err(|e| e.to_string())?;
             Ok(open.1.path().to_owned())
         })
         .await
@@ -319,7 +331,7 @@ impl Bench {
     }
 
     /// One that is alone and red may not be to blame: the branch may be red without it.
-    async fn is_red_without(
+    pub(super) async fn is_red_without(
         &mut self,
         crew: &Rc<Crew>,
         team: &Name,
@@ -336,12 +348,7 @@ impl Bench {
             self.green = Some(tip.clone());
             return Ok(false);
         }
-        let short = tip.short();
-        let reason = format!(
-            "the gate fails at {short} already, where the team stands: nothing can be verified on it. \
-             Delete the team, mend the base or the gate, and run again\n{}",
-            result.evidence
-        );
+        let reason = red_without(crew, team, tip, &result).await;
         crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
         Ok(true)
     }

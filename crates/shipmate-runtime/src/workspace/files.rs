@@ -12,6 +12,14 @@ impl Repository {
         Ok(output.fields().map(path_text).collect())
     }
 
+    /// Ignored files and folders of the user's checkout, our own left out; so many at most.
+    pub fn ignored(&self, most: usize) -> Result<Vec<String>, Failure> {
+        let args = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+        let output = self.git().args(args).run()?;
+        let names = output.fields().map(path_text).filter(|name| !name.starts_with(".shipmate"));
+        Ok(names.take(most).collect())
+    }
+
     /// What a file holds in a commit; nothing where there is none.
     pub fn read_file(&self, commit: &Commit, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let name = format!("{commit}:{path}");
@@ -20,6 +28,14 @@ impl Repository {
             return Ok(None);
         }
         Ok(Some(self.git().args(["cat-file", "blob", &name]).run()?.stdout))
+    }
+
+    /// The mode of a path in a commit, as git writes it (`100755`); nothing where there is none.
+    pub fn mode_of(&self, commit: &Commit, path: &str) -> Result<Option<String>, Failure> {
+        let git = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(commit);
+        let output = git.arg("--").arg(format!(":(top,literal){path}")).run()?;
+        let entry = output.fields().next().map(path_text);
+        Ok(entry.and_then(|entry| Some(entry.split_once(' ')?.0.to_owned())))
     }
 
     /// The files that commits change, each seen from its first parent.

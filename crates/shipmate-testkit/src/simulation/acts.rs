@@ -5,7 +5,7 @@
 
 pub(crate) mod phase;
 mod talk;
-mod task;
+pub(crate) mod task;
 mod team;
 
 use shipmate_core::event::{TaskId, Token};

@@ -109,6 +109,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COMMAND")]
     gate: Vec<String>,
 
+    /// Begin although the gate fails on the last commit: the work is to make it pass
+    #[arg(long)]
+    red_base: bool,
+
     /// own (a clone for each teammate), shared (one for all) or none (no git)
     #[arg(long, value_name = "MODE", value_parser = ["own", "shared", "none"])]
     trees: Option<String>,
@@ -376,7 +380,8 @@ fn setup(args: &RunArgs, plan: &PlanFile, config: &Config) -> Setup {
     let gate = gates.into_iter().find(|gate| !gate.is_empty()).cloned().unwrap_or_default();
     let timeout_ms = args.timeout.or(usual.timeout_ms);
     let one_shot = usual.one_shot || args.task_mode;
-    Setup { trees, gate, timeout_ms, one_shot, dirty: args.dirty, ..usual }
+    let (dirty, red_base) = (args.dirty, args.red_base);
+    Setup { trees, gate, timeout_ms, one_shot, dirty, red_base, ..usual }
 }
 
 /// The teammates, each with the command that does its tasks.

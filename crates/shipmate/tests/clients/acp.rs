@@ -48,7 +48,8 @@ fn stage(client: &Client, server: &Server) -> Stage {
     let path = bin.join(client.agent);
     std::fs::write(&path, script).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let trees = Setup { gate: vec!["ls zero.txt || ls one.txt".to_owned()], ..Setup::default() };
+    let gate = vec!["ls zero.txt || ls one.txt".to_owned()];
+    let trees = Setup { gate, red_base: true, ..Setup::default() };
     stage.team(trees, &[]);
     stage.add("ana", |mut add| {
         add.command = String::new();

@@ -65,7 +65,10 @@ fn an_agent_that_ends_by_a_signal_has_failed_and_says_which() {
 #[test]
 fn an_agent_may_hand_in_by_itself() {
     let mut stage = Stage::new("");
-    stage.team(Setup { gate: vec!["test -e f1".to_owned()], ..Setup::default() }, &["a"]);
+    stage.team(
+        Setup { gate: vec!["test -e f1".to_owned()], red_base: true, ..Setup::default() },
+        &["a"],
+    );
     let line = "put f1 x; git add f1; git commit -qm own; as task submit $SHIPMATE_TASK --token \
                 $SHIPMATE_TASK_TOKEN --commit $(git rev-parse HEAD) --result mine; here $?";
     let tasks = stage.tasks(&[line]);

@@ -82,7 +82,7 @@ fn gate_at_a_door(stage: &Stage) -> Setup {
         "if mkdir {root}/gated 2>/dev/null; then sleep 601 & echo '0 gate 0 '$$ > {root}/here; \
          read -r _ < {root}/gate.door; fi; true"
     );
-    Setup { gate: vec![line], ..Setup::default() }
+    Setup { gate: vec![line], red_base: true, ..Setup::default() }
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_supervisor_that_dies_between_two_tasks_does_not_mix_them() {
          git \"$@\""
     ));
     let gate = vec![format!("read -r _ < {root}/gate.door")];
-    stage.team(Setup { gate, ..Setup::default() }, &["a"]);
+    stage.team(Setup { gate, red_base: true, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put f1 x; mkdir $S/armed", FILE]);
     let second = stage.hear(|event| event["task.submitted"]["task"] == 2);
     let commit = second["event"]["task.submitted"]["commit"].as_str().unwrap();

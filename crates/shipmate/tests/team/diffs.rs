@@ -26,7 +26,7 @@ fn a_task_shows_what_it_changes_from_its_first_line_to_its_merge() {
         stage.door(door);
     }
     let gate = format!("echo gate > {0}/here; read -r _ < {0}/gate.door", stage.root().display());
-    stage.team(Setup { gate: vec![gate], ..Setup::default() }, &["a"]);
+    stage.team(Setup { gate: vec![gate], red_base: true, ..Setup::default() }, &["a"]);
     let line = "git rm --quiet old; git commit --quiet --message gone; put new x; put .gitignore '*.o'; \
                 put a.o x; here; pass go; put new xx; put new2 y";
     let tasks = stage.tasks(&[line, "true"]);

@@ -137,7 +137,7 @@ fn a_power_cut_in_a_gate_costs_nothing() {
     let root = stage.root();
     let root = root.display();
     let line = format!("echo '0 gate 0 '$$ > {root}/here; read -r _ < {root}/gate.door");
-    stage.team(Setup { gate: vec![line], ..Setup::default() }, &["a"]);
+    stage.team(Setup { gate: vec![line], red_base: true, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put f1 x"]);
     stage.arrival();
     let gates = stage.processes("gate");

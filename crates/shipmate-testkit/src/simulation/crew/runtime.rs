@@ -5,7 +5,7 @@ use shipmate_core::event::{Supervision, TaskId, Token};
 use shipmate_core::state::BreakerPhase;
 use shipmate_core::{Act, Actor, Desk, Effect, Observed, TeammateRef, outstanding};
 
-use super::super::acts::phase;
+use super::super::acts::{phase, task};
 use super::super::checks::{Check, hold};
 use super::super::coverage::Fault;
 use super::super::model::{Phase, StageFacts, StandingFacts, StatusFacts};
@@ -63,6 +63,7 @@ impl Crew<'_> {
                 Ok(())
             }
             Effect::Verify { task, token } => self.verify(task, token),
+            Effect::TryGate { team } => self.give(Actor::Runtime, task::tried_gate(team)).map(drop),
             Effect::EnterPhase { .. } => self.begin_phase(),
             Effect::LeavePhase { team } => {
                 let state = self.desk.state();

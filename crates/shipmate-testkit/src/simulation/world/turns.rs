@@ -6,7 +6,7 @@ use shipmate_core::setup::Loss;
 use shipmate_core::{Act, Actor, Effect, TeammateRef, Wanted};
 use shipmate_log::Snapshot;
 
-use super::super::acts::{Chooser, phase};
+use super::super::acts::{Chooser, phase, task};
 use super::super::coordinator::Queued;
 use super::super::coverage::Fault;
 use super::super::vocabulary;
@@ -178,6 +178,7 @@ impl World<'_> {
             Effect::Verify { task, token } => {
                 Act::ReturnTask { task, token, reason: "red".to_owned() }
             }
+            Effect::TryGate { team } => task::tried_gate(team),
             Effect::Start(Wanted { who, supervision }) => {
                 let token_hash = "hash".to_owned();
                 Act::StartTeammate(StartTeammate { who, token_hash, supervision, host: None })

@@ -53,6 +53,10 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "COMMAND")]
     check: Vec<String>,
 
+    /// Start teammates although the gate fails on the last commit: the work is to make it pass
+    #[arg(long)]
+    red_base: bool,
+
     /// Begin at the last commit although there are uncommitted changes
     #[arg(long)]
     dirty: bool,
@@ -63,9 +67,9 @@ pub(crate) fn run(args: CreateArgs, mut session: Session) -> Result<(), Failure>
         Some(parent) => format!("created team {} below {parent}", args.name),
         None => format!("created team {}", args.name),
     };
-    let CreateArgs { name, parent, description, gate, lead, trees, check, dirty } = args;
+    let CreateArgs { name, parent, description, gate, lead, trees, check, red_base, dirty } = args;
     let config = session.config()?.config;
-    let mut setup = Setup { dirty, ..config.setup() };
+    let mut setup = Setup { dirty, red_base, ..config.setup() };
     if trees.is_none() {
         setup.gate.clear();
         setup.protected.clear();

@@ -1,0 +1,48 @@
+//! The gate is tried on what a team begins with, before anybody is started: a gate that cannot pass
+//! would only be found out by the first work that was paid for.
+//!
+//! Once green it is known to work. It is tried again after a pause for a red one, and when it was
+//! changed.
+
+use crate::event::Verification;
+use crate::name::Name;
+use crate::playbook::Expect;
+use crate::setup::GateRun;
+use crate::staff;
+use crate::state::{State, Team};
+
+/// The teams that have work for somebody, and whose gate has to be tried first.
+pub fn untried_gates(state: &State) -> Vec<Name> {
+    let open = state.teams.iter().filter(|(_, team)| staff::is_open(team));
+    let untried = open.filter(|(name, team)| needs_trial(state, name, team));
+    let wanted = untried.filter(|(name, team)| !staff::wanted_of(state, name, team).is_empty());
+    wanted.map(|(name, _)| name.clone()).collect()
+}
+
+/// Nobody of this team is started yet.
+pub(crate) fn needs_trial(state: &State, name: &Name, team: &Team) -> bool {
+    let setup = &team.setup;
+    if team.verification != Verification::Gate || setup.gate.is_empty() || setup.trees.is_none() {
+        return false;
+    }
+    let is_known = |(other, found): (&Name, &Team)| {
+        found.gate_is_tried
+            && found.setup.gate == setup.gate
+            && found.setup.branch(other) == setup.branch(name)
+    };
+    !setup.red_base && !begins_red(team) && !state.teams.iter().any(is_known)
+}
+
+/// A way of working in which tests come before what they test.
+fn begins_red(team: &Team) -> bool {
+    let playbook = team.setup.playbook.as_ref();
+    playbook.is_some_and(|playbook| playbook.gates.values().any(|gate| gate.expect == Expect::Red))
+}
+
+pub(crate) fn apply_gate(state: &mut State, run: &GateRun) {
+    // A gate of a task's own says nothing about the team's.
+    let is_own = |id: &u32| state.task(*id).is_none_or(|task| task.spec.gate.is_some());
+    if run.passed && !run.tasks.iter().any(is_own) {
+        state.team_mut(&run.team).gate_is_tried = true;
+    }
+}
