@@ -8,6 +8,7 @@
 //! Arguments that belong to a protocol (`--input-format stream-json`, `app-server`) are its
 //! driver's; here are only those that choose the protocol.
 
+pub(crate) mod command_line;
 mod known;
 mod probe;
 #[cfg(test)]

@@ -8,6 +8,8 @@
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 
+#[path = "goal/broken.rs"]
+mod broken;
 #[path = "goal/deciding.rs"]
 mod deciding;
 #[allow(dead_code, reason = "shared with the tests of teams, which need more of it")]

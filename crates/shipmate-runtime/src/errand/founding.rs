@@ -5,13 +5,15 @@
 use shipmate_protocol::{Refused, ask};
 
 use super::failed;
+use super::staffed::runnable;
 use super::survey::survey;
 use crate::crew::hooked;
 use crate::open::refused;
 use crate::playbook::{self, leading};
+use crate::programs::{self, command_line::Stand};
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Failure, Repository};
+use crate::workspace::{Commit, Failure, Repository};
 
 /// Fills in what a team begins with: the commit, the hooks, the home.
 pub(crate) async fn begin(
@@ -27,10 +29,27 @@ pub(crate) async fn begin(
         true => based(settings, &create.name, setup).await?,
         false => playbook::ahead::look(setup, &settings.place, None).await?,
     }
+    usual_agent(settings, setup).await?;
     match playbook {
         Some(playbook) => leading::check(settings, setup, playbook).await,
         None => Ok(()),
     }
+}
+
+/// The agent that a lead's plan will be carried out by is looked for before the plan is paid for.
+async fn usual_agent(settings: &Settings, setup: &ask::Setup) -> Result<(), Refused> {
+    let line = setup.agent.clone();
+    if line.is_empty() || programs::find(&line, &settings.agents).is_ok() {
+        return Ok(());
+    }
+    let workspace = settings.place.workspace.clone();
+    let stand = match setup.base.as_deref().and_then(Commit::parse) {
+        Some(commit) => Stand::Clone { workspace, commit },
+        None => Stand::Folder(workspace),
+    };
+    let agents = settings.agents.clone();
+    let looked = off_the_thread(move || Ok(runnable(&line, &agents, &stand))).await;
+    looked.unwrap_or(Ok(()))
 }
 
 /// Finds the commit that a team begins at.

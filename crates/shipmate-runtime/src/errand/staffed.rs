@@ -5,12 +5,15 @@
 //! with what to do.
 
 use shipmate_core::{Actor, TeammateRef};
+use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
 
 use crate::crew::Crew;
 use crate::open::refused;
-use crate::programs;
+use crate::programs::command_line::{CannotRun, Stand, cannot_run};
+use crate::programs::{self, Around};
 use crate::settings::Agents;
+use crate::workspace::{Commit, Repository};
 
 /// Finds the agent of a teammate that is to be started, and whether it can be talked to.
 pub(crate) fn staffed(
@@ -30,7 +33,35 @@ pub(crate) fn staffed(
         }),
         _ => None,
     };
-    found(agents, own, is_started, add)
+    found(agents, own, is_started, add)?;
+    match is_started && !add.command.is_empty() {
+        true => runnable(&add.command, agents, &stand(crew)),
+        false => Ok(()),
+    }
+}
+
+/// Where the agents of this team stand.
+fn stand(crew: &Crew) -> Stand {
+    let workspace = crew.settings.place.workspace.clone();
+    let root = &crew.board.root;
+    let begins = crew.board.with_state(|state| {
+        let setup = &state.teams.get(root)?.setup;
+        let base = Commit::parse(&setup.trees.as_ref()?.base)?;
+        Some((setup.branch(root).to_string(), base))
+    });
+    let Some((branch, base)) = begins else { return Stand::Folder(workspace) };
+    let tip = Repository::open(&workspace).ok().and_then(|here| here.tip(&branch).ok()?);
+    Stand::Clone { workspace, commit: tip.unwrap_or(base) }
+}
+
+/// A command that certainly cannot be run is refused before anybody is started with it.
+pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(), Refused> {
+    let known = programs::profiles(agents);
+    let names: Vec<&str> = known.iter().map(|profile| profile.name.as_str()).collect();
+    match cannot_run(line, &names, &Around::here(), stand) {
+        Some(CannotRun { fact, remedy }) => Err(refused("CannotRun", fact, &remedy)),
+        None => Ok(()),
+    }
 }
 
 /// The same where there is no team yet. `own`: the program of whoever asks.
@@ -68,8 +99,13 @@ pub(crate) fn found(
     })?;
     if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
         let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
-        let remedy = "name a program that can, such as \"native\" (`shipmate agents` lists them)";
-        return Err(refused("CannotLead", text, remedy));
+        let known = programs::profiles(agents);
+        let near = nearest(&add.command, known.iter().map(|profile| profile.name.as_str()));
+        let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        let remedy = format!(
+            "{near}name a program that can, such as \"native\" (`shipmate agents` lists them)"
+        );
+        return Err(refused("CannotLead", text, &remedy));
     }
     if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
         return Err(refused("NoModel", none.fact, &none.remedy));
