@@ -60,6 +60,8 @@ pub struct SqliteLog {
     mark: Mark,
     followers: watch::Sender<u64>,
     broken: Option<String>,
+    /// What was found in the file is synced; see `settle`.
+    is_settled: bool,
     /// Declared last, so that it is released after the connection is closed.
     _lock: File,
 }
@@ -80,6 +82,11 @@ impl SqliteLog {
         }
         if records.is_empty() {
             return Ok(self.end);
+        }
+        if !self.is_settled
+            && let Err(error) = self.settle()
+        {
+            return Err(self.not_appended(&error));
         }
         if let Err(error) = self.insert(records) {
             return Err(self.not_appended(&error));
@@ -211,6 +218,9 @@ impl SqliteLog {
         assert!(snapshot.position <= self.end, "a snapshot is of a state that was logged");
         if let Some(reason) = &self.broken {
             return Err(SnapshotFailure(reason.clone()));
+        }
+        if !self.is_settled {
+            return Err(SnapshotFailure(format!("{} cannot be written now", self.place)));
         }
         let Err(error) = self.replace_snapshot(snapshot) else {
             return Ok(());

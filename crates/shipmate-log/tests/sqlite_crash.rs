@@ -179,3 +179,50 @@ fn a_failed_write_breaks_the_handle_and_loses_nothing_acknowledged() {
     check_texts(&mut log, end);
     assert_eq!(log.append_now(end, &[text_at(end + 1)]), Ok(end + 1));
 }
+
+/// Opens a log that a killed process left, on a disk without any space.
+fn open_without_space(path: &Path) {
+    let mut log = SqliteLog::open(path, Durability::Power).unwrap();
+    let end = log.append_now(0, &(1..=200).map(text_at).collect::<Vec<_>>()).unwrap();
+    let left = path.with_file_name("left.db");
+    for suffix in ["", "-wal", ".mark"] {
+        let of = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        std::fs::copy(of(path), of(&left)).unwrap();
+    }
+    let filler = path.with_file_name("filler");
+    let mut full = std::fs::File::create(&filler).unwrap();
+    let is_full = (0..100_000).any(|_| std::io::Write::write_all(&mut full, &[0; 512]).is_err());
+    assert!(is_full, "the disk has no end");
+
+    let mut log = SqliteLog::open(&left, Durability::Power).unwrap();
+    check_texts(&mut log, end);
+    println!("read {end}");
+    println!("failed with {}", kind(&log.append_now(end, &[text_at(end + 1)]).unwrap_err()));
+    check_texts(&mut log, end);
+    std::fs::remove_file(&filler).unwrap();
+    println!("then {}", log.append_now(end, &[text_at(end + 1)]).unwrap());
+}
+
+#[test]
+fn a_log_on_a_full_disk_is_read_and_goes_on_when_there_is_space() {
+    if let Some(path) = victim_path() {
+        return open_without_space(&path);
+    }
+    let directory = TempDir::new();
+    let path = directory.join("log.db");
+    let direct = victim("a_log_on_a_full_disk_is_read_and_goes_on_when_there_is_space", &path);
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .args([r#"mount -t tmpfs -o size=2m small "$1" && shift && exec "$@""#, "sh"])
+        .arg(path.parent().unwrap())
+        .arg(direct.get_program())
+        .args(direct.get_args())
+        .env(VICTIM, &path)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for expected in ["read 200", "failed with full", "then 201"] {
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(printed.lines().any(|line| line == expected), "{expected}: {printed} {told}");
+    }
+}

@@ -3,6 +3,9 @@
 //! Nothing is written before the file is known to be ours and whole. Until then the connection may
 //! not even tidy up on close, because a write-ahead log with a flaw in the middle still holds what
 //! a person may want to rescue.
+//!
+//! A disk without space is no reason not to read: what opening has to write is then owed before
+//! the first append.
 
 use super::mark::Mark;
 use super::{Durability, SqliteLog, place};
@@ -63,7 +66,15 @@ impl SqliteLog {
         let mark_path = beside(path, ".mark");
         let (mark, owed) =
             Mark::open(&mark_path, durability).map_err(|error| not_writable(&mark_path, &error))?;
-        let (db, end) = open_database(path, durability, owed)
+        let opened = open_database(path, durability, owed, Sharing::WithReaders);
+        let (db, end) = opened
+            .or_else(|flaw| match &flaw {
+                // Its shared memory takes some space too, and is not needed by one alone.
+                Flaw::Sqlite(error) if !is_elsewhere(error) => {
+                    open_database(path, durability, owed, Sharing::Alone).map_err(|_| flaw)
+                }
+                _ => Err(flaw),
+            })
             .map_err(|failure| failure.explain(path, &mark_path, owed))?;
         let mut log = Self {
             db,
@@ -72,6 +83,7 @@ impl SqliteLog {
             mark,
             followers: watch::Sender::new(end),
             broken: None,
+            is_settled: false,
             _lock: lock,
         };
         if end > 0 {
@@ -80,7 +92,14 @@ impl SqliteLog {
                 reason: failure.to_string(),
             })?;
         }
-        log.settle()?;
+        match log.settle() {
+            Err(error) if is_elsewhere(&error) => {
+                let reason = format!("{} is locked: {error}", log.place);
+                return Err(OpenFailure::Unavailable(reason));
+            }
+            // The first append tries again, and says why not.
+            Ok(()) | Err(_) => {}
+        }
         Ok(log)
     }
 
@@ -89,17 +108,26 @@ impl SqliteLog {
     /// What was read may sit in the page cache only, after a sync that failed under an earlier
     /// opener. Moving it into the file writes and syncs it once more, before anything is
     /// acknowledged on top of it.
-    fn settle(&mut self) -> Result<(), OpenFailure> {
-        checkpoint(&self.db).map_err(|error| match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                OpenFailure::Unavailable(format!("{} is locked: {error}", self.place))
-            }
-            _ => OpenFailure::Unsuitable(format!("{} cannot be synced: {error}", self.place)),
-        })?;
+    pub(super) fn settle(&mut self) -> rusqlite::Result<()> {
+        checkpoint(&self.db)?;
         keep_wal_on_close(&self.db, false);
         self.mark.acknowledge(self.end);
+        self.is_settled = true;
         Ok(())
     }
+}
+
+/// Whether other programs may read the file meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    WithReaders,
+    Alone,
+}
+
+/// It is another program that is in the way.
+fn is_elsewhere(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Moves everything from the write-ahead log into the file, synced, and starts the former anew.
@@ -169,6 +197,7 @@ fn open_database(
     path: &Path,
     durability: Durability,
     owed: u64,
+    sharing: Sharing,
 ) -> Result<(Connection, u64), Flaw> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -176,6 +205,10 @@ fn open_database(
     let db = Connection::open_with_flags(path, flags)?;
     keep_wal_on_close(&db, true);
     db.busy_timeout(BUSY_FOR)?;
+    if sharing == Sharing::Alone {
+        // Before anything is read: the index of the write-ahead log is then kept in memory.
+        db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    }
     let new = identify(&db)?;
     if new && owed > 0 {
         return Err(Flaw::Short { found: 0 });
@@ -261,7 +294,7 @@ impl Flaw {
 
 fn explain_sqlite(place: String, error: &rusqlite::Error, owed: u64) -> OpenFailure {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+        _ if is_elsewhere(error) => {
             OpenFailure::Unavailable(format!("{place} is locked by another program: {error}"))
         }
         Some(ErrorCode::NotADatabase) if owed == 0 => OpenFailure::Unsuitable(format!(
