@@ -16,6 +16,7 @@
 
 mod capture;
 mod census;
+pub mod environment;
 mod fence;
 mod launch;
 mod log_file;

@@ -56,7 +56,7 @@ impl Spec {
         if self.env_remove.iter().any(is_path) {
             return None;
         }
-        std::env::var_os("PATH")
+        crate::environment::var("PATH")
     }
 }
 

@@ -96,7 +96,7 @@ impl Tree {
         }
 
         let mut command = spec.launcher.command(&argv);
-        command.current_dir(&spec.cwd).process_group(0);
+        command.current_dir(&spec.cwd).process_group(0).envs(crate::environment::newer());
         for name in &spec.env_remove {
             command.env_remove(name);
         }

@@ -45,6 +45,13 @@ pub enum Ask {
     TryHooks,
     /// The repository a run would begin in.
     Survey,
+    /// The environment of whoever begins something: what is started from now on gets it, and
+    /// the configuration is read again.
+    Renew {
+        environment: BTreeMap<String, String>,
+    },
+    /// The settings that the coordinator goes by.
+    Settings,
     /// The agent programs this machine knows, and the state each is in.
     Agents,
     /// The playbooks that can be used here.
@@ -316,6 +323,42 @@ pub enum Ask {
     Signs,
     /// Reads the whole log and checks every record.
     Verify,
+}
+
+impl Ask {
+    /// Nothing is started or decided for it, whatever environment it is asked from.
+    pub fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Ask::Status
+                | Ask::Teams
+                | Ask::TeamShow
+                | Ask::Settings
+                | Ask::Playbooks
+                | Ask::PlaybookShow { .. }
+                | Ask::PlaybookCheck { .. }
+                | Ask::Leftovers { .. }
+                | Ask::Teammates
+                | Ask::TeammateShow { .. }
+                | Ask::Attach { .. }
+                | Ask::Tasks { .. }
+                | Ask::TaskShow { .. }
+                | Ask::TaskDiff { .. }
+                | Ask::InboxRead { .. }
+                | Ask::InboxPeek
+                | Ask::MessageTrace { .. }
+                | Ask::Plans { .. }
+                | Ask::Questions { .. }
+                | Ask::Log { .. }
+                | Ask::StatusAt { .. }
+                | Ask::TasksAt { .. }
+                | Ask::Follow { .. }
+                | Ask::Look { .. }
+                | Ask::LookAt { .. }
+                | Ask::Signs
+                | Ask::Verify
+        )
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

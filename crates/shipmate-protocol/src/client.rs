@@ -2,17 +2,18 @@
 //!
 //! A request keeps its id until it is answered, so a lost answer is asked for again
 //! and never carried out twice. The coordinator may die at any moment; the next
-//! read or write notices, and the same request goes to its successor.
+//! read or write notices, and the same request goes to its successor. One that answers nobody
+//! is told of, and given up after a while: see [`crate::socket`].
 
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::ops::ControlFlow;
-use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::ask::Ask;
 use crate::place::{BadPlace, Place};
+use crate::socket::{self, Patience, Patient, Silence};
 use crate::wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
 use crate::{LINE_BYTES_MAX, PROTOCOL};
 
@@ -39,6 +40,12 @@ pub enum ClientFailure {
     NotRunning(String),
     #[error("the connection to the coordinator failed {ATTEMPTS_MAX} times, last: {0}")]
     Connection(String),
+    /// It is there and answers nobody: stopped, or it hangs.
+    #[error(
+        "{0}\n  end it with `shipmate coordinator stop`: the next command starts another, and \
+         nothing acknowledged is lost"
+    )]
+    Silent(Silence),
     #[error("the coordinator sent something this release does not understand: {0}")]
     Nonsense(String),
     #[error("{0}\n  run a shipmate command in this workspace as its owner first")]
@@ -65,7 +72,16 @@ pub struct Client {
     /// How often it has connected.
     connects: u64,
     pub team: Option<String>,
+    pub patience: Patience,
+    /// Called when the coordinator has been silent for a while, before it is given up.
+    pub on_silence: fn(Silence),
+    /// Answers where nothing was ever kept, so that nobody makes a workspace by looking for
+    /// one; what it leaves to the coordinator is none. Without it a coordinator is started.
+    pub without_state: Option<WithoutState>,
 }
+
+/// What a workspace without state answers: its folders, the team that is meant, the question.
+pub type WithoutState = fn(&Place, Option<&str>, &Ask) -> Option<Result<Answer, Refused>>;
 
 #[derive(Debug, Clone)]
 pub enum TokenSource {
@@ -76,7 +92,7 @@ pub enum TokenSource {
 
 #[derive(Debug)]
 struct Connection {
-    reader: BufReader<UnixStream>,
+    reader: BufReader<Patient>,
     welcome: Welcome,
 }
 
@@ -98,11 +114,32 @@ impl Client {
         let mut random = [0_u8; 12];
         getrandom::fill(&mut random).expect("the system gives random bytes");
         let id = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        Client { place, launch, token, id, counter: 0, connection: None, connects: 0, team: None }
+        Client {
+            place,
+            launch,
+            token,
+            id,
+            counter: 0,
+            connection: None,
+            connects: 0,
+            team: None,
+            patience: Patience::default(),
+            on_silence: |_| {},
+            without_state: None,
+        }
     }
 
     /// Who this client acts as, according to the coordinator.
     pub fn welcome(&mut self) -> Result<Welcome, ClientFailure> {
+        if self.is_without_state() && matches!(self.token, TokenSource::Person) {
+            // Nobody else has a token here.
+            return Ok(Welcome {
+                protocol: PROTOCOL,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                pid: std::process::id(),
+                actor: "person".to_owned(),
+            });
+        }
         let mut last = String::new();
         for _ in 0..ATTEMPTS_MAX {
             match self.connected() {
@@ -116,6 +153,11 @@ impl Client {
 
     /// Asks and waits for the answer, through restarts of the coordinator.
     pub fn ask(&mut self, ask: Ask) -> Result<Answer, ClientFailure> {
+        if let Some(answer) = self.without_state.filter(|_| self.is_without_state())
+            && let Some(answer) = answer(&self.place, self.team.as_deref(), &ask)
+        {
+            return answer.map_err(ClientFailure::Refused);
+        }
         self.counter += 1;
         let request = Request { id: self.counter, team: self.team.clone(), ask };
         let mut line = serde_json::to_vec(&request).expect("a request is JSON");
@@ -124,7 +166,13 @@ impl Client {
         for _ in 0..ATTEMPTS_MAX {
             match self.exchange(request.id, &line) {
                 Ok(answer) => return Ok(answer),
-                Err(Trouble::Final(failure)) => return Err(failure),
+                Err(Trouble::Final(failure)) => {
+                    // Half a line may be on its way.
+                    if matches!(failure, ClientFailure::Silent(_)) {
+                        self.connection = None;
+                    }
+                    return Err(failure);
+                }
                 Err(Trouble::Lost(reason)) => {
                     self.connection = None;
                     last = reason;
@@ -134,9 +182,13 @@ impl Client {
         Err(ClientFailure::Connection(last))
     }
 
+    fn is_without_state(&self) -> bool {
+        self.without_state.is_some() && self.connection.is_none() && !self.place.has_state()
+    }
+
     fn exchange(&mut self, id: u64, line: &[u8]) -> Result<Answer, Trouble> {
         let connection = self.connected()?;
-        connection.reader.get_mut().write_all(line).map_err(lost)?;
+        connection.write(line)?;
         loop {
             match connection.read()? {
                 Reply::Answer { id: of, answer } if of == id => return Ok(answer),
@@ -217,8 +269,9 @@ impl Client {
     }
 
     fn connect(&self) -> Result<Connection, Trouble> {
-        let socket = self.place.socket().map_err(final_place)?;
-        let stream = match UnixStream::connect(&socket) {
+        let socket = self.place.socket();
+        let reach = || socket::connect_in_time(&socket, self.patience, self.on_silence);
+        let stream = match reach() {
             Ok(stream) => stream,
             // With a file in place of a folder the start says what is wrong with the workspace.
             Err(e)
@@ -228,13 +281,17 @@ impl Client {
                 ) =>
             {
                 self.launch()?;
-                UnixStream::connect(&socket).map_err(lost)?
+                reach().map_err(lost)?
+            }
+            Err(e) if e.kind() == ErrorKind::TimedOut => {
+                return Err(Trouble::Final(ClientFailure::Silent(Silence { pid: None })));
             }
             Err(e) => {
                 let text = format!("{}: {e}", socket.display());
                 return Err(Trouble::Final(ClientFailure::Start(text)));
             }
         };
+        let stream = Patient::new(stream, &socket, self.patience, self.on_silence);
         let hello = Hello {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -244,7 +301,7 @@ impl Client {
         let mut line = serde_json::to_vec(&hello).expect("a hello is JSON");
         line.push(b'\n');
         let mut reader = BufReader::with_capacity(64 * 1024, stream);
-        reader.get_mut().write_all(&line).map_err(lost)?;
+        write_line(&mut reader, &line)?;
         match read_reply(&mut reader)? {
             Reply::Welcome(welcome) => Ok(Connection { reader, welcome }),
             Reply::Refused { refused, .. } if refused.code == "Version" => {
@@ -307,7 +364,8 @@ impl Client {
             Ok(Ok(line)) => Err(failed(line.trim().replace("\\n", "\n"))),
             Ok(Err(e)) => Err(failed(e.to_string())),
             Err(_) => Err(failed(format!(
-                "it did not listen within {} s\n  see `shipmate doctor`",
+                "it did not listen within {} s\n  one that is ending may hang: \
+                 `shipmate coordinator stop` ends it; else see `shipmate doctor`",
                 START_TIMEOUT.as_secs()
             ))),
         }
@@ -318,15 +376,33 @@ impl Connection {
     fn read(&mut self) -> Result<Reply, Trouble> {
         read_reply(&mut self.reader)
     }
+
+    fn write(&mut self, line: &[u8]) -> Result<(), Trouble> {
+        write_line(&mut self.reader, line)
+    }
 }
 
-fn read_reply(reader: &mut BufReader<UnixStream>) -> Result<Reply, Trouble> {
+fn write_line(to: &mut BufReader<Patient>, line: &[u8]) -> Result<(), Trouble> {
+    to.get_mut().write_all(line).map_err(|e| ended(to, e))
+}
+
+fn read_reply(reader: &mut BufReader<Patient>) -> Result<Reply, Trouble> {
     let mut line = Vec::new();
-    let read = reader.take(LINE_BYTES_MAX as u64 * 4).read_until(b'\n', &mut line).map_err(lost)?;
+    let limited = &mut reader.take(LINE_BYTES_MAX as u64 * 4);
+    let read = limited.read_until(b'\n', &mut line).map_err(|e| ended(reader, e))?;
     if read == 0 || line.last() != Some(&b'\n') {
         return Err(Trouble::Lost("the connection ended".to_owned()));
     }
     serde_json::from_slice(&line).map_err(|e| nonsense(e.to_string()))
+}
+
+fn ended(connection: &BufReader<Patient>, e: std::io::Error) -> Trouble {
+    match e.kind() {
+        ErrorKind::TimedOut => {
+            Trouble::Final(ClientFailure::Silent(connection.get_ref().silence()))
+        }
+        _ => lost(e),
+    }
 }
 
 fn lost(e: std::io::Error) -> Trouble {
@@ -335,10 +411,6 @@ fn lost(e: std::io::Error) -> Trouble {
 
 fn nonsense(text: String) -> Trouble {
     Trouble::Final(ClientFailure::Nonsense(text))
-}
-
-fn final_place(e: BadPlace) -> Trouble {
-    Trouble::Final(ClientFailure::Place(e))
 }
 
 fn position_of(record: &str) -> u64 {

@@ -12,6 +12,7 @@ pub mod native;
 pub mod place;
 pub mod plan_file;
 pub mod problem;
+pub mod socket;
 pub mod tools;
 pub mod view;
 pub mod watch;

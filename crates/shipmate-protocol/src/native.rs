@@ -157,7 +157,7 @@ pub struct FenceOrder {
     pub required: bool,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Requests to the model in one turn.
     pub requests_max: u32,

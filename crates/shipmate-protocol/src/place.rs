@@ -2,9 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Longest socket path the system takes (`sun_path` less its final zero).
-const SOCKET_BYTES_MAX: usize = 107;
-
 /// The folders of one workspace.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -13,13 +10,6 @@ pub struct Place {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlace {
-    #[error(
-        "the socket path {} is {} bytes and the system takes {SOCKET_BYTES_MAX}\n  set \
-         SHIPMATE_RUNTIME_DIR to a short folder of yours, the same for every command: for example \
-         /tmp/shipmate-$USER",
-        .0.display(), .0.as_os_str().len()
-    )]
-    SocketPathTooLong(PathBuf),
     #[error("{} is not a folder\n  name an existing folder with --workspace", .0.display())]
     NoFolder(PathBuf),
     #[error("{}: {}\n  check its permissions", .0.display(), .1)]
@@ -29,14 +19,25 @@ pub enum BadPlace {
 impl Place {
     /// The workspace to use from `start`: the nearest folder at or above it that has
     /// `.shipmate` or `.git`, else `start` itself.
+    ///
+    /// What lies in a workspace's own state belongs to it: a teammate's tree there is a
+    /// repository too, and may have a `.shipmate` of its own from the project.
     pub fn find(start: &Path) -> Result<Place, BadPlace> {
         let start = start.canonicalize().map_err(|e| BadPlace::Unreadable(start.to_owned(), e))?;
         if !start.is_dir() {
             return Err(BadPlace::NoFolder(start));
         }
-        let marked = |name: &str| start.ancestors().find(|at| at.join(name).exists());
-        let found = marked(".shipmate").or_else(|| marked(".git"));
+        let state = start.ancestors().find(|at| at.ends_with(".shipmate/state"));
+        let around = state.and_then(|state| state.ancestors().nth(2));
+        let marked = |at: &&Path| at.join(".shipmate").exists() || at.join(".git").exists();
+        let found = around.or_else(|| start.ancestors().find(marked));
         Ok(Place { workspace: found.unwrap_or(&start).to_owned() })
+    }
+
+    /// Whether anything was ever kept here: without it there is no team, and nobody has to
+    /// be asked.
+    pub fn has_state(&self) -> bool {
+        self.state().exists()
     }
 
     /// `.shipmate`: configuration, hooks and playbooks of the project.
@@ -84,15 +85,13 @@ impl Place {
         self.state().join("starting.lock")
     }
 
-    pub fn socket(&self) -> Result<PathBuf, BadPlace> {
-        let path = match std::env::var_os("SHIPMATE_RUNTIME_DIR") {
+    /// Longer than the system takes where the workspace lies deep: made and reached by
+    /// [`crate::socket`] only.
+    pub fn socket(&self) -> PathBuf {
+        match std::env::var_os("SHIPMATE_RUNTIME_DIR") {
             Some(dir) => PathBuf::from(dir).join(format!("{}.sock", self.digest())),
             None => self.state().join("coordinator.sock"),
-        };
-        if path.as_os_str().len() > SOCKET_BYTES_MAX {
-            return Err(BadPlace::SocketPathTooLong(path));
         }
-        Ok(path)
     }
 
     /// What a coordinator carries in its environment, whoever starts it: it is no part of
@@ -108,5 +107,78 @@ impl Place {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
         format!("{hash:016x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// From where a command is typed, and the workspace that it acts on; folders are made
+    /// first, and what has a dot in its last part but no slash after it is a file.
+    fn check(made: &[&str], expected: &[(&str, &str)]) {
+        let name = format!("shipmate-place-{}-{:p}", std::process::id(), made);
+        let top = std::env::temp_dir().join(name);
+        for path in made {
+            match path.strip_suffix('/') {
+                Some(folder) => fs::create_dir_all(top.join(folder)).unwrap(),
+                None => {
+                    fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+                    fs::write(top.join(path), "").unwrap();
+                }
+            }
+        }
+        let top = top.canonicalize().unwrap();
+        let found: Vec<(&str, String)> = expected
+            .iter()
+            .map(|(from, _)| {
+                let place = Place::find(&top.join(from)).unwrap();
+                (*from, place.workspace.strip_prefix(&top).unwrap().display().to_string())
+            })
+            .collect();
+        fs::remove_dir_all(&top).unwrap();
+        for ((from, found), (_, expected)) in found.into_iter().zip(expected) {
+            assert_eq!(found, *expected, "from {from}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_marker_is_the_workspace_whichever_it_is() {
+        check(
+            &[
+                "home/.shipmate/state/",
+                "home/plain/",
+                "home/real/.git/",
+                "home/real/src/",
+                "home/tree/.git",
+                "home/real/vendor/sub/.git",
+                "home/real/package/.shipmate/config.toml",
+                "home/real/package/src/",
+            ],
+            &[
+                ("home", "home"),
+                ("home/plain", "home"),
+                ("home/real", "home/real"),
+                ("home/real/src", "home/real"),
+                ("home/tree", "home/tree"),
+                ("home/real/vendor/sub", "home/real/vendor/sub"),
+                ("home/real/package/src", "home/real/package"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_teammates_tree_belongs_to_the_workspace_it_lies_in() {
+        let tree = "repo/.shipmate/state/teams/t/trees/t.ana";
+        check(
+            &[
+                "repo/.git/",
+                &format!("{tree}/.git/"),
+                &format!("{tree}/.shipmate/config.toml"),
+                &format!("{tree}/src/inner/.git/"),
+            ],
+            &[(tree, "repo"), (&format!("{tree}/src/inner"), "repo")],
+        );
     }
 }

@@ -146,6 +146,8 @@ pub enum Answer {
     Leftovers(Vec<Leftover>),
     HooksTried(Vec<HookTry>),
     Survey(Box<Survey>),
+    /// Each setting with its value, as a file would have it.
+    Settings(std::collections::BTreeMap<String, String>),
     Agents(Vec<AgentView>),
     Playbooks(Vec<PlaybookRow>),
     Playbook(Box<PlaybookView>),
@@ -170,6 +172,9 @@ pub enum Notice {
     Records { team: String, records: Vec<Box<RawValue>> },
     /// A supervisor is asked for a sign of life.
     Alive { asked: u64 },
+    /// What a person has set since the coordinator began; only supervisors are told, for
+    /// whatever they start next.
+    Environment { variables: std::collections::BTreeMap<String, String> },
     /// Something was seen of a teammate, or the merge queue does something else; nothing of it is
     /// recorded.
     Sign { teammate: Option<Box<TeammateView>>, queue: Option<String> },

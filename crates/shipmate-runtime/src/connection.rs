@@ -64,6 +64,11 @@ impl Connection {
         }))
     }
 
+    /// The process at the other end.
+    pub(crate) fn peer(&self) -> Option<rustix::process::Pid> {
+        rustix::net::sockopt::socket_peercred(self.stream.get_ref()).ok().map(|peer| peer.pid)
+    }
+
     /// Somebody may still be there to hear of something that happens later.
     pub(crate) fn is_listening(&self) -> bool {
         self.is_open() && !self.ended.get()

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use shipmate_core::{Actor, Name};
+use shipmate_process::environment;
+use shipmate_protocol::problem::nearest;
 use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
 use shipmate_protocol::{Answer, Ask, HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Place, Refused};
 use tokio::net::{UnixListener, UnixStream};
@@ -55,7 +57,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
     prepare(&settings.place).map_err(|(path, e)| {
         format!("{}: {e}\n  the workspace must be writable by you", path.display())
     })?;
-    let socket = settings.place.socket().map_err(|e| e.to_string())?;
+    let socket = settings.place.socket();
     let named = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
     let mut held = match lock::acquire(&settings.place, &socket)
         .map_err(|e| named(&settings.place.lock(), e))?
@@ -114,15 +116,35 @@ fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
     let project = place.project();
     fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
     let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
-    folders.extend(std::env::var_os("SHIPMATE_RUNTIME_DIR").map(Into::into));
+    let elsewhere = std::env::var_os("SHIPMATE_RUNTIME_DIR").map(std::path::PathBuf::from);
+    folders.extend(elsewhere.clone());
     for folder in folders {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|e| (folder.clone(), e))?;
+    }
+    if let Some(folder) = elsewhere {
+        ours_alone(&folder).map_err(|e| (folder, e))?;
     }
     // Ignores itself too: the project's repository shows nothing of it.
     let ignore = place.state().join(".gitignore");
     if !ignore.exists() {
         fs::write(&ignore, "*\n").map_err(|e| (ignore.clone(), e))?;
+    }
+    Ok(())
+}
+
+/// Whoever can replace a socket gets the tokens that are sent to it.
+fn ours_alone(folder: &Path) -> io::Result<()> {
+    let found = fs::metadata(folder)?;
+    let owner = found.uid();
+    if owner != rustix::process::getuid().as_raw() && owner != 0 {
+        let text = format!("it belongs to user {owner}: name a folder of yours");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    // Write for others, without the bit that keeps them from each other's files.
+    if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
+        let text = "others can write there: chmod 700 it, or name a folder of yours";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     Ok(())
 }
@@ -136,7 +158,9 @@ fn bind(socket: &Path) -> io::Result<UnixListener> {
             _ => {}
         }
     }
-    let listener = UnixListener::bind(&fresh)?;
+    let listener = shipmate_protocol::socket::bind(&fresh)?;
+    listener.set_nonblocking(true)?;
+    let listener = UnixListener::from_std(listener)?;
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
     fs::rename(&fresh, socket)?;
     Ok(listener)
@@ -253,19 +277,18 @@ impl Coordinator {
         request: Request,
     ) {
         let Request { id, team, mut ask } = request;
+        if matches!(ask, Ask::Renew { .. } | Ask::Settings) {
+            return connection.send(&Reply::to(id, self.about_itself(actor, ask)));
+        }
         if let Ask::TeamCreate(create) = &mut ask
             && let Err(refused) = errand::begin(&self.settings, create).await
         {
             return connection.send(&Reply::Refused { id, refused });
         }
         let found = self.find_board(root, team.as_deref(), &ask).await;
-        let nobodys = matches!(ask, Ask::Survey | Ask::TryHooks)
+        let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks)
             || matches!((&ask, &found), (Ask::Leftovers { .. }, Err(e)) if e.code == "NoTeam");
-        let anybodys = matches!(
-            ask,
-            Ask::Agents | Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. }
-        );
-        if nobodys && *actor == Actor::Person || anybodys {
+        if needs_no_team && *actor == Actor::Person || any_team(&ask) {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
             connection.took_request();
             tokio::task::spawn_local(async move {
@@ -299,6 +322,25 @@ impl Coordinator {
             }
             Err(refused) => connection.send(&Reply::Refused { id, refused }),
         }
+    }
+
+    /// What is asked about the coordinator and not about a team.
+    fn about_itself(&self, actor: &Actor, ask: Ask) -> Result<Answer, Refused> {
+        if *actor != Actor::Person {
+            let text = format!("{actor} may not do that: it is for a person");
+            return Err(refused("NotAllowed", text, "ask the person"));
+        }
+        let Ask::Renew { environment } = ask else {
+            return Ok(Answer::Settings(self.settings.agents.shown.clone()));
+        };
+        environment::renew(environment);
+        for board in self.boards.borrow().values() {
+            if let Some(crew) = &*board.crew.borrow() {
+                crew.spread_environment();
+            }
+        }
+        let read = self.settings.agents.renew(&self.settings.place);
+        read.map(|()| Answer::Unchanged).map_err(|text| refused("BadConfig", text, ""))
     }
 
     async fn authenticate(self: &Rc<Self>, token: &str) -> Result<(Actor, Option<Name>), Refused> {
@@ -361,10 +403,7 @@ impl Coordinator {
         }
         let mut roots = self.roots()?;
         match (roots.pop(), roots.is_empty()) {
-            (None, _) => {
-                let remedy = "create one: `shipmate team create NAME`";
-                Err(refused("NoTeam", "there is no team in this workspace".to_owned(), remedy))
-            }
+            (None, _) => Err(nobody()),
             (Some(only), true) => {
                 let board = self.board(&only).await?.ok_or_else(|| no_team(only.as_str()))?;
                 Ok(Found::One(board, None))
@@ -383,14 +422,19 @@ impl Coordinator {
         if let Some(board) = self.board(team).await? {
             return Ok(board);
         }
+        let mut known = Vec::new();
         for root in self.roots()? {
-            if let Some(board) = self.board(&root).await?
-                && board.with_state(|state| state.teams.contains_key(team))
-            {
+            let Some(board) = self.board(&root).await? else { continue };
+            if board.with_state(|state| state.teams.contains_key(team)) {
                 return Ok(board);
             }
+            known.extend(board.with_state(|state| state.teams.keys().cloned().collect::<Vec<_>>()));
         }
-        Err(no_team(team.as_str()))
+        let mut refused = no_team(team.as_str());
+        if let Some(near) = nearest(team.as_str(), known.iter().map(Name::as_str)) {
+            refused.message.push_str(&format!("; did you mean {near}?"));
+        }
+        Err(refused)
     }
 
     async fn teams(self: &Rc<Self>) -> Result<Answer, Refused> {
@@ -517,6 +561,45 @@ fn bound(client: &str, actor: &Actor) -> String {
 enum Found {
     All,
     One(Rc<Board>, Option<Name>),
+}
+
+/// Requests that everybody may make, about no team in particular.
+fn any_team(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Agents | Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. }
+    )
+}
+
+/// The same answers as a coordinator without a team gives, where there was never one: nothing
+/// is made and nothing started. None for what begins something.
+pub fn answer_without_state(
+    settings: &Settings,
+    team: Option<&str>,
+    ask: &Ask,
+) -> Option<Result<Answer, Refused>> {
+    match ask {
+        Ask::TeamCreate(_) | Ask::Enrol(_) => None,
+        // Another machine may have made the team, and its log is all there is of it here.
+        _ if matches!(settings.store, Store::Nats(_)) => None,
+        Ask::Teams => Some(Ok(Answer::Teams(Vec::new()))),
+        // Whoever begins something next has its own.
+        Ask::Renew { .. } => Some(Ok(Answer::Unchanged)),
+        Ask::Survey | Ask::TryHooks | Ask::Leftovers { .. } => Some(alone(settings, ask)),
+        ask if any_team(ask) => Some(alone(settings, ask)),
+        _ => Some(Err(team.map_or_else(nobody, no_team))),
+    }
+}
+
+fn alone(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| refused("NoRuntime", e.to_string(), ""))?;
+    tokio::task::LocalSet::new().block_on(&runtime, errand::without_team(settings, ask))
+}
+
+fn nobody() -> Refused {
+    let remedy = "`shipmate run \"GOAL\"` begins one, `shipmate team create NAME` an empty one";
+    refused("NoTeam", "there is no team in this workspace".to_owned(), remedy)
 }
 
 fn no_team(team: &str) -> Refused {

@@ -286,6 +286,7 @@ impl Crew {
             .arg("supervise")
             .arg(&folder.0)
             .current_dir(&self.settings.place.workspace)
+            .envs(shipmate_process::environment::newer())
             .env(shipmate_process::MARKER_VARIABLE, &order.own_marker)
             .env_remove("SHIPMATE_TOKEN")
             .env_remove("SHIPMATE_TEAM")

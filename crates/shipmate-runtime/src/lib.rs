@@ -28,9 +28,9 @@ mod translate;
 mod views;
 pub mod workspace;
 
-pub use coordinator::{Ended, run};
+pub use coordinator::{Ended, answer_without_state, run};
 pub use settings::{
-    Agents, Durability, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting,
-    Settings, Store,
+    Agents, Current, Durability, FenceSetting, Models, Native, Nats, ProgramSetting,
+    ProviderSetting, ReadAgents, Settings, Store,
 };
-pub use shipmate_process::exec_tree;
+pub use shipmate_process::{environment, exec_tree};

@@ -7,13 +7,12 @@
 //! right.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
-use shipmate_protocol::Place;
+use shipmate_protocol::{Place, socket};
 
 /// Held for life; the file says who holds it.
 #[derive(Debug)]
@@ -35,19 +34,23 @@ pub(crate) enum Lock {
     Served,
 }
 
-pub(crate) fn acquire(place: &Place, socket: &Path) -> io::Result<Lock> {
+pub(crate) fn acquire(place: &Place, path: &Path) -> io::Result<Lock> {
     let starting = open(&place.starting_lock())?;
     flock(&starting, FlockOperation::LockExclusive)?;
-    let mut coordinator = open(&place.lock())?;
+    let coordinator = open(&place.lock())?;
     if flock(&coordinator, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if UnixStream::connect(socket).is_ok() {
+        // One whose queue is full listens too.
+        let answered = socket::connect(path).map_or_else(|e| e.kind(), |_| io::ErrorKind::Other);
+        if matches!(answered, io::ErrorKind::Other | io::ErrorKind::WouldBlock) {
             return Ok(Lock::Served);
         }
         flock(&coordinator, FlockOperation::LockExclusive)?;
     }
-    coordinator.set_len(0)?;
-    coordinator.rewind()?;
-    coordinator.write_all(std::process::id().to_string().as_bytes())?;
+    // Written over what is there: a disk without space has room for that. A coordinator that
+    // cannot say who it is serves all the same.
+    let pid = std::process::id().to_string();
+    let written = coordinator.write_all_at(pid.as_bytes(), 0);
+    drop(written.and_then(|()| coordinator.set_len(pid.len() as u64)));
     Ok(Lock::Ours(Held { _coordinator: coordinator, starting: Some(starting) }))
 }
 

@@ -126,10 +126,7 @@ pub(crate) fn lacks(order: &ModelOrder, around: &Around) -> Option<NoModel> {
     }
     Some(NoModel {
         fact: format!("{} needs a key: {key} is not set", order.provider),
-        remedy: format!(
-            "set {key}; a coordinator that runs keeps the environment it began with: `shipmate \
-             coordinator stop`"
-        ),
+        remedy: format!("set {key} where you type this, and type it again"),
     })
 }
 

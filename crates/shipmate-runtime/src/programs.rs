@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
-use shipmate_process::Launcher;
+use shipmate_process::{Launcher, environment};
 use shipmate_protocol::view::AgentView;
 
 use crate::models::{self, NoModel};
@@ -334,10 +334,10 @@ impl Profile {
 pub(crate) struct Around(pub(crate) BTreeMap<String, OsString>);
 
 impl Around {
-    /// This process's own.
+    /// The one that processes are started in here.
     pub(crate) fn here() -> Around {
         let named = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
-        Around(std::env::vars_os().filter_map(named).collect())
+        Around(environment::all().into_iter().filter_map(named).collect())
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the coordinator is told when it starts.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,12 +16,67 @@ pub struct Settings {
     pub store: Store,
     /// Ends itself after this long without a connection or a running timer.
     pub idle_exit: Duration,
-    pub agents: Agents,
+    pub agents: Current,
+}
+
+/// What the configuration says now: it is read again when somebody begins something, so that a
+/// mended setting needs no new coordinator.
+#[derive(Debug, Clone)]
+pub struct Current {
+    /// For good: a coordinator sees few changes in its life, and everybody may hold on to what
+    /// they began with.
+    agents: Cell<&'static Agents>,
+    read: ReadAgents,
+}
+
+/// Reads the configuration of a workspace.
+pub type ReadAgents = fn(&Place) -> Result<Agents, String>;
+
+/// Settings that hold for the life of a coordinator.
+const FIXED: [&str; 6] = [
+    "durability",
+    "idle-exit-seconds",
+    "log",
+    "nats.credentials",
+    "nats.subject-prefix",
+    "nats.url",
+];
+
+impl Current {
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn read(place: &Place, read: ReadAgents) -> Result<Current, String> {
+        Ok(Current { agents: Cell::new(Box::leak(Box::new(read(place)?))), read })
+    }
+
+    /// Takes the configuration as it is now; one that cannot be read leaves everything as it was.
+    pub(crate) fn renew(&self, place: &Place) -> Result<(), String> {
+        let mut fresh = (self.read)(place)?;
+        for name in FIXED {
+            if let (Some(new), Some(old)) = (fresh.shown.get_mut(name), self.shown.get(name)) {
+                new.clone_from(old);
+            }
+        }
+        if fresh != **self {
+            self.agents.set(Box::leak(Box::new(fresh)));
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Current {
+    type Target = Agents;
+
+    fn deref(&self) -> &Agents {
+        self.agents.get()
+    }
 }
 
 /// How this machine starts, feeds and ends what it runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Agents {
+    /// Every setting by name, as a file would have it.
+    pub shown: BTreeMap<String, String>,
     /// This very program, which starts itself as a supervisor.
     pub program: PathBuf,
     /// What is kept of an agent's output.
@@ -41,7 +98,7 @@ pub struct Agents {
 }
 
 /// How native teammates think and work.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Native {
     pub models: Models,
     pub limits: Limits,
@@ -50,7 +107,7 @@ pub struct Native {
     pub fence_write: Vec<PathBuf>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Models {
     /// `provider/model`; empty for the first provider that has a key.
     pub default: String,

@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod failure;
+mod fresh;
 mod inbox;
 mod install;
 pub(crate) mod log;
@@ -136,9 +137,16 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let json = cli.globals.json;
+    let serves =
+        matches!(cli.command, Command::Coordinator(coordinator::CoordinatorCommand::Run(_)));
+    let fresh = if serves { None } else { fresh::Fresh::of(&cli.globals) };
     match run(cli) {
         Ok(code) => code,
         Err(failure) => {
+            let refused = matches!(failure.exit(), Exit::Refused | Exit::Usage | Exit::NotFound);
+            if let Some(fresh) = fresh.filter(|_| refused) {
+                fresh.take_back();
+            }
             let told = if json { failure.for_programs() } else { failure.for_people() };
             if let Some(told) = told {
                 // With standard error closed there is nobody to tell; the exit code remains.

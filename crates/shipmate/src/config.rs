@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use shipmate_protocol::ask::Setup;
+use shipmate_runtime::environment;
 
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;
@@ -294,7 +295,7 @@ pub(crate) fn load(project: &Path) -> Result<Loaded, BadConfig> {
         loaded.read(&user, Source::User)?;
     }
     loaded.read(project, Source::Project)?;
-    loaded.environment(|name| std::env::var(name).ok())?;
+    loaded.environment(|name| environment::var(name)?.into_string().ok())?;
     Ok(loaded)
 }
 
@@ -422,6 +423,17 @@ impl Config {
             ("nats.credentials", text(&credentials)),
         ]);
         entries
+    }
+
+    /// The same as text, with what the user has given names: agent programs and providers.
+    pub(crate) fn shown(&self) -> BTreeMap<String, String> {
+        let entries = self.entries();
+        let entries = entries.into_iter().map(|(name, value)| (name.to_owned(), value.to_string()));
+        let programs = self.agents.programs.iter();
+        let programs = programs.map(|(name, own)| (format!("agents.{name}"), own.line()));
+        let providers = self.models.providers.iter();
+        let providers = providers.map(|(name, own)| (format!("models.{name}"), own.line()));
+        entries.chain(programs).chain(providers).collect()
     }
 
     /// How a team works that is begun with these settings, in a repository.

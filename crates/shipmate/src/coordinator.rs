@@ -13,10 +13,13 @@ use std::time::Duration;
 use shipmate_protocol::Place;
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_runtime::{
-    Agents, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings, Store,
+    Agents, Current, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings,
+    Store, environment,
 };
 
-use crate::config::{Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig};
+use crate::config::{
+    self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig,
+};
 
 /// A century: long enough to be never, short enough to add to a clock.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -25,17 +28,12 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     // A session of its own, so that closing the terminal does not end it. Fails when
     // a shell made it the leader of a group, which serves as well.
     let _ = rustix::process::setsid();
-    let settings = Settings {
-        place: place.clone(),
-        store: store(config),
-        idle_exit: idle_exit(config),
-        agents: match agents(config) {
-            Ok(agents) => agents,
-            Err(e) => {
-                println!("the path of this program is unknown: {e}");
-                return ExitCode::FAILURE;
-            }
-        },
+    let settings = match settings(place, config) {
+        Ok(settings) => settings,
+        Err(reason) => {
+            println!("{}", reason.replace('\n', "\\n"));
+            return ExitCode::FAILURE;
+        }
     };
     match shipmate_runtime::run(settings, || let_go(place)) {
         Ok(_) => ExitCode::SUCCESS,
@@ -48,9 +46,25 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     }
 }
 
+pub(crate) fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
+    Ok(Settings {
+        place: place.clone(),
+        store: store(config),
+        idle_exit: idle_exit(config),
+        agents: Current::read(place, read)?,
+    })
+}
+
+/// What agents go by, as the files and the environment have it now.
+fn read(place: &Place) -> Result<Agents, String> {
+    let loaded = config::load(&place.config()).map_err(|bad| bad.to_string())?;
+    agents(&loaded.config).map_err(|e| format!("the path of this program is unknown: {e}"))
+}
+
 fn agents(config: &Config) -> std::io::Result<Agents> {
     let hooks = config.hooks.commands.iter().filter(|(_, lines)| !lines.is_empty());
     Ok(Agents {
+        shown: config.shown(),
         program: std::env::current_exe()?,
         output_bytes_max: config.agents.output_bytes,
         stop_grace: Duration::from_millis(config.agents.stop_grace_ms),
@@ -65,7 +79,7 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
 }
 
 fn native(config: &Config) -> Native {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let home = environment::var("HOME").map(PathBuf::from).unwrap_or_default();
     let whole = |path: &String| match path.strip_prefix("~/") {
         Some(below) => home.join(below),
         None => PathBuf::from(path),

@@ -82,7 +82,7 @@ impl Workspace {
     }
 
     fn connect(&self) -> Raw {
-        Raw(BufReader::new(UnixStream::connect(self.place().socket().unwrap()).unwrap()))
+        Raw(BufReader::new(UnixStream::connect(self.place().socket()).unwrap()))
     }
 
     fn person_token(&self) -> String {
@@ -320,7 +320,7 @@ fn the_state_is_its_owners_alone() {
     workspace.team(&["ana"]);
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&workspace.place().state()), 0o700);
-    assert_eq!(mode(&workspace.place().socket().unwrap()), 0o600);
+    assert_eq!(mode(&workspace.place().socket()), 0o600);
     assert_eq!(mode(&workspace.place().person_token()), 0o600);
     let log = std::fs::read(workspace.place().teams().join("alpha/log.db")).unwrap();
     let wal = std::fs::read(workspace.place().teams().join("alpha/log.db-wal")).unwrap();
@@ -338,7 +338,7 @@ fn an_idle_coordinator_ends_and_leaves_no_socket() {
     let lock = std::fs::File::open(workspace.place().lock()).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     drop(lock);
-    assert!(!workspace.place().socket().unwrap().exists());
+    assert!(!workspace.place().socket().exists());
     assert_ne!(workspace.person().welcome().unwrap().pid, pid);
 }
 

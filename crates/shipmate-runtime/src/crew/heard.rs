@@ -13,7 +13,7 @@ use shipmate_protocol::Notice;
 use shipmate_protocol::ask::Context;
 use shipmate_protocol::wire::Reply;
 
-use super::Crew;
+use super::{Crew, Life};
 use crate::clock::wall_ms;
 use crate::connection::Connection;
 
@@ -37,6 +37,7 @@ impl Crew {
     pub(crate) fn attend(&self, who: &TeammateRef, connection: &Rc<Connection>) {
         if let Some(life) = self.life(who) {
             *life.connection.borrow_mut() = Some(Rc::clone(connection));
+            Self::tell_environment(&life);
         }
         self.seen(who, |_| {});
         let probe =
@@ -47,6 +48,24 @@ impl Crew {
         if let Some(half_opened) = probe {
             let (team, result) = (who.address.team.clone(), Probe::Answered);
             self.board.tell(Act::ReportProbe { team, half_opened, result });
+        }
+    }
+
+    /// Whatever a supervisor starts next, the next coordinator among it, gets the environment
+    /// that a person gave this one.
+    pub(crate) fn spread_environment(&self) {
+        self.lives.borrow().values().for_each(|life| Self::tell_environment(life));
+    }
+
+    /// Only to the supervisor's own process: its agent has the same token, and is given no keys.
+    fn tell_environment(life: &Life) {
+        let variables = shipmate_process::environment::newer();
+        let connection = life.connection.borrow();
+        let Some(connection) = connection.as_ref().filter(|_| !variables.is_empty()) else {
+            return;
+        };
+        if connection.peer() == Some(life.watched.pid()) {
+            connection.send(&Reply::Notice(Notice::Environment { variables }));
         }
     }
 

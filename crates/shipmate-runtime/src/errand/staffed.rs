@@ -112,8 +112,7 @@ pub(crate) fn found(
     }
     match programs::missing(&add.agent, agents) {
         Some(text) if is_started => {
-            let remedy = "`shipmate agents` says how to install it; a coordinator that runs keeps \
-                          the PATH it began with: `shipmate coordinator stop`";
+            let remedy = "`shipmate agents` says how to install it";
             Err(refused("NotInstalled", text, remedy))
         }
         _ => Ok(()),

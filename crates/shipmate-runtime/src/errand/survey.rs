@@ -8,19 +8,23 @@ use shipmate_protocol::view::Survey;
 use super::failed;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::Repository;
+use crate::workspace::{OpenFailure, Repository};
 
 /// What a run would begin with here.
 pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
     let workspace = settings.place.workspace.clone();
-    let look = move || look(&workspace);
-    off_the_thread(look).await.map_err(|text| failed("NoRepository", text))
+    let look = move || Ok(look(&workspace));
+    off_the_thread(look).await.map_err(|text| failed("NoRepository", text))?
 }
 
-fn look(workspace: &Path) -> Result<Survey, String> {
-    let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
-    let head = repository.head().map_err(|e| e.to_string())?;
-    let condition = repository.condition().map_err(|e| e.to_string())?;
+fn look(workspace: &Path) -> Result<Survey, Refused> {
+    let unusable = |text: String| failed("NoRepository", text);
+    let repository = Repository::open(workspace).map_err(|e| match e {
+        OpenFailure::NoCommits { .. } => failed("NoCommits", e),
+        _ => unusable(e.to_string()),
+    })?;
+    let head = repository.head().map_err(|e| unusable(e.to_string()))?;
+    let condition = repository.condition().map_err(|e| unusable(e.to_string()))?;
     let mut notes = Vec::new();
     if head.branch.is_none() {
         notes.push("HEAD is detached: `shipmate merge` will need a branch".to_owned());

@@ -25,8 +25,12 @@ pub(super) fn attend(line: &Rc<Line>, control: &SharedLink, over: mpsc::Unbounde
     let control = control.clone();
     tokio::task::spawn_local(async move {
         while let Some(notice) = notices.recv().await {
-            if let Notice::Alive { asked } = notice {
-                drop(control.ask(Ask::Alive { asked }).await);
+            match notice {
+                Notice::Alive { asked } => drop(control.ask(Ask::Alive { asked }).await),
+                Notice::Environment { variables } => {
+                    shipmate_process::environment::renew(variables)
+                }
+                _ => {}
             }
         }
     });

@@ -5,13 +5,13 @@
 //! the link starts the next one. A refusal that says this life is over ends the link.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_protocol::wire::{Hello, Reply, Request};
-use shipmate_protocol::{Answer, Ask, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused};
+use shipmate_protocol::{Answer, Ask, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, socket};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -148,16 +148,20 @@ impl Link {
     }
 
     async fn connect(&self) -> Result<Wire, Trouble> {
-        let over = |text: String| Trouble::Final(LinkEnd::Over(text));
-        let socket = self.line.place.socket().map_err(|e| over(e.to_string()))?;
-        let stream = match UnixStream::connect(&socket).await {
+        let socket = self.line.place.socket();
+        let stream = match socket::connect(&socket) {
             Ok(stream) => stream,
+            // One that hangs takes nobody any more: it is there, so none is started.
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::PermissionDenied) => {
+                tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
+                return Err(Trouble::Lost);
+            }
             Err(_) => {
                 self.launch().await;
-                UnixStream::connect(&socket).await?
+                socket::connect(&socket)?
             }
         };
-        let (reader, writer) = stream.into_split();
+        let (reader, writer) = UnixStream::from_std(stream)?.into_split();
         let mut wire = Wire { reader: BufReader::new(reader), writer };
         let hello = Hello {
             protocol: PROTOCOL,
@@ -195,6 +199,7 @@ impl Link {
         let mut command = tokio::process::Command::new(&self.line.program);
         command
             .args(args)
+            .envs(shipmate_process::environment::newer())
             .envs([self.line.place.coordinator_marker()])
             .env_remove("SHIPMATE_TOKEN")
             .stdin(std::process::Stdio::null())

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use shipmate_process::environment;
 
 use super::Commit;
 
@@ -100,9 +101,10 @@ impl Git {
     /// The user's own git: their config, their hooks, their identity.
     pub(super) fn of_user(root: &Path) -> Git {
         let mut command = Command::new("git");
+        command.envs(environment::newer());
         let kept =
             ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"];
-        for (name, _) in std::env::vars_os() {
+        for (name, _) in environment::all() {
             let known = name.to_str().is_some_and(|name| {
                 let identity =
                     name.starts_with("GIT_AUTHOR_") || name.starts_with("GIT_COMMITTER_");

@@ -29,15 +29,13 @@ pub enum OpenFailure {
     GitTooOld { found: String },
     #[error("{} does not exist; name the folder of a git repository", at.display())]
     NoSuchFolder { at: PathBuf },
-    #[error("{} is not in a git repository; go to one, or make one: \
-             git init && git add . && git commit -m 'first'", at.display())]
+    #[error("{} is not in a git repository; go to one, or name one with --workspace", at.display())]
     NotARepository { at: PathBuf },
     #[error("{} is a bare repository without files; use a clone of it", at.display())]
     Bare { at: PathBuf },
     #[error("{} is inside a .git folder; go to the folder with the files", at.display())]
     InsideGitFolder { at: PathBuf },
-    #[error("the repository {} has no commit yet, and a team needs one to start from: \
-             git add . && git commit -m 'first'", at.display())]
+    #[error("the repository {} has no commit yet, and a team needs one to start from", at.display())]
     NoCommits { at: PathBuf },
     #[error(transparent)]
     Failed(#[from] Failure),

@@ -13,7 +13,8 @@ fn a_folder_that_cannot_serve_is_refused_with_its_reason() {
         fs::create_dir(&plain).unwrap();
         let open = |path: &std::path::Path| Repository::open(path).unwrap_err();
         assert!(matches!(open(&plain), OpenFailure::NotARepository { .. }));
-        assert!(open(&plain).to_string().contains("git init"));
+        // Who stands elsewhere would make a repository of the wrong folder.
+        assert!(!open(&plain).to_string().contains("git init"));
         assert!(matches!(open(&scene.path("none")), OpenFailure::NoSuchFolder { .. }));
 
         git(&plain, &["init", "-q"]);

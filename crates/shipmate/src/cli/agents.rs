@@ -12,8 +12,8 @@ use crate::cli::table::{Column, Table, cell, painted};
 ///
 /// Each is looked for in PATH and asked for its version; a login is looked for where the program
 /// keeps it, and never tried. `ready` can be used; `not_installed`, `too_old` and `broken` cannot;
-/// `not_logged_in` may still work, if its login is somewhere else. PATH and keys are those of the
-/// coordinator: after a change, `shipmate coordinator stop`.
+/// `not_logged_in` may still work, if its login is somewhere else. PATH and keys are those of this
+/// command: agents that are started from now on have them.
 ///
 /// `[agents.NAME]` in the configuration adds a program, or says where a known one is.
 #[derive(clap::Args, Debug)]

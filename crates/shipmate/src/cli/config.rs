@@ -1,8 +1,14 @@
 //! `shipmate config`: what is in force, from where, and the file to change it with.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::time::Duration;
+
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
+use shipmate_protocol::{Answer, Ask, Client, Place};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
@@ -45,7 +51,7 @@ pub(crate) fn run(args: &ConfigArgs, globals: &Globals) -> Result<(), Failure> {
     }
     let place = place(globals.workspace.as_deref())?;
     match args.command {
-        None => show(&config::load(&place.config())?, &screen),
+        None => show(&config::load(&place.config())?, &in_force(&place), &screen),
         Some(ConfigCommand::Init) => {
             init(&place.project(), &place.config())?;
             let path = place.config().display().to_string();
@@ -72,17 +78,44 @@ pub(crate) fn run(args: &ConfigArgs, globals: &Globals) -> Result<(), Failure> {
     }
 }
 
-fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
+/// What the running coordinator goes by, where one runs and answers.
+fn in_force(place: &Place) -> BTreeMap<String, String> {
+    let mut client = Client::new(place.clone(), Launch::Never, TokenSource::Person);
+    // The files are shown in any case.
+    let soon = Duration::from_secs(1);
+    client.patience = Patience { probe_after: soon, tell_after: soon, give_up_after: soon };
+    match client.ask(Ask::Settings) {
+        Ok(Answer::Settings(settings)) => settings,
+        _ => BTreeMap::new(),
+    }
+}
+
+fn show(
+    loaded: &Loaded,
+    in_force: &BTreeMap<String, String>,
+    screen: &Screen,
+) -> Result<(), Failure> {
     let entries = loaded.config.entries();
+    let shown = loaded.config.shown();
+    let other: BTreeMap<&str, &str> = shown
+        .iter()
+        .filter(|_| !in_force.is_empty())
+        .filter(|(name, value)| in_force.get(*name) != Some(value))
+        .map(|(name, _)| (name.as_str(), in_force.get(name).map_or("none", String::as_str)))
+        .collect();
     if screen.json {
+        let field = |name: &str, value: serde_json::Value, source: &str| {
+            let mut field = serde_json::json!({ "value": value, "source": source });
+            if let Some(other) = other.get(name) {
+                field["running"] = (*other).into();
+            }
+            (name.to_owned(), field)
+        };
         let fields = entries.iter().map(|(name, value)| {
-            let source = loaded.source(name).word();
-            let value = serde_json::to_value(value).unwrap_or_default();
-            ((*name).to_owned(), serde_json::json!({ "value": value, "source": source }))
+            field(name, serde_json::to_value(value).unwrap_or_default(), loaded.source(name).word())
         });
-        let tables = tables(loaded).into_iter().map(|(name, value, source)| {
-            (name, serde_json::json!({ "value": value, "source": source }))
-        });
+        let tables = tables(loaded);
+        let tables = tables.into_iter().map(|(name, value, of)| field(&name, value.into(), of));
         return screen.json(&fields.chain(tables).collect::<serde_json::Map<_, _>>());
     }
     let mut table =
@@ -106,7 +139,18 @@ fn show(loaded: &Loaded, screen: &Screen) -> Result<(), Failure> {
             owned(source.to_owned(), Paint::Plain),
         ]);
     }
-    screen.print(&table.render(screen))
+    screen.print(&table.render(screen))?;
+    if !other.is_empty() {
+        screen.line("\nthe running coordinator still has:")?;
+        for (name, value) in &other {
+            screen.line(&plain(&format!("  {name} = {value}")))?;
+        }
+        screen.line(
+            "`shipmate resume` and whatever else begins something reads them again; durability, \
+             log,\nidle-exit-seconds and nats need `shipmate coordinator stop`",
+        )?;
+    }
+    Ok(())
 }
 
 /// What the user has given names: agent programs and providers of models.

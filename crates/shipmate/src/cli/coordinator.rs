@@ -6,13 +6,17 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use shipmate_protocol::{ClientFailure, Welcome};
+use rustix::process::{Pid, Signal};
+use shipmate_protocol::{ClientFailure, Place, Welcome, socket};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::{Globals, Session, place};
 use crate::cli::time::parse_duration_ms;
 use crate::config;
+
+/// How long the system may take to end a process that has no say in it.
+const KILLED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The coordinator of this workspace: run, stop, status
 #[derive(clap::Subcommand, Debug)]
@@ -35,12 +39,13 @@ pub(crate) struct RunArgs {}
 /// Stop the coordinator; the next command starts another
 ///
 /// Nothing is lost: what was acknowledged is in the log, and clients that wait ask the next one.
+/// One that does not end by itself, because it hangs or is stopped, is ended.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
   shipmate coordinator stop")]
 pub(crate) struct StopArgs {
-    /// How long to wait for its end
+    /// How long it has to end by itself
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms, default_value = "10s")]
     deadline: u64,
 }
@@ -101,13 +106,13 @@ fn status(session: &Session) -> Result<(), Failure> {
 }
 
 fn stop(args: &StopArgs, session: &Session) -> Result<(), Failure> {
-    let Some(welcome) = running(session)? else {
+    // Not by asking it: one that hangs, or is of another release, gives no answer.
+    let Some(pid) = found(&session.place) else {
         return match session.screen.json {
             true => session.screen.json(&serde_json::json!({ "unchanged": true })),
             false => session.screen.line("not running"),
         };
     };
-    let pid = welcome.pid;
     end(pid, Duration::from_millis(args.deadline))?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "stopped": pid })),
@@ -115,27 +120,56 @@ fn stop(args: &StopArgs, session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Asks a process to end and waits until it has.
+/// The coordinator's process, whatever state it is in.
+pub(crate) fn found(place: &Place) -> Option<u32> {
+    listening(place).or_else(|| holding(place))
+}
+
+/// The process that has the workspace's socket; the kernel knows it, and that it is ours.
+fn listening(place: &Place) -> Option<u32> {
+    socket::listener_of(&socket::connect(&place.socket()).ok()?)
+}
+
+/// The process that has the workspace's lock, where it listens no more or not yet. What the file
+/// says is believed of a process only that has the file open.
+fn holding(place: &Place) -> Option<u32> {
+    let lock = std::fs::File::open(place.lock()).ok()?;
+    let free = rustix::fs::FlockOperation::NonBlockingLockShared;
+    if rustix::fs::flock(&lock, free).is_ok() {
+        return None;
+    }
+    let pid: u32 = std::fs::read_to_string(place.lock()).ok()?.trim().parse().ok()?;
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    let mut open = open.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
+    open.any(|path| path == place.lock()).then_some(pid)
+}
+
+/// Asks a process to end, waits until it has, and ends it where it does not.
 pub(crate) fn end(pid: u32, deadline: Duration) -> Result<(), Failure> {
     let unstoppable = |reason: &str| {
         Failure::Client(ClientFailure::Connection(format!(
             "the coordinator, process {pid}, cannot be stopped: {reason}"
         )))
     };
-    let raw = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let raw = raw.ok_or_else(|| unstoppable("it has no process number"))?;
     let ended = Ended::of(raw);
-    match rustix::process::kill_process(raw, rustix::process::Signal::TERM) {
-        Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-        Err(e) => return Err(unstoppable(&e.to_string())),
-    }
+    let send = |signal| match rustix::process::kill_process(raw, signal) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(e) => Err(unstoppable(&e.to_string())),
+    };
+    // A process that is stopped ends only when it goes on.
+    send(Signal::TERM)?;
+    send(Signal::CONT)?;
     if ended.within(deadline) {
         return Ok(());
     }
-    Err(unstoppable(&format!(
-        "it did not end within {} s\n  end it with `kill -9 {pid}`; nothing acknowledged is lost",
-        deadline.as_secs_f32()
-    )))
+    // Nothing acknowledged is lost: that is in the log.
+    send(Signal::KILL)?;
+    if ended.within(KILLED_WITHIN) {
+        return Ok(());
+    }
+    Err(unstoppable("the system does not end it; it may wait for a disk that does not answer"))
 }
 
 /// Watches the end of a process that is no child of ours.

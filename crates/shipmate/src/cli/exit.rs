@@ -46,7 +46,7 @@ pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
     (
         Exit::Unreachable,
         "Unreachable",
-        "The coordinator could not be reached or started, or is of another version.",
+        "The coordinator could not be reached or started, does not answer, or is of another version.",
     ),
     (
         Exit::Storage,
@@ -95,11 +95,11 @@ pub(crate) fn of_client(failure: &ClientFailure) -> Exit {
     match failure {
         ClientFailure::Refused(refused) => of_refusal(refused),
         ClientFailure::Place(BadPlace::NoFolder(_) | BadPlace::Unreadable(..)) => Exit::Usage,
-        ClientFailure::Place(BadPlace::SocketPathTooLong(_))
-        | ClientFailure::Version(_)
+        ClientFailure::Version(_)
         | ClientFailure::Start(_)
         | ClientFailure::NotRunning(_)
         | ClientFailure::Connection(_)
+        | ClientFailure::Silent(_)
         | ClientFailure::Token(_) => Exit::Unreachable,
         ClientFailure::Nonsense(_) => Exit::Bug,
     }

@@ -70,8 +70,8 @@ const VARIABLES: [(&str, &str); 8] = [
     ),
     (
         "SHIPMATE_RUNTIME_DIR",
-        "A folder for the coordinator's socket, where the path inside the workspace is longer than \
-         the system takes (107 bytes). The same for every command of a workspace.",
+        "A folder of yours for the coordinator's socket, where it cannot lie in the workspace. The \
+         same for every command of a workspace.",
     ),
     ("XDG_CONFIG_HOME", "Where the user's `shipmate/config.toml` lies, else `~/.config`."),
     ("NO_COLOR", "Set and not empty: no colour."),

@@ -279,7 +279,10 @@ fn found(
     setup.plans.extend([".mcp.json", ".claude/", ".codex/"].map(str::to_owned));
     setup.plans.push(".claude/settings.local.json".to_owned());
     if setup.trees.is_some() && !session.screen.json {
-        let survey = session.ask(Ask::Survey)?;
+        if let Some(root) = session.repository_elsewhere() {
+            session.screen.line(&format!("in the repository {}", root.display()))?;
+        }
+        let survey = session.ask(Ask::Survey).map_err(|e| session.advise_repository(e))?;
         if let Answer::Survey(found) = survey {
             for note in &found.notes {
                 session.screen.line(&format!("note: {note}"))?;
@@ -288,13 +291,14 @@ fn found(
     }
     refuse_existing(team, session)?;
     session.client.team = None;
-    session.ask(Ask::TeamCreate(TeamCreate {
+    let made = session.ask(Ask::TeamCreate(TeamCreate {
         name: team.to_owned(),
         description: description.to_owned(),
         gate: true,
         setup: Some(setup),
         ..TeamCreate::default()
-    }))?;
+    }));
+    made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
     if let Some(micros) = budget {
         let budget = Budget { cost_micros_max: Some(micros), tokens_max: None };

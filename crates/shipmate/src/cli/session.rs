@@ -3,17 +3,24 @@
 //! Nothing is connected before a command asks something, so that `config` and `--help` work where
 //! no coordinator can.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Answer, Ask, BadPlace, Client, Place};
+use shipmate_protocol::problem::nearest;
+use shipmate_protocol::socket::Silence;
+use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Place, Refused};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
 use crate::config::{self, Loaded};
 use crate::mcp::Caller;
+
+/// Variables that are about the shell a command is typed in, not about the person's setup.
+const OF_THE_SHELL: [&str; 7] = ["PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES"];
 
 /// Options that every command takes.
 #[derive(clap::Args, Debug, Clone)]
@@ -44,6 +51,8 @@ pub(crate) struct Session {
     pub(crate) screen: Screen,
     pub(crate) client: Client,
     globals: Globals,
+    /// The coordinator has this command's environment, or is not to have it.
+    renewed: bool,
 }
 
 impl Session {
@@ -51,15 +60,20 @@ impl Session {
         let place = place(globals.workspace.as_deref())?;
         let launch = launch(&place)?;
         let (team, token) = identity(globals, &place)?;
+        let renewed = !matches!(token, TokenSource::Person);
         let mut client = Client::new(place.clone(), launch, token);
         client.team = team;
+        client.on_silence = if globals.json { tell_programs_of_silence } else { tell_of_silence };
+        client.without_state = Some(without_state);
         let screen = Screen::new(globals.json);
-        Ok(Session { place, screen, client, globals: globals.clone() })
+        Ok(Session { place, screen, client, globals: globals.clone(), renewed })
     }
 
     /// The same identity on a connection of its own, which starts no coordinator.
     pub(crate) fn without_starting(&self) -> Client {
-        Client::new(self.place.clone(), Launch::Never, TokenSource::Person)
+        let mut client = Client::new(self.place.clone(), Launch::Never, TokenSource::Person);
+        client.on_silence = self.client.on_silence;
+        client
     }
 
     /// The same identity on a connection of its own.
@@ -70,6 +84,14 @@ impl Session {
     }
 
     pub(crate) fn ask(&mut self, ask: Ask) -> Result<Answer, Failure> {
+        if !self.renewed && !ask.only_looks() {
+            self.renewed = true;
+            match self.client.ask(Ask::Renew { environment: environment() }) {
+                // A coordinator of an earlier release keeps what it began with.
+                Err(ClientFailure::Refused(refused)) if refused.code == "BadRequest" => {}
+                renewed => drop(renewed?),
+            }
+        }
         Ok(self.client.ask(ask)?)
     }
 
@@ -158,6 +180,33 @@ impl Session {
         }
     }
 
+    /// The repository that is worked on, where it is another folder than the one the person
+    /// stands in.
+    pub(crate) fn repository_elsewhere(&self) -> Option<&Path> {
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok()?;
+        let root = self.place.workspace.ancestors().find(|at| at.join(".git").exists())?;
+        (root != here).then_some(root)
+    }
+
+    /// How to make a repository, for somebody who stands where one is missing. Never for another
+    /// folder, nor for a home folder: everything in it would be added.
+    pub(crate) fn advise_repository(&self, failure: Failure) -> Failure {
+        let Failure::Client(ClientFailure::Refused(mut refused)) = failure else { return failure };
+        let commit = "git add . && git commit -m 'first'";
+        let advice = match refused.code.as_str() {
+            "NoRepository" => format!("or make this folder one: git init && {commit}"),
+            "NoCommits" => commit.to_owned(),
+            _ => return Failure::Client(ClientFailure::Refused(refused)),
+        };
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+        let home =
+            std::env::var_os("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
+        if here.as_ref() == Some(&self.place.workspace) && here != home {
+            refused.remedy = Some(advice);
+        }
+        Failure::Client(ClientFailure::Refused(refused))
+    }
+
     /// The options that make the next command act on the same workspace and team.
     pub(crate) fn here(&self) -> String {
         let mut options = String::new();
@@ -168,6 +217,41 @@ impl Session {
         }
         options
     }
+}
+
+/// What a coordinator takes over of this command's environment: keys, paths, proxies, settings.
+/// Not what says where and as whom this command acts, nor what is only about its shell.
+fn environment() -> BTreeMap<String, String> {
+    let settings = config::Config::default().entries();
+    let settings: Vec<String> = settings.iter().map(|(name, _)| config::variable(name)).collect();
+    let named = std::env::vars_os().filter_map(|(name, value)| {
+        let pair = (name.into_string().ok()?, value.into_string().ok()?);
+        let ours = pair.0.starts_with("SHIPMATE_");
+        let meant =
+            if ours { settings.contains(&pair.0) } else { !OF_THE_SHELL.contains(&&*pair.0) };
+        meant.then_some(pair)
+    });
+    named.collect()
+}
+
+/// A configuration that cannot be read is the coordinator's to refuse.
+fn without_state(place: &Place, team: Option<&str>, ask: &Ask) -> Option<Result<Answer, Refused>> {
+    let loaded = config::load(&place.config()).ok()?;
+    let settings = crate::coordinator::settings(place, &loaded.config).ok()?;
+    shipmate_runtime::answer_without_state(&settings, team, ask)
+}
+
+/// Once, however many connections notice it. Nobody has to read it.
+fn tell_of_silence(silence: Silence) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| drop(writeln!(std::io::stderr(), "{silence}; waiting for it")));
+}
+
+fn tell_programs_of_silence(silence: Silence) {
+    static TOLD: Once = Once::new();
+    let waiting = serde_json::json!({ "message": silence.to_string(), "pid": silence.pid });
+    let line = serde_json::json!({ "waiting": waiting });
+    TOLD.call_once(|| drop(writeln!(std::io::stderr(), "{line}")));
 }
 
 /// An explicit workspace is taken as it is; otherwise it is looked for from here upwards.
@@ -236,7 +320,7 @@ fn identity(globals: &Globals, place: &Place) -> Result<(Option<String>, TokenSo
     let path = token_file(place, team.as_deref(), name)?;
     match fs::read_to_string(&path) {
         Ok(token) => Ok((team, TokenSource::Given(token.trim().to_owned()))),
-        Err(e) if e.kind() == ErrorKind::NotFound => Err(no_token(name)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err(no_token(place, team.as_deref(), name)),
         Err(e) => Err(Failure::Usage(format!(
             "the token file {} cannot be read: {e}\n  only the user who started the teammate can \
              act as it",
@@ -266,7 +350,7 @@ fn token_file(place: &Place, team: Option<&str>, name: &str) -> Result<PathBuf, 
         .collect();
     found.sort();
     match found.len() {
-        0 => Err(no_token(name)),
+        0 => Err(no_token(place, None, name)),
         1 => Ok(found.remove(0)),
         _ => {
             let stems = found.iter().filter_map(|path| path.file_stem());
@@ -280,10 +364,30 @@ fn token_file(place: &Place, team: Option<&str>, name: &str) -> Result<PathBuf, 
     }
 }
 
-fn no_token(name: &str) -> Failure {
+/// Names who can be acted as; a second teammate is no cure for a slip of the keys.
+fn no_token(place: &Place, team: Option<&str>, name: &str) -> Failure {
+    let folder = place.teammate_token("team", name);
+    let entries = fs::read_dir(folder.parent().unwrap_or(Path::new("")));
+    let entries = entries.into_iter().flatten().flatten();
+    let mut known: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let file = entry.file_name();
+            let (team, name) = file.to_str()?.split_once('.')?;
+            Some((team.to_owned(), name.to_owned()))
+        })
+        .filter(|(of, _)| team.is_none_or(|team| team == of.as_str()))
+        .collect();
+    known.sort();
+    let near = nearest(name, known.iter().map(|(_, name)| name.as_str()));
+    let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+    let all: Vec<String> = known.iter().map(|(team, name)| format!("{team}/{name}")).collect();
+    let all = match all.is_empty() {
+        true => String::new(),
+        false => format!("  there is one for {}\n", all.join(", ")),
+    };
     Failure::Usage(format!(
-        "there is no token file for {name} in this workspace\n  add it with `shipmate teammate add \
-         {name}`, or begin its next life with `shipmate teammate start {name}`"
+        "there is no token file for {name} in this workspace{near}\n{all}  `shipmate teammate start \
+         {name}` begins a life of a teammate by hand, and makes one"
     ))
 }
 

@@ -172,6 +172,10 @@ impl App {
             Message::Delta(delta) => self.take(*delta),
             Message::Over(root, failure) if root == self.watched => {
                 self.over = Some(one_line(&failure));
+                // It may answer again, or another one in its place.
+                if matches!(failure, ClientFailure::Silent(_)) {
+                    return vec![Effect::Watch(root)];
+                }
             }
             Message::Over(..) => {}
             Message::Answered(then, answer) => return self.answered(then, answer),

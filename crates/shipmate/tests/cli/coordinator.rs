@@ -50,41 +50,123 @@ fn a_killed_coordinator_costs_nothing_that_was_acknowledged() {
     let workspace = Workspace::with_team(&["ana"]);
     for n in 1..=5 {
         workspace.succeed(&format!("shipmate task create task-{n}"));
-        let status = workspace.succeed("shipmate coordinator status --json");
-        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-        let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        signal(pid(&workspace), rustix::process::Signal::KILL);
         let list = workspace.succeed("shipmate task list --json");
         let list: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
         assert_eq!(list.len(), n);
     }
 }
 
+/// The number of the coordinator's process.
+fn pid(workspace: &Workspace) -> rustix::process::Pid {
+    let status = workspace.succeed("shipmate coordinator status --json");
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    rustix::process::Pid::from_raw(pid).unwrap()
+}
+
+fn signal(pid: rustix::process::Pid, signal: rustix::process::Signal) {
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
 #[test]
-fn a_socket_path_that_is_too_long_is_named_and_can_be_moved() {
-    let mut workspace = Workspace::named(&"long".repeat(30));
+fn a_workspace_may_lie_deeper_than_a_socket_path_is_long() {
+    let workspace = Workspace::repository_named(&"long".repeat(30));
+    workspace.write(
+        "../plan.toml",
+        "team = \"alpha\"\n[[tasks]]\nid = \"one\"\nsubject = \"one\"\nfiles = [\"one\"]\n",
+    );
     workspace.check(
         r#"
-        $ shipmate team create alpha
-        error: the socket path $W/.shipmate/state/coordinator.sock is [..] bytes and the system takes 107
-          set SHIPMATE_RUNTIME_DIR to a short folder of yours[..]
-        => 6
+        $ shipmate run $W/../plan.toml --agent 'echo 1 > one'
+        ...
+        done: 1 of 1 [..]
+        ...
 
-        $ shipmate doctor
-        ...
-        problem  socket       the socket path [..] is [..] bytes and the system takes 107
-                              set SHIPMATE_RUNTIME_DIR to a short folder of yours[..]
-        ...
-        => 1
+        $ shipmate coordinator status
+        running: process [..]
+
+        $ shipmate coordinator stop
+        stopped the coordinator, process [..]
+
+        $ shipmate task list --json
+        [{[..]"status":"completed"[..]}]
         "#,
     );
-    let short = workspace.beside("run").display().to_string();
-    workspace.set("SHIPMATE_RUNTIME_DIR", &short);
+}
+
+#[test]
+fn a_folder_for_the_socket_that_others_can_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut workspace = Workspace::new();
+    let open = workspace.beside("run");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+    workspace.set("SHIPMATE_RUNTIME_DIR", &open.display().to_string());
     workspace.check(
         r#"
         $ shipmate team create alpha
-        created team alpha
+        error: the coordinator could not be started: [..]/run: others can write there[..]
+        ...
+        => 6
+        "#,
+    );
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o700)).unwrap();
+    workspace.succeed("shipmate team create alpha");
+}
+
+#[test]
+fn a_coordinator_that_answers_nobody_is_told_of_and_given_up() {
+    let workspace = Workspace::with_team(&["ana"]);
+    let pid = pid(&workspace);
+    let waiting = workspace.start("shipmate --as ana task next --wait");
+    signal(pid, rustix::process::Signal::STOP);
+    let commands = ["status", "inbox", "coordinator status", "task create x", "status --json"];
+    let started = commands.map(|command| {
+        let mut command = workspace.command(&format!("shipmate {command}"));
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    });
+    for (command, child) in commands.iter().zip(started) {
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let pid = pid.as_raw_nonzero();
+        let fact = format!("the coordinator, process {pid}, does not answer");
+        if command.ends_with("--json") {
+            let waiting = format!("{{\"waiting\":{{\"message\":\"{fact}\",\"pid\":{pid}}}}}\n");
+            assert!(told.starts_with(&waiting), "{command}: {told}");
+            assert!(told.contains("\"code\":\"Unreachable\""), "{command}: {told}");
+        } else {
+            let remedy = "  end it with `shipmate coordinator stop`";
+            let begin = format!("{fact}; waiting for it\nerror: {fact}\n{remedy}");
+            assert!(told.starts_with(&begin), "{command}: {told}");
+        }
+        assert_eq!(output.status.code(), Some(6), "{command}");
+    }
+    workspace.check(
+        r#"
+        $ shipmate coordinator stop
+        stopped the coordinator, process [..]
+
+        $ shipmate team list --json
+        [{"name":"alpha",[..]}]
+        "#,
+    );
+    waiting.end();
+}
+
+#[test]
+fn a_stopped_coordinator_that_has_lost_its_socket_is_stopped_all_the_same() {
+    let workspace = Workspace::with_team(&[]);
+    signal(pid(&workspace), rustix::process::Signal::STOP);
+    std::fs::remove_file(workspace.path.join(".shipmate/state/coordinator.sock")).unwrap();
+    workspace.check(
+        r#"
+        $ shipmate coordinator stop
+        stopped the coordinator, process [..]
+
+        $ shipmate coordinator stop
+        not running
         "#,
     );
 }

@@ -15,7 +15,7 @@ fn a_sound_workspace_is_found_sound() {
         ok       git          git version [..]
         ok       shell        bash, which notices a failure inside a pipe
         ok       config       read; set are idle-exit-seconds
-        ok       socket       $W/.shipmate/state/coordinator.sock ([..] of 107 bytes)
+        ok       socket       $W/.shipmate/state/coordinator.sock
         ok       coordinator  running: process [..], release [..]
         ok       log          alpha: 3 records, all sound
         ok       repository   none that a team could work in, only the board works: [..]
@@ -71,7 +71,7 @@ fn without_a_team_the_same_is_looked_at() {
         what is not merged is lost then
         [..]  agents       [..]
         ok       permissions  [..]
-        ok       gitignore    .shipmate/state is ignored by git
+        ok       gitignore    nothing is kept yet; .shipmate/state will ignore itself
         ...
 
         $ shipmate doctor --clean

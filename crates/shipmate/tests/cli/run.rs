@@ -389,8 +389,8 @@ fn without_a_repository_or_a_commit_nothing_is_begun() {
     workspace.check(
         r#"
         $ shipmate run $W/../two.toml --agent true
-        refused: $W is not in a git repository; go to one, or make one: \
-            git init && git add . && git commit -m 'first'
+        refused: $W is not in a git repository; go to one, or name one with --workspace
+          or make this folder one: git init && git add . && git commit -m 'first'
         => 1
         "#,
     );
@@ -398,8 +398,8 @@ fn without_a_repository_or_a_commit_nothing_is_begun() {
     workspace.check(
         r#"
         $ shipmate run $W/../two.toml --agent true
-        refused: the repository $W has no commit yet, and a team needs one to start from: \
-            git add . && git commit -m 'first'
+        refused: the repository $W has no commit yet, and a team needs one to start from
+          git add . && git commit -m 'first'
         => 1
         "#,
     );

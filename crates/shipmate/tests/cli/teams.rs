@@ -40,8 +40,8 @@ fn a_team_is_created_shown_and_deleted() {
           tokens       0
           cost         $0.00
 
-        $ shipmate team show nobody
-        refused: there is no team nobody
+        $ shipmate team show alpah
+        refused: there is no team alpah; did you mean alpha?
         ...
         => 3
 
@@ -123,9 +123,15 @@ fn a_teammate_has_lives_and_a_stale_one_is_refused() {
         $ shipmate teammate add bo --no-start
         added bo; it has no life yet
 
+        $ shipmate --as anna task next
+        error: there is no token file for anna in this workspace; did you mean ana?
+        ...
+        => 2
+
         $ shipmate --as bo task next
         error: there is no token file for bo in this workspace
-          add it with `shipmate teammate add bo`, or begin its next life with `shipmate teammate start bo`
+          there is one for alpha/ana
+          `shipmate teammate start bo` begins a life of a teammate by hand, and makes one
         => 2
 
         $ shipmate teammate list

@@ -46,7 +46,7 @@ fn program(line: &str) -> Option<&str> {
 }
 
 fn in_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = shipmate_process::environment::var("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| is_program(&folder.join(program)))
 }
 

@@ -62,7 +62,7 @@ pub(super) fn of(
         let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
         let (temp, place) =
             (real(std::env::temp_dir()), Place { workspace: order.workspace.clone() });
-        let socket = place.socket().ok().and_then(|socket| Some(socket.parent()?.to_owned()));
+        let socket = place.socket().parent().map(ToOwned::to_owned);
         let kept = socket.into_iter().chain([order.workspace.clone()]);
         if !kept.map(real).any(|path| path.starts_with(&temp)) {
             write.push(temp);

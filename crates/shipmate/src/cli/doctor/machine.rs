@@ -86,13 +86,7 @@ fn version(text: &str) -> Option<(u32, u32)> {
 }
 
 pub(super) fn socket(place: &Place) -> Finding {
-    match place.socket() {
-        Ok(path) => {
-            let length = path.as_os_str().len();
-            Finding::ok("socket", format!("{} ({length} of 107 bytes)", path.display()))
-        }
-        Err(bad) => Finding::failed("socket", &bad.to_string()),
-    }
+    Finding::ok("socket", place.socket().display().to_string())
 }
 
 /// The state is no part of the project: it holds tokens.
@@ -107,8 +101,8 @@ pub(super) fn ignored(place: &Place) -> Finding {
         .status();
     match asked.ok().and_then(|status| status.code()) {
         Some(0) => Finding::ok("gitignore", ".shipmate/state is ignored by git"),
-        Some(1) if !place.project().exists() => {
-            Finding::ok("gitignore", "there is no .shipmate yet; it will ignore its own state")
+        Some(1) if !place.has_state() => {
+            Finding::ok("gitignore", "nothing is kept yet; .shipmate/state will ignore itself")
         }
         Some(1) => Finding::problem(
             "gitignore",

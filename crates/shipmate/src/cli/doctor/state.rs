@@ -88,9 +88,7 @@ pub(super) fn permissions(place: &Place) -> Vec<Finding> {
     for path in secrets(place) {
         look(&path);
     }
-    if let Ok(socket) = place.socket() {
-        look(&socket);
-    }
+    look(&place.socket());
     if wrong.is_empty() {
         let fact = match looked_at {
             0 => "nothing is kept yet".to_owned(),

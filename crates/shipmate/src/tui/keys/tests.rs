@@ -182,6 +182,16 @@ fn what_is_refused_and_what_is_done_is_said() {
 }
 
 #[test]
+fn a_coordinator_that_answers_nobody_is_told_of_and_watched_again() {
+    let mut app = scene::team();
+    let silent = ClientFailure::Silent(shipmate_protocol::socket::Silence { pid: Some(7) });
+    let effects = app.update(Message::Over("alpha".to_owned(), silent));
+    assert!(matches!(&effects[..], [Effect::Watch(root)] if root == "alpha"), "{effects:?}");
+    let over = app.over.unwrap();
+    assert!(over.contains("the coordinator, process 7, does not answer"), "{over}");
+}
+
+#[test]
 fn older_messages_and_lines_are_fetched_at_the_top() {
     let mut app = scene::team();
     let effects = typed(&mut app, "4 g k");

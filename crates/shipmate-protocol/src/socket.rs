@@ -1,0 +1,216 @@
+//! The coordinator's socket: made and reached under a path of any length, shared with nobody
+//! but processes of this user, and never waited for without an end.
+//!
+//! A coordinator may be stopped, or hang. Whoever waits for it asks on a second connection
+//! whether it still answers anybody: a request may take as long as it needs, a coordinator that
+//! answers nobody may not.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Longest socket path the system takes (`sun_path` less its final zero).
+const PATH_BYTES_MAX: usize = 107;
+
+/// How often a full queue is tried before the person is told, and as often after it.
+const QUEUE_TRIES: u32 = 20;
+
+/// Any answer to this says that the coordinator answers. It names no protocol, so that it is
+/// refused at once, and it holds no token.
+const PROBE: &[u8] = b"{\"protocol\":0,\"version\":\"probe\"}\n";
+
+/// How long a coordinator may stay silent.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Silence after which it is asked whether it is there.
+    pub probe_after: Duration,
+    /// After this much more, the person is told.
+    pub tell_after: Duration,
+    /// After this much more, whoever asked gives up.
+    pub give_up_after: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience {
+            probe_after: Duration::from_secs(3),
+            tell_after: Duration::from_secs(2),
+            give_up_after: Duration::from_secs(25),
+        }
+    }
+}
+
+/// A coordinator that answers nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    pub pid: Option<u32>,
+}
+
+impl std::fmt::Display for Silence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.pid {
+            Some(pid) => write!(f, "the coordinator, process {pid}, does not answer"),
+            None => f.write_str("the coordinator does not answer"),
+        }
+    }
+}
+
+/// Connects without waiting: a full queue of a coordinator that takes nobody is `WouldBlock`.
+/// The stream does not block either.
+///
+/// # Errors
+/// The system's, and `PermissionDenied` where another user listens: it would get a token.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let (_folder, short) = within_reach(path)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(short)?)?;
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?.uid.as_raw();
+    if peer != rustix::process::getuid().as_raw() {
+        let text =
+            format!("user {peer} listens there, not you: remove that file if it is not yours");
+        return Err(io::Error::new(ErrorKind::PermissionDenied, text));
+    }
+    Ok(UnixStream::from(socket))
+}
+
+/// The same, for as long as the coordinator may stay silent where its queue is full. A queue
+/// cannot be watched, so it is tried once in a while.
+pub(crate) fn connect_in_time(
+    path: &Path,
+    patience: Patience,
+    tell: fn(Silence),
+) -> io::Result<UnixStream> {
+    let within = [patience.probe_after + patience.tell_after, patience.give_up_after];
+    for (n, within) in within.into_iter().enumerate() {
+        if n > 0 {
+            tell(Silence { pid: None });
+        }
+        for _ in 0..QUEUE_TRIES {
+            match connect(path) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => ready(&[], within / QUEUE_TRIES)?,
+                connected => return connected,
+            };
+        }
+    }
+    Err(ErrorKind::TimedOut.into())
+}
+
+/// # Errors
+/// The system's.
+pub fn bind(path: &Path) -> io::Result<UnixListener> {
+    let (_folder, short) = within_reach(path)?;
+    UnixListener::bind(short)
+}
+
+/// The process that listens at the other end, as the kernel knows it.
+pub fn listener_of(stream: &UnixStream) -> Option<u32> {
+    let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+/// A name for the path that is short enough for as long as the folder is held.
+fn within_reach(path: &Path) -> io::Result<(Option<OwnedFd>, PathBuf)> {
+    if path.as_os_str().len() <= PATH_BYTES_MAX {
+        return Ok((None, path.to_owned()));
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok((None, path.to_owned()));
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    Ok((Some(folder), short))
+}
+
+/// A connection whose reads and writes fail with `TimedOut` when the coordinator answers nobody.
+#[derive(Debug)]
+pub(crate) struct Patient {
+    stream: UnixStream,
+    path: PathBuf,
+    patience: Patience,
+    tell: fn(Silence),
+}
+
+impl Patient {
+    /// `stream` must not block.
+    pub(crate) fn new(
+        stream: UnixStream,
+        path: &Path,
+        patience: Patience,
+        tell: fn(Silence),
+    ) -> Patient {
+        Patient { stream, path: path.to_owned(), patience, tell }
+    }
+
+    pub(crate) fn silence(&self) -> Silence {
+        Silence { pid: listener_of(&self.stream) }
+    }
+
+    /// Waits until the stream is ready, or nobody is there who could make it so.
+    fn wait(&self, wanted: PollFlags) -> io::Result<()> {
+        while !ready(&[(&self.stream, wanted)], self.patience.probe_after)? {
+            // None where its queue is full or its socket gone: it has until the end to answer.
+            let probe = connect(&self.path).ok().filter(|probe| {
+                let mut probe = probe;
+                probe.write_all(PROBE).is_ok()
+            });
+            let mut watched = vec![(&self.stream, wanted)];
+            watched.extend(probe.iter().map(|probe| (probe, PollFlags::IN)));
+            if ready(&watched, self.patience.tell_after)? {
+                continue;
+            }
+            (self.tell)(self.silence());
+            if !ready(&watched, self.patience.give_up_after)? {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ready(watched: &[(&UnixStream, PollFlags)], within: Duration) -> io::Result<bool> {
+    let mut fds: Vec<PollFd<'_>> =
+        watched.iter().map(|(stream, wanted)| PollFd::new(*stream, *wanted)).collect();
+    let seconds = i64::try_from(within.as_secs()).unwrap_or(i64::MAX);
+    let limit = Timespec { tv_sec: seconds, tv_nsec: within.subsec_nanos().into() };
+    loop {
+        match poll(&mut fds, Some(&limit)) {
+            Ok(n) => return Ok(n > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::IN)?,
+                read => return read,
+            }
+        }
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.write(bytes) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

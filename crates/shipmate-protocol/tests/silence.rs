@@ -1,0 +1,104 @@
+//! A coordinator that lets one wait, and one that answers nobody.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::{self, Patience};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place};
+
+const AT_ONCE: Duration = Duration::from_millis(10);
+const LONG: Duration = Duration::from_secs(300);
+const WELCOME: &str = r#"{"welcome":{"protocol":1,"version":"0","pid":1,"actor":"person"}}"#;
+
+/// A workspace in whose place the test itself is the coordinator.
+struct Stage {
+    folder: PathBuf,
+    listener: UnixListener,
+}
+
+impl Stage {
+    fn new(name: &str) -> Stage {
+        let name = format!("shipmate-silence-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let place = Place { workspace: folder.clone() };
+        std::fs::create_dir_all(place.state()).unwrap();
+        let listener = socket::bind(&place.socket()).unwrap();
+        Stage { folder, listener }
+    }
+
+    fn client(&self, patience: Patience) -> Client {
+        let place = Place { workspace: self.folder.clone() };
+        let token = TokenSource::Given("t".to_owned());
+        Client { patience, ..Client::new(place, Launch::Never, token) }
+    }
+
+    /// Takes a connection and its hello.
+    fn accept(&self) -> (BufReader<UnixStream>, String) {
+        let mut reader = BufReader::new(self.listener.accept().unwrap().0);
+        let mut hello = String::new();
+        reader.read_line(&mut hello).unwrap();
+        (reader, hello)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).unwrap();
+    }
+}
+
+fn say(connection: &mut BufReader<UnixStream>, line: &str) {
+    connection.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+#[test]
+fn a_request_may_take_as_long_as_it_needs_while_the_coordinator_answers_others() {
+    let stage = Stage::new("slow");
+    let patience = Patience { probe_after: AT_ONCE, tell_after: LONG, give_up_after: LONG };
+    let mut client = stage.client(patience);
+    client.on_silence = |_| panic!("it answers");
+    let asking =
+        std::thread::spawn(move || client.ask(Ask::TaskNext { lease_ms: None, wait: true }));
+    let (mut asked, hello) = stage.accept();
+    assert!(hello.contains("\"token\":\"t\""));
+    say(&mut asked, WELCOME);
+    for _ in 0..3 {
+        let (mut probe, hello) = stage.accept();
+        assert!(!hello.contains("token"), "a probe is nobody: {hello}");
+        say(&mut probe, r#"{"refused":{"id":0,"refused":{"code":"Version","message":""}}}"#);
+    }
+    say(&mut asked, r#"{"answer":{"id":1,"answer":"unchanged"}}"#);
+    assert!(matches!(asking.join().unwrap(), Ok(Answer::Unchanged)));
+}
+
+#[test]
+fn a_coordinator_that_answers_nobody_is_told_of_once_and_then_given_up() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    let stage = Stage::new("stopped");
+    let patience = Patience { probe_after: AT_ONCE, tell_after: AT_ONCE, give_up_after: AT_ONCE };
+    let mut client = stage.client(patience);
+    client.on_silence = |_| drop(TOLD.fetch_add(1, Ordering::Relaxed));
+    let failure = client.ask(Ask::Status).unwrap_err();
+    let ClientFailure::Silent(silence) = &failure else { panic!("{failure}") };
+    assert_eq!(silence.pid, Some(std::process::id()), "whoever listens is named");
+    assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_queue_that_nobody_takes_anyone_from_is_no_reason_to_wait_for_ever() {
+    let stage = Stage::new("full");
+    let socket = Place { workspace: stage.folder.clone() }.socket();
+    let mut waiting = Vec::new();
+    while let Ok(connection) = socket::connect(&socket) {
+        waiting.push(connection);
+    }
+    let patience = Patience { probe_after: AT_ONCE, tell_after: AT_ONCE, give_up_after: AT_ONCE };
+    let failure = stage.client(patience).ask(Ask::Status).unwrap_err();
+    assert!(matches!(failure, ClientFailure::Silent(_)), "{failure}");
+}
