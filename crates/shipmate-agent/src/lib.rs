@@ -10,6 +10,7 @@ pub mod context;
 pub mod conversation;
 pub mod message;
 pub mod model;
+mod rounds;
 mod subagent;
 mod supervisor;
 pub mod tools;

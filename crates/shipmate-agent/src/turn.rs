@@ -12,6 +12,7 @@ use shipmate_protocol::native::Ended;
 use crate::context::{Context, not_run};
 use crate::message::{Block, Call, CallResult, Message, Role};
 use crate::model::{Failure, Reply, Stop};
+use crate::rounds::{Circle, Rounds};
 
 /// Answers in a row that were cut for their length.
 const CUT_MAX: u32 = 3;
@@ -70,6 +71,7 @@ pub struct Machine {
     requests: u32,
     requests_max: u32,
     cut: u32,
+    rounds: Rounds,
     /// It did not fit although it was just summarised.
     pressed: bool,
     kept: Vec<Kept>,
@@ -84,6 +86,7 @@ impl Machine {
             requests: 0,
             requests_max,
             cut: 0,
+            rounds: Rounds::default(),
             pressed: false,
             kept: Vec::new(),
         }
@@ -117,17 +120,36 @@ impl Machine {
             },
             // Whatever is in the way, a digest of our own needs no model.
             (Doing::Summarising, Event::Failed(_)) => self.summarised(String::new()),
-            (Doing::Using, Event::Results(results)) => {
-                let results = results.into_iter().map(Block::Result).collect();
-                self.keep(Message { role: Role::User, blocks: results });
-                self.next()
-            }
+            (Doing::Using, Event::Results(results)) => self.used(results),
             (_, Event::Reply(_) | Event::Failed(_) | Event::Results(_)) => Step::Nothing,
         }
     }
 
+    fn used(&mut self, results: Vec<CallResult>) -> Step {
+        let called = self.context.messages().last();
+        let circle = self.rounds.note(called.into_iter().flat_map(Message::calls), &results);
+        let results = results.into_iter().map(Block::Result).collect();
+        self.keep(Message { role: Role::User, blocks: results });
+        match circle {
+            Circle::None => {}
+            Circle::Told { times } => self.waiting.push(format!(
+                "You have made the same calls {times} times and they gave the same each time: once \
+                 more will not help. Try another way, or end your turn and say what stands in it."
+            )),
+            Circle::Over { times } => {
+                let reason = format!(
+                    "it repeats itself: the same calls with the same arguments {times} times in a \
+                     row"
+                );
+                return self.end(Ended::Failed { reason });
+            }
+        }
+        self.next()
+    }
+
     fn begin(&mut self, text: String, whole: String) -> Step {
         (self.requests, self.cut) = (0, 0);
+        self.rounds.clear();
         if !whole.trim().is_empty() {
             self.context.set_about(whole.clone());
             self.kept.push(Kept::About(whole));

@@ -28,8 +28,30 @@ struct Scene {
 }
 
 fn scene(window: u64) -> Scene {
+    scene_with(window, REQUESTS_MAX)
+}
+
+fn scene_with(window: u64, requests_max: u32) -> Scene {
     let context = Context::new("You are ana.".to_owned(), window, window / 4);
-    Scene { machine: Machine::new(context, REQUESTS_MAX), open: Vec::new(), calls: 0 }
+    Scene { machine: Machine::new(context, requests_max), open: Vec::new(), calls: 0 }
+}
+
+/// What a model that answers `reply(n)` the n-th time, and hears `result(n)`, comes to: after how
+/// many requests, how, and how often it was told that it repeats itself.
+fn rounds(reply: impl Fn(u32) -> String, result: impl Fn(u32) -> String) -> (u32, String, usize) {
+    let mut scene = scene_with(10_000_000, 1_000);
+    let turn = scene.event("turn Task 1");
+    scene.machine.on(turn);
+    for request in 1.. {
+        let said = scene.event(&format!("reply {}", reply(request)));
+        scene.machine.on(said);
+        let came = scene.event(&format!("result {}", result(request)));
+        if let Step::Ended(how) = scene.machine.on(came) {
+            let how = step(&Step::Ended(how), &scene.machine);
+            return (request, how, scene.shown().matches("You have made the same calls").count());
+        }
+    }
+    unreachable!()
 }
 
 impl Scene {
@@ -40,8 +62,10 @@ impl Scene {
                 ("say", text) => reply.blocks.push(Block::Text(text.to_owned())),
                 ("call", tool) => {
                     self.calls += 1;
+                    // `call NAME ARGUMENT` has one.
+                    let (tool, about) = tool.split_once(' ').unwrap_or((tool, ""));
                     let (id, tool) = (format!("c{}", self.calls), tool.to_owned());
-                    let arguments = Arguments::Json(json!({}));
+                    let arguments = Arguments::Json(json!({ "about": about }));
                     let call = Call { id, tool, arguments };
                     self.open.push(call.clone());
                     reply.blocks.push(Block::Call(call));
@@ -234,6 +258,59 @@ fn a_model_that_never_stops_calling_tools_is_stopped() {
         turn Task 2                    => ask
         ",
     );
+}
+
+#[test]
+fn the_same_call_with_the_same_result_is_told_to_the_model_and_then_ends_the_turn() {
+    let (requests, how, told) = rounds(|_| "call nosuch x".to_owned(), |_| "no".to_owned());
+    assert_eq!((requests, told), (8, 2), "{how}");
+    assert!(how.starts_with("ended failed it repeats itself: the same calls"), "{how}");
+    // Whatever it says beside its calls, and with several in one answer.
+    let words = |n| format!("say try {n}; call grep a; call grep b");
+    assert_eq!(rounds(words, |_| "none".to_owned()).0, 8);
+}
+
+#[test]
+fn a_circle_of_several_calls_is_noticed_too() {
+    for length in 2..=4 {
+        let (requests, how, told) =
+            rounds(|n| format!("call read_file {}", n % length), |n| format!("{}", n % length));
+        assert_eq!((requests, told), (8 * length, 2), "{how}");
+    }
+}
+
+#[test]
+fn calls_that_lead_somewhere_are_no_circle() {
+    // Other arguments, other results, or something else in between.
+    let till_the_end = |(requests, how, told): (u32, String, usize)| {
+        assert!(how.contains("asked its model 1000 times"), "{requests}: {how}");
+        assert_eq!(told, 0);
+    };
+    till_the_end(rounds(|n| format!("call read_file {n}"), |_| "same".to_owned()));
+    let (requests, _, told) = rounds(|_| "call bash make".to_owned(), |n| format!("{n} left"));
+    assert_eq!((requests, told), (200, 0), "the same command, and something else each time");
+    let polled = rounds(|_| "call bash_output b1".to_owned(), |_| "[b1, running]".to_owned());
+    assert_eq!((polled.0, polled.2), (200, 0), "what still runs is waited for");
+    let odd = |n: u32| format!("call read_file {}", if n.is_multiple_of(7) { n } else { 0 });
+    let (_, how, _) = rounds(odd, |_| "same".to_owned());
+    assert!(how.contains("asked its model 1000 times"), "{how}");
+}
+
+#[test]
+fn a_new_turn_begins_to_count_again() {
+    let mut scene = scene_with(1_000_000, 1_000);
+    for _ in 0..4 {
+        let turn = scene.event("turn Task 1");
+        scene.machine.on(turn);
+        for _ in 0..5 {
+            let said = scene.event("reply call grep x");
+            scene.machine.on(said);
+            let came = scene.event("result none");
+            assert_eq!(scene.machine.on(came), Step::Ask);
+        }
+        let done = scene.event("reply say Done.");
+        assert!(matches!(scene.machine.on(done), Step::Ended(Ended::Done { .. })));
+    }
 }
 
 #[test]
