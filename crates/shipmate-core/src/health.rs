@@ -34,7 +34,7 @@ pub(crate) fn decide_disappeared(
     let (cause, word) = match loss {
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
         Loss::Died => (ReleaseCause::HolderGone, "its holder disappeared"),
-        Loss::Broken => (ReleaseCause::HolderGone, reason),
+        Loss::Broken | Loss::Hung => (ReleaseCause::HolderGone, reason),
     };
     events.extend(teammate::release_all(state, found, cause, word));
     let team = &who.address.team;
@@ -99,6 +99,16 @@ pub fn ended(state: &State, who: &TeammateRef, reason: &str) -> Option<Act> {
     Some(Act::ReportDisappeared { who, reason: reason.to_owned(), loss: Loss::Died })
 }
 
+/// How long the silence lasts between the step before and this one; all three together are the
+/// time after which a teammate is given up.
+pub(crate) fn silence_ms(stall_ms: u64, step: u32) -> u64 {
+    match step {
+        1 => stall_ms / 2,
+        2 => stall_ms / 4,
+        _ => stall_ms - stall_ms / 2 - stall_ms / 4,
+    }
+}
+
 /// No progress was seen: first the teammate is told, then its lead, then it is given up.
 pub(crate) fn decide_stalled(
     state: &State,
@@ -112,25 +122,35 @@ pub(crate) fn decide_stalled(
         return Ok(Vec::new());
     }
     let team = &who.address.team;
-    let seconds = state.teams[team].setup.stall_ms / 1000 * u64::from(step);
+    let stall_ms = state.teams[team].setup.stall_ms;
     if step > 2 {
-        let reason = format!("it made no progress for {seconds} s");
-        return decide_disappeared(state, by, who, &reason, Loss::Died);
+        let reason = format!("it hung: no sign of progress for {}", span(stall_ms));
+        return decide_disappeared(state, by, who, &reason, Loss::Hung);
     }
     let mut events = vec![Event::TeammateStalled { who: who.clone(), step }];
-    let text = format!("no sign of progress for {seconds} s");
+    let silence = (1..=step).map(|step| silence_ms(stall_ms, step)).sum();
+    let (text, left) = (format!("no sign of progress for {}", span(silence)), stall_ms - silence);
     events.extend(match step {
         1 => {
             let text = format!("{text}: say what you are waiting for, or give the task back");
             message::control_notice(state, who, text)
         }
         2 => {
-            let text = format!("{who} stalls: {text}; it is given up after as long again");
+            let text = format!("{who} stalls: {text}; in {} it is given up", span(left));
             message::tell_lead_about(state, team, Some(&who.address), text)
         }
         _ => None,
     });
     Ok(events)
+}
+
+/// A time as people say it.
+fn span(ms: u64) -> String {
+    match ms {
+        ms if ms >= 60_000 && ms % 60_000 == 0 => format!("{} min", ms / 60_000),
+        ms if ms >= 1_000 => format!("{} s", ms / 1_000),
+        ms => format!("{ms} ms"),
+    }
 }
 
 pub(crate) fn require_breaker(

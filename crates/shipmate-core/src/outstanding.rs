@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::command::{Act, Probe};
 use crate::escalation;
 use crate::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
-use crate::health::SILENT;
+use crate::health::{self, SILENT};
 use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
 use crate::phase::{self, Standing, alone};
@@ -137,7 +137,8 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
             || staff::leaves_work(state, address, mate);
         if setup.stall_ms > 0 && works && mate.paused.is_none() && !waiting.contains(&who) {
             let (seen, step) = (observed.seen(&who), mate.stalls + 1);
-            found.insert(Watch::Progress { who, seen, step }, setup.stall_ms);
+            let silence_ms = health::silence_ms(setup.stall_ms, step);
+            found.insert(Watch::Progress { who, seen, step }, silence_ms);
         }
     }
     for id in &state.leased {

@@ -37,7 +37,7 @@ pub struct Setup {
     /// Refused even inside a scope, unless granted.
     #[serde(skip_serializing_if = "FileSet::is_empty")]
     pub protected: FileSet,
-    /// Silence of a teammate with a task before somebody is told; 0 means never.
+    /// Silence of a teammate with a task before it is given up; 0 means never.
     pub stall_ms: u64,
     /// How long a supervisor has to answer.
     pub answer_ms: u64,
@@ -148,6 +148,8 @@ pub enum Loss {
     Host,
     /// It said itself that it cannot work: another life would most likely say the same.
     Broken,
+    /// It was there and did nothing for too long.
+    Hung,
 }
 
 /// One run of a team's gate on a merged tree.

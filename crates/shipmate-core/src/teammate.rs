@@ -409,7 +409,7 @@ pub(crate) fn is_barren(teammate: &Teammate, loss: Loss) -> bool {
     match loss {
         Loss::Host => false,
         Loss::Broken => true,
-        Loss::Died => teammate.claims == 0,
+        Loss::Died | Loss::Hung => teammate.claims == 0,
     }
 }
 

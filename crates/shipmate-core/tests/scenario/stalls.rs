@@ -1,30 +1,30 @@
 //! Stalls: no sign of progress, first said to the teammate, then to its lead, then acted on.
 
 scenarios! {
-    a_stall_is_said_to_the_teammate_then_to_the_lead_and_then_ends_the_life: "
-        team alpha lead lia stall 60s
+    who_hangs_is_told_then_its_lead_and_is_given_up_when_the_time_is_over: "
+        team alpha lead lia stall 120s
         join ana supervised
         create x
         wait 600s                      => unchanged
         claim 1 by ana
         wait 59s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
-        expect inbox ana: no sign of progress for 60 s: say what you are waiting for, or give the \
+        expect inbox ana: no sign of progress for 1 min: say what you are waiting for, or give the \
             task back
         expect inbox lia: nothing
-        wait 59s                       => unchanged
+        wait 29s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
-        expect inbox lia: alpha/ana@1 stalls: no sign of progress for 120 s; it is given up after \
-            as long again
-        wait 59s                       => unchanged
+        expect inbox lia: alpha/ana@1 stalls: no sign of progress for 90 s; in 30 s it is given up
+        wait 29s                       => unchanged
         wait 1s \
             => teammate.disappeared, task.released, message.expired, message.sent
-        expect idle ana: disappeared: it made no progress for 180 s
+        expect idle ana: disappeared: it hung: no sign of progress for 2 min
+        expect failure 1: it hung: no sign of progress for 2 min
         expect breaker alpha closed with 1 strikes
         expect 1 pending
     ",
     progress_in_between_begins_again: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         create x
         claim 1 by ana
@@ -32,21 +32,21 @@ scenarios! {
         progress ana
         wait 59s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
-        wait 30s                       => unchanged
+        wait 20s                       => unchanged
         progress ana
         expect due: ReportStalled
         wait 0s                        => teammate.stalled
         expect due: nothing
         wait 59s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
-        wait 60s                       => teammate.stalled, message.sent
+        wait 30s                       => teammate.stalled, message.sent
         progress ana
         wait 0s                        => teammate.stalled
         wait 60s                       => teammate.stalled, message.sent
         expect teammate ana running @1
     ",
     a_new_task_begins_again: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         create x
         create y
@@ -60,7 +60,7 @@ scenarios! {
         stalled ana 2                  => teammate.stalled, message.sent
     ",
     a_late_word_about_a_stall_changes_nothing: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         create x
         claim 1 by ana
@@ -83,7 +83,7 @@ scenarios! {
         stalled ana 2                  => unchanged
     ",
     who_holds_no_task_or_has_no_supervisor_does_not_stall: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         join bo
         create x
@@ -91,7 +91,7 @@ scenarios! {
         wait 600s                      => unchanged
     ",
     work_that_came_back_and_is_not_taken_up_is_a_stall: "
-        team alpha gate stall 60s
+        team alpha gate stall 120s
         join ana supervised
         create x
         claim 1 by ana
@@ -100,12 +100,12 @@ scenarios! {
         return 1
         wait 59s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
-        wait 60s                       => teammate.stalled, message.sent
-        wait 60s                       => teammate.disappeared, task.released, message.expired, \
+        wait 30s                       => teammate.stalled, message.sent
+        wait 30s                       => teammate.disappeared, task.released, message.expired, \
             message.sent
     ",
     who_was_started_for_a_task_and_does_not_take_it_stalls: "
-        team alpha stall 60s
+        team alpha stall 120s
         add ana when-needed
         create x
         staff
@@ -114,8 +114,8 @@ scenarios! {
         pause-team alpha
         wait 600s                      => unchanged
         continue-team alpha
-        wait 60s                       => teammate.stalled, message.sent
-        wait 60s                       => teammate.disappeared, message.expired, message.sent
+        wait 30s                       => teammate.stalled, message.sent
+        wait 30s                       => teammate.disappeared, message.expired, message.sent
         expect effects: start alpha/ana
         staff
         next by ana
@@ -124,7 +124,7 @@ scenarios! {
         expect due: RequestShutdown
     ",
     who_waits_for_an_answer_does_not_stall: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         create x
         claim 1 by ana
@@ -152,14 +152,14 @@ scenarios! {
         wait 6000s                     => unchanged
     ",
     a_restart_begins_the_stall_clock_again: "
-        team alpha stall 60s
+        team alpha stall 120s
         join ana supervised
         create x
         claim 1 by ana
         wait 60s                       => teammate.stalled, message.sent
-        wait 50s
+        wait 20s
         restart
-        wait 59s                       => unchanged
+        wait 29s                       => unchanged
         wait 1s                        => teammate.stalled, message.sent
         progress ana
         wait 0s                        => teammate.stalled

@@ -268,11 +268,11 @@ scenarios! {
         expect wake: never
     ",
     a_team_below_works_as_the_one_above: "
-        team alpha lead lia gate stall 10s timeout 100s stops 7s
+        team alpha lead lia gate stall 20s timeout 100s stops 7s
         start lia
         team beta under alpha
         team gamma under alpha stall 900s by lia
-        team delta under alpha stall 20s
+        team delta under alpha stall 40s
         join beta/bo supervised
         create x in beta
         claim 1 by beta/bo
