@@ -10,7 +10,7 @@ use crate::shutdown;
 use crate::state::{
     BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
 };
-use crate::task::{change, claim, create, finish};
+use crate::task::{change, claim, create, finish, scope};
 use crate::{deviation, escalation, phase, route, staff, team, teammate, trial, usage};
 
 pub fn apply(state: &mut State, record: &Record) {
@@ -92,8 +92,8 @@ fn apply_task_event(state: &mut State, record: &Record) {
         Event::TaskCompleted { task, commit, result, .. } => {
             finish::apply_completed(state, at, *task, commit, result);
         }
-        Event::TaskReturned { task, reason, .. } => {
-            finish::apply_returned(state, at, *task, reason);
+        Event::TaskReturned { task, reason, unchanged, .. } => {
+            finish::apply_returned(state, at, *task, reason, *unchanged);
         }
         Event::TaskReleased { task, cause, reason, .. } => {
             finish::apply_released(state, at, *task, *cause, reason);
@@ -108,7 +108,8 @@ fn apply_task_event(state: &mut State, record: &Record) {
         Event::TaskWorkSetAside { task, who, work, .. } => {
             state.task_mut(*task).set_aside.push((who.clone(), work.clone()));
         }
-        Event::TaskScopeGranted { task, files } => finish::apply_granted(state, *task, files),
+        Event::TaskScopeGranted { task, files } => scope::apply_granted(state, *task, files),
+        Event::TaskScopeLeftOut { task, files } => scope::apply_left_out(state, *task, files),
         Event::GateRan(run) => trial::apply_gate(state, run),
         Event::HookNoted { .. } => {}
         _ => apply_talk_event(state, record),

@@ -126,6 +126,11 @@ pub enum Act {
         commit: Option<String>,
         result: String,
     },
+    /// The submission changes nothing, and has to.
+    ReturnUnchanged {
+        task: TaskId,
+        token: Token,
+    },
     /// Absent token: a person decides about the claim as it stands.
     CompleteTask {
         task: TaskId,

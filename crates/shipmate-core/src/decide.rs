@@ -7,7 +7,7 @@ use crate::event::{Event, MessageKind, Recipient};
 use crate::name::{Address, Position};
 use crate::refusal::Refusal;
 use crate::state::{State, TeamPhase};
-use crate::task::{change, claim, create, finish};
+use crate::task::{change, claim, create, finish, scope, unchanged};
 use crate::{escalation, health, message, phase, plan, shutdown, team, teammate, usage};
 
 /// What becomes of a command that is not refused.
@@ -128,8 +128,11 @@ fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::ReturnTask { task, token, reason } => {
             finish::decide_return(state, by, *task, *token, reason)
         }
+        Act::ReturnUnchanged { task, token } => {
+            unchanged::decide_unchanged(state, by, *task, *token)
+        }
         Act::AskScope { task, token, files, reason } => {
-            finish::decide_ask_scope(state, by, *task, *token, files, reason)
+            scope::decide_ask_scope(state, by, *task, *token, files, reason)
         }
         Act::ReportGate(run) => finish::decide_gate(state, by, run),
         Act::ReportHook { team, hook, note } => finish::decide_hook(state, by, team, hook, note),

@@ -156,7 +156,14 @@ pub enum Event {
     },
     /// A gate or merge said no: the task goes back to the teammate that submitted it.
     #[serde(rename = "task.returned")]
-    TaskReturned { task: TaskId, token: Token, reason: String },
+    TaskReturned {
+        task: TaskId,
+        token: Token,
+        reason: String,
+        /// It came back because it changed nothing, and nobody said why.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unchanged: bool,
+    },
     /// The claim ended without a result and the task may be taken again.
     #[serde(rename = "task.released")]
     TaskReleased { task: TaskId, token: Token, cause: ReleaseCause, reason: String },
@@ -183,6 +190,9 @@ pub enum Event {
     /// The lead or a person lets a task's work touch these paths too.
     #[serde(rename = "task.scope_granted")]
     TaskScopeGranted { task: TaskId, files: FileSet },
+    /// What is handed in for it is merged without these files from now on.
+    #[serde(rename = "task.scope_left_out")]
+    TaskScopeLeftOut { task: TaskId, files: FileSet },
 
     #[serde(rename = "gate.ran")]
     GateRan(GateRun),
@@ -447,6 +457,8 @@ pub enum ReleaseCause {
     Reassigned,
     /// The attempt failed.
     Failed,
+    /// The attempt changed nothing, and nobody said why.
+    Unchanged,
     /// The lease ran out.
     Expired,
     /// The holder's life ended.
@@ -508,6 +520,9 @@ pub struct TaskSpec {
     /// A gate of the playbook instead of the team's. Only the runtime sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Name>,
+    /// It may be done without any change: what is wanted is a word, not code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_change: bool,
 }
 
 fn default_priority() -> i32 {

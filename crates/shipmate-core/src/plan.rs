@@ -289,7 +289,7 @@ pub(crate) fn decide_answer(
     let resolved = escalated.filter(|(_, raised)| raised.open);
     events.extend(resolved.map(|(escalation, _)| Event::EscalationResolved { escalation }));
     if let Some(task) = question.task {
-        events.extend(crate::task::finish::answer_scope(state, task, question, answer));
+        events.extend(crate::task::scope::answer_scope(state, task, question, answer));
     }
     Ok(events)
 }

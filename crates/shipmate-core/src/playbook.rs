@@ -370,6 +370,9 @@ pub struct TaskTemplate {
     pub gate: Option<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries_max: Option<u32>,
+    /// Its work may be done without any change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_change: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::TaskId;
-use crate::files::FileSet;
+use crate::files::{FileSet, Pattern};
 use crate::name::Name;
 
 /// Sooner first: lower priority number, longer path behind it, lower id.
@@ -52,6 +52,8 @@ pub(crate) struct Ready {
     held_at: BTreeMap<String, BTreeSet<TaskId>>,
     /// The lanes each holder closes.
     closes: BTreeMap<TaskId, BTreeSet<LaneKey>>,
+    /// Pending tasks, takeable or not, by the literal prefix of each of their patterns.
+    wanted_at: BTreeMap<String, BTreeSet<TaskId>>,
 }
 
 impl Ready {
@@ -172,6 +174,32 @@ impl Ready {
             }
         }
         found.into_iter()
+    }
+
+    /// A pending task would like these files.
+    pub(crate) fn want(&mut self, task: TaskId, files: &FileSet) {
+        for pattern in files.iter() {
+            let at = pattern.literal_prefix().to_owned();
+            self.wanted_at.entry(at).or_default().insert(task);
+        }
+    }
+
+    /// It is no longer pending, or its files are others.
+    pub(crate) fn unwant(&mut self, task: TaskId, files: &FileSet) {
+        for pattern in files.iter() {
+            remove_from(&mut self.wanted_at, pattern.literal_prefix(), &task);
+        }
+    }
+
+    /// The pending tasks that may want what a pattern covers; one with several patterns may
+    /// come several times.
+    pub(crate) fn wanting<'a>(&'a self, pattern: &'a Pattern) -> impl Iterator<Item = TaskId> + 'a {
+        near(&self.wanted_at, pattern.literal_prefix()).copied()
+    }
+
+    /// The pending tasks that want any files.
+    pub(crate) fn all_wanting(&self) -> impl Iterator<Item = TaskId> {
+        self.wanted_at.values().flatten().copied()
     }
 
     /// The best task of these pools whose files are allowed.

@@ -6,10 +6,12 @@
 
 use crate::event::{
     Budget, Dependency, EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token,
+    Usage,
 };
 use crate::files::BadPattern;
 use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
+use crate::usage;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -175,8 +177,8 @@ pub enum Refusal {
     BreakerProbing { team: Name },
     #[error("the circuit breaker of team {team} is not in that state")]
     BreakerElsewhere { team: Name },
-    #[error("the budget of {whose} is used up: {}", ceilings(budget))]
-    BudgetSpent { whose: String, budget: Budget },
+    #[error("the budget of {whose} is used up: {}", usage::room(budget, spent, reserved, next))]
+    BudgetSpent { whose: String, budget: Budget, spent: Usage, reserved: Usage, next: Usage },
 
     #[error("request {counter} is older than the last one of this client ({last})")]
     StaleRequest { counter: u64, last: u64 },
@@ -330,12 +332,4 @@ fn now_held(now: &Option<TeammateRef>, status: &str) -> String {
         Some(who) => format!("it is claimed by {who} now"),
         None => format!("the task is {status} now"),
     }
-}
-
-fn ceilings(budget: &Budget) -> String {
-    let tokens = budget.tokens_max.map(|max| format!("{max} tokens"));
-    let cost = budget
-        .cost_micros_max
-        .map(|max| format!("{}.{:06} dollars", max / 1_000_000, max % 1_000_000));
-    tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" and ")
 }

@@ -246,6 +246,9 @@ pub struct Task {
     /// How often in a row for the same reason.
     #[serde(default)]
     pub same_failures: u32,
+    /// An attempt came back because it changed nothing.
+    #[serde(default)]
+    pub unchanged: bool,
     /// Its team takes tasks by their numbers.
     #[serde(default)]
     pub by_number: bool,
@@ -258,6 +261,9 @@ pub struct Task {
     pub set_aside: Vec<(TeammateRef, String)>,
     /// Paths that its work may touch beyond its files.
     pub granted: FileSet,
+    /// Paths that its work is merged without.
+    #[serde(default)]
+    pub left_out: FileSet,
     /// The question its submission waits for.
     pub scope_question: Option<QuestionId>,
 }
@@ -334,6 +340,12 @@ impl Task {
         }
         let all = self.spec.files.iter().chain(self.granted.iter());
         FileSet::new(all.cloned().collect())
+    }
+
+    /// What it would like to take while it is pending.
+    pub(crate) fn wanted_files(&self) -> Option<&FileSet> {
+        let wants = self.status == Status::Pending && !self.spec.files.is_empty();
+        wants.then_some(&self.spec.files)
     }
 
     pub(crate) fn duration_ms(&self) -> u64 {
@@ -422,6 +434,9 @@ impl State {
         for task in &self.tasks {
             if task.claim().is_some() {
                 ready.hold(task.id, &task.held_files());
+            }
+            if let Some(files) = task.wanted_files() {
+                ready.want(task.id, files);
             }
         }
         for task in self.tasks.iter().filter(|task| task.is_ready()) {

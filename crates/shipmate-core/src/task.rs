@@ -12,9 +12,12 @@ pub(crate) mod failure;
 pub(crate) mod finish;
 pub(crate) mod graph;
 pub(crate) mod owner;
+pub(crate) mod scope;
+pub(crate) mod unchanged;
 pub(crate) mod why;
 
 use crate::event::{Event, ReleaseCause, TaskId, Token};
+use crate::files::FileSet;
 use crate::message;
 use crate::name::Actor;
 use crate::phase::Course;
@@ -28,8 +31,24 @@ use crate::state::{Claim, Counts, Stage, State, Status, Task};
 /// it is, so no path can forget one.
 pub(crate) fn retask(state: &mut State, id: TaskId, change: impl FnOnce(&mut Task)) {
     leave(state, id);
+    let wanted = state.task_mut(id).wanted_files().cloned();
     change(state.task_mut(id));
+    rewant(state, id, wanted.as_ref());
     enter(state, id);
+}
+
+/// Most changes leave alone what a task wants.
+fn rewant(state: &mut State, id: TaskId, wanted: Option<&FileSet>) {
+    let now = state.tasks[id as usize - 1].wanted_files();
+    if now == wanted {
+        return;
+    }
+    if let Some(files) = wanted {
+        state.ready.unwant(id, files);
+    }
+    if let Some(files) = now {
+        state.ready.want(id, files);
+    }
 }
 
 fn leave(state: &mut State, id: TaskId) {

@@ -70,13 +70,13 @@ pub(crate) fn require_budget(
     teammate: &Teammate,
     more: &Usage,
 ) -> Result<(), Refusal> {
-    let own = teammate.usage.plus(&teammate.reserved);
-    refuse_spent(|| who.to_string(), teammate.budget, &own, more)?;
+    let own = (&teammate.usage, &teammate.reserved);
+    refuse_spent(|| who.to_string(), teammate.budget, own, more)?;
     let mut at = Some(&who.team);
     while let Some(name) = at {
         let team = &state.teams[name];
-        let used = team.usage.plus(&team.reserved);
-        refuse_spent(|| format!("team {name}"), team.budget, &used, more)?;
+        let used = (&team.usage, &team.reserved);
+        refuse_spent(|| format!("team {name}"), team.budget, used, more)?;
         at = team.parent.as_ref();
     }
     Ok(())
@@ -85,9 +85,10 @@ pub(crate) fn require_budget(
 fn refuse_spent(
     whose: impl Fn() -> String,
     budget: Budget,
-    used: &Usage,
+    (spent, reserved): (&Usage, &Usage),
     more: &Usage,
 ) -> Result<(), Refusal> {
+    let used = spent.plus(reserved);
     let after = used.plus(more);
     // A budget that is exactly used up has no room for a next step either.
     let passes = |max: Option<u64>, used: u64, after: u64| {
@@ -96,9 +97,49 @@ fn refuse_spent(
     if passes(budget.tokens_max, used.tokens(), after.tokens())
         || passes(budget.cost_micros_max, used.cost_micros, after.cost_micros)
     {
-        return Err(Refusal::BudgetSpent { whose: whose(), budget });
+        let (spent, reserved, next) = (*spent, *reserved, *more);
+        return Err(Refusal::BudgetSpent { whose: whose(), budget, spent, reserved, next });
     }
     Ok(())
+}
+
+/// What was spent of a budget, and why that leaves no room.
+pub(crate) fn room(budget: &Budget, spent: &Usage, reserved: &Usage, next: &Usage) -> String {
+    let tokens = |n: u64| if n == 1 { "1 token".to_owned() } else { format!("{n} tokens") };
+    let of_tokens = budget.tokens_max.map(|max| {
+        let spent = format!("{} of {} spent", spent.tokens(), tokens(max));
+        said(spent, reserved.tokens(), next.tokens(), tokens)
+    });
+    let of_money = budget.cost_micros_max.map(|max| {
+        let spent = format!("{} of {} spent", dollars(spent.cost_micros), dollars(max));
+        said(spent, reserved.cost_micros, next.cost_micros, dollars)
+    });
+    let parts: Vec<String> = of_tokens.into_iter().chain(of_money).collect();
+    parts.join("; ")
+}
+
+fn said(mut text: String, reserved: u64, next: u64, unit: impl Fn(u64) -> String) -> String {
+    if reserved > 0 {
+        text.push_str(&format!(", {} set aside for requests under way", unit(reserved)));
+    }
+    if next > 0 {
+        text.push_str(&format!(", the next request may cost up to {}", unit(next)));
+    }
+    text
+}
+
+/// An amount as people write it, rounded to what they can see a difference by.
+fn dollars(micros: u64) -> String {
+    let places = match micros {
+        micros if micros >= 1_000_000 || micros % 10_000 == 0 => 2,
+        micros if micros >= 1_000 => 3,
+        _ => 6,
+    };
+    let unit = 10_u64.pow(6 - places);
+    let rounded = micros.saturating_add(unit / 2) / unit;
+    let whole = 10_u64.pow(places);
+    let width = places as usize;
+    format!("${}.{:0width$}", rounded / whole, rounded % whole)
 }
 
 pub(crate) fn decide_reserve(

@@ -21,7 +21,7 @@ use shipmate_core::limits::TASKS_PER_COMMAND_MAX;
 use shipmate_core::setup::StartRule;
 use shipmate_core::{
     Act, Actor, Address, Command, Desk, Effect, Event, Name, Observed, Outcome, State, TaskId,
-    TeammateRef, outstanding,
+    TeammateRef, around, outstanding,
 };
 
 const ROUNDS: usize = 12;
@@ -80,6 +80,7 @@ fn task(files: &[String]) -> NewTask {
         retries_max: 3,
         metadata: Default::default(),
         gate: None,
+        no_change: false,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }
@@ -201,6 +202,20 @@ fn looking_at_what_is_owed_costs_the_same_on_a_large_board() {
             observed.look(desk.state(), now_ms);
             let owed = outstanding(desk.state(), &observed, now_ms);
             assert!(owed.effects.iter().any(|effect| matches!(effect, Effect::Start(_))));
+        }
+        start.elapsed().as_secs_f64() * 1e6 / 50.0
+    });
+}
+
+/// A screen asks after every record.
+#[test]
+fn whom_a_task_concerns_is_found_as_fast_on_a_large_board() {
+    let own = |at: usize| vec![format!("src/d{}/f{at}.rs", at % 100), format!("docs/f{at}*.md")];
+    let (mut small, mut large) = (board(500, own), board(50_000, own));
+    assert_alike(&mut small, &mut large, |desk| {
+        let start = Instant::now();
+        for task in 1..=50 {
+            assert!(around(desk.state(), &[task]).contains(&task));
         }
         start.elapsed().as_secs_f64() * 1e6 / 50.0
     });

@@ -498,6 +498,9 @@ pub struct TaskNew {
     pub retries_max: Option<u32>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// It may be done without any change: what is wanted is a word, not code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_change: bool,
 }
 
 /// The tasks and teammates of a lead's plan. They are made when it is approved.

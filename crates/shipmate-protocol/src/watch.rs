@@ -25,6 +25,9 @@ pub use picture::{Picture, TaskPage};
 const PAGE: usize = 4_000;
 /// Signs of life are shown at most this often.
 const SIGNS_EVERY: Duration = Duration::from_millis(250);
+/// What records touched is looked at at most this often: a team that is busy is looked at once for
+/// many of them. The first one after a pause is looked at at once.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a screen hears.
 #[derive(Debug)]
@@ -112,6 +115,17 @@ struct Pending {
     queue: Option<Option<String>>,
 }
 
+impl Pending {
+    /// How long there is between two looks, with what waits now; nothing waits for nothing.
+    fn every(&self) -> Option<Duration> {
+        let has_signs = !self.signs.is_empty() || self.queue.is_some();
+        match self.records {
+            true => Some(LOOK_EVERY),
+            false => has_signs.then_some(SIGNS_EVERY),
+        }
+    }
+}
+
 impl Watching {
     fn run(mut self, heard: &Receiver<News>) {
         if let Err(failure) = self.watch(heard) {
@@ -139,13 +153,9 @@ impl Watching {
         let mut shown = Instant::now();
         let mut pending = Pending::default();
         loop {
-            let wait = match pending.signs.is_empty() && pending.queue.is_none() {
-                true => None,
-                false => Some(SIGNS_EVERY.saturating_sub(shown.elapsed())),
-            };
-            let news = match wait {
+            let news = match pending.every() {
                 None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(wait) => heard.recv_timeout(wait),
+                Some(every) => heard.recv_timeout(every.saturating_sub(shown.elapsed())),
             };
             match news {
                 Ok(news) => self.hear(news, &mut pending)?,
@@ -155,7 +165,7 @@ impl Watching {
             while let Ok(news) = heard.try_recv() {
                 self.hear(news, &mut pending)?;
             }
-            if !pending.records && shown.elapsed() < SIGNS_EVERY {
+            if pending.every().is_none_or(|every| shown.elapsed() < every) {
                 continue;
             }
             let delta = self.catch_up(std::mem::take(&mut pending))?;

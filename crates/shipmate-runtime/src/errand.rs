@@ -7,6 +7,7 @@ mod diff;
 mod founding;
 mod leftovers;
 mod merge;
+mod money;
 mod planned;
 mod resume;
 pub(crate) mod staffed;
@@ -49,6 +50,11 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     if let Ask::TeammateAdd(add) = &mut job.ask
         && let Err(refused) = staffed(&crew, &job.actor, add)
     {
+        job.connection.took_request();
+        job.reply(Err(refused));
+        return None;
+    }
+    if let Err(refused) = money::limits(&crew, &job) {
         job.connection.took_request();
         job.reply(Err(refused));
         return None;
@@ -127,7 +133,8 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         {
             let text = "work in a tree is handed in by its commit".to_owned();
             let remedy = "commit it and name the commit, or end with exit code 0: your supervisor \
-                          commits and hands in what is there";
+                          commits and hands in what is there. Where no change is needed, write why \
+                          into the file that SHIPMATE_RESULT names first";
             job.connection.took_request();
             job.reply(Err(refused("CommitNeeded", text, remedy)));
             None

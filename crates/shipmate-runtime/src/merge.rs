@@ -19,7 +19,7 @@ use shipmate_core::event::TaskSpec;
 use shipmate_core::files::FileSet;
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Stage;
-use shipmate_core::{Name, State, TaskId, TeammateRef};
+use shipmate_core::{Name, State, TaskId, TeammateRef, must_change};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
@@ -59,6 +59,10 @@ pub(crate) struct Submission {
     pub(crate) piece: Option<String>,
     /// A gate of the playbook instead of the team's.
     pub(crate) gate: Option<Name>,
+    /// Without a change it is not done.
+    pub(crate) must_change: bool,
+    /// Paths that it is merged without.
+    pub(crate) left_out: FileSet,
     /// What is known about its task beyond its words, and its handle as `id`.
     pub(crate) fields: BTreeMap<String, String>,
 }
@@ -86,6 +90,8 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             may: playbook::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
+            must_change: must_change(state, task),
+            left_out: task.left_out.clone(),
             fields: fields(&task.spec),
         })
     });

@@ -214,6 +214,12 @@ fn order(
     })
 }
 
+/// Whether it is known what a model costs; that it costs nothing can be known, too.
+pub(crate) fn has_price(order: &ModelOrder, models: &Models) -> bool {
+    let own = models.providers.get(&order.provider).and_then(|own| own.price);
+    own.is_some() || order.price != Price::default()
+}
+
 fn price(model: &str) -> Price {
     let name = model.rsplit('/').next().unwrap_or_default();
     let known = PRICES.iter().find(|(begin, _)| name.starts_with(begin));

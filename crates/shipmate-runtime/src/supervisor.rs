@@ -390,10 +390,14 @@ impl<D: Driver> Supervisor<D> {
             return ended;
         }
         let told = match finished {
-            Finished::Done { result } => {
+            Finished::Done { ref result } | Finished::Stated { ref result } => {
                 let title = format!("task {id}: {subject}");
                 match self.tree.hand_in(&title, &files, id, token).await {
                     Ok(commit) => {
+                        // Whatever it said last is no reason for having changed nothing.
+                        let is_said = matches!(finished, Finished::Stated { .. })
+                            || !matches!(commit, Some(HandIn::Nothing(_)));
+                        let result = if is_said { result.clone() } else { String::new() };
                         let submitted = self.submit(id, token, commit, result).await;
                         if submitted.is_ok() {
                             self.tree.settled(id, token);

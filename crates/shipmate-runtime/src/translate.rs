@@ -356,6 +356,7 @@ impl Scene<'_> {
             retries_max: task.retries_max.unwrap_or(RETRIES_DEFAULT),
             metadata: task.metadata.clone(),
             gate: None,
+            no_change: task.no_change,
         };
         Ok(NewTask { spec, blocked_by_new })
     }

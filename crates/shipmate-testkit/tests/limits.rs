@@ -79,6 +79,7 @@ fn failing_task() -> NewTask {
         retries_max: 0,
         metadata: Default::default(),
         gate: None,
+        no_change: false,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }

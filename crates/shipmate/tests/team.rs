@@ -34,6 +34,8 @@ mod hooks;
 mod hostile;
 #[path = "team/left_behind.rs"]
 mod left_behind;
+#[path = "team/money.rs"]
+mod money;
 #[path = "team/native.rs"]
 mod native;
 #[path = "team/native_long.rs"]
@@ -54,3 +56,5 @@ mod stage;
 mod talk;
 #[path = "team/trees.rs"]
 mod trees;
+#[path = "team/unchanged.rs"]
+mod unchanged;

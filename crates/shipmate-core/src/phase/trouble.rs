@@ -166,6 +166,7 @@ fn settle(
         retries_max: RETRIES_DEFAULT,
         metadata: BTreeMap::new(),
         gate: now.tasks.first().and_then(|task| task.gate.clone()),
+        no_change: true,
     };
     Event::TaskCreated { task: state.tasks().len() as TaskId + 1, team: team.clone(), spec }
 }

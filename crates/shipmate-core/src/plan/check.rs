@@ -152,6 +152,7 @@ fn task(
         retries_max: RETRIES_DEFAULT,
         metadata: BTreeMap::new(),
         gate: None,
+        no_change: task.no_change,
     };
     let place = |key: &String| draft.tasks.iter().position(|other| other.key == *key);
     let mut after: Vec<usize> = task.blocked_by.iter().filter_map(place).collect();

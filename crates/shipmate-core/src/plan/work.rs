@@ -35,6 +35,7 @@ pub struct DraftTask {
     pub assignee: Option<String>,
     pub priority: Option<i32>,
     pub duration_ms: Option<u64>,
+    pub no_change: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,37 +4,47 @@
 use std::collections::BTreeSet;
 
 use crate::event::TaskId;
+use crate::files::Pattern;
 use crate::limits::PATH_STEPS_MAX;
 use crate::state::{Stage, State, Status, Task};
 use crate::task::graph;
 
-/// With more of them it is cheaper to take everybody who wants files than to compare.
-const RIVALS_MAX: usize = 16;
+/// With more comparisons for each task of the board it is cheaper to take everybody who wants
+/// files.
+const COMPARED_MAX: usize = 16;
 
 /// These tasks, and those of which something that is shown depends on them: who waits for them,
 /// who wants the files they hold, and whose path to the end goes through them.
 pub fn around(state: &State, tasks: &[TaskId]) -> BTreeSet<TaskId> {
     let mut found: BTreeSet<TaskId> = BTreeSet::new();
-    let mut rivals = Vec::new();
+    // Once each, however many of these tasks have the same.
+    let mut patterns = BTreeSet::new();
     for task in tasks.iter().filter_map(|id| state.task(*id)) {
         found.insert(task.id);
         found.extend(waiting(state, task));
-        if !task.spec.files.is_empty() {
-            rivals.push(task);
-        }
+        patterns.extend(task.held_files().iter().cloned());
     }
-    if !rivals.is_empty() {
-        let is_many = rivals.len() > RIVALS_MAX;
-        let wants = |task: &&Task| {
-            task.status == Status::Pending
-                && !task.spec.files.is_empty()
-                && (is_many
-                    || rivals.iter().any(|rival| rival.spec.files.overlaps(&task.spec.files)))
-        };
-        found.extend(state.tasks().iter().filter(wants).map(|task| task.id));
-    }
+    rivals(state, &patterns, &mut found);
     paths(state, tasks, &mut found);
     found
+}
+
+/// Pending tasks that want what these patterns cover.
+fn rivals(state: &State, patterns: &BTreeSet<Pattern>, found: &mut BTreeSet<TaskId>) {
+    let mut left = state.tasks().len().saturating_mul(COMPARED_MAX);
+    for pattern in patterns {
+        for id in state.ready.wanting(pattern) {
+            if left == 0 {
+                found.extend(state.ready.all_wanting());
+                return;
+            }
+            left -= 1;
+            let wants = |task: &Task| task.spec.files.iter().any(|own| own.overlaps(pattern));
+            if !found.contains(&id) && state.task(id).is_some_and(wants) {
+                found.insert(id);
+            }
+        }
+    }
 }
 
 /// Unfinished tasks before these: a new task makes their way to the end longer.

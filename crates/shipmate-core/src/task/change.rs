@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::command::{Again, NewTask};
 use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, TaskId};
+use crate::files::FileSet;
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
@@ -207,7 +208,9 @@ pub(crate) fn decide_retry(state: &State, by: &Actor, id: TaskId) -> Result<Vec<
 pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
     retask(state, id, |task| {
         task.status = Status::Pending;
-        (task.retries, task.same_failures) = (0, 0);
+        (task.retries, task.same_failures, task.unchanged) = (0, 0, false);
+        // What was refused may be asked for again.
+        task.left_out = FileSet::default();
         task.changed_at = at;
     });
     let team = state.task_mut(id).team.clone();

@@ -239,12 +239,14 @@ pub(crate) fn apply_created(
         retries: 0,
         last_failure: None,
         same_failures: 0,
+        unchanged: false,
         by_number,
         unmet: 0,
         dependents: Vec::new(),
         path_ms: 0,
         set_aside: Vec::new(),
         granted: FileSet::default(),
+        left_out: FileSet::default(),
         scope_question: None,
     };
     task.path_ms =
@@ -261,6 +263,7 @@ pub(crate) fn apply_created(
     if task.is_ready() {
         state.ready.add(task.lane(), task.rank());
     }
+    state.ready.want(id, &spec.files);
     state.tasks.push(task);
     link_new(state, id, spec);
     if let Some(group) = &spec.group {

@@ -1,18 +1,15 @@
 //! The end of a claim: submitted, completed, returned, failed, released.
 
-use crate::event::{
-    Event, MessageKind, QuestionKind, ReleaseCause, Supervision, TaskId, Token, Verification,
-};
-use crate::files::FileSet;
+use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token, Verification};
 use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Name};
 use crate::plan;
 use crate::refusal::Refusal;
 use crate::setup::GateRun;
-use crate::state::{Question, Stage, State, Status, Task, Teammate};
-use crate::task::create::{check_files, check_texts};
-use crate::task::{end_attempt, failure, graph, owner, require_claim, require_holder, retask};
+use crate::state::{Claim, Stage, State, Status, Task, Teammate};
+use crate::task::create::check_texts;
+use crate::task::{end_attempt, failure, graph, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
 #[derive(Debug, Clone, Copy)]
@@ -114,9 +111,7 @@ pub(crate) fn decide_return(
     if !matches!(claim.stage, Stage::Submitted { .. }) {
         return Err(Refusal::NotSubmitted { task: id });
     }
-    // A one-shot agent has had its only claim and could not take it up again.
-    let takes_it_up = |mate: &Teammate| mate.supervision != Supervision::OneShot;
-    let holder_is_there = state.require_current(&claim.by).is_ok_and(takes_it_up);
+    let holder_is_there = is_holder_there(state, claim);
     let counted = same_failures(state, task, reason);
     if let Some((count, _)) = counted.filter(|(count, most)| count >= most) {
         return Ok(not_again(state, task, token, reason, count));
@@ -124,7 +119,8 @@ pub(crate) fn decide_return(
     if !holder_is_there || task.retries >= task.spec.retries_max {
         return Ok(end_attempt(state, task, ReleaseCause::Failed, reason));
     }
-    let mut events = vec![Event::TaskReturned { task: id, token, reason: reason.to_owned() }];
+    let mut events =
+        vec![Event::TaskReturned { task: id, token, reason: reason.to_owned(), unchanged: false }];
     let again = match counted {
         Some((count, most)) if count > 1 => {
             format!(" with the same failure, {count} of {most} times")
@@ -134,6 +130,12 @@ pub(crate) fn decide_return(
     let text = format!("task {id} ({}) came back{again}: {reason}", task.spec.subject);
     events.extend(message::notice(state, &claim.by.address, text));
     Ok(events)
+}
+
+/// Whoever handed it in can take it up again. A one-shot agent has had its only claim.
+pub(crate) fn is_holder_there(state: &State, claim: &Claim) -> bool {
+    let takes_it_up = |mate: &Teammate| mate.supervision != Supervision::OneShot;
+    state.require_current(&claim.by).is_ok_and(takes_it_up)
 }
 
 /// How often in a row it has come back for this reason, and how often it may, where that counts.
@@ -166,87 +168,6 @@ fn not_again(state: &State, task: &Task, token: Token, reason: &str, count: u32)
     let claim = task.claim().expect("what came back is held");
     events.extend(message::control_notice(state, &claim.by, text));
     events
-}
-
-/// The answers a scope request may have.
-pub(crate) const GRANT: &str = "grant";
-pub(crate) const REFUSE: &str = "refuse";
-
-/// Work that changes files beyond its own waits for the lead's or a person's word. It
-/// stays submitted: granted, it is merged as it is.
-pub(crate) fn decide_ask_scope(
-    state: &State,
-    by: &Actor,
-    id: TaskId,
-    token: Token,
-    files: &FileSet,
-    reason: &str,
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "ask for scope")?;
-    let task = state.require_task(id)?;
-    let claim = require_claim(task, token)?;
-    if !matches!(claim.stage, Stage::Submitted { .. }) {
-        return Err(Refusal::NotSubmitted { task: id });
-    }
-    if task.scope_question.is_some() {
-        return Ok(Vec::new());
-    }
-    check_files("the request", files)?;
-    let who = claim.by.clone();
-    let mut text = format!("task {id} ({}) of {who} waits: {reason}", task.spec.subject);
-    check_texts(&[("the request", &text, TEXT_BYTES_MAX / 2)])?;
-    let claims = owner::of(state, task, &who.address, files);
-    let mut to_holder = text.clone();
-    if let Some(claims) = &claims {
-        text.push_str(&format!("; {claims}"));
-        to_holder.push_str(&format!("; {claims}: ask {} with SendMessage", claims.owner.name));
-    }
-    let question = state.position + 1;
-    let told = format!("question {question}: {text}\noptions: {GRANT}, {REFUSE}");
-    let told = message::tell_lead_as(state, &who.address, MessageKind::Question, told);
-    let to_holder = message::control_notice(state, &who, to_holder);
-    let merge = claims.as_ref().and_then(|claims| owner::propose(state, &who.address, claims));
-    let mut events = vec![Event::QuestionAsked {
-        who,
-        kind: QuestionKind::Scope,
-        text,
-        options: vec![GRANT.to_owned(), REFUSE.to_owned()],
-        task: Some(id),
-        files: files.clone(),
-        owner: claims.map(|claims| claims.owner.name),
-    }];
-    events.extend(told);
-    events.extend(to_holder);
-    message::reply_to(&mut events, question);
-    events.extend(merge);
-    Ok(events)
-}
-
-/// What the answer to a scope request brings about.
-pub(crate) fn answer_scope(
-    state: &State,
-    id: TaskId,
-    question: &Question,
-    answer: &str,
-) -> Vec<Event> {
-    let Some(task) = state.task(id) else { return Vec::new() };
-    let waits =
-        matches!(task.claim(), Some(claim) if matches!(claim.stage, Stage::Submitted { .. }));
-    if !waits {
-        return Vec::new();
-    }
-    if answer == GRANT {
-        return vec![Event::TaskScopeGranted { task: id, files: question.files.clone() }];
-    }
-    let token = task.claim().expect("it waits").token;
-    let reason = format!("refused: {}; leave those files as they are", question.text);
-    decide_return(state, &Actor::Runtime, id, token, &reason).unwrap_or_default()
-}
-
-pub(crate) fn apply_granted(state: &mut State, id: TaskId, files: &FileSet) {
-    let with = |own: &FileSet| FileSet::new(own.iter().chain(files.iter()).cloned().collect());
-    // Beside its files, not among them: those say in whose scope the task is.
-    retask(state, id, |task| task.granted = with(&task.granted));
 }
 
 /// A gate ran: for the record.
@@ -364,7 +285,13 @@ pub(crate) fn apply_submitted(
     );
 }
 
-pub(crate) fn apply_returned(state: &mut State, at: u64, id: TaskId, reason: &str) {
+pub(crate) fn apply_returned(
+    state: &mut State,
+    at: u64,
+    id: TaskId,
+    reason: &str,
+    unchanged: bool,
+) {
     set_stage(state, at, id, Stage::Returned { reason: reason.to_owned() });
     let task = state.task_mut(id);
     // The lease begins again with the new word to the holder.
@@ -372,6 +299,7 @@ pub(crate) fn apply_returned(state: &mut State, at: u64, id: TaskId, reason: &st
         claim.renewal += 1;
     }
     task.retries += 1;
+    task.unchanged |= unchanged;
     note_failure(task, reason);
 }
 
@@ -423,6 +351,7 @@ pub(crate) fn apply_released(
             task.retries += 1;
             note_failure(task, reason);
         }
+        task.unchanged |= cause == ReleaseCause::Unchanged;
     });
 }
 

@@ -14,7 +14,7 @@ use shipmate_core::event::{Dependency, Profile, Supervision, TaskChanges, TaskSp
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::state::Status;
 use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Name, Outcome, Refusal, State, TaskId, TeammateRef,
+    Act, Actor, Address, Command, Desk, Name, Outcome, Refusal, State, TaskId, TeammateRef, around,
     available, available_for,
 };
 
@@ -154,6 +154,7 @@ fn command(state: &State, step: &Step) -> Command {
                 retries_max: 1,
                 metadata: Default::default(),
                 gate: None,
+                no_change: false,
             };
             let new = NewTask { spec, blocked_by_new: Vec::new() };
             by_person(Act::CreateTasks { team: name("alpha"), tasks: vec![new] })
@@ -307,11 +308,47 @@ fn takeable(state: &State, mate: Option<usize>) -> Vec<TaskId> {
     found.into_iter().map(|task| task.id).collect()
 }
 
+/// Whatever is shown of a task and depends on this one, found by looking at all of them.
+fn concerned(state: &State, id: TaskId) -> BTreeSet<TaskId> {
+    let task = state.task(id).unwrap();
+    let held = || task.spec.files.iter().chain(task.granted.iter());
+    let mut found = BTreeSet::from([id]);
+    for other in state.tasks() {
+        let waits = other.spec.blocked_by.iter().any(|on| match on {
+            Dependency::Task(on) => *on == id,
+            Dependency::Group(group) => task.spec.group.as_ref() == Some(group),
+        });
+        let wants = other.status == Status::Pending
+            && !task.spec.files.is_empty()
+            && held().any(|held| other.spec.files.iter().any(|own| own.overlaps(held)));
+        if waits || wants {
+            found.insert(other.id);
+        }
+    }
+    let mut next = vec![id];
+    let mut before = BTreeSet::new();
+    while let Some(task) = next.pop() {
+        let on = state.task(task).unwrap().spec.blocked_by.iter().flat_map(|on| match on {
+            Dependency::Task(on) => vec![*on],
+            Dependency::Group(group) => members(state, group),
+        });
+        let open = on.filter(|on| !is_completed(state, *on));
+        next.extend(open.filter(|on| before.insert(*on)));
+    }
+    found.append(&mut before);
+    found
+}
+
 fn check(state: &State) -> Result<(), TestCaseError> {
     for task in state.tasks() {
         if task.status == Status::Pending {
             prop_assert_eq!(task.is_unblocked(), is_unblocked(state, task.id), "task {}", task.id);
         }
+    }
+    // One of them each time: over many steps it is everybody's turn.
+    let turn = (state.position as usize).checked_rem(state.tasks().len());
+    if let Some(task) = turn.map(|turn| &state.tasks()[turn]) {
+        prop_assert_eq!(around(state, &[task.id]), concerned(state, task.id), "of {}", task.id);
     }
     prop_assert_eq!(available(state, 100), takeable(state, None));
     let mut held: Vec<TaskId> = Vec::new();

@@ -62,6 +62,7 @@ fn task(blocked_by: Vec<Dependency>, group: Option<Name>) -> NewTask {
         retries_max: 3,
         metadata: Default::default(),
         gate: None,
+        no_change: false,
     };
     NewTask { spec, blocked_by_new: Vec::new() }
 }

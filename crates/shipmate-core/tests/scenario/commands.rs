@@ -231,6 +231,7 @@ fn task_act(world: &World, words: &Words) -> Read {
             person(Act::CompleteTask { task: id(), token, commit, result: result() })
         }
         "return" => runtime(Act::ReturnTask { task: id(), token: token(), reason: reason() }),
+        "unchanged" => runtime(Act::ReturnUnchanged { task: id(), token: token() }),
         "fail" => person(Act::FailTask { task: id(), token: token(), reason: reason() }),
         "release" => {
             let teammate = !matches!(words.get("by"), None | Some("person"));
@@ -298,6 +299,7 @@ pub(crate) fn new_task(world: &World, words: &Words) -> Result<(Name, NewTask), 
         retries_max: words.number("retries").map_or(3, |retries| retries as u32),
         metadata: metadata(words),
         gate: name("own-gate")?,
+        no_change: words.has("no-change"),
     };
     let root = world.state().root.clone().expect("a scenario has a team");
     let team = name("in")?.unwrap_or(root);

@@ -73,7 +73,7 @@ scenarios! {
         ask-scope 1 files src/b/api.rs reason \"it changes src/b/api.rs\" \
             => question.asked, message.sent, message.sent
         expect inbox lia: question #: task 1 (a) of alpha/ana@1 waits: it changes src/b/api.rs; \
-            src/b/api.rs is owned by alpha/bo (task 2, in progress); options: grant, refuse
+            src/b/api.rs is owned by alpha/bo (task 2, in progress); options: grant, refuse, without
         expect inbox ana: task 1 (a) of alpha/ana@1 waits: it changes src/b/api.rs; src/b/api.rs is \
             owned by alpha/bo (task 2, in progress): ask bo with SendMessage
         answer refuse by lia
@@ -83,7 +83,7 @@ scenarios! {
         ask-scope 2 files src/a/mod.rs reason \"it changes src/a/mod.rs\" \
             => question.asked, message.sent, message.sent, message.sent
         expect inbox lia: question #: task 2 (b) of alpha/bo@1 waits: it changes src/a/mod.rs; \
-            src/a/mod.rs is owned by alpha/ana (task 1, in progress); options: grant, refuse \
+            src/a/mod.rs is owned by alpha/ana (task 1, in progress); options: grant, refuse, without \
             | alpha/bo and alpha/ana have wanted each other's files 2 times (now src/a/mod.rs): \
             merge their scopes into one teammate, or give the shared files to one of them
     ",
@@ -98,16 +98,16 @@ scenarios! {
         submit 1 by ana
         ask-scope 1 files docs/a.md reason \"docs\"
         expect inbox lia: question #: task 1 (a) of alpha/ana@1 waits: docs; \
-            docs/a.md is owned by alpha/bo (its scope); options: grant, refuse
+            docs/a.md is owned by alpha/bo (its scope); options: grant, refuse, without
         answer grant by lia
         read by lia
         ask-scope 1 files src/b/x.rs reason \"b\"
         expect inbox lia: question #: task 1 (a) of alpha/ana@1 waits: b; \
-            src/b/x.rs is owned by alpha/bo (task 2); options: grant, refuse
+            src/b/x.rs is owned by alpha/bo (task 2); options: grant, refuse, without
         answer grant by lia
         read by lia
         ask-scope 1 files lib reason \"nobody's\"
-        expect inbox lia: question #: task 1 (a) of alpha/ana@1 waits: nobody's; options: grant, refuse
+        expect inbox lia: question #: task 1 (a) of alpha/ana@1 waits: nobody's; options: grant, refuse, without
     ",
     tasks_are_taken_by_number_where_a_playbook_says_so: "
         team alpha playbook \"phase build | order number\"

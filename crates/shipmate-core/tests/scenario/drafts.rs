@@ -42,6 +42,7 @@ fn task(words: &Words) -> DraftTask {
         assignee: words.get("assignee").map(str::to_owned),
         priority: words.number("priority").map(|priority| priority as i32),
         duration_ms: words.duration_ms("duration"),
+        no_change: words.has("no-change"),
         key,
     }
 }

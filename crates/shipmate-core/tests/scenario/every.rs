@@ -11,7 +11,7 @@ use crate::play::{Touched, first_word, play};
 use crate::{
     alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
     observer, phases, plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates,
-    teams, usage,
+    teams, unchanged, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -31,7 +31,7 @@ every! { ACTS, is_act, Act:
     CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
-    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
+    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask RevertTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
@@ -45,7 +45,7 @@ every! { EVENTS, is_event, Event:
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted
-    TaskWorkSetAside TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
+    TaskWorkSetAside TaskScopeGranted TaskScopeLeftOut GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
@@ -103,6 +103,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TaskDeleted", "task.deleted"),
     ("TaskWorkSetAside", "task.work_set_aside"),
     ("TaskScopeGranted", "task.scope_granted"),
+    ("TaskScopeLeftOut", "task.scope_left_out"),
     ("GateRan", "gate.ran"),
     ("HookNoted", "hook.noted"),
     ("MessageSent", "message.sent"),
@@ -157,6 +158,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         tasks::ALL,
         teammates::ALL,
         teams::ALL,
+        unchanged::ALL,
         usage::ALL,
     ]
     .into_iter()

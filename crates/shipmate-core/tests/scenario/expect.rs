@@ -26,6 +26,13 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
                 expected.to_owned(),
             )
         }
+        (["left", "out", id], Some(expected)) => {
+            let left_out = &world.state().task(number(id)).expect("a task").left_out;
+            (
+                or_nothing(left_out.iter().map(|p| p.as_str().to_owned()).collect(), ", "),
+                expected.to_owned(),
+            )
+        }
         (["paused", team], Some(expected)) => {
             let team = &world.state().teams[&team.parse().expect("a team")];
             (team.paused.clone().unwrap_or_else(|| "no".to_owned()), expected.to_owned())

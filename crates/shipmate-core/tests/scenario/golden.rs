@@ -24,6 +24,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v4.jsonl"), include_str!("../golden/v4.summary.txt")),
     (include_str!("../golden/v5.jsonl"), include_str!("../golden/v5.summary.txt")),
     (include_str!("../golden/v6.jsonl"), include_str!("../golden/v6.summary.txt")),
+    (include_str!("../golden/v7.jsonl"), include_str!("../golden/v7.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -59,6 +60,7 @@ fn summary(state: &State) -> String {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
+            let setup = setup.replace(", no_change: false", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }
@@ -76,12 +78,19 @@ fn summary(state: &State) -> String {
     for task in state.tasks() {
         let (id, team) = (task.id, &task.team);
         lines.push(format!("task {id} of {team} by {} {:?}", task.created_by, task.status));
-        lines.push(format!("  {:?}", task.spec).replace(", gate: None", ""));
+        lines.push(
+            format!("  {:?}", task.spec)
+                .replace(", gate: None", "")
+                .replace(", no_change: false", ""),
+        );
         lines.push(format!("  unblocked {} path {}", task.is_unblocked(), task.path_ms));
         lines.push(format!("  retries {} after {:?}", task.retries, task.last_failure));
         lines.push(format!("  set aside {:?}", task.set_aside));
         if !task.granted.is_empty() {
             lines.push(format!("  granted {:?}", task.granted));
+        }
+        if !task.left_out.is_empty() || task.unchanged {
+            lines.push(format!("  left out {:?} unchanged {}", task.left_out, task.unchanged));
         }
     }
     for (name, group) in &state.groups {
@@ -96,6 +105,7 @@ fn summary(state: &State) -> String {
         lines.push(format!("plan {id} of {} {:?} {:?}", plan.who, plan.task, plan.decision));
         let work = plan.work.as_ref().map(|work| format!("  {work:?}"));
         let work = work.map(|text| text.replace(", gate: None", ""));
+        let work = work.map(|text| text.replace(", no_change: false", ""));
         lines.extend(work.map(|text| text.replace(", one_shot: false", "")));
     }
     for (id, question) in &state.questions {
@@ -494,5 +504,30 @@ const STORIES: &[&str] = &[
     pause-team alpha reason "approval: phase plan begins when you say so"
     continue-team alpha
     begin plan tasks "lexer" awaits base
+"#,
+    // Work that changes nothing, files that are left out, an agent that hangs.
+    r#"
+    team alpha gate trees own stall 60s
+    join ana supervised
+    join bo one-shot
+    create research no-change
+    create parser files src
+    create printer files docs
+    claim 1 by ana
+    submit 1 by ana
+    claim 2 by bo
+    submit 2 by bo
+    unchanged 2
+    claim 3 by ana
+    submit 3 by ana
+    unchanged 3
+    next by ana
+    submit 3 by ana
+    ask-scope 3 files src/x.rs
+    answer "without"
+    claim 2 by ana
+    stalled ana 1
+    stalled ana 2
+    stalled ana 3
 "#,
 ];

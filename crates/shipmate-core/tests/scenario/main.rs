@@ -46,5 +46,6 @@ mod stalls;
 mod tasks;
 mod teammates;
 mod teams;
+mod unchanged;
 mod usage;
 mod words;

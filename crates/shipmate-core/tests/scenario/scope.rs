@@ -59,10 +59,10 @@ scenarios! {
             => question.asked, message.sent, message.sent
         expect effects: nothing
         expect inbox lia: question #: task 1 (x) of alpha/ana@1 waits: it changes docs; \
-            options: grant, refuse
+            options: grant, refuse, without
         expect inbox ana: task 1 (x) of alpha/ana@1 waits: it changes docs
         ask-scope 1 files docs         => unchanged
-        answer maybe by lia            => refused: \"maybe\" is not one of the options: grant, refuse
+        answer maybe by lia            => refused: \"maybe\" is not one of the options: grant, refuse, without
         answer grant by lia \
             => question.answered, message.sent, task.scope_granted
         expect granted 1: docs/a.md, docs/b.md
@@ -77,17 +77,51 @@ scenarios! {
         submit 1 by ana
         ask-scope 1 files docs reason \"it changes docs\"
         answer refuse \
-            => question.answered, message.sent, task.returned, message.sent
+            => question.answered, message.sent, task.scope_left_out, task.returned, message.sent
         expect 1 in_progress by ana returned
         expect failure 1: refused: task 1 (x) of alpha/ana@1 waits: it changes docs; leave those \
-            files as they are
+            files as they are: what you hand in is merged without them
         expect granted 1: nothing
+        expect left out 1: docs
         expect effects: nothing
         claim 1 by ana
         submit 1 by ana
         expect effects: verify 1
         ask-scope 1 files docs         => question.asked, message.sent, message.sent
         expect effects: nothing
+    ",
+    work_can_be_merged_without_the_files_that_are_not_its_own: "
+        team alpha gate
+        join ana
+        create x files src
+        claim 1 by ana
+        submit 1 by ana
+        ask-scope 1 files docs/a.md
+        answer \"without\" \
+            => question.answered, message.sent, task.scope_left_out
+        expect 1 in_progress by ana submitted
+        expect effects: verify 1
+        expect left out 1: docs/a.md
+        ask-scope 1 files docs/b.md
+        answer refuse
+        expect left out 1: docs/a.md, docs/b.md
+        release 1 by ana
+        claim 1 by ana
+        fail 1 by ana
+        expect left out 1: docs/a.md, docs/b.md
+        delete 1
+    ",
+    a_task_that_is_tried_again_may_ask_again: "
+        team alpha gate
+        join ana
+        create x files src retries 0
+        claim 1 by ana
+        submit 1 by ana
+        ask-scope 1 files docs
+        answer refuse                  => question.answered, message.sent, task.scope_left_out, \
+            task.failed, message.sent
+        retry 1
+        expect left out 1: nothing
     ",
     a_question_about_work_outlives_whoever_handed_it_in: "
         team alpha gate
@@ -106,7 +140,7 @@ scenarios! {
         expect effects: nothing
         answer grant on q1             => question.answered, task.scope_granted
         expect effects: verify 1
-        answer refuse on q2            => question.answered, task.released
+        answer refuse on q2            => question.answered, task.scope_left_out, task.released
         expect 2 pending
     ",
     an_answer_that_comes_too_late_changes_nothing: "
@@ -162,7 +196,7 @@ scenarios! {
         submit 1 by lia
         ask-scope 1 files docs
         expect inbox person: question #: task 1 (x) of alpha/lia@1 waits: it needs them; \
-            options: grant, refuse
+            options: grant, refuse, without
         answer grant by lia            => refused: alpha/lia@1 may not answer its own question
         answer grant by ana \
             => refused: alpha/ana@1 may not answer questions; the lead of team alpha or a person may

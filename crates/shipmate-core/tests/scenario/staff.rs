@@ -205,7 +205,7 @@ scenarios! {
         expect teammate ana running @1
         spend tokens 10 by ana
         next by ana \
-            => refused: the budget of alpha/ana is used up: 10 tokens
+            => refused: the budget of alpha/ana is used up: 10 of 10 tokens spent
         expect effects: start alpha/bo
         stopped ana
         expect effects: start alpha/bo

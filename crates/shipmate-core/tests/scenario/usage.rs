@@ -26,7 +26,8 @@ scenarios! {
         spend by ana tokens 99 about 1 => usage.recorded
         submit 1 by ana
         spend by ana tokens 1
-        next by ana                    => refused: the budget of alpha/ana is used up: 100 tokens
+        next by ana \
+            => refused: the budget of alpha/ana is used up: 100 of 100 tokens spent
         budget ana tokens 200
         next by ana                    => task.claimed
     ",
@@ -35,11 +36,16 @@ scenarios! {
         budget ana tokens 100 cost 2500000
         reserve tokens 60 by ana as r1 => usage.reserved
         reserve tokens 60 by ana \
-            => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+            => refused: the budget of alpha/ana is used up: 0 of 100 tokens spent, 60 tokens set \
+            aside for requests under way, the next request may cost up to 60 tokens; $0.00 of \
+            $2.50 spent
         spend tokens 30 by ana reservation r1 => usage.recorded
         reserve tokens 60 by ana       => usage.reserved
-        reserve cost 2500001 by ana \
-            => refused: the budget of alpha/ana is used up: 100 tokens and 2.500000 dollars
+        spend cost 1203600 by ana
+        reserve cost 1300001 by ana \
+            => refused: the budget of alpha/ana is used up: 30 of 100 tokens spent, 60 tokens set \
+            aside for requests under way; $1.20 of $2.50 spent, the next request may cost up to \
+            $1.30
     ",
     a_teams_budget_bounds_all_below_it: "
         team alpha
@@ -49,8 +55,11 @@ scenarios! {
         create x in beta
         team-budget alpha tokens 10
         spend tokens 10 by beta/bo
-        next by beta/cy                => refused: the budget of team alpha is used up: 10 tokens
-        reserve tokens 1 by beta/cy    => refused: the budget of team alpha is used up: 10 tokens
+        next by beta/cy \
+            => refused: the budget of team alpha is used up: 10 of 10 tokens spent
+        reserve tokens 1 by beta/cy \
+            => refused: the budget of team alpha is used up: 10 of 10 tokens spent, the next \
+            request may cost up to 1 token
         team-budget nowhere tokens 1   => refused: there is no team nowhere
     ",
     a_reservation_ends_with_its_life: "
@@ -61,7 +70,25 @@ scenarios! {
         start ana
         reserve tokens 10 by ana       => usage.reserved
         spend tokens 3 by ana reservation r1 => usage.recorded
-        reserve tokens 1 by ana        => refused: the budget of alpha/ana is used up: 10 tokens
+        reserve tokens 1 by ana \
+            => refused: the budget of alpha/ana is used up: 3 of 10 tokens spent, 10 tokens set \
+            aside for requests under way, the next request may cost up to 1 token
+    ",
+    what_was_spent_is_told_and_not_what_was_set_aside: "
+        team alpha
+        join ana
+        team-budget alpha cost 10000
+        spend cost 4000 by ana
+        reserve cost 13000 by ana \
+            => refused: the budget of team alpha is used up: $0.004 of $0.01 spent, the next \
+            request may cost up to $0.013
+        team-budget alpha cost 1234567
+        reserve cost 1995000 by ana \
+            => refused: the budget of team alpha is used up: $0.004 of $1.23 spent, the next \
+            request may cost up to $2.00
+        team-budget alpha cost 12
+        next by ana \
+            => refused: the budget of team alpha is used up: $0.004 of $0.000012 spent
     ",
     no_model_sets_the_budget_of_a_team: "
         team alpha lead lia

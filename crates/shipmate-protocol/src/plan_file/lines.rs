@@ -302,6 +302,8 @@ fn read_task(
         alias: Some(format!("{}/{id}", plan.id)),
         group: Some(plan.id.clone()),
         blocked_by: waits.iter().map(|id| format!("{}/{id}", plan.id)).collect(),
+        // It says itself that it writes none.
+        no_change: files.is_empty(),
         files,
         metadata,
         ..TaskNew::default()

@@ -49,6 +49,7 @@ const TASK: Keys = &[
     ("minutes", &["duration"]),
     ("seconds", &[]),
     ("retries", &["retries_max"]),
+    ("no_change", &["no-change"]),
     ("group", &[]),
     ("metadata", &["meta"]),
 ];
@@ -303,6 +304,7 @@ fn read_task(place: Place, fields: Vec<Field>, draft: &mut Draft) {
         retries_max: record
             .whole("retries", 0..=RETRIES_MAX)
             .and_then(|number| u32::try_from(number).ok()),
+        no_change: record.flag("no_change").unwrap_or(false),
         metadata: metadata(&mut record),
     };
     record.check_size(&new.description, &new.metadata);

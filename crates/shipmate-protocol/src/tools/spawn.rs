@@ -177,6 +177,8 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
         subject: subject.to_owned(),
         description: prompt,
         assignee: Some(name.clone()),
+        // What it was asked may want an answer and nothing else.
+        no_change: true,
         ..TaskNew::default()
     };
     let ids = match create(board, vec![task]).await {

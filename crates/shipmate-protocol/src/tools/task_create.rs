@@ -57,6 +57,8 @@ fn task_properties() -> Value {
         "priority": { "type": "string", "description": "A number, lower is sooner (100 is \
              usual), or critical, high, medium, low" },
         "group": { "type": "string", "description": "A name others may depend on as group:NAME" },
+        "no_change": { "type": "boolean",
+            "description": "It may be done without changing a file: research, a review" },
         "task_id": { "type": "string", "description": "An alias of your own, such as T3" },
         "plan_id": { "type": "string", "description": "The plan: it goes before the alias" },
     })
@@ -112,6 +114,7 @@ fn read(arguments: &mut Arguments) -> Result<Wanted, Bad> {
         retries_max: arguments
             .whole(&["retries_max"])?
             .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+        no_change: arguments.flag(&["no_change"])?.unwrap_or(false),
         metadata: metadata(arguments)?.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
     };
     Ok(Wanted { new, blocks: blocks.iter().map(text).collect() })

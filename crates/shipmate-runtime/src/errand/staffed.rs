@@ -9,6 +9,7 @@ use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
 
 use crate::crew::Crew;
+use crate::errand::money;
 use crate::open::refused;
 use crate::programs::command_line::{CannotRun, Stand, cannot_run};
 use crate::programs::{self, Around};
@@ -34,6 +35,9 @@ pub(crate) fn staffed(
         _ => None,
     };
     found(agents, own, is_started, add)?;
+    if is_started {
+        money::joins(crew, actor, add)?;
+    }
     match is_started && !add.command.is_empty() {
         true => runnable(&add.command, agents, &stand(crew)),
         false => Ok(()),

@@ -279,6 +279,11 @@ impl Bench {
                     continue;
                 }
             };
+            if submission.must_change && merged.unchanged {
+                let (task, token) = (submission.task, submission.token);
+                crew.board.tell(Act::ReturnUnchanged { task, token });
+                continue;
+            }
             if has_hooks {
                 let tree = self.check_out(open, merged.onto.as_ref().unwrap_or(&onto)).await?;
                 if let Some(reason) = fire(crew, &submission, &tree).await {
@@ -379,6 +384,9 @@ struct Merge {
     onto: Option<Commit>,
     /// The commit that holds it, which may be there already from before a crash.
     landed: Option<Commit>,
+    /// Whoever handed it in has changed nothing. Work that others have landed meanwhile is
+    /// something, though nothing is left to merge.
+    unchanged: bool,
 }
 
 /// Why a submission is not merged.
@@ -423,7 +431,9 @@ async fn merge_one(
     submission: &Submission,
     life: Option<Order>,
 ) -> Result<Result<Merge, Objection>, String> {
-    let Some(named) = submission.commit.clone() else { return Ok(Ok(Merge::default())) };
+    let Some(named) = submission.commit.clone() else {
+        return Ok(Ok(Merge { unchanged: true, ..Merge::default() }));
+    };
     let (open, onto, one) = (Arc::clone(open), onto.clone(), submission.clone());
     let (protected, setup) = (setup.protected.clone(), setup.clone());
     off_the_thread(move || {
@@ -438,7 +448,8 @@ async fn merge_one(
             let branch = setup.branch(&one.team).to_string();
             let own = WorkKey { team: branch.clone(), ..key(&one) };
             let found = repository.landed(&branch, &base(&setup)?, &own);
-            found.map_err(|e| e.to_string()).map(|landed| Merge { onto: None, landed })
+            let found = found.map_err(|e| e.to_string())?;
+            Ok::<_, String>(Merge { onto: None, unchanged: found.is_none(), landed: found })
         };
         if open.1.has_landed(&work, &onto).unwrap_or(false) {
             return landed().map(Ok);
@@ -450,6 +461,10 @@ async fn merge_one(
         {
             return Ok(Err(Objection::Other(reason)));
         }
+        let work = match repository.without(&onto, &work, &one.left_out) {
+            Ok(work) => work,
+            Err(e) => return Err(text(&e)),
+        };
         let objection = |to: &Commit| -> Result<Option<Objection>, String> {
             let changes = repository.changed(&onto, to).map_err(|e| text(&e))?;
             let paths = changes.iter().map(|change| change.path.as_str());
@@ -471,9 +486,15 @@ async fn merge_one(
             // Work with several bases, or over a rename, changes more than it seems to.
             Merged::Landed(commit) => match objection(&commit)? {
                 Some(objection) => Err(objection),
-                None => Ok(Merge { onto: Some(commit.clone()), landed: Some(commit) }),
+                None => {
+                    Ok(Merge { onto: Some(commit.clone()), landed: Some(commit), unchanged: false })
+                }
             },
-            Merged::Nothing => Ok(landed()?),
+            Merged::Nothing => {
+                let is_empty = repository.changed(&onto, &work).map_err(|e| text(&e))?.is_empty();
+                let merge = landed()?;
+                Ok(Merge { unchanged: merge.unchanged && is_empty, ..merge })
+            }
             Merged::Conflict { files, .. } => Err(Objection::Other(format!(
                 "it conflicts with what landed meanwhile in {}: resolve the markers in your tree \
                  and submit again",

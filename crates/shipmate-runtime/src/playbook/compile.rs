@@ -325,6 +325,7 @@ impl Compiler<'_, '_> {
             needs: names(&task.needs),
             gate: task.gate.as_deref().map(named),
             retries_max: self.whole("retries", task.retries, 0..=RETRIES_MAX),
+            no_change: task.no_change,
         }
     }
 

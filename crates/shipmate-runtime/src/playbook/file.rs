@@ -212,6 +212,7 @@ pub(super) struct Task {
     pub(super) needs: Vec<String>,
     pub(super) gate: Option<String>,
     pub(super) retries: Option<u32>,
+    pub(super) no_change: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

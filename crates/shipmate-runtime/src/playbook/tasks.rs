@@ -285,6 +285,7 @@ impl Made<'_> {
             retries_max: template.retries_max.unwrap_or(RETRIES_DEFAULT),
             metadata: self.item.map(Item::notes).unwrap_or_default(),
             gate: template.gate.clone(),
+            no_change: template.no_change,
         };
         Ok(NewTask { spec, blocked_by_new })
     }

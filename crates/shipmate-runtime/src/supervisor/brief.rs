@@ -263,7 +263,8 @@ fn test_command(gate: &[String]) -> String {
 /// The whole of what an agent is told that runs for one prompt and has none of the tools.
 pub(crate) fn once(order: &Order, work: &Work) -> String {
     let (name, team) = (&order.name, &order.team);
-    let completion = "End when it is done: your last message is the result.";
+    let completion = "End when it is done: your last message is the result. If nothing has to be \
+                      changed, write why into the file that SHIPMATE_RESULT names.";
     let task = work.task.as_ref().map(|task| assignment(task, work, completion));
     let messages: Vec<String> = work.messages.iter().map(envelope).collect();
     let prompt = match order.prompt.trim() {
@@ -303,8 +304,8 @@ pub(crate) fn plan_nudge() -> String {
 pub(crate) fn nudge(task: u32) -> String {
     format!(
         "Your turn ended without a word about task {task}. If it is done, call TaskUpdate with \
-         taskId \"{task}\" and status \"completed\"; if it cannot be done, status \"failed\" and \
-         the reason; if you wait for an answer, say from whom with SendMessage; otherwise go on."
+         taskId \"{task}\", status \"completed\" and a short result; if it cannot be done, status \
+         \"failed\" and the reason; if you wait for an answer, say from whom with SendMessage; otherwise go on."
     )
 }
 

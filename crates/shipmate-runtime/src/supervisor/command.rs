@@ -110,12 +110,15 @@ impl CommandAgent {
             Exit::Code(0) => {
                 let said = read_end(&self.result_file(), RESULT_BYTES_MAX as u64).ok();
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
-                let mut result = said.filter(|text| !text.is_empty());
-                let result = result.get_or_insert_with(|| match self.order.protocol.as_str() {
+                let short = |text: &str| evidence::tail(text, RESULT_BYTES_MAX).to_owned();
+                if let Some(said) = said.filter(|text| !text.is_empty()) {
+                    return Finished::Stated { result: short(&said) };
+                }
+                let result = match self.order.protocol.as_str() {
                     "one_shot" => self.last_message().unwrap_or_else(|| "done".to_owned()),
                     _ => last_words.to_owned(),
-                });
-                Finished::Done { result: evidence::tail(result, RESULT_BYTES_MAX).to_owned() }
+                };
+                Finished::Done { result: short(&result) }
             }
             Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::NotStarted {
                 reason: format!(

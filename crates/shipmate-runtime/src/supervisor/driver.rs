@@ -48,7 +48,12 @@ pub(crate) struct Work {
 /// What came of a piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Finished {
+    /// It ended well; these were its last words.
     Done {
+        result: String,
+    },
+    /// It said itself that its task is done, and what came of it.
+    Stated {
         result: String,
     },
     Failed {

@@ -69,7 +69,9 @@ impl Driver for InlineAgent {
         if let Some(reason) = self.failed.take() {
             return Finished::Failed { reason };
         }
-        Finished::Done { result: self.heard.drain(..).collect::<Vec<_>>().join("; ") }
+        let heard = self.heard.drain(..).collect::<Vec<_>>().join("; ");
+        let result = if heard.is_empty() { "its steps are done".to_owned() } else { heard };
+        Finished::Stated { result }
     }
 
     async fn inject(&mut self, message: &InboxMessage) -> Injected {

@@ -96,7 +96,9 @@ impl<D: Driver> Supervisor<D> {
         };
         match said.verdict {
             Some(Verdict::Done { result }) if result.trim().is_empty() => return After::Over(None),
-            Some(Verdict::Done { result }) => return After::Over(Some(Finished::Done { result })),
+            Some(Verdict::Done { result }) => {
+                return After::Over(Some(Finished::Stated { result }));
+            }
             Some(Verdict::Failed { reason }) => {
                 return After::Over(Some(Finished::Failed { reason }));
             }

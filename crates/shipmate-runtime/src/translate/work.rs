@@ -19,6 +19,7 @@ pub(crate) fn draft(work: &ask::PlannedWork) -> Draft {
         assignee: task.assignee.clone(),
         priority: task.priority,
         duration_ms: task.duration_ms,
+        no_change: task.no_change,
     };
     let teammate = |add: &ask::TeammateAdd| DraftTeammate {
         name: add.name.clone(),

@@ -1,5 +1,9 @@
 //! Files of a commit: listed, read, and written as a commit of their own, without a working tree.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use shipmate_core::files::FileSet;
+
 use super::git::Failure;
 use super::land::by;
 use super::{Author, Commit, Repository, path_text};
@@ -83,6 +87,55 @@ impl Repository {
             .run()?
             .commit();
         Ok(Some(commit))
+    }
+
+    /// The work with these files as they were before it. They are not in its history either: it is
+    /// one commit then. The work itself where it leaves them alone.
+    pub fn without(
+        &self,
+        onto: &Commit,
+        work: &Commit,
+        left_out: &FileSet,
+    ) -> Result<Commit, Failure> {
+        let is_left_out = |path: &str| path.parse().is_ok_and(|path| left_out.covers(&path));
+        let changes = match left_out.is_empty() {
+            true => Vec::new(),
+            false => self.changed(onto, work)?,
+        };
+        let paths: BTreeSet<&str> = changes
+            .iter()
+            .map(|change| change.path.as_str())
+            .filter(|path| is_left_out(path))
+            .collect();
+        let base = self.git().arg("merge-base").arg(onto).arg(work).allow(&[0, 1]).run()?;
+        if paths.is_empty() || base.code != 0 {
+            return Ok(work.clone());
+        }
+        let base = base.text();
+        let listed = self.git().args(["ls-tree", "-r", "-z", "--full-tree", &base]).run()?;
+        // `MODE TYPE OBJECT<tab>PATH`
+        let before = listed.fields().filter_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let path = path_text(&line[tab + 1..]);
+            paths.contains(path.as_str()).then(|| (path, line))
+        });
+        let before: BTreeMap<String, &[u8]> = before.collect();
+        let mut entries = Vec::new();
+        for path in &paths {
+            match before.get(*path) {
+                Some(line) => entries.extend_from_slice(line),
+                None => entries.extend(format!("0 {}\t{path}", "0".repeat(base.len())).bytes()),
+            }
+            entries.push(0);
+        }
+        let index = own_index();
+        let git = || self.git().index(&index.0);
+        git().args(["read-tree", work.as_str()]).run()?;
+        git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
+        let tree = git().arg("write-tree").run()?.text();
+        let words = self.git().args(["log", "-1", "--format=%B"]).arg(work).run()?.stdout;
+        let git = self.dated(work)?.args(["commit-tree", &tree, "-p", &base, "-F", "-"]);
+        Ok(git.input(words).run()?.commit())
     }
 }
 

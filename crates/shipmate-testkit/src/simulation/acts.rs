@@ -32,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 62] = [
+const TABLE: [([u32; 4], Make); 63] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -60,6 +60,7 @@ const TABLE: [([u32; 4], Make); 62] = [
     ([0, 10, 36, 1], task::submit),
     ([3, 8, 20, 2], task::complete),
     ([0, 0, 1, 4], task::give_back),
+    ([0, 0, 1, 3], task::unchanged),
     ([0, 0, 1, 4], task::ask_scope),
     ([0, 0, 1, 1], task::report_gate),
     ([0, 0, 1, 1], task::report_hook),

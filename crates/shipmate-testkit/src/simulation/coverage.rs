@@ -89,7 +89,7 @@ words!(ACTS, act_word, Act:
     CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
-    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask AskScope ReportGate
+    ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation BeginPhase HoldPhase
@@ -102,7 +102,7 @@ words!(EVENTS, event_word, Event:
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
-    TaskScopeGranted GateRan HookNoted MessageSent MessageOffered MessageInjected
+    TaskScopeGranted TaskScopeLeftOut GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
     QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead

@@ -139,6 +139,8 @@ pub(crate) struct TaskFacts {
     pub(crate) assignee: Option<Name>,
     pub(crate) priority: i32,
     pub(crate) retries: u32,
+    /// It came back because it changed nothing.
+    pub(crate) unchanged: bool,
     pub(crate) retries_max: u32,
     pub(crate) status: StatusFacts,
     pub(crate) completions: u32,
@@ -223,7 +225,8 @@ pub(crate) enum ShutdownStage {
 
 /// Ends of an attempt that count against its task.
 pub(crate) fn is_blamed(cause: ReleaseCause) -> bool {
-    matches!(cause, ReleaseCause::Failed | ReleaseCause::Expired | ReleaseCause::HolderGone)
+    use ReleaseCause::{Expired, Failed, HolderGone, Unchanged};
+    matches!(cause, Failed | Expired | HolderGone | Unchanged)
 }
 
 impl Model {

@@ -125,9 +125,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     timeout: Option<u64>,
 
-    /// What the team may spend at most, as far as prices are known
+    /// What the team may spend at most; refused where nobody can tell what an agent spends
     #[arg(long, value_name = "DOLLARS", value_parser = micros)]
     budget: Option<u64>,
+
+    /// How many tokens the team may use at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    tokens: Option<u64>,
 
     /// Start the team and come back at once
     #[arg(long)]
@@ -249,7 +253,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
             place.file, place.line, task.subject
         )));
     }
-    found(&team, &plan.title, setup, args.budget, session)?;
+    found(&team, &plan.title, setup, args.ceilings(), session)?;
     if let Err(failure) = staff(&plan, roster, session) {
         take_back(session);
         return Err(failure);
@@ -272,7 +276,7 @@ fn found(
     team: &str,
     description: &str,
     mut setup: Setup,
-    budget: Option<u64>,
+    budget: Budget,
     session: &mut Session,
 ) -> Result<(), Failure> {
     // What `shipmate install` has written is nobody's work.
@@ -300,8 +304,7 @@ fn found(
     }));
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
-    if let Some(micros) = budget {
-        let budget = Budget { cost_micros_max: Some(micros), tokens_max: None };
+    if budget.cost_micros_max.is_some() || budget.tokens_max.is_some() {
         session.ask(Ask::TeamBudget { budget })?;
     }
     Ok(())
@@ -356,6 +359,10 @@ fn take_back(session: &mut Session) {
 }
 
 impl RunArgs {
+    fn ceilings(&self) -> Budget {
+        Budget { cost_micros_max: self.budget, tokens_max: self.tokens }
+    }
+
     /// One plan, done by one agent and model, with everything else as usual.
     pub(crate) fn of(plan: PathBuf, agent: String, model: Option<String>) -> RunArgs {
         RunArgs { what: vec![plan], agent: Some(agent), model, ..RunArgs::default() }

@@ -11,9 +11,11 @@ const TWO: &str = r#"
 [[tasks]]
 id = "one"
 subject = "One"
+no_change = true
 [[tasks]]
 id = "two"
 subject = "Two"
+no_change = true
 needs = ["one"]
 "#;
 

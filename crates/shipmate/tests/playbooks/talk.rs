@@ -59,6 +59,7 @@ try senior --kind api_contract '{}'
 try senior --kind agent_health_event '{}'
 try lead --kind escalation '{"issue":"no spec","severity":"blocking"}'
 try senior --kind escalation '{"issue":"no spec","severity":"blocking"}'
+echo "it is said" > "$SHIPMATE_RESULT"
 "#;
 
 #[test]

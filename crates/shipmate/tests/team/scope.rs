@@ -87,3 +87,38 @@ fn a_question_outlives_the_coordinator_and_its_teammate() {
     assert_eq!(stage.events("task.claimed").len(), 1);
     stage.all_once(&tasks);
 }
+
+#[test]
+fn work_lands_without_the_files_that_are_not_its_own() {
+    let mut stage = Stage::new("");
+    stage.write("docs/kept", "as it was\n");
+    stage.commit();
+    scoped(&mut stage, Setup::default());
+    let line = "put src/a x; put docs/b x; put docs/kept changed; git add -A; \
+                git -c user.name=A -c user.email=a@a commit -qm mine; put src/c x";
+    let tasks = stage.tasks(&[line]);
+    let (id, _) = question(&mut stage);
+    answer(&mut stage, id, "without");
+    stage.finished(1);
+    assert!(stage.has_file("src/a") && stage.has_file("src/c") && !stage.has_file("docs/b"));
+    assert_eq!(stage.file("docs/kept"), "as it was\n");
+    assert_eq!(stage.events("task.claimed").len(), 1, "nobody had to do it again");
+    let history = stage.git(&["log", "--format=", "--name-only", "shipmate/alpha", "--", "docs/b"]);
+    assert_eq!(history, "", "what was left out is not in the history");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn an_agent_that_hands_in_the_same_again_after_a_refusal_lands_without_it() {
+    let mut stage = Stage::new("");
+    scoped(&mut stage, Setup::default());
+    let tasks = stage.tasks(&["here; put src/a x; put docs/b x"]);
+    stage.arrival();
+    let (id, _) = question(&mut stage);
+    answer(&mut stage, id, "refuse");
+    stage.arrival();
+    stage.finished(1);
+    assert!(stage.has_file("src/a") && !stage.has_file("docs/b"));
+    assert_eq!(stage.events("question.asked").len(), 1, "it is not asked again");
+    stage.all_once(&tasks);
+}

@@ -192,9 +192,12 @@ impl Stage {
         self.ask(Ask::TeammateAdd(change(add)));
     }
 
-    /// Tasks that are done by these lines; the ids of all.
+    /// Tasks that are done by these lines, whether they change anything or not; the ids of all.
     pub(crate) fn tasks(&mut self, lines: &[&str]) -> Vec<u32> {
-        let new = |line: &&str| TaskNew { subject: (*line).to_owned(), ..TaskNew::default() };
+        let new = |line: &&str| {
+            let subject = (*line).to_owned();
+            TaskNew { subject, no_change: true, ..TaskNew::default() }
+        };
         self.create(lines.iter().map(new).collect())
     }
 

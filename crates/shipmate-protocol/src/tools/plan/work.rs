@@ -81,6 +81,7 @@ fn task(item: &mut Arguments) -> Result<TaskNew, Bad> {
         assignee: item.word(&["assignee", "owner"])?.map(|who| last(&words::teammate(&who))),
         priority: priority(item)?,
         duration_ms: minutes.map(|minutes| minutes.saturating_mul(60_000)),
+        no_change: item.flag(&["no_change"])?.unwrap_or(false),
         ..TaskNew::default()
     })
 }

@@ -40,6 +40,7 @@ fn spec(c: &mut Chooser<'_>) -> TaskSpec {
         retries_max: c.random.below(4) as u32,
         metadata: BTreeMap::new(),
         gate: None,
+        no_change: c.random.chance(200),
     }
 }
 
@@ -176,6 +177,11 @@ pub(super) fn report_hook(c: &mut Chooser<'_>) -> Option<Act> {
 pub(super) fn give_back(c: &mut Chooser<'_>) -> Option<Act> {
     let (task, token) = submission(c)?;
     Some(Act::ReturnTask { task, token, reason: c.text("red") })
+}
+
+pub(super) fn unchanged(c: &mut Chooser<'_>) -> Option<Act> {
+    let (task, token) = submission(c)?;
+    Some(Act::ReturnUnchanged { task, token })
 }
 
 pub(super) fn fail(c: &mut Chooser<'_>) -> Option<Act> {

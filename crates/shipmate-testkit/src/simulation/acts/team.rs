@@ -3,8 +3,7 @@
 use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
 use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
 use shipmate_core::files::FileSet;
-use shipmate_core::setup::Loss;
-use shipmate_core::setup::{Setup, StartRule};
+use shipmate_core::setup::{Loss, Setup, StartRule, TreeMode, Trees};
 use shipmate_core::state::Life;
 use shipmate_core::{Act, Address, Name};
 
@@ -34,6 +33,11 @@ fn setup(c: &mut Chooser<'_>) -> Setup {
         answer_ms: c.random.between(1_000, 60_000),
         shutdown_ms: c.random.below(30_000),
         timeout_ms: c.random.chance(100).then(|| c.random.between(20_000, 200_000)),
+        trees: c.random.chance(500).then(|| Trees {
+            mode: TreeMode::Own,
+            base: "5eed".to_owned(),
+            branch: None,
+        }),
         playbook: c.random.chance(400).then(|| Box::new(phase::playbook(c.random, true))),
         ..Setup::default()
     }

@@ -215,7 +215,9 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
         }
         Act::ReportGate(run) => runtime && known(&run.team),
         Act::ReportHook { team, .. } => runtime && known(team),
-        Act::ReturnTask { task, token, .. } | Act::AskScope { task, token, .. } => {
+        Act::ReturnTask { task, token, .. }
+        | Act::ReturnUnchanged { task, token }
+        | Act::AskScope { task, token, .. } => {
             let submitted = |h: &&Hold| h.token == *token && h.stage == StageFacts::Submitted;
             runtime && model.hold(*task).filter(submitted).is_some()
         }

@@ -132,6 +132,7 @@ impl Crew<'_> {
                 retries_max: RETRIES,
                 metadata: BTreeMap::new(),
                 gate: None,
+                no_change: false,
             };
             tasks.push(NewTask { spec, blocked_by_new });
         }

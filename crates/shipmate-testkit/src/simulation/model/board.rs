@@ -1,7 +1,7 @@
 //! Tasks in the account of the log.
 
 use shipmate_core::TaskId;
-use shipmate_core::event::{Event, Record, RoleChange, TaskChanges};
+use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, TaskChanges};
 
 use super::{Hold, Model, StageFacts, StatusFacts, TaskFacts};
 use crate::simulation::vocabulary;
@@ -28,6 +28,7 @@ impl Model {
                     assignee: spec.assignee.clone(),
                     priority: spec.priority,
                     retries: 0,
+                    unchanged: false,
                     retries_max: spec.retries_max,
                     status: StatusFacts::Pending,
                     completions: 0,
@@ -65,13 +66,15 @@ impl Model {
             Event::TaskSubmitted { task, .. } => {
                 self.hold_mut(*task).stage = StageFacts::Submitted;
             }
-            Event::TaskReturned { task, .. } => {
+            Event::TaskReturned { task, unchanged, .. } => {
                 // The lease begins again with the word to the holder.
                 let hold = self.hold_mut(*task);
                 hold.stage = StageFacts::Returned;
                 hold.renewal += 1;
                 hold.since = record.n;
-                self.task_mut(*task).retries += 1;
+                let facts = self.task_mut(*task);
+                facts.retries += 1;
+                facts.unchanged |= *unchanged;
             }
             Event::TaskCompleted { task, .. } => {
                 let facts = self.task_mut(*task);
@@ -83,6 +86,7 @@ impl Model {
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Pending;
                 facts.retries += u32::from(blamed);
+                facts.unchanged |= *cause == ReleaseCause::Unchanged;
             }
             Event::TaskFailed { task, .. } => self.task_mut(*task).status = StatusFacts::Failed,
             Event::TaskReverted { task, .. } => {
@@ -93,7 +97,7 @@ impl Model {
             Event::TaskRetried { task } => {
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Pending;
-                facts.retries = 0;
+                (facts.retries, facts.unchanged) = (0, false);
             }
             Event::TaskAssigned { task, to } => self.task_mut(*task).assignee = to.clone(),
             Event::TaskDeleted { task } => self.task_mut(*task).status = StatusFacts::Deleted,

@@ -84,7 +84,7 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
     setup.agent = args.agent.clone().unwrap_or_default();
     setup.model = args.model.clone().unwrap_or_default();
     setup.cap = Some(u32::try_from(cap).unwrap_or(u32::MAX));
-    found(&team, goal, setup, args.budget, session)?;
+    found(&team, goal, setup, args.ceilings(), session)?;
     if let Err(failure) = tell(lead, goal, session) {
         super::take_back(session);
         return Err(failure);

@@ -115,7 +115,7 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
         compiled: None,
     });
     left_over(session)?;
-    found(&team, &plan.title, setup, args.budget, session)?;
+    found(&team, &plan.title, setup, args.ceilings(), session)?;
     let summaries = session.place.team(&team).join("summaries");
     Ok(Begun { team, plan, summaries, goal: None })
 }

@@ -14,7 +14,7 @@ use crate::cli::time::parse_duration_ms;
 ///
 /// A file has one JSON object a line with the fields of the options below (subject, description,
 /// active_form, blocked_by, files, role, assignee, priority, alias, group, duration_ms,
-/// retries_max, metadata). All its tasks are created or none is; `blocked_by` may name aliases of
+/// retries_max, metadata, no_change). All its tasks are created or none is; `blocked_by` may name aliases of
 /// tasks in the same file.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
@@ -84,6 +84,10 @@ struct SpecArgs {
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
 
+    /// It may be done without any change, like research or a review
+    #[arg(long)]
+    no_change: bool,
+
     /// Your own fields; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_meta)]
     meta: Vec<(String, String)>,
@@ -129,6 +133,7 @@ fn one(subject: String, spec: SpecArgs) -> TaskNew {
         priority: spec.priority,
         duration_ms: spec.duration,
         retries_max: spec.retries,
+        no_change: spec.no_change,
         metadata: spec.meta.into_iter().collect(),
     }
 }
@@ -174,7 +179,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<TaskNew>, Failure> {
     Ok(tasks)
 }
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "subject",
     "description",
     "active_form",
@@ -188,6 +193,7 @@ const FIELDS: [&str; 13] = [
     "duration_ms",
     "retries_max",
     "metadata",
+    "no_change",
 ];
 
 /// A misspelt `blocked-by` would otherwise be a task that nothing holds back.
@@ -233,6 +239,7 @@ mod tests {
             priority: Some(1),
             duration_ms: Some(1),
             retries_max: Some(1),
+            no_change: true,
             metadata: [("k".to_owned(), "v".to_owned())].into(),
             subject: "s".into(),
         };

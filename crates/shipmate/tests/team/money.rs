@@ -1,0 +1,73 @@
+//! What agents spend: ceilings in money that somebody can keep, and models that go in circles.
+
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::{Budget, TaskNew, TeammateAdd};
+use shipmate_testkit::model::Server;
+
+use crate::native::{native, stage};
+
+const IN_MONEY: Budget = Budget { tokens_max: None, cost_micros_max: Some(5_000_000) };
+
+#[test]
+fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
+    let server = Server::start("on *\n  say x\n");
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    for ask in [
+        Ask::TeamBudget { budget: IN_MONEY },
+        Ask::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY },
+    ] {
+        let refused = stage.refusal(ask);
+        assert_eq!(refused.code, "UnknownPrice");
+        let fact = "money cannot be counted for a: the price of test/scripted is not known";
+        assert_eq!(refused.message, fact);
+        let remedy = refused.remedy.unwrap();
+        assert!(remedy.contains("[models.test]") && remedy.contains("--tokens"), "{remedy}");
+    }
+    // With a ceiling in tokens beside it, that one holds.
+    let both = Budget { tokens_max: Some(1_000_000), ..IN_MONEY };
+    stage.ask(Ask::TeamBudget { budget: both });
+}
+
+#[test]
+fn nobody_joins_a_team_with_a_budget_in_money_who_cannot_be_counted() {
+    let server = Server::start("on *\n  say x\n");
+    let price = "price = { input = 0, output = 0 }\n";
+    let mut stage = stage(&server, "anthropic", price, &["a"]);
+    // It costs nothing, and that is known.
+    stage.ask(Ask::TeamBudget { budget: IN_MONEY });
+    native(&mut stage, "b", "normal");
+    let add = |name: &str| TeammateAdd {
+        name: name.to_owned(),
+        when_needed: true,
+        ..TeammateAdd::default()
+    };
+    let dear = TeammateAdd { agent: "native".into(), model: "ollama/dear".into(), ..add("c") };
+    let refused = stage.refusal(Ask::TeammateAdd(dear));
+    assert!(refused.message.contains("the price of ollama/dear is not known"), "{refused:?}");
+    let refused =
+        stage.refusal(Ask::TeammateAdd(TeammateAdd { command: "./work.sh".into(), ..add("d") }));
+    assert!(refused.message.contains("a plain command tells nobody what it spends"), "{refused:?}");
+    // A session comes by itself: nobody starts it.
+    stage.ask(Ask::TeammateAdd(TeammateAdd { when_needed: false, ..add("e") }));
+}
+
+#[test]
+fn a_model_that_makes_the_same_call_again_and_again_fails_its_attempt_early() {
+    let mut script = "as a\non \"Task 1:\"\n".to_owned();
+    for _ in 0..40 {
+        script.push_str("  tool NoSuchTool {\"path\":\"x\"}\n");
+    }
+    script.push_str("  say Done.\n");
+    let server = Server::start(&script);
+    let mut stage = stage(&server, "openai", "", &["a"]);
+    let subject = "write".to_owned();
+    stage.create(vec![TaskNew { subject, retries_max: Some(0), ..TaskNew::default() }]);
+    stage.finished(1);
+    let failed = stage.events("task.failed");
+    let reason = failed[0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("it repeats itself: the same calls"), "{reason}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 8);
+    let told = requests[3].body.to_string();
+    assert!(told.contains("You have made the same calls 3 times"), "{told}");
+}
