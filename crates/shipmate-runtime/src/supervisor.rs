@@ -374,6 +374,9 @@ impl<D: Driver> Supervisor<D> {
                 return Some(Ending::Broken(reason));
             }
         };
+        if self.tree.was_made_anew() {
+            self.agent.stop(self.grace()).await;
+        }
         for (task, token, work) in std::mem::take(&mut ready.set_aside) {
             let task = task.to_string();
             drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);

@@ -97,6 +97,9 @@ impl<D: Driver> Supervisor<D> {
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
         let tree = self.tree.home().await.map_err(Ending::Broken)?;
+        if self.tree.was_made_anew() {
+            self.agent.stop(self.grace()).await;
+        }
         let work = self.piece(None, None, tree, Vec::new());
         self.desk.takes_up(&work);
         match self.turns(work, None).await {

@@ -26,6 +26,7 @@ pub(crate) struct WorkTree {
     open: Option<Arc<(Repository, Tree)>>,
     /// Trees that were put aside whole and that nobody was told of yet.
     put_aside: Vec<PutAside>,
+    is_anew: bool,
 }
 
 /// A tree that could not be used any more, and the work that it was used for.
@@ -116,7 +117,14 @@ impl WorkTree {
             order: order.tree.clone(),
             open: None,
             put_aside: Vec::new(),
+            is_anew: false,
         }
+    }
+
+    /// The tree was made anew since this was asked last: a program that has stood in the old one,
+    /// or was fenced in with it, must be started again.
+    pub(crate) fn was_made_anew(&mut self) -> bool {
+        std::mem::take(&mut self.is_anew)
     }
 
     /// Brings the tree to where this task begins. One in which that is not possible, for what an
@@ -336,6 +344,7 @@ impl WorkTree {
     async fn settle<T>(&mut self, anew: Anew, again: Result<T, String>) -> Result<T, String> {
         let (Err(_), Some(order)) = (&again, self.order.clone()) else {
             self.put_aside.extend(anew.aside);
+            self.is_anew = true;
             return again;
         };
         self.open = None;

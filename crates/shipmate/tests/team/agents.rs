@@ -11,7 +11,7 @@ fn a_command_that_does_not_exist_ends_the_run_and_says_why() {
     let plan = stage.root().join("plan.toml");
     let text = "[[tasks]]\nid = \"one\"\nsubject = \"x\"\nretries = 1\n";
     std::fs::write(&plan, text).unwrap();
-    let (plan, agent) = (plan.display().to_string(), "./no-such-agent");
+    let (plan, agent) = (plan.display().to_string(), "true && ./no-such-agent");
     let run = stage.shipmate(&["run", &plan, "--agent", agent, "--teammates", "2"]);
     let said =
         String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
