@@ -43,6 +43,12 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
         Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,
         Event::TeamBudgetSet { team, budget } => state.team_mut(team).budget = *budget,
+        Event::TeamChanged { team, changes } => {
+            let team = state.team_mut(team);
+            changes.apply(&mut team.setup);
+            // Another gate may be one that can never be green.
+            team.gate_is_tried &= changes.gate.is_none();
+        }
         Event::TeammateAdded { who, profile } => teammate::apply_added(state, who, profile),
         Event::TeammateStarted { who, token_hash, supervision, host } => {
             teammate::apply_started(state, who, token_hash, *supervision, host.as_ref());
@@ -56,8 +62,11 @@ fn apply_event(state: &mut State, record: &Record) {
             state.teammate_mut(who).paused = Some(reason.clone());
         }
         Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
+        Event::TeammateAgentChanged { who, choice } => {
+            choice.apply(&mut state.teammate_mut(who).profile);
+        }
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
-        Event::TeammateDisappeared { who, reason, loss } => {
+        Event::TeammateDisappeared { who, reason, loss, .. } => {
             teammate::apply_disappeared(state, record.n, who, reason, *loss);
         }
         Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
@@ -127,6 +136,7 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             let from = sender(from, &kind);
             route::apply_sent(state, &from, &kind, to);
             shutdown::apply_word(state, &from, to);
+            team::apply_word(state, &from, &kind, to, &body);
             let message = Message { from, kind, body, reply_to, epoch, sent_at: at, waiting };
             message::apply_sent(state, n, message);
         }

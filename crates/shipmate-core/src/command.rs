@@ -3,9 +3,9 @@
 //! from a clock or from chance.
 
 use crate::event::{
-    Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile, QuestionId,
-    QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId, Supervision,
-    TaskChanges, TaskId, TaskSpec, Token, Usage, Verification,
+    AgentChoice, Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile,
+    QuestionId, QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId,
+    Supervision, TaskChanges, TaskId, TaskSpec, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
@@ -28,6 +28,12 @@ pub enum Act {
         team: Name,
         reason: String,
         urgency: Urgency,
+    },
+    /// Another gate, other agents, a base that was never recorded.
+    ChangeTeam {
+        team: Name,
+        changes: TeamChanges,
+        agents: Vec<(Address, AgentChoice)>,
     },
     SetTeamBudget {
         team: Name,

@@ -80,6 +80,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         Act::DeleteTeam { team, reason, urgency } => {
             team::decide_delete(state, by, team, reason, *urgency)
         }
+        Act::ChangeTeam { team, changes, agents } => {
+            team::decide_change(state, by, team, changes, agents)
+        }
         Act::SetTeamBudget { team, budget } => usage::decide_team_budget(state, by, team, *budget),
         Act::PauseTeam { team, reason } => team::decide_pause(state, by, team, reason),
         Act::ContinueTeam { team } => team::decide_continue(state, by, team),

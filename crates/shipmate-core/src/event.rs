@@ -18,7 +18,7 @@ use crate::plan::work::PlannedWork;
 use crate::setup::{GateRun, Loss, Setup, StartRule};
 
 pub use crate::usage::{Budget, Usage};
-pub use changes::{RoleChange, TaskChanges};
+pub use changes::{AgentChoice, RoleChange, TaskChanges, TeamChanges};
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +77,8 @@ pub enum Event {
     TeamDeleted { team: Name },
     #[serde(rename = "team.budget_set")]
     TeamBudgetSet { team: Name, budget: Budget },
+    #[serde(rename = "team.changed")]
+    TeamChanged { team: Name, changes: TeamChanges },
 
     #[serde(rename = "teammate.added")]
     TeammateAdded { who: Address, profile: Profile },
@@ -97,12 +99,18 @@ pub enum Event {
     TeammateContinued { who: Address },
     #[serde(rename = "teammate.mode_changed")]
     TeammateModeChanged { who: Address, mode: Mode },
+    /// From its next life on another agent stands behind it.
+    #[serde(rename = "teammate.agent_changed")]
+    TeammateAgentChanged { who: Address, choice: AgentChoice },
     #[serde(rename = "teammate.disappeared")]
     TeammateDisappeared {
         who: TeammateRef,
         reason: String,
         #[serde(default, skip_serializing_if = "is_died")]
         loss: Loss,
+        /// It is not started again by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        given_up: bool,
     },
     /// No sign of progress for the how-manieth time in a row; 0 means that it moves again.
     #[serde(rename = "teammate.stalled")]
@@ -465,11 +473,19 @@ pub enum ReleaseCause {
     HolderGone,
     /// Everything on the holder's machine ended: costs no retry.
     HostGone,
+    /// The holder cannot work until a person has mended something: costs no retry.
+    HolderUnable,
 }
 
 impl ReleaseCause {
     pub(crate) fn costs_a_retry(self) -> bool {
-        !matches!(self, ReleaseCause::GivenBack | ReleaseCause::Reassigned | ReleaseCause::HostGone)
+        match self {
+            ReleaseCause::Failed | ReleaseCause::Expired | ReleaseCause::HolderGone => true,
+            ReleaseCause::GivenBack
+            | ReleaseCause::Reassigned
+            | ReleaseCause::HostGone
+            | ReleaseCause::HolderUnable => false,
+        }
     }
 }
 

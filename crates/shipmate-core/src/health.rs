@@ -5,13 +5,13 @@
 //! answered; each names the position it is about, so a late word changes nothing.
 
 use crate::command::{Act, Probe};
-use crate::event::{Event, Outcome, ReleaseCause, Supervision};
-use crate::limits::{BARREN_MAX, STRIKES_MAX, TEXT_BYTES_MAX};
+use crate::event::{Event, MessageKind, Outcome, Recipient, ReleaseCause, Supervision};
+use crate::limits::{STRIKES_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::{Actor, Name, Position, TeammateRef};
+use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
-use crate::setup::{Loss, StartRule};
-use crate::state::{BreakerPhase, ShutdownEnd, State};
+use crate::setup::Loss;
+use crate::state::{Breaker, BreakerPhase, Life, ShutdownEnd, State, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
 
@@ -30,11 +30,13 @@ pub(crate) fn decide_disappeared(
     let found = state.require_current(who)?;
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     let (gone, why) = (who.clone(), reason.to_owned());
-    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss }];
+    let given_up = teammate::is_given_up_after(found, loss);
+    let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss, given_up }];
     let (cause, word) = match loss {
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
         Loss::Died => (ReleaseCause::HolderGone, "its holder disappeared"),
         Loss::Broken | Loss::Hung => (ReleaseCause::HolderGone, reason),
+        Loss::Unable => (ReleaseCause::HolderUnable, reason),
     };
     events.extend(teammate::release_all(state, found, cause, word));
     let team = &who.address.team;
@@ -44,18 +46,23 @@ pub(crate) fn decide_disappeared(
     } else {
         events.extend(message::expire_control(state, &who.address, "its life ended"));
     }
-    let mut text = format!("{who} disappeared: {reason}");
-    let barren = teammate::is_barren(found, loss);
-    if barren && found.barren + 1 == BARREN_MAX && found.profile.start == StartRule::WhenNeeded {
-        text.push_str(
-            "; [FALLBACK] it could not work in several lives and is not started again by itself",
-        );
-    }
-    events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
+    events.extend(match loss {
+        Loss::Unable => tell_unable(state, who, reason),
+        _ => {
+            let mut text = format!("{who} disappeared: {reason}");
+            if given_up {
+                text.push_str(
+                    "; [FALLBACK] it could not work in several lives and is not started again by \
+                     itself",
+                );
+            }
+            message::tell_lead_about(state, team, Some(&who.address), text)
+        }
+    });
     let breaker = &state.teams[team].breaker;
     let opens = match &breaker.phase {
-        BreakerPhase::Closed => loss != Loss::Host && breaker.strikes.len() + 1 >= STRIKES_MAX,
-        BreakerPhase::HalfOpen { probe, .. } => probe.as_ref() == Some(who),
+        BreakerPhase::Closed => counts(loss) && breaker.strikes.len() + 1 >= STRIKES_MAX,
+        BreakerPhase::HalfOpen { probe, .. } => loss != Loss::Unable && probe.as_ref() == Some(who),
         BreakerPhase::Open { .. } => false,
     };
     if opens {
@@ -69,6 +76,27 @@ pub(crate) fn decide_disappeared(
     }
     events.extend(over);
     Ok(events)
+}
+
+/// It says something about the health of a team.
+pub(crate) fn counts(loss: Loss) -> bool {
+    !matches!(loss, Loss::Host | Loss::Unable)
+}
+
+/// Only a person can mend it, and hears of one cause once.
+fn tell_unable(state: &State, who: &TeammateRef, reason: &str) -> Option<Event> {
+    let team = &who.address.team;
+    let same = |(other, mate): (&Address, &Teammate)| {
+        *other != who.address
+            && mate.is_given_up()
+            && matches!(&mate.life, Life::Disappeared { reason: other } if other == reason)
+    };
+    if state.members_of(team).any(same) {
+        return None;
+    }
+    let text =
+        format!("{who} cannot work: {reason}; mend that, then `shipmate --team {team} resume`");
+    message::to_one(state, Recipient::Person, MessageKind::Notice, text, None)
 }
 
 /// What the end of a life's process means: its shutdown if it was asked, a one-shot
@@ -166,6 +194,14 @@ pub(crate) fn require_breaker(
         BreakerPhase::Closed | BreakerPhase::HalfOpen { probe: None, .. } => Ok(()),
         BreakerPhase::Open { .. } => Err(Refusal::BreakerOpen { team: team.clone() }),
         BreakerPhase::HalfOpen { .. } => Err(Refusal::BreakerProbing { team: team.clone() }),
+    }
+}
+
+/// A person's word ends what the breaker holds back.
+pub(crate) fn close_breaker(state: &State, team: &Name) -> Vec<Event> {
+    match state.teams[team].breaker == Breaker::default() {
+        true => Vec::new(),
+        false => vec![Event::BreakerClosed { team: team.clone() }],
     }
 }
 

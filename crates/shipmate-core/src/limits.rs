@@ -83,6 +83,10 @@ pub const PLANNED_TEAMMATES_MAX: usize = 16;
 pub const PLANNED_FILES_MAX: usize = 1_000;
 /// Problems of such a plan that are told at once.
 pub const PROBLEMS_TOLD_MAX: usize = 20;
+/// How long the runtime waits before it tries again to start a supervisor; it doubles each time.
+pub const SPAWN_FIRST_MS: u64 = 250;
+/// How often it tries: about a minute in all.
+pub const SPAWN_TRIES_MAX: u32 = 8;
 /// Lives in a row that may prove unable to work before the runtime starts no further one
 /// by itself.
 pub const BARREN_MAX: u32 = 3;

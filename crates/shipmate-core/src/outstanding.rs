@@ -11,7 +11,7 @@ use crate::command::{Act, Probe};
 use crate::escalation;
 use crate::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
 use crate::health::{self, SILENT};
-use crate::limits::{OPEN_MS, PROBE_MS, STRIKE_MS};
+use crate::limits::{OPEN_MS, PROBE_MS, SPAWN_FIRST_MS, SPAWN_TRIES_MAX, STRIKE_MS};
 use crate::name::{Name, Position, TeammateRef};
 use crate::phase::{self, Standing, alone};
 use crate::setup::Loss;
@@ -76,6 +76,18 @@ pub enum Watch {
         who: TeammateRef,
         asked: u64,
     },
+    /// The pause before a supervisor is started that could not be.
+    Spawn {
+        who: TeammateRef,
+        tries: u32,
+    },
+}
+
+/// A supervisor that could not be started: no room on the disk, no process to be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotSpawned {
+    pub tries: u32,
+    pub reason: String,
 }
 
 /// What one observer has seen on its own clock; never part of the log.
@@ -88,6 +100,8 @@ pub struct Observed {
     pub progress: BTreeMap<TeammateRef, u64>,
     /// Supervisors that owe an answer, and to the how-manieth question.
     pub asked: BTreeMap<TeammateRef, u64>,
+    /// Lives whose supervisor could not be started yet.
+    pub not_spawned: BTreeMap<TeammateRef, NotSpawned>,
     /// The signs that had been seen when a teammate was found to stall.
     stalled_at: BTreeMap<TeammateRef, u64>,
 }
@@ -140,6 +154,10 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
             let silence_ms = health::silence_ms(setup.stall_ms, step);
             found.insert(Watch::Progress { who, seen, step }, silence_ms);
         }
+    }
+    for (who, failed) in &observed.not_spawned {
+        let watch = Watch::Spawn { who: who.clone(), tries: failed.tries };
+        found.insert(watch, spawn_pause_ms(failed.tries));
     }
     for id in &state.leased {
         let claim = state.task(*id).and_then(|task| task.claim()).expect("a leased task is held");
@@ -199,6 +217,10 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     found
 }
 
+fn spawn_pause_ms(tries: u32) -> u64 {
+    SPAWN_FIRST_MS << tries.min(SPAWN_TRIES_MAX).saturating_sub(1)
+}
+
 /// Those whose next step is somebody else's: their silence is no stall.
 pub(crate) fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
     let asked = state.questions.values().filter(|asked| asked.is_open() && asked.task.is_none());
@@ -211,8 +233,10 @@ pub(crate) fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
     asked.chain(plans.map(|plan| plan.who.clone())).chain(raised).collect()
 }
 
-fn when_over(watch: Watch) -> Act {
-    match watch {
+/// The command whose time has come with the end of a timer; a pause just ends.
+fn when_over(watch: Watch) -> Option<Act> {
+    Some(match watch {
+        Watch::Spawn { .. } => return None,
         Watch::Team { team } | Watch::Cap { team } => Act::ExpireTeam { team },
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
@@ -227,7 +251,7 @@ fn when_over(watch: Watch) -> Act {
         Watch::Probe { team, half_opened } => {
             Act::ReportProbe { team, half_opened, result: Probe::Silent }
         }
-    }
+    })
 }
 
 impl Observed {
@@ -237,6 +261,7 @@ impl Observed {
         self.present.retain(current);
         self.progress.retain(|who, _| current(who));
         self.asked.retain(|who, _| current(who));
+        self.not_spawned.retain(|who, _| current(who));
         self.stalled_at.retain(|who, _| state.teammates[&who.address].stalls > 0 && current(who));
         for (address, mate) in
             state.teammates.iter().filter(|(_, mate)| mate.stalls > 0 && mate.is_running())
@@ -252,6 +277,15 @@ impl Observed {
         }
     }
 
+    /// It is not yet time to try again, or the last try was the last.
+    fn puts_off(&self, who: &TeammateRef, now_ms: u64) -> bool {
+        let Some(failed) = self.not_spawned.get(who) else { return false };
+        let watch = Watch::Spawn { who: who.clone(), tries: failed.tries };
+        let since = self.since_ms.get(&watch);
+        let over = since.is_some_and(|since| since + spawn_pause_ms(failed.tries) <= now_ms);
+        failed.tries >= SPAWN_TRIES_MAX || !over
+    }
+
     fn seen(&self, who: &TeammateRef) -> u64 {
         self.progress.get(who).copied().unwrap_or_default()
     }
@@ -265,7 +299,7 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
         let Some(since) = observed.since_ms.get(&watch) else { continue };
         let end = since.saturating_add(length_ms);
         if end <= now_ms {
-            owed.due.push(when_over(watch));
+            owed.due.extend(when_over(watch));
         } else {
             owed.wake_at_ms = Some(owed.wake_at_ms.map_or(end, |at| at.min(end)));
         }
@@ -300,12 +334,17 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     for (address, mate) in &state.teammates {
         let supervised = mate.is_running() && mate.supervision != Supervision::None;
         let who = teammate::current(address, mate);
-        if supervised && !observed.present.contains(&who) {
+        if supervised && !observed.present.contains(&who) && !observed.puts_off(&who, now_ms) {
             owed.effects.push(Effect::Spawn { who });
         }
     }
     let untried = trial::untried_gates(state).into_iter();
     owed.effects.extend(untried.map(|team| Effect::TryGate { team }));
+    let hopeless = observed.not_spawned.iter().filter(|(_, no)| no.tries >= SPAWN_TRIES_MAX);
+    owed.due.extend(hopeless.map(|(who, NotSpawned { reason, .. })| {
+        let reason = format!("its supervisor could not be started: {reason}");
+        Act::ReportDisappeared { who: who.clone(), reason, loss: Loss::Unable }
+    }));
     owed.effects.extend(staff::wanted(state).into_iter().map(Effect::Start));
     owed
 }

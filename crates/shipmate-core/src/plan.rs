@@ -196,7 +196,8 @@ pub(crate) fn apply_verdict(state: &mut State, id: PlanId, decision: Decision) {
     let work = plan.work.is_some();
     if approved && work {
         let text = plan.body.clone();
-        state.team_mut(&who.team).plan = text;
+        let team = state.team_mut(&who.team);
+        (team.plan, team.goal) = (text, None);
     }
     let mate = state.teammate_mut(&who);
     // A lead's plan outlives it: whoever has that name now may be somebody else.

@@ -214,7 +214,7 @@ impl Refusal {
             }
             Refusal::SecondRoot { .. } => "name that team, or one below it, as the parent",
             Refusal::TeamGone { .. } => "choose another name",
-            Refusal::TeamPaused { .. } => "wait, or let it go on: `shipmate continue`",
+            Refusal::TeamPaused { .. } => "wait, or let it go on: `shipmate resume`",
             Refusal::OneShotDone { .. } => "end this life; the next one gets the next task",
             Refusal::OutsideScope { .. } => "take another task, or ask for a wider scope",
             Refusal::Paused { .. } => "wait until the lead or a person lets you continue",
@@ -248,7 +248,7 @@ impl Refusal {
             Refusal::OverLimit { .. } => "make it smaller, or put the rest into a file",
             Refusal::BudgetSpent { .. } => "a person or the lead can raise it",
             Refusal::BreakerOpen { .. } => {
-                "one-shot teammates may start; a probe follows by itself"
+                "starts are on hold for up to 2 minutes; a person ends that: `shipmate resume`"
             }
             Refusal::PlanFirst { .. } => {
                 "hand in tasks and teammates with the plan: ExitPlanMode, or Plan with action \

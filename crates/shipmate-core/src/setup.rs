@@ -103,6 +103,10 @@ impl Setup {
             ("the agent", &self.agent, TEXT_BYTES_MAX),
             ("the model", &self.model, SUBJECT_BYTES_MAX),
         ])?;
+        // Nobody could make a tree: every life would end with that.
+        if self.trees.as_ref().is_some_and(|trees| trees.base.is_empty()) {
+            return Err(Refusal::Empty { what: "the commit that the team begins at" });
+        }
         check_files("the protected paths", &self.protected)
     }
 }
@@ -150,6 +154,9 @@ pub enum Loss {
     Broken,
     /// It was there and did nothing for too long.
     Hung,
+    /// Something that only a person can mend keeps it from working: a key, a program, an address.
+    /// It is not started again until somebody says so, and nothing is counted against anybody.
+    Unable,
 }
 
 /// One run of a team's gate on a merged tree.

@@ -28,6 +28,51 @@ pub struct Wanted {
     pub supervision: Supervision,
 }
 
+/// Why somebody who does not run is not started by the runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotStarted {
+    /// A person starts it, or a session comes by itself.
+    ByHand,
+    Session,
+    TeamPaused {
+        reason: String,
+    },
+    Paused {
+        reason: String,
+    },
+    /// It could not work, and waits until somebody says that it should go on.
+    GivenUp,
+    /// Somebody had it stopped.
+    Dismissed,
+    NoBudget,
+    NoTask,
+    /// It is about to be.
+    Wanted,
+}
+
+pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted {
+    let team = &state.teams[&who.team];
+    match mate.profile.start {
+        StartRule::ByHand => NotStarted::ByHand,
+        StartRule::Session => NotStarted::Session,
+        StartRule::WhenNeeded => match (&team.paused, &mate.paused) {
+            (Some(reason), _) => NotStarted::TeamPaused { reason: reason.clone() },
+            (_, Some(reason)) => NotStarted::Paused { reason: reason.clone() },
+            _ if mate.is_given_up() => NotStarted::GivenUp,
+            _ if mate.dismissed => NotStarted::Dismissed,
+            _ if !has_budget(state, who, mate) => NotStarted::NoBudget,
+            _ if to_be_started(state).iter().any(|next| next.who == *who) => NotStarted::Wanted,
+            _ => NotStarted::NoTask,
+        },
+    }
+}
+
+/// Everybody who is to be started as soon as the gates of their teams are known to work.
+pub fn to_be_started(state: &State) -> Vec<Wanted> {
+    let open = state.teams.iter().filter(|(_, team)| is_open(team));
+    open.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
+}
+
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(_, team)| is_open(team));
     let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
@@ -50,18 +95,23 @@ pub(crate) fn wanted_of(state: &State, name: &Name, team: &Team) -> Vec<Wanted> 
     found
 }
 
-/// Those that can be talked to and have mail. The breaker lets nobody through for that.
+/// Those that can be talked to and have mail. A breaker lets one of them through as its probe,
+/// where nobody is tried with a task.
 fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wanted> {
-    if team.breaker.phase != BreakerPhase::Closed {
-        return Vec::new();
-    }
+    let tried =
+        |wanted: &Wanted| wanted.who.team == *name && wanted.supervision == Supervision::Supervised;
+    let count = match team.breaker.phase {
+        BreakerPhase::Closed => usize::MAX,
+        BreakerPhase::HalfOpen { probe: None, .. } if !already.iter().any(tried) => 1,
+        BreakerPhase::HalfOpen { .. } | BreakerPhase::Open { .. } => return Vec::new(),
+    };
     let called = state.members_of(name).filter(|(who, mate)| {
         is_callable(state, team, mate)
             && has_budget(state, who, mate)
             && !already.iter().any(|wanted| wanted.who == **who)
     });
     let supervision = Supervision::Supervised;
-    called.map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
+    called.take(count).map(|(who, _)| Wanted { who: who.clone(), supervision }).collect()
 }
 
 /// It has mail, and begins a life for that as soon as it can.
@@ -75,7 +125,7 @@ pub(crate) fn is_callable(state: &State, team: &Team, mate: &Teammate) -> bool {
 
 /// Somebody's words wait for it. What the runtime has to say is acted on by a supervisor, or goes
 /// with the next words; it alone is worth a life only to whoever leads others.
-fn has_word(state: &State, mate: &Teammate) -> bool {
+pub(crate) fn has_word(state: &State, mate: &Teammate) -> bool {
     use MessageKind::{Broadcast, Handoff, Message, PlanApprovalRequest, Question, WorkDone};
     let is_word = |id: &MessageId| {
         let kind = &state.messages[id].kind;
@@ -148,6 +198,16 @@ pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool
 
 fn has_budget(state: &State, who: &Address, mate: &Teammate) -> bool {
     usage::require_budget(state, who, mate, &Usage::default()).is_ok()
+}
+
+/// Somebody is not started by itself, because of what happened to it.
+pub(crate) fn is_held_back(state: &State, team: &Name) -> bool {
+    let held = |mate: &Teammate| {
+        mate.profile.start == StartRule::WhenNeeded
+            && !mate.is_running()
+            && (mate.dismissed || mate.is_given_up())
+    };
+    state.members_of(team).any(|(_, mate)| held(mate))
 }
 
 /// Somebody wants work to go on: whoever was sent away or given up may be started again.

@@ -96,6 +96,10 @@ pub struct Team {
     /// The gate was green here: it can be, so what it says of somebody's work means something.
     #[serde(default)]
     pub gate_is_tried: bool,
+    /// What its lead was first asked for, until a plan of it is approved: whoever leads next is
+    /// asked for the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
 }
@@ -120,6 +124,7 @@ impl Team {
             contested: BTreeMap::new(),
             kept: Vec::new(),
             gate_is_tried: false,
+            goal: None,
             counts: Counts::default(),
         }
     }
@@ -391,6 +396,11 @@ impl Teammate {
             StartRule::WhenNeeded => self.profile.hears && !self.dismissed,
             StartRule::ByHand => false,
         }
+    }
+
+    /// It could not work, and is not started again until somebody says so.
+    pub fn is_given_up(&self) -> bool {
+        self.barren >= crate::limits::BARREN_MAX && !self.is_running()
     }
 
     pub fn is_lead(&self) -> bool {

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::command::{CreateTeam, Urgency};
-use crate::event::{Event, Outcome, Profile, Seat};
+use crate::event::{
+    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Seat, TeamChanges,
+};
+use crate::health;
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
@@ -11,9 +14,11 @@ use crate::phase::{APPROVAL, alone};
 use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
-use crate::state::{State, Team, TeamPhase};
+use crate::staff;
+use crate::state::{Decision, Plan, Question, State, Team, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
+use crate::usage;
 
 pub(crate) fn decide_create(
     state: &State,
@@ -111,12 +116,91 @@ pub(crate) fn decide_continue(
 ) -> Result<Vec<Event>, Refusal> {
     let found = state.require_active_team(team)?;
     state.require_manager(by, team, "let the team continue")?;
-    let Some(reason) = &found.paused else { return Ok(Vec::new()) };
-    if reason.starts_with(APPROVAL) && matches!(by, Actor::Teammate(_)) {
+    let asks = found.paused.as_ref().is_some_and(|reason| reason.starts_with(APPROVAL));
+    let is_lead = matches!(by, Actor::Teammate(_));
+    if asks && is_lead {
         let what = "let a phase begin that a person is asked about";
         return Err(Refusal::NotTheirs { by: by.clone(), what });
     }
-    Ok(vec![Event::TeamContinued { team: team.clone() }])
+    let mut events = Vec::new();
+    if found.paused.is_some() || (!is_lead && staff::is_held_back(state, team)) {
+        events.push(Event::TeamContinued { team: team.clone() });
+    }
+    if !is_lead {
+        events.extend(health::close_breaker(state, team));
+        let members = state.members_of(team);
+        events.extend(members.flat_map(|(who, mate)| usage::tries_again(state, who, mate)));
+        events.extend(ask_again(state, team, found));
+    }
+    Ok(events)
+}
+
+/// The goal once more, where whoever was asked for a plan has none and nothing to go on with.
+fn ask_again(state: &State, name: &Name, team: &Team) -> Option<Event> {
+    let (goal, lead) = (team.goal.clone()?, team.lead.clone()?);
+    let lead = Address { team: name.clone(), name: lead };
+    let mate = state.member(&lead).filter(|mate| is_asked_for_plan(mate))?;
+    let plans = |plan: &Plan| plan.who.address == lead && plan.decision == Decision::Open;
+    let asks = |question: &Question| question.who.address == lead && question.is_open();
+    let waits = state.plans.values().any(plans) || state.questions.values().any(asks);
+    if waits || staff::has_word(state, mate) {
+        return None;
+    }
+    message::to_one(state, Recipient::Member(lead), MessageKind::Message, goal, None)
+}
+
+/// Its work begins with a plan that somebody asks it for.
+fn is_asked_for_plan(mate: &Teammate) -> bool {
+    mate.is_lead() && mate.profile.mode == Mode::Plan && mate.profile.hears
+}
+
+/// The first that a person tells such a lead is what the team is for.
+pub(crate) fn apply_word(
+    state: &mut State,
+    from: &Actor,
+    kind: &MessageKind,
+    to: &[Recipient],
+    body: &str,
+) {
+    let ([Recipient::Member(who)], Actor::Person, MessageKind::Message) = (to, from, kind) else {
+        return;
+    };
+    let asked = state.teammates.get(who).is_some_and(is_asked_for_plan);
+    let team = state.team_mut(&who.team);
+    if asked && team.plan.is_empty() && team.goal.is_none() {
+        team.goal = Some(body.to_owned());
+    }
+}
+
+/// Changes how a team that exists works. What is verified next, and whoever is started next, is
+/// by the new ways.
+pub(crate) fn decide_change(
+    state: &State,
+    by: &Actor,
+    team: &Name,
+    changes: &TeamChanges,
+    agents: &[(Address, AgentChoice)],
+) -> Result<Vec<Event>, Refusal> {
+    let found = state.require_active_team(team)?;
+    if matches!(by, Actor::Teammate(_)) {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "change how the team works" });
+    }
+    let mut setup = Setup::clone(&found.setup);
+    changes.apply(&mut setup);
+    setup.check()?;
+    let mut events = Vec::new();
+    if setup != *found.setup {
+        events.push(Event::TeamChanged { team: team.clone(), changes: changes.clone() });
+    }
+    for (who, choice) in agents {
+        let mate = state.require_member(who)?;
+        choice.check()?;
+        if AgentChoice::of(&mate.profile) != *choice {
+            let (who, choice) = (who.clone(), choice.clone());
+            events.push(Event::TeammateAgentChanged { who, choice });
+        }
+    }
+    Ok(events)
 }
 
 /// The team's time is over: no new work, and everybody is asked to stop.

@@ -12,7 +12,7 @@ use crate::phase;
 use crate::plan;
 use crate::refusal::Refusal;
 use crate::setup::{Loss, StartRule};
-use crate::state::{Decision, Life, State, Status, Teammate};
+use crate::state::{BreakerPhase, Decision, Life, State, Status, Teammate};
 use crate::task::create::{check_files, check_texts};
 use crate::task::end_attempt;
 use crate::team;
@@ -120,7 +120,7 @@ pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
 /// Begins a new life under the name.
 ///
 /// A life that runs must end first: two processes under one name would each be
-/// refused half of the time. The breaker may say no, except to one-shot teammates.
+/// refused half of the time. The breaker may say no, except to one-shot teammates and to a person.
 pub(crate) fn decide_start(
     state: &State,
     by: &Actor,
@@ -139,9 +139,16 @@ pub(crate) fn decide_start(
         let (team, reason) = (cmd.who.team.clone(), reason.clone());
         return Err(Refusal::TeamPaused { team, reason });
     }
-    health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
+    let mut events = match by {
+        // A person who starts somebody has seen what was wrong.
+        Actor::Person => health::close_breaker(state, &cmd.who.team),
+        _ => {
+            health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
+            Vec::new()
+        }
+    };
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
-    let mut events = message::expire_control(state, &cmd.who, "a new life began");
+    events.extend(message::expire_control(state, &cmd.who, "a new life began"));
     events.push(Event::TeammateStarted {
         who,
         token_hash: cmd.token_hash.clone(),
@@ -396,18 +403,34 @@ pub(crate) fn apply_disappeared(
     let life = Life::Disappeared { reason: reason.to_owned() };
     apply_ended(state, who, life, format!("disappeared: {reason}"));
     let teammate = state.teammate_mut(&who.address);
-    if is_barren(teammate, loss) {
+    if loss == Loss::Unable {
+        teammate.barren = BARREN_MAX;
+    } else if is_barren(teammate, loss) {
         teammate.barren += 1;
     }
-    if loss != Loss::Host {
-        state.team_mut(&who.address.team).breaker.strikes.insert(at);
+    let breaker = &mut state.team_mut(&who.address.team).breaker;
+    if health::counts(loss) {
+        breaker.strikes.insert(at);
     }
+    // It has shown nothing about the others: the next one is tried.
+    if let BreakerPhase::HalfOpen { probe, .. } = &mut breaker.phase
+        && loss == Loss::Unable
+    {
+        probe.take_if(|probe| probe == who);
+    }
+}
+
+/// Whether the runtime starts somebody no more by itself, once this life is lost.
+pub(crate) fn is_given_up_after(teammate: &Teammate, loss: Loss) -> bool {
+    let lives = teammate.barren + u32::from(is_barren(teammate, loss));
+    let starts = teammate.profile.start == StartRule::WhenNeeded;
+    loss == Loss::Unable || (starts && is_barren(teammate, loss) && lives == BARREN_MAX)
 }
 
 /// A life that brought nothing, by its own word or by its record.
 pub(crate) fn is_barren(teammate: &Teammate, loss: Loss) -> bool {
     match loss {
-        Loss::Host => false,
+        Loss::Host | Loss::Unable => false,
         Loss::Broken => true,
         Loss::Died | Loss::Hung => teammate.claims == 0,
     }

@@ -198,6 +198,14 @@ fn goes_on(state: &State, who: &Address, mate: &Teammate) -> Vec<Event> {
     events
 }
 
+/// The same where somebody wants work to go on and there is a budget by now.
+pub(crate) fn tries_again(state: &State, who: &Address, mate: &Teammate) -> Vec<Event> {
+    match require_budget(state, who, mate, &Usage::default()) {
+        Ok(()) => goes_on(state, who, mate),
+        Err(_) => Vec::new(),
+    }
+}
+
 pub(crate) fn decide_teammate_budget(
     state: &State,
     by: &Actor,

@@ -111,6 +111,24 @@ pub enum SpawnFailure {
 }
 
 impl SpawnFailure {
+    /// The machine has no room for it now: the same may succeed a moment later.
+    pub fn is_passing(&self) -> bool {
+        const ENOMEM: i32 = 12;
+        const ENFILE: i32 = 23;
+        const EMFILE: i32 = 24;
+        let (Self::NoOutput { source, .. } | Self::System { source, .. }) = self else {
+            return false;
+        };
+        let kinds = [
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::QuotaExceeded,
+            io::ErrorKind::WouldBlock,
+            io::ErrorKind::OutOfMemory,
+        ];
+        kinds.contains(&source.kind())
+            || matches!(source.raw_os_error(), Some(ENOMEM | ENFILE | EMFILE))
+    }
+
     /// For a program that was found and may be executed.
     pub(crate) fn system(program: &OsStr, source: io::Error) -> Self {
         const ENOEXEC: i32 = 8;

@@ -26,6 +26,8 @@ pub enum Ask {
     TeamBudget {
         budget: Budget,
     },
+    /// Another gate or other agents for a team that exists.
+    TeamSet(TeamSet),
     /// No new starts and claims until it is continued.
     TeamPause {
         reason: String,
@@ -359,6 +361,26 @@ impl Ask {
                 | Ask::Verify
         )
     }
+}
+
+/// How a team works from now on; what is absent stays as it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TeamSet {
+    #[serde(default)]
+    pub gate: Option<Vec<String>>,
+    /// The program or the command behind its teammates.
+    #[serde(default)]
+    pub agent: String,
+    #[serde(default)]
+    pub command: String,
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Only of these; empty: of everybody whom the runtime starts.
+    #[serde(default)]
+    pub teammates: Vec<String>,
+    /// What stands behind each. Filled in by the coordinator.
+    #[serde(default)]
+    pub agents: Vec<TeammateAdd>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -163,7 +163,8 @@ pub struct TeammateView {
     pub team: String,
     pub lead: bool,
     pub epoch: u32,
-    /// `added`, `active`, `idle`, `paused`, `stopping`, `stopped` or `disappeared`.
+    /// `added`, `active`, `idle`, `paused`, `stopping`, `stopped`, `disappeared` or `failed` (not
+    /// started again until somebody says so).
     pub state: String,
     /// Why it is in that state.
     pub why: String,
@@ -238,7 +239,8 @@ pub struct AgentView {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Resumed {
     pub name: String,
-    /// `resumed` (the same process goes on), `restarted`, `waits` or `lost`.
+    /// `resumed` (the same process goes on), `started`, `restarted`, `waits`, `failed` (until what
+    /// is told is mended) or `lost` (only a person starts it).
     pub how: String,
     pub why: String,
 }

@@ -104,7 +104,7 @@ pub(crate) struct Board {
     looks: std::cell::Cell<bool>,
     /// A turn is under way; told when it is over.
     turning: std::cell::Cell<bool>,
-    turned: Notify,
+    pub(crate) turned: Notify,
     /// Set when the board can no longer serve; every job gets this answer.
     broken: RefCell<Option<Refused>>,
 }
@@ -412,6 +412,7 @@ impl Worker {
             let signs = self.board.signs.borrow();
             self.observed.present.clone_from(&signs.present);
             self.observed.asked.clone_from(&signs.asked);
+            self.observed.not_spawned.clone_from(&signs.not_spawned);
             let counts = signs.lives.iter().map(|(who, sign)| (who.clone(), sign.count));
             self.observed.progress = counts.collect();
         }

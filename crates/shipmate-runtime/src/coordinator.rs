@@ -281,6 +281,7 @@ impl Coordinator {
             return connection.send(&Reply::to(id, self.about_itself(actor, ask)));
         }
         if let Ask::TeamCreate(create) = &mut ask
+            && !self.is_recorded(&create.name).await
             && let Err(refused) = errand::begin(&self.settings, create).await
         {
             return connection.send(&Reply::Refused { id, refused });
@@ -415,6 +416,22 @@ impl Coordinator {
                 Err(refused("AmbiguousTeam", text, "say which with --team"))
             }
         }
+    }
+
+    /// A team of this name is in a log: its folder alone may be what a coordinator left that was
+    /// killed before it had recorded it.
+    async fn is_recorded(self: &Rc<Self>, team: &str) -> bool {
+        let Ok(name) = translate::name(team) else { return false };
+        let board = match self.board_of(&name).await {
+            Ok(board) => board,
+            // What cannot be read may well be there.
+            Err(refused) => return refused.code != no_team(team).code,
+        };
+        let is_recorded = board.with_state(|state| state.teams.contains_key(&name));
+        if !is_recorded {
+            board.end_if_empty();
+        }
+        is_recorded
     }
 
     /// The board of a root team or of any team below one.

@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use shipmate_core::command::StartTeammate;
 use shipmate_core::event::Supervision;
 use shipmate_core::setup::{Loss, TreeMode};
 use shipmate_core::state::Life as StateLife;
-use shipmate_core::{Act, Effect, Name, TeammateRef, Wanted};
+use shipmate_core::{Act, Effect, Name, NotSpawned, TeammateRef, Wanted};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -35,6 +35,7 @@ use crate::merge::Queue;
 use crate::playbook::{artifact, closing, engine};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
+use crate::supervisor::NOT_BEGUN;
 use crate::supervisor::order::{LifeFolder, Order, Pulse, last_line};
 
 /// Beyond the grace that a supervisor gives its agent.
@@ -64,6 +65,8 @@ pub(crate) struct Crew {
     pub(crate) sent_back: RefCell<BTreeMap<TeammateRef, (u32, u32)>>,
     /// Lives that were there when this board was opened, for `resume`.
     pub(crate) adopted: RefCell<BTreeSet<TeammateRef>>,
+    /// Somebody came, moved or went.
+    pub(crate) moved: tokio::sync::Notify,
     /// Sessions that are there, by their connections.
     staying: RefCell<BTreeMap<TeammateRef, usize>>,
 }
@@ -72,6 +75,14 @@ impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Crew").field("lives", &self.lives.borrow().len()).finish_non_exhaustive()
     }
+}
+
+/// Why there is no supervisor.
+enum NotOrdered {
+    /// Nobody could be started like that: a person has to mend it.
+    Unable(String),
+    /// There was no room for it.
+    Passing(String),
 }
 
 /// A supervisor's process.
@@ -119,6 +130,7 @@ impl Crew {
             asked: Cell::new(0),
             sent_back: RefCell::default(),
             adopted: RefCell::default(),
+            moved: tokio::sync::Notify::new(),
             staying: RefCell::default(),
         })
     }
@@ -204,6 +216,16 @@ impl Crew {
         self.lives.borrow().get(who).map(Rc::clone)
     }
 
+    /// Its supervisor has said that it is there.
+    pub(crate) fn is_there(&self, who: &TeammateRef) -> bool {
+        self.life(who).is_some_and(|life| life.connection.borrow().is_some())
+    }
+
+    /// Its agent has shown that it is at work.
+    pub(crate) fn has_moved(&self, who: &TeammateRef) -> bool {
+        self.board.signs.borrow().lives.get(who).is_some_and(|sign| sign.count > 0)
+    }
+
     /// A life to start: not where its team waits, and not one that is to end.
     fn may_spawn(&self, who: &TeammateRef) -> bool {
         let wanted = self.board.with_state(|state| {
@@ -250,37 +272,60 @@ impl Crew {
                 let this = Rc::clone(self);
                 tokio::task::spawn_local(async move {
                     let mut child = child;
-                    // It is reaped here; how it ended is told by its last words.
-                    drop(child.wait().await);
-                    this.gone(who, &life).await;
+                    let code = child.wait().await.ok().and_then(|status| status.code());
+                    match code == Some(i32::from(NOT_BEGUN)) {
+                        true => {
+                            let words = last_line(&this.folder(&who).words());
+                            this.lives.borrow_mut().remove(&who);
+                            this.not_spawned(&who, words.unwrap_or_default());
+                        }
+                        // How it ended is told by what it left.
+                        false => this.gone(who, &life).await,
+                    }
                 });
             }
-            Err(reason) => {
-                let reason = format!("its supervisor could not be started: {reason}");
-                self.board.signs.borrow_mut().present.remove(&who);
-                self.board.tell(Act::ReportDisappeared { who, reason, loss: Loss::Broken });
+            Err(NotOrdered::Unable(reason)) => {
+                self.board.tell(Act::ReportDisappeared { who, reason, loss: Loss::Unable });
             }
+            Err(NotOrdered::Passing(reason)) => self.not_spawned(&who, reason),
         }
+    }
+
+    /// There was no room for a supervisor: nothing is lost, and it is tried again.
+    fn not_spawned(&self, who: &TeammateRef, reason: String) {
+        self.folder(who).take_back();
+        let mut signs = self.board.signs.borrow_mut();
+        signs.present.remove(who);
+        signs.lives.remove(who);
+        let failed = NotSpawned { tries: 0, reason: String::new() };
+        let failed = signs.not_spawned.entry(who.clone()).or_insert(failed);
+        (failed.tries, failed.reason) = (failed.tries + 1, reason);
+        drop(signs);
+        self.board.look();
     }
 
     fn try_spawn(
         &self,
         who: &TeammateRef,
         folder: &LifeFolder,
-    ) -> Result<(tokio::process::Child, Rc<Life>), String> {
+    ) -> Result<(tokio::process::Child, Rc<Life>), NotOrdered> {
         let label = format!("{}.{}@{}", who.address.team, who.address.name, who.epoch);
         let digest = self.settings.place.digest();
-        let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| e.to_string());
+        let unable = |reason: String| NotOrdered::Unable(reason);
+        let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| unable(e.to_string()));
         let markers = [marker("agent")?, marker("supervisor")?];
-        let order = self.order(who, &markers)?;
-        folder.write(&order).map_err(|e| format!("{}: {e}", folder.0.display()))?;
+        let order = self.order(who, &markers).map_err(unable)?;
+        let passing = |path: &Path, e: std::io::Error| {
+            NotOrdered::Passing(format!("{}: {e}", path.display()))
+        };
+        folder.write(&order).map_err(|e| passing(&folder.0, e))?;
         let words = folder.words();
         let words = OpenOptions::new()
             .create(true)
             .append(true)
             .mode(0o600)
             .open(&words)
-            .map_err(|e| format!("{}: {e}", words.display()))?;
+            .map_err(|e| passing(&words, e))?;
         let program = &self.settings.agents.program;
         let child = tokio::process::Command::new(program)
             .arg("supervise")
@@ -295,9 +340,9 @@ impl Crew {
             .stderr(words)
             .process_group(0)
             .spawn()
-            .map_err(|e| format!("{}: {e}", program.display()))?;
+            .map_err(|e| passing(program, e))?;
         let watched = child.id().and_then(pid).and_then(Watched::open);
-        let watched = watched.ok_or("it ended at once")?;
+        let watched = watched.ok_or_else(|| NotOrdered::Passing("it ended at once".to_owned()))?;
         let pid = watched.pid().as_raw_nonzero().get().unsigned_abs();
         let mut signs = self.board.signs.borrow_mut();
         signs.lives.entry(who.clone()).or_default().pid = Some(pid);
@@ -356,11 +401,14 @@ impl Crew {
             shipmate_process::sweep(marker, Duration::ZERO).await;
         }
         self.tidy(&who);
-        let gone = match last_line(&self.folder(&who).words()) {
-            Some(words) => (words, Loss::Broken),
-            None => ("its supervisor's process ended".to_owned(), Loss::Died),
+        let folder = self.folder(&who);
+        let gone = match (folder.unable(), last_line(&folder.words())) {
+            (Some(reason), _) => (reason, Loss::Unable),
+            (None, Some(words)) => (words, Loss::Broken),
+            (None, None) => ("its supervisor's process ended".to_owned(), Loss::Died),
         };
         *life.gone.borrow_mut() = Some(gone);
+        self.moved.notify_waiters();
         self.board.look();
     }
 
@@ -505,8 +553,11 @@ impl Crew {
             shipmate_process::sweep(&marker, Duration::ZERO).await;
         }
         self.tidy(who);
-        let reason = "its supervisor had ended when the coordinator came back";
-        if let Some(act) = self.ended(who, reason, loss) {
+        let (reason, loss) = match self.folder(who).unable() {
+            Some(reason) => (reason, Loss::Unable),
+            None => ("its supervisor had ended when the coordinator came back".to_owned(), loss),
+        };
+        if let Some(act) = self.ended(who, &reason, loss) {
             self.board.tell(act);
         }
     }

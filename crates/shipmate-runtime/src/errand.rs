@@ -59,6 +59,14 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         job.reply(Err(refused));
         return None;
     }
+    if let Ask::TeamSet(set) = &mut job.ask {
+        let team = job.team.clone().unwrap_or_else(|| board.root.clone());
+        if let Err(refused) = staffed::set(&crew, &team, set) {
+            job.connection.took_request();
+            job.reply(Err(refused));
+            return None;
+        }
+    }
     if let Ask::PlanSubmit { work: Some(work), .. } = &mut job.ask {
         planned::staff(&crew, &job.actor, work);
     }
@@ -189,7 +197,10 @@ fn attach(crew: &Rc<Crew>, job: &Job, name: &str) -> Result<Answer, Refused> {
 
 async fn run(crew: Rc<Crew>, job: Job) {
     let answer = match &job.ask {
-        Ask::Resume => Ok(Answer::Resumed(resume(&crew, &job.actor).await)),
+        Ask::Resume => {
+            let team = job.about(&crew.board.root);
+            resume(&crew, &job.actor, &team).await.map(Answer::Resumed)
+        }
         Ask::Merge { branches } => {
             let team = job.about(&crew.board.root);
             merge(&crew, &team, *branches).await.map(|merged| Answer::Merged(Box::new(merged)))

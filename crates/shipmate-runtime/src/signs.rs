@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use shipmate_core::{Address, TeammateRef};
+use shipmate_core::{Address, NotSpawned, TeammateRef};
 use shipmate_protocol::ask::Context;
 
 use crate::clock::wall_ms;
@@ -16,6 +16,8 @@ pub(crate) struct Signs {
     /// Supervisors that owe an answer, and to the how-manieth question.
     pub(crate) asked: BTreeMap<TeammateRef, u64>,
     pub(crate) lives: BTreeMap<TeammateRef, Sign>,
+    /// Lives whose supervisor could not be started yet.
+    pub(crate) not_spawned: BTreeMap<TeammateRef, NotSpawned>,
     /// What the merge queue does now.
     pub(crate) queue: Option<String>,
 }

@@ -47,7 +47,7 @@ use attend::{attend, take_mail, tell_progress};
 pub use codex::hub::run as host;
 pub(crate) use codex::hub::{let_go, owns as hub_owns};
 use desk::Desk;
-use driver::{Driver, Finished, Injected, Work};
+use driver::{Driver, Finished, Injected, NotGiven, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
 use order::{LifeFolder, Order};
 use program::Starter;
@@ -68,22 +68,54 @@ enum Ending {
     Over(String),
     /// It cannot work: told to whoever reads its last words.
     Broken(String),
+    /// The same, until a person has mended what is told.
+    Unable(String),
 }
 
+/// Why a supervisor could not go on; its exit code says which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    Broken(String),
+    /// Its life never began: there was no room for it. It may begin a moment later.
+    NotBegun(String),
+}
+
+impl Stopped {
+    /// What its process ends with. The coordinator reads only that of a life that never began.
+    pub fn code(&self) -> u8 {
+        match self {
+            Stopped::Broken(_) => 1,
+            Stopped::NotBegun(_) => NOT_BEGUN,
+        }
+    }
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Stopped::Broken(reason) | Stopped::NotBegun(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+/// As `EX_TEMPFAIL` of sysexits.h.
+pub(crate) const NOT_BEGUN: u8 = 75;
+
 /// Runs the supervisor of the life in this folder. The text says why it could not.
-pub fn run(folder: PathBuf) -> Result<(), String> {
+pub fn run(folder: PathBuf) -> Result<(), Stopped> {
     let folder = LifeFolder(folder);
-    let named = |e: std::io::Error| format!("{}: {e}", folder.0.display());
-    let Some(_lock) = folder.begin().map_err(named)? else { return Ok(()) };
-    let order = folder.read().map_err(named)?;
-    shipmate_process::become_subreaper().map_err(|e| e.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| e.to_string())?;
+    let not_begun = |e: std::io::Error| Stopped::NotBegun(format!("{}: {e}", folder.0.display()));
+    let Some(_lock) = folder.begin().map_err(not_begun)? else { return Ok(()) };
+    let order = folder.read().map_err(not_begun)?;
+    shipmate_process::become_subreaper().map_err(|e| Stopped::NotBegun(e.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().map_err(not_begun)?;
     let local = tokio::task::LocalSet::new();
-    match local.block_on(&runtime, supervise(order, folder)) {
-        Ending::Broken(reason) => Err(reason),
+    match local.block_on(&runtime, supervise(order, folder.clone())) {
+        Ending::Broken(reason) => Err(Stopped::Broken(reason)),
+        Ending::Unable(reason) => {
+            folder.keep_unable(&reason);
+            Err(Stopped::Broken(reason))
+        }
         _ => Ok(()),
     }
 }
@@ -304,7 +336,7 @@ impl<D: Driver> Supervisor<D> {
 
     /// Starts the agent on a piece of work. Its messages count as injected once it runs,
     /// and as read once it has ended: a life that is lost in between hands them over again.
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         self.agent.give(work).await?;
         self.tell_session().await;
         let turn = self.turn;
@@ -322,7 +354,7 @@ impl<D: Driver> Supervisor<D> {
         self.report(&finished, &handed).await;
         match &finished {
             // Perhaps nobody has seen them: twice is better than never.
-            Finished::NotStarted { .. } | Finished::Died { .. } | Finished::Spent { .. } => {
+            Finished::Unable { .. } | Finished::Died { .. } | Finished::Spent { .. } => {
                 self.kept.splice(0..0, handed);
             }
             _ => {
@@ -417,9 +449,8 @@ impl<D: Driver> Supervisor<D> {
                 self.stop_taking(&reason).await;
                 self.give_back(id, token, reason).await
             }
-            Finished::NotStarted { reason } | Finished::Died { reason } => {
-                return Some(Ending::Broken(reason));
-            }
+            Finished::Unable { reason } => return Some(Ending::Unable(reason)),
+            Finished::Died { reason } => return Some(Ending::Broken(reason)),
         };
         self.after(told).await
     }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
 use shipmate_core::event::{
-    self, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges, TaskSpec,
-    Verification,
+    self, AgentChoice, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges,
+    TaskSpec, TeamChanges, Verification,
 };
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
@@ -114,6 +114,7 @@ impl Scene<'_> {
             Ask::TeamBudget { budget } => {
                 Act::SetTeamBudget { team: self.team.clone(), budget: self::budget(budget) }
             }
+            Ask::TeamSet(set) => self.change_team(set)?,
             Ask::TeamPause { reason } => {
                 Act::PauseTeam { team: self.team.clone(), reason: reason.clone() }
             }
@@ -271,6 +272,24 @@ impl Scene<'_> {
             lead: optional(create.lead.as_ref())?,
             setup: Box::new(create.setup.as_ref().map_or_else(|| Ok(Setup::default()), setup)?),
         }))
+    }
+
+    fn change_team(&self, set: &ask::TeamSet) -> Result<Act, Refused> {
+        let agent = if set.agent.is_empty() { &set.command } else { &set.agent };
+        // What is meant for some says nothing about whoever joins.
+        let for_all = set.teammates.is_empty();
+        let changes = TeamChanges {
+            gate: set.gate.clone(),
+            agent: Some(agent.clone()).filter(|agent| for_all && !agent.is_empty()),
+            model: set.model.clone().filter(|_| for_all),
+            base: None,
+        };
+        let choice = |add: &ask::TeammateAdd| {
+            let ask::TeammateAdd { agent, command, model, hears, .. } = add.clone();
+            Ok((self.address(&add.name)?, AgentChoice { agent, command, model, hears }))
+        };
+        let agents = set.agents.iter().map(choice).collect::<Result<_, Refused>>()?;
+        Ok(Act::ChangeTeam { team: self.team.clone(), changes, agents })
     }
 
     fn add_teammate(&self, add: &ask::TeammateAdd) -> Result<Act, Refused> {

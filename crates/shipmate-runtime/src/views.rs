@@ -266,6 +266,9 @@ fn presence(mate: &Teammate) -> (&'static str, String) {
     let idle = || mate.idle.clone().unwrap_or_else(held);
     match &mate.life {
         Life::Added => ("added", "not started".to_owned()),
+        Life::Disappeared { reason } if mate.is_given_up() => {
+            ("failed", format!("{reason}; mend that, then `shipmate resume`"))
+        }
         Life::Disappeared { reason } => ("disappeared", reason.clone()),
         Life::Stopped { outcome } => ("stopped", format!("{outcome:?}").to_lowercase()),
         Life::Removed => ("removed", String::new()),

@@ -24,7 +24,13 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             Some(ExitCode::from(127))
         }
         "native-agent" => Some(ended(shipmate_agent::run())),
-        "supervise" => Some(ended(shipmate_runtime::supervisor::run(args.next()?.into()))),
+        "supervise" => Some(match shipmate_runtime::supervisor::run(args.next()?.into()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(stopped) => {
+                eprintln!("{stopped}");
+                ExitCode::from(stopped.code())
+            }
+        }),
         "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
         "desk-mcp" => {
             let socket = args.next()?;

@@ -25,6 +25,8 @@ mod processes;
 #[allow(dead_code, reason = "shared with the tests of playbooks, which need more of it")]
 #[path = "team/ran.rs"]
 mod ran;
+#[path = "goal/repairs.rs"]
+mod repairs;
 #[path = "goal/repositories.rs"]
 mod repositories;
 #[path = "goal/scene.rs"]

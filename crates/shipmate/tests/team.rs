@@ -42,6 +42,11 @@ mod native;
 mod native_long;
 #[path = "team/processes.rs"]
 mod processes;
+#[allow(dead_code, reason = "shared with the tests of goals, which need more of it")]
+#[path = "team/ran.rs"]
+mod ran;
+#[path = "team/repairs.rs"]
+mod repairs;
 #[path = "team/resuming.rs"]
 mod resuming;
 #[path = "team/scope.rs"]

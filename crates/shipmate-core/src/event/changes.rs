@@ -1,12 +1,16 @@
-//! What an update of a task changes.
+//! What an update of a task or a team changes.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Dependency;
+use super::{Dependency, Profile};
 use crate::files::FileSet;
+use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::name::Name;
+use crate::refusal::Refusal;
+use crate::setup::Setup;
+use crate::task::create::check_texts;
 
 /// What an update changes; absent means unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,4 +43,64 @@ pub struct TaskChanges {
 pub enum RoleChange {
     Any,
     Only(Name),
+}
+
+/// How a team works from now on; absent means as before.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TeamChanges {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Vec<String>>,
+    /// The agent and the model of whoever joins and names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The commit that trees are made from, where the team has recorded none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}
+
+impl TeamChanges {
+    pub(crate) fn apply(&self, setup: &mut Setup) {
+        let TeamChanges { gate, agent, model, base } = self.clone();
+        setup.gate = gate.unwrap_or_else(|| std::mem::take(&mut setup.gate));
+        setup.agent = agent.unwrap_or_else(|| std::mem::take(&mut setup.agent));
+        setup.model = model.unwrap_or_else(|| std::mem::take(&mut setup.model));
+        if let (Some(base), Some(trees)) = (base, &mut setup.trees) {
+            trees.base = base;
+        }
+    }
+}
+
+/// What stands behind a teammate from its next life on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AgentChoice {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears: bool,
+}
+
+impl AgentChoice {
+    pub fn of(profile: &Profile) -> AgentChoice {
+        let Profile { agent, command, model, hears, .. } = profile.clone();
+        AgentChoice { agent, command, model, hears }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        check_texts(&[
+            ("the agent", &self.agent, SUBJECT_BYTES_MAX),
+            ("the model", &self.model, SUBJECT_BYTES_MAX),
+            ("the command", &self.command, TEXT_BYTES_MAX),
+        ])
+    }
+
+    pub(crate) fn apply(&self, profile: &mut Profile) {
+        let AgentChoice { agent, command, model, hears } = self.clone();
+        *profile = Profile { agent, command, model, hears, ..std::mem::take(profile) };
+    }
 }

@@ -57,9 +57,9 @@ scenarios! {
         disappeared bo                 => teammate.disappeared, message.sent, breaker.opened, \
             message.sent
         expect breaker alpha open
-        start bo \
+        start bo by runtime \
             => refused: the circuit breaker of team alpha is open: its teammates kept disappearing
-        start bo one-shot              => teammate.started
+        start bo one-shot by runtime   => teammate.started
     ",
     a_disappearance_counts_for_five_minutes: "
         join ana
@@ -80,11 +80,11 @@ scenarios! {
         wait 119s                      => unchanged
         wait 1s                        => breaker.half_opened
         expect breaker alpha half open
-        start ana                      => teammate.started
+        start ana by runtime           => teammate.started
         expect breaker alpha half open with ana as probe
-        start bo \
+        start bo by runtime \
             => refused: the circuit breaker of team alpha is trying one teammate first
-        start bo one-shot              => teammate.started
+        start bo one-shot by runtime   => teammate.started
         probed alpha answered          => breaker.closed
         expect breaker alpha closed
     ",
@@ -96,7 +96,7 @@ scenarios! {
         wait 120s
         wait 10m                       => breaker.strike_forgiven, breaker.strike_forgiven
         expect breaker alpha half open
-        start ana
+        start ana by runtime
         wait 59s                       => unchanged
         wait 1s                        => breaker.opened
         expect breaker alpha open
@@ -109,7 +109,7 @@ scenarios! {
         disappeared ana
         disappeared bo
         wait 120s
-        start ana
+        start ana by runtime
         disappeared cy                 => teammate.disappeared, message.sent
         disappeared ana                => teammate.disappeared, message.sent, breaker.opened, \
             message.sent
@@ -143,5 +143,32 @@ scenarios! {
         expect breaker gamma closed
         stopped gamma/gil
         start gamma/gil                => teammate.started
+    ",
+    a_person_who_starts_somebody_closes_the_breaker: "
+        add ana when-needed
+        add bo when-needed
+        create x
+        create y
+        staff
+        disappeared ana
+        disappeared bo
+        expect breaker alpha open
+        start bo supervised            => breaker.closed, teammate.started
+        expect breaker alpha closed
+        start ana supervised           => teammate.started
+    ",
+    a_half_open_breaker_tries_who_has_only_mail: "
+        team alpha lead lia
+        add ana when-needed hears
+        join bo
+        join cy
+        disappeared bo
+        disappeared cy
+        send \"look at the board\" to ana
+        expect effects: nothing
+        wait 120s                      => breaker.half_opened
+        expect effects: start alpha/ana
+        staff                          => teammate.started
+        expect breaker alpha half open with ana as probe
     ",
 }

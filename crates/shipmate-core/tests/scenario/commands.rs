@@ -4,8 +4,8 @@
 
 use shipmate_core::command::{Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
 use shipmate_core::event::{
-    Budget, Dependency, Event, MessageKind, Mode, Profile, QuestionKind, RoleChange, Seat,
-    ShutdownAnswer, Supervision, TaskChanges, TaskSpec, Usage, Verification,
+    AgentChoice, Budget, Dependency, Event, MessageKind, Mode, Profile, QuestionKind, RoleChange,
+    Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, TeamChanges, Usage, Verification,
 };
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
@@ -71,6 +71,23 @@ fn team_act(world: &World, words: &Words) -> Read {
         }
         "pause-team" => person(Act::PauseTeam { team: words.plain(0).parse()?, reason: reason() }),
         "continue-team" => person(Act::ContinueTeam { team: words.plain(0).parse()? }),
+        "change-team" => {
+            let texts = |keyword: &str| words.get(keyword).map(str::to_owned);
+            let team: Name = words.plain(0).parse()?;
+            let gate = words.get("gates").map(|_| words.list("gates"));
+            let (agent, model, base) = (texts("agent"), texts("model"), texts("base"));
+            let changes = TeamChanges { gate, agent: agent.clone(), model: model.clone(), base };
+            let choice = AgentChoice {
+                agent: agent.unwrap_or_default(),
+                command: words.text("command", ""),
+                model: model.unwrap_or_default(),
+                hears: words.has("hears"),
+            };
+            let about = words.list("about");
+            let about = about.iter().map(|who| Ok((world.address(who)?, choice.clone())));
+            let agents = about.collect::<Result<Vec<_>, Refusal>>()?;
+            person(Act::ChangeTeam { team, changes, agents })
+        }
         "team-budget" => {
             person(Act::SetTeamBudget { team: words.plain(0).parse()?, budget: budget(words) })
         }

@@ -10,8 +10,8 @@ use shipmate_core::{Act, Event, Refusal};
 use crate::play::{Touched, first_word, play};
 use crate::{
     alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
-    observer, phases, plans, requests, routes, scope, shutdown, staff, stalls, tasks, teammates,
-    teams, unchanged, usage,
+    observer, phases, plans, repairs, requests, routes, scope, shutdown, staff, stalls, tasks,
+    teammates, teams, unchanged, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -28,7 +28,7 @@ macro_rules! every {
 }
 
 every! { ACTS, is_act, Act:
-    CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
+    CreateTeam DeleteTeam ChangeTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
@@ -41,6 +41,7 @@ every! { ACTS, is_act, Act:
 
 every! { EVENTS, is_event, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
+    TeamChanged TeammateAgentChanged
     TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted
@@ -76,6 +77,8 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("TeamDeletionRequested", "team.deletion_requested"),
     ("TeamDeleted", "team.deleted"),
     ("TeamBudgetSet", "team.budget_set"),
+    ("TeamChanged", "team.changed"),
+    ("TeammateAgentChanged", "teammate.agent_changed"),
     ("TeammateAdded", "teammate.added"),
     ("TeammateStarted", "teammate.started"),
     ("TeammateIdle", "teammate.idle"),
@@ -139,6 +142,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
     [
         alone::ALL,
         breaker::ALL,
+        repairs::ALL,
         counts::ALL,
         dependencies::ALL,
         escalations::ALL,

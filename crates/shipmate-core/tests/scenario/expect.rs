@@ -19,6 +19,19 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
             let who = world.address(who).expect("a name");
             (world.state().teammates[&who].session.clone(), expected.to_owned())
         }
+        (["agent", who], Some(expected)) => {
+            let who = world.address(who).expect("a name");
+            let profile = &world.state().teammates[&who].profile;
+            let parts = [&profile.agent, &profile.command, &profile.model];
+            let parts = parts.into_iter().filter(|part| !part.is_empty()).cloned();
+            (or_nothing(parts.collect(), " "), expected.to_owned())
+        }
+        (["setup", team], Some(expected)) => {
+            let setup = &world.state().teams[&team.parse().expect("a team")].setup;
+            let base = setup.trees.as_ref().map(|trees| trees.base.clone()).unwrap_or_default();
+            let (gate, agent, model) = (setup.gate.join(","), &setup.agent, &setup.model);
+            (format!("gate {gate} agent {agent} model {model} base {base}"), expected.to_owned())
+        }
         (["granted", id], Some(expected)) => {
             let granted = &world.state().task(number(id)).expect("a task").granted;
             (

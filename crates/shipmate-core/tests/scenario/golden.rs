@@ -25,6 +25,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v5.jsonl"), include_str!("../golden/v5.summary.txt")),
     (include_str!("../golden/v6.jsonl"), include_str!("../golden/v6.summary.txt")),
     (include_str!("../golden/v7.jsonl"), include_str!("../golden/v7.summary.txt")),
+    (include_str!("../golden/v8.jsonl"), include_str!("../golden/v8.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -529,5 +530,19 @@ const STORIES: &[&str] = &[
     stalled ana 1
     stalled ana 2
     stalled ana 3
+"#,
+    // What a person mends: who cannot work, another agent, another gate, a base.
+    r#"
+    team alpha trees own base 1111111 gates make
+    add ana when-needed agent clade
+    create lexer
+    staff
+    next by ana
+    disappeared ana unable reason "clade was not found"
+    change-team alpha gates "make test" agent claude model opus base 2222222 hears about ana
+    change-team alpha command agent.sh about ana
+    continue-team alpha
+    staff
+    disappeared ana broken
 "#,
 ];

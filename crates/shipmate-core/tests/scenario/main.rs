@@ -37,6 +37,7 @@ mod phases;
 mod plans;
 mod play;
 mod playbooks;
+mod repairs;
 mod requests;
 mod routes;
 mod scope;

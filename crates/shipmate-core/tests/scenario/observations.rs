@@ -17,11 +17,10 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
     let reason = || words.text("reason", "the process is gone");
     Some((|| match &*words.verb {
         "disappeared" => {
-            let loss = match (words.has("with-host"), words.has("broken")) {
-                (true, _) => Loss::Host,
-                (_, true) => Loss::Broken,
-                _ => Loss::Died,
-            };
+            let losses =
+                [("with-host", Loss::Host), ("broken", Loss::Broken), ("unable", Loss::Unable)];
+            let loss = losses.iter().find(|(word, _)| words.has(word));
+            let loss = loss.map_or(Loss::Died, |(_, loss)| *loss);
             runtime(Act::ReportDisappeared { who: life(), reason: reason(), loss })
         }
         "stalled" => {

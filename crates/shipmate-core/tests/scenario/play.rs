@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use shipmate_core::command::StartTeammate;
 use shipmate_core::event::{MessageId, Record, Token};
 use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Effect, Event, Observed, Outcome, Refusal, State, TaskId,
-    TeammateRef, apply, ended, outstanding,
+    Act, Actor, Address, Command, Desk, Effect, Event, NotSpawned, Observed, Outcome, Refusal,
+    State, TaskId, TeammateRef, apply, ended, outstanding,
 };
 
 use crate::commands;
@@ -161,6 +161,13 @@ impl World {
                 self.observed.asked.insert(self.life(words.plain(0)), question);
             }
             "answered" => drop(self.observed.asked.remove(&self.life(words.plain(0)))),
+            "not-spawned" => {
+                let who = self.life(words.plain(0));
+                self.observed.present.remove(&who);
+                let reason = words.text("reason", "no space left on device");
+                let failed = NotSpawned { tries: 0, reason };
+                self.observed.not_spawned.entry(who).or_insert(failed).tries += 1;
+            }
             // The lives of another observer's time are found by their locks.
             "restart" => {
                 let present = std::mem::take(&mut self.observed.present);

@@ -100,7 +100,9 @@ pub(crate) async fn output(board: &impl Board, seat: &Seat, arguments: &mut Argu
         let found = find(board, &id).await?;
         let over = match &found {
             Found::Task(view) => is_over(view),
-            Found::Teammate(view) => matches!(view.state.as_str(), "stopped" | "disappeared"),
+            Found::Teammate(view) => {
+                matches!(view.state.as_str(), "stopped" | "disappeared" | "failed")
+            }
         };
         if over || left == 0 {
             return Ok(told(seat, &found, over));

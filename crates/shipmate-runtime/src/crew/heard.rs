@@ -39,6 +39,8 @@ impl Crew {
             *life.connection.borrow_mut() = Some(Rc::clone(connection));
             Self::tell_environment(&life);
         }
+        self.board.signs.borrow_mut().not_spawned.remove(who);
+        self.moved.notify_waiters();
         self.seen(who, |_| {});
         let probe =
             self.board.with_state(|state| match &state.teams[&who.address.team].breaker.phase {
@@ -149,6 +151,7 @@ impl Crew {
             sign.last_words = last_words.chars().take(500).collect();
             sign.context = context.or(sign.context);
         });
+        self.moved.notify_waiters();
         let stalls = self.board.with_state(|state| {
             state.teammates.get(&who.address).is_some_and(|mate| mate.stalls > 0)
         });

@@ -15,7 +15,8 @@ use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::workspace::{Commit, Failure, Repository};
 
-/// Fills in what a team begins with: the commit, the hooks, the home.
+/// Fills in what a team begins with: the commit, the hooks, the home. One that is recorded has
+/// begun: what the request asks again is the board's to answer.
 pub(crate) async fn begin(
     settings: &Settings,
     create: &mut ask::TeamCreate,
@@ -63,13 +64,10 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
                       them, or say --dirty";
         return Err(refused("DirtyTree", text, remedy));
     }
-    // The team itself is there: that is what stands in the way, and the board says so.
-    if settings.place.team(name).exists() {
-        return Ok(());
-    }
     let (workspace, team) = (settings.place.workspace.clone(), name.to_owned());
     // Another tree of teams may have departments of the same names.
-    let alone = settings.place.teams().read_dir().map_or(true, |mut teams| teams.next().is_none());
+    let others = settings.place.teams().read_dir().into_iter().flatten().flatten();
+    let alone = !others.into_iter().any(|other| other.file_name() != name);
     let departments = setup.playbook.as_ref().filter(|_| alone);
     let departments = departments.map_or_else(Vec::new, playbook::departments_of);
     let left = off_the_thread(move || {

@@ -4,7 +4,11 @@
 //! then our own agent where it has a model. A teammate that could not be started is refused here,
 //! with what to do.
 
-use shipmate_core::{Actor, TeammateRef};
+use std::collections::BTreeMap;
+
+use shipmate_core::event::{Mode, Seat};
+use shipmate_core::setup::StartRule;
+use shipmate_core::{Actor, Name, TeammateRef};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
 
@@ -66,6 +70,63 @@ pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(),
         Some(CannotRun { fact, remedy }) => Err(refused("CannotRun", fact, &remedy)),
         None => Ok(()),
     }
+}
+
+/// Finds what stands behind each teammate from its next life on, where a team is set anew.
+pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<(), Refused> {
+    set.agents.clear();
+    if set.agent.is_empty() && set.command.is_empty() && set.model.is_none() {
+        return Ok(());
+    }
+    let members = crew.board.with_state(|state| {
+        let started = state.members_of(team).filter(|(_, mate)| {
+            mate.profile.start == StartRule::WhenNeeded || !set.teammates.is_empty()
+        });
+        let members = started.map(|(who, mate)| (who.name.to_string(), mate.profile.clone()));
+        members.collect::<BTreeMap<_, _>>()
+    });
+    let unknown = set.teammates.iter().find(|name| !members.contains_key(*name));
+    if let Some(name) = unknown {
+        let text = format!("there is no teammate {name} in team {team}");
+        let names: Vec<&str> = members.keys().map(String::as_str).collect();
+        return Err(refused("UnknownTeammate", text, &format!("there are {}", names.join(", "))));
+    }
+    for (name, profile) in members {
+        let is_named = set.teammates.contains(&name);
+        if !set.teammates.is_empty() && !is_named {
+            continue;
+        }
+        let named = !set.agent.is_empty() || !set.command.is_empty();
+        let (agent, command) = match named {
+            true => (set.agent.clone(), set.command.clone()),
+            false => (profile.agent, profile.command),
+        };
+        // A program's model says nothing to another.
+        let kept = if named { String::new() } else { profile.model };
+        let leads = profile.seat == Seat::Lead && profile.mode != Mode::Normal;
+        let mut add = ask::TeammateAdd {
+            name,
+            lead: leads,
+            agent,
+            command,
+            model: set.model.clone().unwrap_or(kept),
+            mode: leads.then(|| "plan".to_owned()),
+            when_needed: true,
+            ..ask::TeammateAdd::default()
+        };
+        match found(&crew.settings.agents, None, true, &mut add) {
+            Ok(()) => {
+                if !add.command.is_empty() {
+                    runnable(&add.command, &crew.settings.agents, &stand(crew))?;
+                }
+                set.agents.push(add);
+            }
+            // Whoever leads stays as it is where the new agent cannot.
+            Err(refused) if refused.code == "CannotLead" && !is_named => {}
+            Err(refused) => return Err(refused),
+        }
+    }
+    Ok(())
 }
 
 /// The same where there is no team yet. `own`: the program of whoever asks.

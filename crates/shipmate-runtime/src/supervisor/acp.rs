@@ -24,7 +24,7 @@ use updates::Updates;
 
 use super::brief;
 use super::desk::Desk;
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Peer};
 use super::transcript::Transcript;
@@ -66,7 +66,7 @@ impl AcpAgent {
         AcpAgent { desk, starter, transcript, door: None, live: None, turn: None, session }
     }
 
-    fn start(&mut self, work: &Work) -> Result<Live, String> {
+    fn start(&mut self, work: &Work) -> Result<Live, NotGiven> {
         let folder = self.starter.folder().clone();
         if self.door.is_none() {
             let door = Door::open(&folder.0, &self.desk, &self.transcript);
@@ -117,7 +117,7 @@ impl AcpAgent {
 }
 
 impl Driver for AcpAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         // Its program may have ended between two turns.
         if self.live.as_ref().is_some_and(|live| live.prompts.is_closed()) {
             self.bury().await;
@@ -163,13 +163,13 @@ impl Driver for AcpAgent {
             }
             End::NotStarted { reason } => {
                 self.bury().await;
-                Finished::NotStarted { reason }
+                Finished::Unable { reason }
             }
             End::Gone { handshake } => {
                 let reason = self.bury().await;
                 self.transcript.say(&format!("[{reason}]"));
                 match handshake {
-                    true => Finished::NotStarted { reason: format!("{reason}, in the handshake") },
+                    true => Finished::Unable { reason: format!("{reason}, in the handshake") },
                     false => Finished::Died { reason },
                 }
             }

@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use shipmate_process::Tree;
+use shipmate_process::{Exit, Tree};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
 use super::brief;
 use super::desk::{Desk, SERVER};
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::{Running, Starter};
 use super::transcript::Transcript;
 use pipe::{Pipe, Surroundings};
@@ -89,7 +89,7 @@ struct Process {
 enum NoStart {
     /// It does not know the conversation that it was to take up.
     UnknownConversation,
-    Reason(String),
+    Reason(NotGiven),
 }
 
 impl ClaudeAgent {
@@ -107,7 +107,7 @@ impl ClaudeAgent {
     }
 
     /// The program in this tree, started if need be, with its conversation where there is one.
-    async fn process(&mut self, tree: &Path) -> Result<&Process, String> {
+    async fn process(&mut self, tree: &Path) -> Result<&Process, NotGiven> {
         let fits = |process: &Process| process.cwd == tree && !process.pipe.is_closed();
         if !self.running.as_ref().is_some_and(fits) {
             self.stop(self.grace()).await;
@@ -122,7 +122,7 @@ impl ClaudeAgent {
                 Ok(()) => {}
                 Err(NoStart::Reason(reason)) => return Err(reason),
                 Err(NoStart::UnknownConversation) => {
-                    return Err("claude does not begin a conversation".to_owned());
+                    return Err("claude does not begin a conversation".to_owned().into());
                 }
             }
         }
@@ -158,7 +158,7 @@ impl ClaudeAgent {
             ),
         };
         self.stop(Duration::ZERO).await;
-        Err(NoStart::Reason(reason))
+        Err(NoStart::Reason(reason.into()))
     }
 
     /// It ended, or closed its output, before it answered.
@@ -168,14 +168,19 @@ impl ClaudeAgent {
             process.tree.stop(Duration::ZERO).await;
             return NoStart::UnknownConversation;
         }
-        NoStart::Reason(self.obituary(process).await)
+        let (reason, exit) = self.obituary(process).await;
+        NoStart::Reason(match exit {
+            Exit::Signal(_) => NotGiven::Died(reason),
+            Exit::Code(_) => NotGiven::Unable(reason),
+        })
     }
 
-    async fn obituary(&self, process: Process) -> String {
+    async fn obituary(&self, process: Process) -> (String, Exit) {
         process.pipe.close();
         let exited = tokio::time::timeout(LAST_WORDS_WITHIN, process.tree.exited()).await;
         let ended = process.tree.stop(Duration::ZERO).await;
-        self.starter.obituary(exited.unwrap_or(ended.exit))
+        let exit = exited.unwrap_or(ended.exit);
+        (self.starter.obituary(exit), exit)
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -240,7 +245,7 @@ impl ClaudeAgent {
 }
 
 impl Driver for ClaudeAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         self.cancelled = false;
         let knew = self.running.as_ref().is_some_and(|process| !process.pipe.is_closed());
         let process = self.process(&work.tree).await?;
@@ -274,7 +279,7 @@ impl Driver for ClaudeAgent {
             .turns(|turns| (turns.is_over(), turns.session.clone(), turns.is_too_long()));
         self.session = named.or(self.session.take());
         if !over {
-            let reason = self.obituary(process).await;
+            let (reason, _) = self.obituary(process).await;
             self.transcript.say(&format!("({reason})"));
             return Finished::Died { reason };
         }

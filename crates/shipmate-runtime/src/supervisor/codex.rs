@@ -29,7 +29,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::brief;
 use super::desk::Desk;
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Incoming, Peer, RpcFailure};
 use super::transcript::Transcript;
@@ -175,7 +175,7 @@ fn rights(read_only: bool) -> (&'static str, &'static str) {
 }
 
 impl Driver for CodexAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         let begun = async {
             let talk = match self.talk.take().filter(|talk| !*talk.gone.borrow()) {
                 Some(talk) => talk,
@@ -194,7 +194,7 @@ impl Driver for CodexAgent {
         if begun.is_err() {
             self.stop(self.grace()).await;
         }
-        begun
+        begun.map_err(NotGiven::from)
     }
 
     async fn over(&mut self) {

@@ -17,7 +17,7 @@ use crate::hooks::evidence;
 
 use super::brief;
 use super::desk::Desk;
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::order::{LifeFolder, Order};
 use super::regular_file::read_end;
 
@@ -120,7 +120,7 @@ impl CommandAgent {
                 };
                 Finished::Done { result: short(&result) }
             }
-            Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::NotStarted {
+            Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::Unable {
                 reason: format!(
                     "the agent command could not be run (exit status {code}): {command}: {last_words}"
                 ),
@@ -158,7 +158,7 @@ fn said(how: String, last_words: &str) -> String {
 }
 
 impl Driver for CommandAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         drop(fs::remove_file(self.result_file()));
         let input = match self.order.protocol.as_str() {
             "one_shot" => brief::once(&self.order, work).into_bytes(),
@@ -184,7 +184,7 @@ impl Driver for CommandAgent {
             fence,
             ..Spec::new(program, work.tree.clone(), self.marker.clone())
         };
-        let tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
+        let tree = Tree::spawn(spec)?;
         let mut activity = tree.activity();
         let (tell, before) = (self.tell.clone(), self.before);
         tokio::task::spawn_local(async move {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
+use shipmate_process::SpawnFailure;
 use shipmate_protocol::ask::Context;
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::view::TaskView;
@@ -71,10 +72,44 @@ pub(crate) enum Finished {
     Died {
         reason: String,
     },
-    /// The agent could not be started: nothing was tried.
-    NotStarted {
+    /// It cannot work until a person has mended something: its program, its login, its model.
+    /// Nothing that was tried counts.
+    Unable {
         reason: String,
     },
+}
+
+/// Why an agent was not given its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotGiven {
+    /// It cannot be started until a person has mended something.
+    Unable(String),
+    /// The machine had no room for it: the same may succeed a moment later.
+    Passing(String),
+    /// Its program was killed before it could take anything up.
+    Died(String),
+}
+
+impl From<String> for NotGiven {
+    fn from(reason: String) -> NotGiven {
+        NotGiven::Unable(reason)
+    }
+}
+
+impl From<SpawnFailure> for NotGiven {
+    fn from(failure: SpawnFailure) -> NotGiven {
+        match failure.is_passing() {
+            true => NotGiven::Passing(failure.to_string()),
+            false => NotGiven::Unable(failure.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for NotGiven {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (NotGiven::Unable(reason) | NotGiven::Passing(reason) | NotGiven::Died(reason)) = self;
+        f.write_str(reason)
+    }
 }
 
 /// A sign that the agent is at work.
@@ -96,7 +131,7 @@ pub(crate) enum Injected {
 
 pub(crate) trait Driver {
     /// Starts on a piece of work.
-    async fn give(&mut self, work: &Work) -> Result<(), String>;
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven>;
 
     /// Waits until the work that was given is over. May be dropped and called again.
     async fn over(&mut self);

@@ -8,7 +8,7 @@ use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 
 #[derive(Debug, Default)]
 pub(crate) struct InlineAgent {
@@ -22,7 +22,7 @@ pub(crate) struct InlineAgent {
 }
 
 impl Driver for InlineAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         self.heard.extend(work.messages.iter().map(|message| message.body.clone()));
         self.work = Some(work.clone());
         (self.next, self.until) = (0, None);

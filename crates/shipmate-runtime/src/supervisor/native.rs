@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::brief;
 use super::desk::Desk;
-use super::driver::{Driver, Finished, Injected, Progress, Work};
+use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::write_lines;
 use super::transcript::Transcript;
@@ -84,9 +84,9 @@ impl NativeAgent {
         }
     }
 
-    fn start(&mut self, tree: &Path) -> Result<Live, String> {
+    fn start(&mut self, tree: &Path) -> Result<Live, NotGiven> {
         let order = self.desk.order().clone();
-        let native = order.native.clone().ok_or("its order names no model")?;
+        let native = order.native.clone().ok_or_else(|| "its order names no model".to_owned())?;
         let folder = native.folder.clone();
         let scratch = folder.join("scratch");
         let read_only = self.desk.is_read_only();
@@ -149,7 +149,7 @@ impl NativeAgent {
 }
 
 impl Driver for NativeAgent {
-    async fn give(&mut self, work: &Work) -> Result<(), String> {
+    async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         self.desk.look_at_mode().await;
         let read_only = self.desk.is_read_only();
         let fits = |live: &Live| {
@@ -205,7 +205,7 @@ impl Driver for NativeAgent {
             Some(Ended::Unable { reason }) => {
                 self.transcript.say(&format!("[{reason}]"));
                 self.bury().await;
-                Finished::NotStarted { reason }
+                Finished::Unable { reason }
             }
             None => {
                 let reason = self.bury().await;

@@ -197,6 +197,22 @@ impl LifeFolder {
         self.0.join("supervisor.log")
     }
 
+    /// Keeps why this life cannot work, for whoever finds it ended.
+    pub(crate) fn keep_unable(&self, reason: &str) {
+        // Lost, it counts as a life that broke.
+        drop(fs::write(self.0.join("unable"), reason));
+    }
+
+    pub(crate) fn unable(&self) -> Option<String> {
+        let reason = fs::read_to_string(self.0.join("unable")).ok()?;
+        Some(reason).filter(|reason| !reason.trim().is_empty())
+    }
+
+    /// What was ordered did not begin: it may be ordered again.
+    pub(crate) fn take_back(&self) {
+        drop(fs::remove_file(self.0.join("order.json")));
+    }
+
     fn lock_file(&self) -> io::Result<File> {
         let path = self.0.join("lock");
         OpenOptions::new()

@@ -2,7 +2,7 @@
 //! happens when it does not come.
 //!
 //! A model that cannot mend its plan would try for ever, at somebody's expense: after
-//! [`REFUSALS_MAX`] plans that do not hold, or two turns without any, a person is told.
+//! [`REFUSALS_MAX`] plans that do not hold, or a few turns without any, a person is told.
 
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::{Answer, Ask, Refused};

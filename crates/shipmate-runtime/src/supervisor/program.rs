@@ -8,6 +8,7 @@ use std::path::Path;
 use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
 use tokio::net::unix::pipe;
 
+use super::driver::NotGiven;
 use super::order::{LifeFolder, Order, last_line};
 
 /// How to start the program of an order.
@@ -52,7 +53,7 @@ impl Starter {
         cwd: &Path,
         more: &[String],
         fence: Option<Fence>,
-    ) -> Result<Running, String> {
+    ) -> Result<Running, NotGiven> {
         let words = self.order.argv.iter().chain(more);
         let argv: Vec<OsString> = words.map(OsString::from).collect();
         let own = self.order.env.iter().map(|(name, value)| (name.into(), value.into()));
@@ -70,7 +71,7 @@ impl Starter {
             fence,
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
-        let mut tree = Tree::spawn(spec).map_err(|e| e.to_string())?;
+        let mut tree = Tree::spawn(spec)?;
         let stdin = tree.take_stdin().expect("its input was asked for");
         let stdout = tree.take_stdout().expect("its output was asked for");
         Ok(Running { tree, stdin, stdout })

@@ -104,9 +104,8 @@ impl<D: Driver> Supervisor<D> {
         self.desk.takes_up(&work);
         match self.turns(work, None).await {
             (_, Some(ending)) => Err(ending),
-            (Finished::NotStarted { reason } | Finished::Died { reason }, None) => {
-                Err(Ending::Broken(reason))
-            }
+            (Finished::Unable { reason }, None) => Err(Ending::Unable(reason)),
+            (Finished::Died { reason }, None) => Err(Ending::Broken(reason)),
             (Finished::Spent { reason }, None) => {
                 self.stop_taking(&reason).await;
                 self.could_not_answer(&reason).await;

@@ -12,24 +12,35 @@ use shipmate_protocol::view::PlanView;
 use shipmate_protocol::{Answer, Ask};
 
 use super::desk::Verdict;
-use super::driver::{Driver, Finished, Work};
+use super::driver::{Driver, Finished, NotGiven, Work};
 use super::{Ending, Supervisor, brief};
 
 /// How often in one piece of work the program may die and be started again.
 const DEATHS_MAX: u32 = 2;
+/// How often a lead that ends its turn without a plan is asked for one. Small models often answer
+/// in plain text first.
+const PLAN_NUDGES_MAX: u32 = 2;
 /// How long an answer is waited for before the agent is asked what it is doing.
 const ANSWER_WITHIN: Duration = Duration::from_secs(600);
+
+/// How long an agent waits that the machine had no room for, at first and at most: about a minute
+/// in all.
+const GIVE_AGAIN_FIRST: Duration = Duration::from_secs(1);
+const GIVE_AGAIN_MAX: Duration = Duration::from_secs(32);
 
 type Held = Option<(u32, u64)>;
 
 impl<D: Driver> Supervisor<D> {
     /// All turns of a piece of work, and what came of it; an ending if this life ends here.
     pub(super) async fn turns(&mut self, first: Work, held: Held) -> (Finished, Option<Ending>) {
-        let (mut work, mut deaths, mut nudged) = (first, 0, false);
+        let (mut work, mut deaths, mut nudges) = (first, 0, 0);
         loop {
-            if let Err(reason) = self.give(&work).await {
-                let reason = format!("the agent could not be started: {reason}");
-                return (Finished::NotStarted { reason }, None);
+            if let Err(not) = self.give_patiently(&work).await {
+                let reason = format!("the agent could not be started: {not}");
+                return match not {
+                    NotGiven::Died(_) => (Finished::Died { reason }, None),
+                    _ => (Finished::Unable { reason }, None),
+                };
             }
             if let Some(ending) = self.watch_over(held).await {
                 return (Finished::Failed { reason: String::new() }, Some(ending));
@@ -42,7 +53,7 @@ impl<D: Driver> Supervisor<D> {
                     Some(brief::interrupted(held.map(|(task, _)| task)))
                 }
                 Finished::Done { ref result } if self.agent.reports() => {
-                    match self.after_turn(held, &mut nudged, result).await {
+                    match self.after_turn(held, &mut nudges, result).await {
                         After::Turn(_) if held.is_none() && self.talked_enough() => {
                             return (finished, None);
                         }
@@ -63,6 +74,20 @@ impl<D: Driver> Supervisor<D> {
         }
     }
 
+    /// Starts on a piece of work; what the machine has no room for now is tried again later.
+    async fn give_patiently(&mut self, work: &Work) -> Result<(), NotGiven> {
+        let mut wait = GIVE_AGAIN_FIRST;
+        loop {
+            match self.give(work).await {
+                Err(NotGiven::Passing(_)) if wait <= GIVE_AGAIN_MAX => {
+                    tokio::time::sleep_until(tokio::time::Instant::now() + wait).await;
+                    wait *= 2;
+                }
+                given => return given,
+            }
+        }
+    }
+
     /// A further turn on the same piece, with the messages that came meanwhile.
     fn further(&mut self, work: &Work, note: Option<String>) -> Work {
         let mut next = self.piece(None, work.token, work.tree.clone(), work.conflicts.clone());
@@ -73,7 +98,7 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// What follows a turn that ended well.
-    async fn after_turn(&mut self, held: Held, nudged: &mut bool, words: &str) -> After {
+    async fn after_turn(&mut self, held: Held, nudges: &mut u32, words: &str) -> After {
         while let Ok(message) = self.mail.try_recv() {
             self.keep(message);
         }
@@ -86,7 +111,10 @@ impl<D: Driver> Supervisor<D> {
         }
         let Some((task, _)) = held else {
             return match self.desk.owes_plan() {
-                true if !std::mem::replace(nudged, true) => After::Turn(Some(brief::plan_nudge())),
+                true if *nudges < PLAN_NUDGES_MAX => {
+                    *nudges += 1;
+                    After::Turn(Some(brief::plan_nudge()))
+                }
                 true => {
                     self.desk.has_no_plan(words).await;
                     After::Over(None)
@@ -119,9 +147,10 @@ impl<D: Driver> Supervisor<D> {
                 Waited::Nothing => {}
             }
         }
-        if std::mem::replace(nudged, true) {
+        if *nudges > 0 {
             return After::Over(None);
         }
+        *nudges += 1;
         After::Turn(Some(brief::nudge(task)))
     }
 

@@ -38,6 +38,7 @@ const TABLE: [([u32; 4], Make); 63] = [
     ([2, 1, 0, 0], team::set_team_budget),
     ([1, 1, 1, 0], team::pause_team),
     ([4, 2, 1, 0], team::continue_team),
+    ([1, 1, 1, 0], team::change_team),
     ([0, 0, 1, 1], team::expire_team),
     ([8, 4, 1, 0], team::add_teammate),
     ([30, 12, 1, 12], team::start_teammate),

@@ -86,7 +86,7 @@ macro_rules! words {
 }
 
 words!(ACTS, act_word, Act:
-    CreateTeam DeleteTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
+    CreateTeam DeleteTeam ChangeTeam SetTeamBudget PauseTeam ContinueTeam ExpireTeam AddTeammate StartTeammate
     RemoveTeammate PauseTeammate ContinueTeammate SetTeammateMode SetTeammateBudget ReportIdle
     ReportDisappeared ReportStalled ReportSession ReportStopped CreateTasks UpdateTask ClaimTask
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
@@ -98,6 +98,7 @@ words!(ACTS, act_word, Act:
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
+    TeamChanged TeammateAgentChanged
     TeammateAdded TeammateStarted TeammateIdle TeammatePaused TeammateContinued TeammateModeChanged
     TeammateDisappeared TeammateStalled TeammateSession TeammateStopped TeammateRemoved
     TeammateBudgetSet TaskCreated TaskUpdated TaskClaimed TaskRenewed TaskSubmitted TaskCompleted

@@ -214,6 +214,10 @@ impl Looking {
                 self.say(&self.who, "has disappeared", &mate.why)?;
                 Ok(None)
             }
+            "failed" => {
+                self.say(&self.who, "has failed", &mate.why)?;
+                Ok(None)
+            }
             "added" => {
                 let detail = "it starts when there is a task for it";
                 self.say(&self.address, "has not started yet", detail)?;

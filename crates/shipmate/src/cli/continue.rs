@@ -1,11 +1,14 @@
-//! `shipmate continue`: what was paused goes on.
+//! `shipmate continue`: what was paused goes on. Of a team it is another word for `resume`.
 
 use shipmate_protocol::Ask;
 
 use crate::cli::failure::Failure;
+use crate::cli::resume;
 use crate::cli::session::Session;
 
 /// Let a paused team, or one teammate, go on
+///
+/// Of a team it is another word for `shipmate resume`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,6 +25,6 @@ pub(crate) fn run(args: ContinueArgs, mut session: Session) -> Result<(), Failur
             let said = format!("{name} goes on");
             session.change(Ask::TeammateContinue { name }, &said)
         }
-        None => session.change(Ask::TeamContinue, "the team goes on"),
+        None => resume::go_on(session),
     }
 }

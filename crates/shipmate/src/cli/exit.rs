@@ -56,8 +56,8 @@ pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
     (
         Exit::Undone,
         "Undone",
-        "`run` ended and not every task is completed, or `shutdown` and not everybody stopped \
-         cleanly. The report says what and why.",
+        "`run` ended and not every task is completed, `shutdown` and not everybody stopped \
+         cleanly, or `resume` and whoever was started failed again. The report says what and why.",
     ),
     (Exit::Bug, "Bug", "A bug in shipmate. Please report what it printed."),
 ];

@@ -4,25 +4,35 @@ use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::view::{Resumed, TaskRow};
 use shipmate_protocol::{Answer, Ask};
 
+use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
 
-/// Go on after a restart of the machine, or after a pause
+/// Go on after a pause, a failure that was mended, or a restart of the machine
 ///
-/// When everything had ended at once, a team waits until somebody says that it should go on. Then
-/// each teammate is `resumed` (its process went on), `restarted` in its old tree with what it had
-/// done, `waits` for a task, or `lost`: only a person can start it again. Nothing that was
-/// acknowledged is done twice.
+/// Everybody who has something to do is started, whatever held them back: a pause, a wrong key, URL
+/// or program that is right now, a circuit breaker, a request to stop. A lead that has no plan yet
+/// gets its goal again. Each teammate is then `resumed` (its process went on), `started`, `restarted`
+/// in its old tree with what it had done, `waits` for a task, `failed` for the reason that is told,
+/// or `lost`: only a person can start it again. Nothing that was acknowledged is done twice.
+///
+/// Ends with 8 when somebody failed and nobody is at work.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate resume
-  shipmate resume --json | jq -r '.teammates[] | select(.how == \"lost\") | .name'")]
+  shipmate --team alpha resume
+  shipmate resume --json | jq -r '.teammates[] | select(.how == \"failed\") | .why'")]
 pub(crate) struct ResumeArgs {}
 
-pub(crate) fn run(_: &ResumeArgs, mut session: Session) -> Result<(), Failure> {
+pub(crate) fn run(_: &ResumeArgs, session: Session) -> Result<(), Failure> {
+    go_on(session)
+}
+
+/// Has the team go on, and tells what became of everybody.
+pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
     let Answer::Resumed(teammates) = session.ask(Ask::Resume)? else {
         return Err(unexpected("what became of the teammates"));
     };
@@ -33,13 +43,18 @@ pub(crate) fn run(_: &ResumeArgs, mut session: Session) -> Result<(), Failure> {
     let Answer::Status(status) = session.ask(Ask::Status)? else {
         return Err(unexpected("a status"));
     };
-    if session.screen.json {
-        return session.screen.json(&serde_json::json!({
-            "teammates": teammates, "in_flight": in_flight, "queue": status.queue
-        }));
-    }
     let queue = status.queue.as_deref().unwrap_or_default();
-    session.screen.print(&text(&teammates, &in_flight, queue, &session.screen))
+    match session.screen.json {
+        true => session.screen.json(&serde_json::json!({
+            "teammates": teammates, "in_flight": in_flight, "queue": status.queue
+        }))?,
+        false => session.screen.print(&text(&teammates, &in_flight, queue, &session.screen))?,
+    }
+    let is = |words: &[&str]| teammates.iter().any(|mate| words.contains(&mate.how.as_str()));
+    match is(&["failed"]) && !is(&["resumed", "started", "restarted"]) {
+        true => Err(Failure::Told(Exit::Undone)),
+        false => Ok(()),
+    }
 }
 
 fn text(teammates: &[Resumed], in_flight: &[TaskRow], queue: &str, screen: &Screen) -> String {
@@ -63,8 +78,8 @@ fn table(teammates: &[Resumed], screen: &Screen) -> String {
     let mut table = Table::new(&columns);
     for mate in teammates {
         let paint = match mate.how.as_str() {
-            "resumed" | "restarted" => Paint::Good,
-            "lost" => Paint::Bad,
+            "resumed" | "started" | "restarted" => Paint::Good,
+            "failed" | "lost" => Paint::Bad,
             _ => Paint::Dim,
         };
         table.row([cell(&mate.name), painted(&mate.how, paint), cell(&mate.why)]);

@@ -448,7 +448,7 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
 
 /// The program and the command of an agent. A command that is just the name of an agent
 /// program is that program, driven by its own protocol.
-fn agent_of(text: &str, config: &Config) -> (String, String) {
+pub(super) fn agent_of(text: &str, config: &Config) -> (String, String) {
     let is_program = KNOWN_AGENTS.contains(&text) || config.agents.programs.contains_key(text);
     match is_program {
         true => (text.to_owned(), String::new()),

@@ -1,9 +1,10 @@
-//! `shipmate team`: create, list, show, budget and delete teams.
+//! `shipmate team`: create, list, show, set, budget and delete teams.
 
 mod budget;
 mod create;
 mod delete;
 mod list;
+mod set;
 mod show;
 
 pub(crate) use budget::{Limits, micros};
@@ -13,12 +14,13 @@ pub(crate) use show::dollars;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Teams: create, list, show, budget, delete
+/// Teams: create, list, show, set, budget, delete
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum TeamCommand {
     Create(create::CreateArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Set(set::SetArgs),
     Budget(budget::BudgetArgs),
     Delete(delete::DeleteArgs),
 }
@@ -28,6 +30,7 @@ pub(crate) fn run(command: TeamCommand, session: Session) -> Result<(), Failure>
         TeamCommand::Create(args) => create::run(args, session),
         TeamCommand::List(args) => list::run(&args, session),
         TeamCommand::Show(args) => show::run(&args, session),
+        TeamCommand::Set(args) => set::run(args, session),
         TeamCommand::Budget(args) => budget::run(&args, session),
         TeamCommand::Delete(args) => delete::run(args, session),
     }

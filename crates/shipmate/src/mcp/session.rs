@@ -350,7 +350,9 @@ impl Seated {
                 &format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch),
                 "",
             )),
-            Answer::Teammate(view) if matches!(&*view.state, "stopped" | "disappeared") => {
+            Answer::Teammate(view)
+                if matches!(&*view.state, "stopped" | "disappeared" | "failed") =>
+            {
                 let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
                 Err(refusal("NotRunning", &text, ""))
             }

@@ -77,6 +77,7 @@ pub(super) fn mate_state(word: &str) -> State {
         "stopping" => state("◑", "stopping", Tone::Busy),
         "stopped" => state("■", "stopped", Tone::Dim),
         "disappeared" => state("✕", "disappeared", Tone::Bad),
+        "failed" => state("✕", "failed", Tone::Bad),
         other => state("○", other, Tone::Plain),
     }
 }

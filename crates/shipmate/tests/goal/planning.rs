@@ -113,7 +113,7 @@ fn a_third_plan_that_does_not_hold_ends_the_run_with_its_problems() {
 }
 
 #[test]
-fn a_lead_that_hands_in_nothing_is_asked_once_and_ends_the_run() {
+fn a_lead_that_answers_in_plain_text_is_asked_twice_more_before_the_run_ends() {
     let scene = Scene::new(
         r#"
 as lead
@@ -131,7 +131,7 @@ on "Your turn ended without a plan"
             "│ lead ended its turn without a plan; its last words: I would rather not.",
         ],
     );
-    assert_eq!(scene.requests_of("lead"), 2);
+    assert_eq!(scene.requests_of("lead"), 3);
 }
 
 #[test]

@@ -229,7 +229,10 @@ fn failure(result: &Value) -> Finished {
              tasks stay within it"
         }
         Some(429 | 529) => "the model is overloaded or the account's limit is reached: try later",
-        Some(404) => "choose another model for this teammate",
+        Some(404) => {
+            let remedy = "name another model: `shipmate team set --model MODEL`";
+            return Finished::Unable { reason: format!("claude failed: {words}: {remedy}") };
+        }
         _ => return Finished::Failed { reason: format!("claude failed ({how}): {words}") },
     };
     Finished::Failed { reason: format!("claude failed: {words}: {remedy}") }
@@ -237,7 +240,7 @@ fn failure(result: &Value) -> Finished {
 
 fn not_logged_in(words: &str) -> Finished {
     let remedy = "run `claude /login`, or set ANTHROPIC_API_KEY";
-    Finished::NotStarted { reason: format!("claude is not logged in: {words}: {remedy}") }
+    Finished::Unable { reason: format!("claude is not logged in: {words}: {remedy}") }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn began() -> Turns {
 
 fn reason(finished: Finished) -> String {
     match finished {
-        Finished::Failed { reason } | Finished::NotStarted { reason } => reason,
+        Finished::Failed { reason } | Finished::Unable { reason } => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -118,10 +118,10 @@ fn each_failure_says_what_to_do() {
         turns.outcome()
     };
     let login = failed(json!({ "result": "Not logged in · Please run /login" }));
-    assert!(matches!(login, Finished::NotStarted { .. }), "{login:?}");
+    assert!(matches!(login, Finished::Unable { .. }), "{login:?}");
     assert!(reason(login).contains("ANTHROPIC_API_KEY"));
     let forbidden = failed(json!({ "api_error_status": 403, "result": "no access" }));
-    assert!(matches!(forbidden, Finished::NotStarted { .. }));
+    assert!(matches!(forbidden, Finished::Unable { .. }));
     let busy = failed(json!({ "api_error_status": 529, "result": "Overloaded" }));
     assert!(matches!(busy, Finished::Failed { .. }));
     assert!(reason(busy).contains("try later"));
@@ -146,7 +146,7 @@ fn a_login_that_is_refused_is_not_tried_for_minutes() {
     assert_eq!(turns.hear(&retry(1)), Then::Nothing);
     assert_eq!(turns.hear(&retry(3)), Then::GiveUp);
     turns.hear(&json!({ "type": "result", "subtype": "error_during_execution", "is_error": true }));
-    assert!(matches!(turns.outcome(), Finished::NotStarted { .. }));
+    assert!(matches!(turns.outcome(), Finished::Unable { .. }));
 }
 
 #[test]

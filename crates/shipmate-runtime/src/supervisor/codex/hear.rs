@@ -62,6 +62,8 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
     /// The conversation itself is the trouble: the next turn begins a new one.
     pub(crate) begin_anew: bool,
+    /// Only a person can mend it: a login, a limit, the model's name.
+    pub(crate) is_final: bool,
 }
 
 pub(crate) fn hear(method: &str, params: &Value) -> Heard {
@@ -207,7 +209,9 @@ fn failure(error: &Value) -> Failure {
         }
         _ => ("the model failed", "see the transcript"),
     };
-    Failure { reason: format!("{fact}: {said}; {remedy}"), begin_anew: overflow }
+    let kinds = ["unauthorized", "usageLimitExceeded", "modelNotFound", "sandboxError"];
+    let is_final = !overflow && (kinds.contains(&kind) || matches!(status, Some(401 | 403)));
+    Failure { reason: format!("{fact}: {said}; {remedy}"), begin_anew: overflow, is_final }
 }
 
 /// What became of a turn, for the supervisor.
@@ -215,6 +219,9 @@ pub(crate) fn finished(end: &TurnEnd, last_words: &str) -> Finished {
     match end {
         TurnEnd::Well => Finished::Done { result: last_words.to_owned() },
         TurnEnd::BrokenOff => Finished::Failed { reason: "its turn was broken off".to_owned() },
+        TurnEnd::Failed(Failure { reason, is_final: true, .. }) => {
+            Finished::Unable { reason: reason.clone() }
+        }
         TurnEnd::Failed(failure) => Finished::Failed { reason: failure.reason.clone() },
     }
 }

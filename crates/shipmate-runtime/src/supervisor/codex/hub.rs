@@ -102,7 +102,8 @@ async fn begin(folder: &HubFolder, order: &Order) -> Result<Vec<OwnedWriteHalf>,
     let marker = marker.map_err(|e| e.to_string())?;
     folder.keep_marker(&marker).map_err(|e| format!("{}: {e}", folder.0.display()))?;
     let starter = Starter::new(order, &LifeFolder(folder.0.clone()), marker);
-    let mut running = starter.start(&order.workspace, &["app-server".to_owned()], None)?;
+    let running = starter.start(&order.workspace, &["app-server".to_owned()], None);
+    let mut running = running.map_err(|not| not.to_string())?;
     let grace = Duration::from_millis(order.stop_grace_ms);
     let mut reader = BufReader::new(running.stdout);
     let greeted = tokio::select! {

@@ -1,7 +1,9 @@
 //! Acts about teams and teammates.
 
 use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
-use shipmate_core::event::{Budget, Mode, Outcome, Profile, Seat, Supervision, Verification};
+use shipmate_core::event::{
+    AgentChoice, Budget, Mode, Outcome, Profile, Seat, Supervision, TeamChanges, Verification,
+};
 use shipmate_core::files::FileSet;
 use shipmate_core::setup::{Loss, Setup, StartRule, TreeMode, Trees};
 use shipmate_core::state::Life;
@@ -52,6 +54,15 @@ pub(super) fn continue_team(c: &mut Chooser<'_>) -> Option<Act> {
     let paused: Vec<Name> = paused.map(|(name, _)| name.clone()).collect();
     let team = if c.random.chance(800) { c.random.pick(&paused)?.clone() } else { c.team() };
     Some(Act::ContinueTeam { team })
+}
+
+pub(super) fn change_team(c: &mut Chooser<'_>) -> Option<Act> {
+    let gate = c.random.chance(500).then(|| vec![c.text("make")]);
+    let changes = TeamChanges { gate, ..TeamChanges::default() };
+    let command = ["", "agent --fast", "agent --new"][c.random.index(3)].to_owned();
+    let choice = AgentChoice { agent: "simulated".to_owned(), command, ..AgentChoice::default() };
+    let agents = if c.random.chance(500) { vec![(c.mate(), choice)] } else { Vec::new() };
+    Some(Act::ChangeTeam { team: c.team(), changes, agents })
 }
 
 /// Only what changes nothing or must be refused: that time is over is said by a timer.
@@ -164,9 +175,10 @@ pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn report_disappeared(c: &mut Chooser<'_>) -> Option<Act> {
-    let loss = match c.random.below(3) {
+    let loss = match c.random.below(4) {
         0 => Loss::Host,
         1 => Loss::Broken,
+        2 => Loss::Unable,
         _ => Loss::Died,
     };
     Some(Act::ReportDisappeared { who: c.life(), reason: c.text("gone"), loss })

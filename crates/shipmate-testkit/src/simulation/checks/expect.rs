@@ -4,7 +4,9 @@
 //! must be refused. `None`: no opinion. Texts of the simulated clients are within their limits.
 
 use shipmate_core::command::{NewTask, PhaseVerdict};
-use shipmate_core::event::{Dependency, Mode, Seat, Supervision, TaskChanges, TaskId, Token};
+use shipmate_core::event::{
+    AgentChoice, Dependency, Mode, Seat, Supervision, TaskChanges, TaskId, Token,
+};
 use shipmate_core::{Act, Actor, Address, Command, Name, State, TeammateRef};
 
 use super::expect_talk;
@@ -34,6 +36,10 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
         Act::SetTeamBudget { team: name, .. } => {
             team(name).is_some() && !matches!(by, Actor::Teammate(_))
         }
+        Act::ChangeTeam { team: name, agents, .. } => {
+            let known = |(who, _): &(Address, AgentChoice)| model.is_member(who);
+            active(name) && !matches!(by, Actor::Teammate(_)) && agents.iter().all(known)
+        }
         Act::PauseTeam { team: name, .. } | Act::ContinueTeam { team: name } => {
             active(name) && model.manages(by, name)
         }
@@ -57,7 +63,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && model.manages(by, &cmd.who.team)
                 && model.has_planned(by)
                 && model.mates[&cmd.who].life != LifeFacts::Running
-                && lets_start(model, &cmd.who.team, cmd.supervision)
+                && (*by == Actor::Person || lets_start(model, &cmd.who.team, cmd.supervision))
                 && (cmd.supervision == Supervision::None || !model.teams[&cmd.who.team].paused)
         }
         Act::RemoveTeammate { who } => {

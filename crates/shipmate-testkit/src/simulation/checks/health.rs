@@ -144,7 +144,9 @@ pub(super) fn the_breaker_is_legal(model: &Model, record: &Record) -> Check {
             matches!(state(team), Some((BreakerFacts::Open(_), _)))
         }
         Event::BreakerClosed { team } => {
-            matches!(state(team), Some((BreakerFacts::HalfOpen(..), _)))
+            // A person's word ends what it holds back.
+            let by_person = record.by == Actor::Person;
+            by_person || matches!(state(team), Some((BreakerFacts::HalfOpen(..), _)))
         }
         Event::BreakerStrikeForgiven { team, strike } => {
             state(team).is_some_and(|(_, strikes)| strikes.contains(strike))

@@ -72,11 +72,20 @@ impl Model {
             Event::TeammateStarted { who, supervision, .. } => self.start(who, *supervision),
             Event::TeammatePaused { who, .. } => self.mate_mut(who).paused = true,
             Event::TeammateContinued { who } => self.mate_mut(who).paused = false,
+            Event::TeammateAgentChanged { who, choice } => {
+                self.mate_mut(who).command.clone_from(&choice.command);
+            }
             Event::TeammateModeChanged { who, mode } => self.mate_mut(who).mode = *mode,
             Event::TeammateDisappeared { who, loss, .. } => {
                 self.end(who, LifeFacts::Disappeared);
-                if *loss != Loss::Host {
-                    self.team_mut(&who.address.team).strikes.insert(record.n);
+                let team = self.team_mut(&who.address.team);
+                if !matches!(loss, Loss::Host | Loss::Unable) {
+                    team.strikes.insert(record.n);
+                }
+                if let BreakerFacts::HalfOpen(_, probe) = &mut team.breaker
+                    && *loss == Loss::Unable
+                {
+                    probe.take_if(|probe| probe == who);
                 }
             }
             Event::TeammateStalled { who, step } => self.mate_mut(&who.address).stalls = *step,

@@ -150,7 +150,11 @@ const TEAMMATE: &[(&str, &str)] = &[
     ("team", "Its team."),
     ("lead", "It leads the team."),
     ("epoch", "Which of its lives this is; 0 before the first."),
-    ("state", "`added`, `active`, `idle`, `paused`, `stopping`, `stopped` or `disappeared`."),
+    (
+        "state",
+        "`added`, `active`, `idle`, `paused`, `stopping`, `stopped`, `disappeared` or `failed` (not \
+         started again until `resume`).",
+    ),
     ("why", "Why it is in that state."),
     ("role", "Tasks of this role are for it."),
     ("agent", "The program behind it."),
@@ -202,8 +206,8 @@ const STATUS: &[(&str, &str)] = &[
 const RESUMED: &[(&str, &str)] = &[
     (
         "teammates",
-        "What became of each: its `name`, `how` (`resumed`, `restarted`, `waits` or `lost`) and \
-         `why`.",
+        "What became of each: its `name`, `how` (`resumed`, `started`, `restarted`, `waits`, \
+         `failed` or `lost`) and `why`.",
     ),
     ("in_flight", "Tasks in progress, as in a list."),
     ("queue", "What the merge queue does now; null when nothing."),

@@ -4,6 +4,7 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::ask::TeammateAdd;
 
 use crate::cli::failure::Failure;
+use crate::cli::run::agent_of;
 use crate::cli::session::Session;
 use crate::cli::teammate::start::{self, Shown};
 
@@ -13,7 +14,7 @@ use crate::cli::teammate::start::{self, Shown};
 /// The token is kept in .shipmate/state/tokens, readable by you only, and `--as ana` finds it.
 ///
 /// With --agent shipmate drives that program (`shipmate agents` lists them) for as long as the teammate
-/// lives: it is started for its first task or message.
+/// lives: it is started for its first task or message. What is no program's name is a command.
 ///
 /// With --command shipmate runs it: whenever there is a task for it, the command is started with the
 /// task in its environment and on its standard input, and its exit code says whether it is done.
@@ -38,9 +39,9 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
 
-    /// The program behind it, such as claude or codex
-    #[arg(long, value_name = "AGENT", default_value = "")]
-    agent: String,
+    /// The program behind it, such as claude or codex, or a command as with --command
+    #[arg(long, value_name = "AGENT", conflicts_with = "command")]
+    agent: Option<String>,
 
     #[arg(long, value_name = "MODEL", default_value = "")]
     model: String,
@@ -72,24 +73,36 @@ pub(crate) struct AddArgs {
 
 pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
     let name = args.name.clone();
+    let config = session.config()?.config;
+    let (agent, command) = match (args.agent, args.command) {
+        (Some(agent), _) => agent_of(&agent, &config),
+        (None, command) => (String::new(), command.unwrap_or_default()),
+    };
     // The runtime starts what it knows how to start, unless somebody wants to do it by hand.
     let by_hand = args.no_start || args.print_token;
-    let started = args.command.is_some() || (!args.agent.is_empty() && !by_hand);
+    let runs_command = !command.is_empty();
+    if runs_command && by_hand {
+        return Err(Failure::Usage(format!(
+            "{command:?} is a command, and shipmate runs it when there is a task\n  leave out \
+             --no-start and --print-token, or name a program (`shipmate agents` lists them)"
+        )));
+    }
+    let started = runs_command || (!agent.is_empty() && !by_hand);
     let ask = Ask::TeammateAdd(TeammateAdd {
         name: args.name,
         lead: args.lead,
         role: args.role,
-        agent: args.agent,
+        agent,
         model: args.model,
         scope: args.scope,
         mode: args.mode,
         tasks_max: args.tasks_max,
-        command: args.command.clone().unwrap_or_default(),
+        command,
         when_needed: started,
         hears: false,
     });
     if started {
-        let what = if args.command.is_some() { "a task" } else { "a task or a message" };
+        let what = if runs_command { "a task" } else { "a task or a message" };
         return session
             .change(ask, &format!("added {name}; it starts when there is {what} for it"));
     }

@@ -63,7 +63,7 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
     for mate in teammates {
         let paint = match mate.state.as_str() {
             "active" => Paint::Busy,
-            "disappeared" => Paint::Bad,
+            "disappeared" | "failed" => Paint::Bad,
             "stopped" | "added" => Paint::Dim,
             _ => Paint::Plain,
         };

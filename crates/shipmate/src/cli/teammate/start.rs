@@ -17,9 +17,9 @@ use crate::cli::session::Session;
 /// Begin a new life of a teammate
 ///
 /// Its epoch grows by one and it gets a new token; whatever still acts with the old one is refused
-/// as stale. The token file is replaced. One that was added with --command is started by shipmate
-/// and keeps its token to itself: this is for one that was shut down, which nobody starts again
-/// otherwise.
+/// as stale. One that was added with --agent or --command is started by shipmate, which keeps its
+/// token to itself; so is one that failed or was shut down, whatever its team's circuit breaker
+/// says. Of anybody else the token file is replaced, for whoever acts as it by hand.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
 pub(crate) struct StartArgs {
     name: String,
 
-    /// Print the token instead of keeping it in a file
+    /// Start it by hand and print its token instead of keeping it in a file
     #[arg(long)]
     print_token: bool,
 }
@@ -48,13 +48,14 @@ impl Shown {
 pub(crate) fn run(args: &StartArgs, mut session: Session) -> Result<(), Failure> {
     let ask = Ask::TeammateShow { name: args.name.clone() };
     let Answer::Teammate(mate) = session.ask(ask)? else { return Err(unexpected("a teammate")) };
-    if !mate.command.is_empty() && !args.print_token {
+    let is_driven = !mate.command.is_empty() || !mate.agent.is_empty();
+    if is_driven && !args.print_token {
         return supervised(&mut session, &args.name);
     }
     begin(&mut session, &args.name, Shown::of(args.print_token), "started")
 }
 
-/// Starts a life whose command the runtime runs.
+/// Starts a life whose agent the runtime runs.
 fn supervised(session: &mut Session, name: &str) -> Result<(), Failure> {
     let supervision = Supervision::Supervised;
     let ask = Ask::TeammateStart { name: name.to_owned(), supervision };

@@ -219,7 +219,7 @@ export function replace(ctx, mate) {
       const { store } = ctx;
       const watch = store.subscribe(() => {
         const now = store.teammates.get(key);
-        if (now && now.state !== "stopped" && now.state !== "disappeared") return;
+        if (now && !["stopped", "disappeared", "failed"].includes(now.state)) return;
         watch();
         if (now) void start(ctx, now);
       });

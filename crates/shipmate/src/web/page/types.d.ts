@@ -94,7 +94,7 @@ export interface TeammateView {
   team: string;
   lead: boolean;
   epoch: number;
-  state: "added" | "active" | "idle" | "paused" | "stopping" | "stopped" | "disappeared";
+  state: "added" | "active" | "idle" | "paused" | "stopping" | "stopped" | "disappeared" | "failed";
   why?: string;
   role?: string | null;
   agent?: string;

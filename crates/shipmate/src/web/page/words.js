@@ -56,6 +56,7 @@ const MATE_STATES = {
   stopping: { key: "submitted", sign: "◑", word: "stopping" },
   stopped: { key: "deleted", sign: "■", word: "stopped" },
   disappeared: { key: "failed", sign: "✕", word: "disappeared" },
+  failed: { key: "failed", sign: "✕", word: "failed" },
 };
 
 /** @param {Pick<TeammateView, "state">} mate @returns {State} */
