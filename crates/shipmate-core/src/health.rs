@@ -11,7 +11,7 @@ use crate::message;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::refusal::Refusal;
 use crate::setup::Loss;
-use crate::state::{Breaker, BreakerPhase, Life, ShutdownEnd, State, Teammate};
+use crate::state::{BreakerPhase, Life, ShutdownEnd, State, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
 
@@ -199,9 +199,9 @@ pub(crate) fn require_breaker(
 
 /// A person's word ends what the breaker holds back.
 pub(crate) fn close_breaker(state: &State, team: &Name) -> Vec<Event> {
-    match state.teams[team].breaker == Breaker::default() {
-        true => Vec::new(),
-        false => vec![Event::BreakerClosed { team: team.clone() }],
+    match state.teams[team].breaker.phase {
+        BreakerPhase::Closed => Vec::new(),
+        _ => vec![Event::BreakerClosed { team: team.clone() }],
     }
 }
 

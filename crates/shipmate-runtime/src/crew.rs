@@ -78,11 +78,18 @@ impl std::fmt::Debug for Crew {
 }
 
 /// Why there is no supervisor.
+#[derive(Debug)]
 enum NotOrdered {
     /// Nobody could be started like that: a person has to mend it.
     Unable(String),
     /// There was no room for it.
     Passing(String),
+}
+
+impl From<String> for NotOrdered {
+    fn from(reason: String) -> NotOrdered {
+        NotOrdered::Unable(reason)
+    }
 }
 
 /// A supervisor's process.
@@ -226,6 +233,11 @@ impl Crew {
         self.board.signs.borrow().lives.get(who).is_some_and(|sign| sign.count > 0)
     }
 
+    /// Its model has answered: it is known how full its context is.
+    pub(crate) fn has_answered(&self, who: &TeammateRef) -> bool {
+        self.board.signs.borrow().lives.get(who).is_some_and(|sign| sign.context.is_some())
+    }
+
     /// A life to start: not where its team waits, and not one that is to end.
     fn may_spawn(&self, who: &TeammateRef) -> bool {
         let wanted = self.board.with_state(|state| {
@@ -314,7 +326,7 @@ impl Crew {
         let unable = |reason: String| NotOrdered::Unable(reason);
         let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| unable(e.to_string()));
         let markers = [marker("agent")?, marker("supervisor")?];
-        let order = self.order(who, &markers).map_err(unable)?;
+        let order = self.order(who, &markers)?;
         let passing = |path: &Path, e: std::io::Error| {
             NotOrdered::Passing(format!("{}: {e}", path.display()))
         };

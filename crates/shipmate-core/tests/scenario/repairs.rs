@@ -108,7 +108,7 @@ scenarios! {
         stopped lia
         continue-team alpha            => team.continued, message.sent
         expect inbox lia: build a calculator
-        expect senders lia: person
+        expect senders lia: message from person
         expect effects: start alpha/lia
         staff
         read by lia

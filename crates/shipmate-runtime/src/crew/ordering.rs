@@ -7,21 +7,25 @@ use shipmate_core::event::{Mode, Supervision};
 use shipmate_core::setup::TreeMode;
 use shipmate_process::Marker;
 
-use super::Crew;
+use super::{Crew, NotOrdered};
 use crate::models;
 use crate::programs::{self, Around, OneShot};
 use crate::supervisor::order::{NativeOrder, Order, TreeOrder};
+use crate::workspace::Commit;
 
 impl Crew {
     pub(super) fn order(
         &self,
         who: &TeammateRef,
         [agent, own]: &[Marker; 2],
-    ) -> Result<Order, String> {
+    ) -> Result<Order, NotOrdered> {
         let agents = &self.settings.agents;
         self.board.with_state(|state| {
             let mate = &state.teammates[&who.address];
             let setup = &state.teams[&who.address.team].setup;
+            if setup.trees.as_ref().is_some_and(|trees| Commit::parse(&trees.base).is_none()) {
+                return Err("the team has no commit to begin at".to_owned().into());
+            }
             let kind = match mate.profile.agent.as_str() {
                 "" => "command",
                 kind => kind,
@@ -84,7 +88,7 @@ impl Crew {
         })
     }
 
-    fn native_order(&self, who: &TeammateRef, model: &str) -> Result<NativeOrder, String> {
+    fn native_order(&self, who: &TeammateRef, model: &str) -> Result<NativeOrder, NotOrdered> {
         let native = &self.settings.agents.native;
         let model = models::find(model, &native.models, &Around::here())
             .map_err(|none| format!("{none}; {}", none.remedy))?;
@@ -94,7 +98,8 @@ impl Crew {
         for made in [&pools, &folder.join("scratch/tmp"), &folder.join("scratch/outputs")] {
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true).mode(0o700);
-            builder.create(made).map_err(|e| format!("{}: {e}", made.display()))?;
+            let passing = |e| NotOrdered::Passing(format!("{}: {e}", made.display()));
+            builder.create(made).map_err(passing)?;
         }
         Ok(NativeOrder {
             model,

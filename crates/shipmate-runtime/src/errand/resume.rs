@@ -4,7 +4,7 @@
 //! request to stop. Whoever is started by it is waited for, so that what is told is what is there:
 //! it runs, or it failed again and says why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use crate::workspace::Commit;
 const THERE_WITHIN: Duration = Duration::from_secs(20);
 /// How long it may take to show that it works: most of what is wrong is seen in that time.
 const SHOWN_WITHIN: Duration = Duration::from_secs(2);
+/// The same for one that failed before: signs of life are no proof then, its words may be complaints.
+const PROVEN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Lets a team and all below it go on, and says what became of each teammate.
 pub(super) async fn resume(
@@ -35,6 +37,10 @@ pub(super) async fn resume(
     give_base(crew, &teams).await?;
     let before: BTreeMap<Address, u32> = board.with_state(|state| {
         state.teammates.iter().map(|(who, mate)| (who.clone(), mate.epoch)).collect()
+    });
+    let failed: BTreeSet<Address> = board.with_state(|state| {
+        let failed = state.teammates.iter().filter(|(_, mate)| mate.is_given_up());
+        failed.map(|(who, _)| who.clone()).collect()
     });
     // Somebody may have committed by hand what a phase waits for.
     crew.phases.nudge();
@@ -51,8 +57,22 @@ pub(super) async fn resume(
         nobody_is_wanted && board.with_state(started).iter().all(|who| crew.is_there(who))
     };
     drop(tokio::time::timeout(THERE_WITHIN, until(crew, all_there)).await);
-    let all_shown = || board.with_state(started).iter().all(|who| crew.has_moved(who));
-    drop(tokio::time::timeout(SHOWN_WITHIN, until(crew, all_shown)).await);
+    let handed_in = |who: &TeammateRef| {
+        let done = |mate: &Teammate| mate.claims > 0 && mate.holds.is_empty();
+        board.with_state(|state| done(&state.teammates[&who.address]))
+    };
+    let failed_before = |who: &TeammateRef| failed.contains(&who.address);
+    let all_shown = || {
+        board.with_state(started).iter().all(|who| match failed_before(who) {
+            true => crew.has_answered(who) || handed_in(who),
+            false => crew.has_moved(who),
+        })
+    };
+    let within = match board.with_state(started).iter().any(failed_before) {
+        true => PROVEN_WITHIN,
+        false => SHOWN_WITHIN,
+    };
+    drop(tokio::time::timeout(within, until(crew, all_shown)).await);
     let adopted = crew.adopted.borrow().clone();
     Ok(board.with_state(|state| {
         let members = teams.iter().flat_map(|team| state.members_of(team));
@@ -170,7 +190,7 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
             ("lost", format!("{reason}; {start}"))
         }
         (Life::Stopped { .. }, NotStarted::ByHand) => ("lost", format!("it was stopped; {start}")),
-        (_, NotStarted::ByHand) => ("waits", format!("it is started by hand: {start}")),
+        (_, NotStarted::ByHand) => ("waits", format!("it is not started yet; {start}")),
         (_, NotStarted::Session) => ("waits", "its session comes by itself".to_owned()),
         (_, NotStarted::TeamPaused { reason }) => ("waits", format!("its team waits: {reason}")),
         (_, NotStarted::Paused { reason }) => {

@@ -142,10 +142,10 @@ fn a_paused_team_hands_out_nothing_until_it_is_continued() {
         ...
 
         $ shipmate continue
-        the team goes on
+        TEAMMATE   BECAME   WHY
+        alpha/ana  resumed  whoever has its token acts as it
 
-        $ shipmate continue
-        nothing to change: it is so already
+        nothing is in flight
 
         $ shipmate --as ana task next
         claimed task 1: one
@@ -194,8 +194,8 @@ fn a_team_whose_processes_all_ended_waits_until_it_is_resumed() {
         r#"
         $ shipmate resume
         TEAMMATE   BECAME     WHY
-        alpha/ana  [..]
-        alpha/bo   waits      not started yet: there is no task for it
+        alpha/ana  restarted  as epoch 2, in its old tree
+        alpha/bo   waits      it is not started yet; `shipmate --team alpha teammate start bo` starts it
 
         ...
         "#,
@@ -207,9 +207,9 @@ fn a_team_whose_processes_all_ended_waits_until_it_is_resumed() {
     workspace.check(
         r#"
         $ shipmate resume
-        TEAMMATE   BECAME     WHY
-        alpha/ana  restarted  as epoch 2, in its old tree
-        alpha/bo   waits      not started yet: there is no task for it
+        TEAMMATE   BECAME   WHY
+        alpha/ana  resumed  it runs
+        alpha/bo   waits    it is not started yet; `shipmate --team alpha teammate start bo` starts it
 
         IN FLIGHT  STAGE    BY           SUBJECT
                 1  claimed  alpha/ana@2  one
