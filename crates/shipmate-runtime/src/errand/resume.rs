@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use shipmate_core::event::{Supervision, TeamChanges};
 use shipmate_core::state::{Life, State, TeamPhase, Teammate};
-use shipmate_core::{Act, Actor, Address, Name, NotStarted, TeammateRef, not_started, wanted};
+use shipmate_core::{
+    Act, Actor, Address, Name, NotStarted, TeammateRef, not_started, to_be_started,
+};
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Resumed;
 
@@ -52,7 +54,7 @@ pub(super) async fn resume(
     let started = |state: &State| started_since(state, &teams, &before);
     let all_there = || {
         let nobody_is_wanted = board.with_state(|state| {
-            !wanted(state).iter().any(|wanted| teams.contains(&wanted.who.team))
+            !to_be_started(state).iter().any(|next| teams.contains(&next.who.team))
         });
         nobody_is_wanted && board.with_state(started).iter().all(|who| crew.is_there(who))
     };
