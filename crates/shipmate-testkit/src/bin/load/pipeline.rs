@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
 use shipmate_protocol::client::TokenSource;
+use shipmate_protocol::socket;
 use shipmate_protocol::{
     Answer, Ask, ClientFailure, Hello, PROTOCOL, Place, Refused, Reply, Request,
 };
@@ -25,8 +26,7 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     pub(crate) fn connect(place: &Place, token: &str) -> Result<Pipeline, String> {
-        let socket = place.socket().map_err(|e| e.to_string())?;
-        let stream = UnixStream::connect(&socket).map_err(|e| e.to_string())?;
+        let stream = socket::connect(&place.socket()).map_err(|e| e.to_string())?;
         let reader = BufReader::with_capacity(256 * 1024, stream);
         let mut pipeline = Pipeline { reader, counter: 0, line: Vec::new() };
         let hello = Hello {
