@@ -27,7 +27,8 @@ pub(crate) fn decide_create(
 ) -> Result<Vec<Event>, Refusal> {
     match state.teams.get(&cmd.team).map(|team| team.phase) {
         Some(TeamPhase::Deleted) => return Err(Refusal::TeamGone { team: cmd.team.clone() }),
-        Some(_) => return Err(Refusal::TeamExists { team: cmd.team.clone() }),
+        Some(TeamPhase::Ending) => return Err(Refusal::TeamEnding { team: cmd.team.clone() }),
+        Some(TeamPhase::Active) => return Err(Refusal::TeamExists { team: cmd.team.clone() }),
         None => {}
     }
     match (&cmd.parent, &state.root) {

@@ -39,9 +39,14 @@ pub enum Ask {
     Merge {
         branches: bool,
     },
-    /// What is left over on this machine, and with `remove` what was removed.
+    /// Waits until a team that is being deleted is gone, and says what it has left.
+    TeamEnd,
+    /// What is left over on this machine, and with `remove` what was removed. What something would
+    /// be lost with goes only if `force` names it.
     Leftovers {
         remove: bool,
+        #[serde(default)]
+        force: Vec<String>,
     },
     /// Fires every hook with a sample.
     TryHooks,

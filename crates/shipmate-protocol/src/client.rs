@@ -332,6 +332,13 @@ impl Client {
             return Err(Trouble::Final(ClientFailure::NotRunning(workspace)));
         };
         let failed = |text: String| Trouble::Final(ClientFailure::Start(text));
+        // Whoever took it away does not want it back.
+        if self.connects > 0 && !self.place.state().is_dir() {
+            return Err(failed(format!(
+                "{} is gone, and the team with it",
+                self.place.state().display()
+            )));
+        }
         if !self.place.workspace.is_dir() {
             return Err(failed(format!("{} is gone", self.place.workspace.display())));
         }

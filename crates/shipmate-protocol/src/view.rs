@@ -270,7 +270,7 @@ pub struct Merged {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Leftover {
-    /// `process`, `branch`, `work`, `aside`, `other` or `unfinished`.
+    /// `process`, `branch`, `work`, `aside`, `other`, `unfinished`, `tree` or `record`.
     pub kind: String,
     /// Whose it was.
     #[serde(default)]
@@ -278,6 +278,9 @@ pub struct Leftover {
     pub name: String,
     pub why: String,
     pub removed: bool,
+    /// Something would be lost with it: it goes only by name.
+    #[serde(default)]
+    pub precious: bool,
 }
 
 /// One hook, fired with a sample.

@@ -135,6 +135,21 @@ impl Board {
         self.wake.notify_one();
     }
 
+    /// From here on every request gets this answer.
+    pub(crate) fn close(&self, refused: Refused) {
+        refuse(self.queue.borrow_mut().drain(..).collect(), &refused);
+        *self.broken.borrow_mut() = Some(refused);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.broken.borrow().is_some()
+    }
+
+    /// Waits for the end of the present turn, or of the next one.
+    pub(crate) async fn turned(&self) {
+        self.turned.notified().await;
+    }
+
     /// An errand is done.
     pub(crate) fn rested(&self) {
         self.busy.set(self.busy.get() - 1);

@@ -1,5 +1,7 @@
 //! The process: socket, boards, idle exit, orderly end.
 
+mod leaving;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,6 +23,7 @@ use crate::board::{self, Board, Job, WorkerEnd};
 use crate::connection::{Connection, LineEnd, Lines};
 use crate::crew::{Crew, hooked};
 use crate::errand;
+use crate::ground::Ground;
 use crate::lock::{self, Lock};
 use crate::open::{self, refused};
 use crate::secret::{self, Secrets};
@@ -34,6 +37,8 @@ pub enum Ended {
     Served,
     Idle,
     Asked,
+    /// The workspace, its state or its repository was taken away.
+    Vanished,
 }
 
 struct Coordinator {
@@ -47,6 +52,8 @@ struct Coordinator {
     changed: Rc<Notify>,
     stop: RefCell<Vec<Rc<Notify>>>,
     workers: Cell<usize>,
+    /// A deleted team's folder was put away.
+    put_away: Notify,
     broken: RefCell<Option<String>>,
 }
 
@@ -89,11 +96,20 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             changed: Rc::new(Notify::new()),
             stop: RefCell::default(),
             workers: Cell::new(0),
+            put_away: Notify::new(),
             broken: RefCell::new(None),
         });
         tokio::task::spawn_local(end_orphans(coordinator.settings.place.digest()));
         let ended = coordinator.serve(listener).await;
+        let crews = coordinator.crews();
         coordinator.end_boards().await;
+        if let Ok(Ended::Vanished) = ended {
+            // Nobody is left who could end them later.
+            for crew in crews {
+                crew.all_gone().await;
+            }
+            end_orphans(coordinator.settings.place.digest()).await;
+        }
         ended
     });
     // Whoever connects from here on finds nobody, and starts the next one, which
@@ -173,6 +189,8 @@ impl Coordinator {
         let mut interrupt = asked(SignalKind::interrupt())?;
         let mut hangup = asked(SignalKind::hangup())?;
         let mut idle_since = tokio::time::Instant::now();
+        let ground = Ground::of(&self.settings.place);
+        let mut vanished = std::pin::pin!(ground.vanished());
         loop {
             let idle = self.is_idle();
             let idle_end = async {
@@ -194,6 +212,7 @@ impl Coordinator {
                     }
                     idle_since = tokio::time::Instant::now();
                 }
+                () = &mut vanished => return Ok(Ended::Vanished),
                 () = idle_end => return Ok(Ended::Idle),
                 _ = terminate.recv() => return Ok(Ended::Asked),
                 _ = interrupt.recv() => return Ok(Ended::Asked),
@@ -205,6 +224,11 @@ impl Coordinator {
     fn is_idle(&self) -> bool {
         let at_rest = |board: &Rc<Board>| board.is_at_rest();
         self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
+    }
+
+    fn crews(&self) -> Vec<Rc<Crew>> {
+        let boards = self.boards.borrow();
+        boards.values().filter_map(|board| board.crew.borrow().clone()).collect()
     }
 
     /// Lets every board finish its turn and save a snapshot.
@@ -286,9 +310,22 @@ impl Coordinator {
         {
             return connection.send(&Reply::Refused { id, refused });
         }
+        if matches!(ask, Ask::Leftovers { .. } | Ask::TeamEnd) {
+            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
+            let is_person = *actor == Actor::Person;
+            connection.took_request();
+            tokio::task::spawn_local(async move {
+                let answer = match is_person {
+                    true => this.left(team.as_deref(), &ask).await,
+                    false => Err(refused("NotAllowed", "only a person may".to_owned(), "")),
+                };
+                connection.send(&Reply::to(id, answer));
+                connection.settled_request();
+            });
+            return;
+        }
         let found = self.find_board(root, team.as_deref(), &ask).await;
-        let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks)
-            || matches!((&ask, &found), (Ask::Leftovers { .. }, Err(e)) if e.code == "NoTeam");
+        let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks);
         if needs_no_team && *actor == Actor::Person || any_team(&ask) {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
             connection.took_request();
@@ -390,6 +427,10 @@ impl Coordinator {
             (Ask::Teams, _) => return Ok(Found::All),
             (Ask::TeamCreate(create), _) if create.parent.is_none() => {
                 let root = translate::name(&create.name)?;
+                // An earlier team of this name may be on its way out.
+                while self.boards.borrow().get(&root).is_some_and(|board| board.is_closed()) {
+                    self.put_away.notified().await;
+                }
                 return Ok(Found::One(self.create(&root).await?, None));
             }
             (Ask::TeamCreate(create), None) => {
@@ -513,14 +554,18 @@ impl Coordinator {
         tokio::task::spawn_local(async move {
             let end = worker.run(stop).await;
             queue.abort();
-            // The two hold each other.
-            if let Some(board) = this.boards.borrow().get(&root) {
+            let board = this.boards.borrow().get(&root).cloned();
+            if let Some(board) = board {
+                if end == WorkerEnd::Over {
+                    this.put_away(&board).await;
+                }
+                // The two hold each other.
                 board.crew.borrow_mut().take();
             }
             this.boards.borrow_mut().remove(&root);
+            this.put_away.notify_waiters();
             match end {
-                WorkerEnd::Stopped => {}
-                WorkerEnd::Over => this.put_away(&root),
+                WorkerEnd::Stopped | WorkerEnd::Over => {}
                 WorkerEnd::Empty => this.discard(&root),
                 WorkerEnd::Broken(reason) => *this.broken.borrow_mut() = Some(reason),
             }
@@ -530,30 +575,6 @@ impl Coordinator {
         crew.take_stock().await;
         crew.expect_sessions();
         Ok(board)
-    }
-
-    fn discard(&self, root: &Name) {
-        let folder = open::folder(&self.settings, root.as_str());
-        if let Err(e) = fs::remove_dir_all(&folder) {
-            eprintln!("{}: {e}", folder.display());
-        }
-    }
-
-    /// A deleted team's log is kept, out of the way: it says what happened.
-    fn put_away(&self, root: &Name) {
-        let from = open::folder(&self.settings, root.as_str());
-        // What was worth keeping is in the repository; clones are not.
-        for folder in ["trees", "hooks"] {
-            drop(fs::remove_dir_all(from.join(folder)));
-        }
-        let folder = self.settings.place.state().join("deleted");
-        let moved = fs::create_dir_all(&folder).and_then(|()| {
-            let free = (1..).map(|n| folder.join(format!("{root}-{n}"))).find(|to| !to.exists());
-            fs::rename(&from, free.expect("some number is free"))
-        });
-        if let Err(e) = moved {
-            eprintln!("{}: {e}", from.display());
-        }
     }
 }
 

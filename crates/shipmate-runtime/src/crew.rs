@@ -322,6 +322,11 @@ impl Crew {
         folder: &LifeFolder,
     ) -> Result<(tokio::process::Child, Rc<Life>), NotOrdered> {
         let label = format!("{}.{}@{}", who.address.team, who.address.name, who.epoch);
+        let home = self.settings.place.team(self.board.root.as_str());
+        // Whoever took it away does not want it back.
+        if !home.is_dir() {
+            return Err(format!("{} is gone", home.display()));
+        }
         let digest = self.settings.place.digest();
         let unable = |reason: String| NotOrdered::Unable(reason);
         let marker = |kind| Marker::new(&digest, kind, &label).map_err(|e| unable(e.to_string()));
@@ -455,6 +460,23 @@ impl Crew {
                 this.rescued.notify_waiters();
                 this.board.look();
             });
+        }
+    }
+
+    /// Ends every process of this crew, and waits until none is there and nobody looks for what one
+    /// has left.
+    pub(crate) async fn all_gone(self: &Rc<Self>) {
+        let lives: Vec<(TeammateRef, Rc<Life>)> =
+            self.lives.borrow().iter().map(|(who, life)| (who.clone(), Rc::clone(life))).collect();
+        for (who, life) in lives {
+            self.end(&who);
+            life.watched.gone().await;
+            for marker in &life.markers {
+                shipmate_process::sweep(marker, Duration::ZERO).await;
+            }
+        }
+        while self.rescuing.get() > 0 {
+            self.rescued.notified().await;
         }
     }
 

@@ -13,7 +13,6 @@ mod resume;
 pub(crate) mod staffed;
 mod survey;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -30,7 +29,7 @@ use crate::programs;
 use crate::settings::Settings;
 use crate::translate;
 pub(crate) use founding::begin;
-use leftovers::{leftovers, unfinished};
+pub(crate) use leftovers::{Cleaning, left_of, leftovers};
 use merge::merge;
 use resume::resume;
 use staffed::staffed;
@@ -45,7 +44,8 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 
 /// Takes a request that the board alone cannot answer; gives back one that it can.
 pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
-    let crew = board.crew.borrow().clone()?;
+    // A board that is closed says so itself.
+    let Some(crew) = board.crew.borrow().clone() else { return Some(job) };
     let mut job = job;
     if let Ask::TeammateAdd(add) = &mut job.ask
         && let Err(refused) = staffed(&crew, &job.actor, add)
@@ -79,7 +79,6 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         | Ask::Signs
         | Ask::Resume
         | Ask::Merge { .. }
-        | Ask::Leftovers { .. }
         | Ask::PhasesClose
         | Ask::TaskDiff { .. }
             if job.actor != Actor::Person =>
@@ -101,7 +100,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             job.reply(Ok(Answer::Unchanged));
             None
         }
-        Ask::Resume | Ask::Merge { .. } | Ask::Leftovers { .. } => {
+        Ask::Resume | Ask::Merge { .. } => {
             beside(&crew, job, run);
             None
         }
@@ -205,15 +204,7 @@ async fn run(crew: Rc<Crew>, job: Job) {
             let team = job.about(&crew.board.root);
             merge(&crew, &team, *branches).await.map(|merged| Answer::Merged(Box::new(merged)))
         }
-        _ => {
-            let remove = matches!(job.ask, Ask::Leftovers { remove: true });
-            let own = crew.board.with_state(|state| {
-                state.teams.keys().map(ToString::to_string).collect::<BTreeSet<_>>()
-            });
-            let found = leftovers(&crew.settings, own, |marker| crew.owns(marker), remove).await;
-            let unfinished = unfinished(&crew).await;
-            found.map(|found| Answer::Leftovers(found.into_iter().chain(unfinished).collect()))
-        }
+        other => unreachable!("{other:?} is no errand of a team"),
     };
     job.reply(answer);
 }
@@ -226,8 +217,8 @@ pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answe
             playbook::shown::answer(&settings.place, ask)
         }
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
-        Ask::Leftovers { remove } => {
-            leftovers(settings, BTreeSet::new(), |_| false, *remove).await.map(Answer::Leftovers)
+        Ask::Leftovers { remove, force } => {
+            leftovers(settings, &[], Cleaning { remove: *remove, force }).await
         }
         _ => survey(settings).await.map(|found| Answer::Survey(Box::new(found))),
     }

@@ -6,6 +6,7 @@
 //! a crash the same submissions are found waiting, and one whose merge had landed already
 //! is known by the trailer of its commit.
 
+mod collect;
 pub(crate) mod gate;
 mod prove;
 mod trial;
@@ -115,6 +116,7 @@ fn fields(spec: &TaskSpec) -> BTreeMap<String, String> {
 pub(crate) async fn run(crew: Rc<Crew>) {
     let mut benches: BTreeMap<Name, verify::Bench> = BTreeMap::new();
     let mut stuck = BTreeSet::new();
+    let mut collected = collect::Collected::new();
     loop {
         crew.queue.wake.notified().await;
         crew.board.busy.set(crew.board.busy.get() + 1);
@@ -151,6 +153,7 @@ pub(crate) async fn run(crew: Rc<Crew>) {
             // What was told is decided before the queue looks again.
             crew.board.settled().await;
         }
+        collect::collect(&crew, &mut collected).await;
         crew.queue_does(None);
         crew.board.rested();
     }

@@ -53,7 +53,7 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
-pub(crate) use tree::{author, off_the_thread, take_in, tree_at, tree_of, unfinished};
+pub(crate) use tree::{author, off_the_thread, take_in, tree_at, tree_label, tree_of, unfinished};
 
 /// Why a supervisor ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +129,7 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         place: Place { workspace: order.workspace.clone() },
         token: order.token.clone(),
         program: order.program.clone(),
+        life: folder.0.clone(),
     });
     let desk = Desk::new(&order, &line);
     match order.protocol.as_str() {

@@ -42,6 +42,7 @@ mod features;
 mod files;
 mod git;
 mod land;
+mod left;
 mod mend;
 mod merging;
 mod repository;
@@ -53,7 +54,7 @@ mod work;
 
 use std::fmt;
 
-pub use aside::{Kept, Leftover, LeftoverKind, RemoveFailure};
+pub use aside::{Kept, Leftover, LeftoverKind, LetGoFailure, RemoveFailure};
 pub use bring_up::{BroughtUp, Keep};
 pub use deliver::{UserMerge, UserMergeFailure};
 pub use diff::{Difference, FileDifference};
@@ -62,6 +63,7 @@ pub use git::Failure;
 pub use land::{
     AdvanceFailure, Change, ChangeKind, EntryKind, LandedWork, MergeText, Merged, TakeInFailure,
 };
+pub use left::Left;
 pub use mend::SetAside;
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};

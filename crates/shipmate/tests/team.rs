@@ -18,6 +18,8 @@ mod agents;
 mod bystanders;
 #[path = "team/deaths.rs"]
 mod deaths;
+#[path = "team/deleting.rs"]
+mod deleting;
 #[path = "team/diffs.rs"]
 mod diffs;
 #[path = "team/fifos.rs"]
@@ -63,3 +65,5 @@ mod talk;
 mod trees;
 #[path = "team/unchanged.rs"]
 mod unchanged;
+#[path = "team/vanishing.rs"]
+mod vanishing;

@@ -9,6 +9,7 @@ use shipmate_protocol::view::Merged;
 use super::failed;
 use crate::crew::Crew;
 use crate::open::refused;
+use crate::put_away::feature;
 use crate::supervisor::off_the_thread;
 use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
 
@@ -29,9 +30,7 @@ pub(super) async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Resul
             let mut features: std::collections::BTreeMap<String, Vec<u32>> = Default::default();
             let mut tasks = Vec::new();
             for task in done {
-                let own = || format!("task-{}", task.id);
-                let name = task.spec.group.as_ref().map_or_else(own, ToString::to_string);
-                features.entry(name).or_default().push(task.id);
+                features.entry(feature(task)).or_default().push(task.id);
                 tasks.push(task.id);
             }
             Some((base, tasks, features))

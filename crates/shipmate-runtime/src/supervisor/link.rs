@@ -35,6 +35,8 @@ pub(crate) struct Line {
     pub(crate) place: Place,
     pub(crate) token: String,
     pub(crate) program: PathBuf,
+    /// The folder of this life.
+    pub(crate) life: PathBuf,
 }
 
 #[derive(Debug)]
@@ -157,7 +159,7 @@ impl Link {
                 return Err(Trouble::Lost);
             }
             Err(_) => {
-                self.launch().await;
+                self.launch().await?;
                 socket::connect(&socket)?
             }
         };
@@ -185,10 +187,11 @@ impl Link {
     }
 
     /// Starts a coordinator and waits until it, or another one, listens.
-    async fn launch(&self) {
-        if !self.line.place.state().is_dir() {
-            // The workspace is gone, and with it everything this could be for.
-            std::process::exit(0);
+    async fn launch(&self) -> Result<(), Trouble> {
+        if !self.line.life.is_dir() {
+            // Whoever took it away does not want it back, nor what this life does.
+            let text = format!("{} is gone", self.line.life.display());
+            return Err(Trouble::Final(LinkEnd::Over(text)));
         }
         let args: [OsString; 4] = [
             "--workspace".into(),
@@ -218,13 +221,14 @@ impl Link {
         if !matches!(started.await, Ok(true)) {
             tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
         }
+        Ok(())
     }
 }
 
 fn ended(refused: Refused) -> LinkEnd {
     match refused.code.as_str() {
-        "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "BadToken"
-        | "Version" => LinkEnd::Over(refused.message),
+        "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "TeamGone"
+        | "BadToken" | "Version" => LinkEnd::Over(refused.message),
         _ => LinkEnd::Refused(refused),
     }
 }

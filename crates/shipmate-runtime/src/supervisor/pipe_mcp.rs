@@ -112,7 +112,8 @@ mod tests {
         }))
         .unwrap();
         let place = Place { workspace: order.workspace.clone() };
-        let line = Line { place, token: String::new(), program: order.program.clone() };
+        let (token, life) = (String::new(), std::path::PathBuf::new());
+        let line = Line { place, token, program: order.program.clone(), life };
         Desk::new(&order, &Rc::new(line))
     }
 

@@ -78,6 +78,11 @@ fn tenant(tree: &Path) -> Option<Tenant> {
     serde_json::from_slice(&fs::read(tenant_file(tree)).ok()?).ok()
 }
 
+/// What the work in a tree is kept under when it is set aside: its task and token.
+pub(crate) fn tree_label(tree: &Path) -> Option<String> {
+    tenant(tree).map(|tenant| format!("{}-{}", tenant.task, tenant.token))
+}
+
 fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
     let file = tenant_file(tree);
     let fresh = file.with_added_extension("new");

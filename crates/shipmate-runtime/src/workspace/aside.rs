@@ -1,5 +1,6 @@
 //! Work that must not be lost, and the refs that a finished team leaves behind.
 
+use super::dot_git::DotGit;
 use super::git::Failure;
 use super::repository::{Repository, team_ref};
 use super::snapshot::Paths;
@@ -47,6 +48,17 @@ pub enum RemoveFailure {
     Failed(#[from] Failure),
 }
 
+/// Why a tree stays.
+#[derive(Debug, thiserror::Error)]
+pub enum LetGoFailure {
+    #[error("{} has a repository of its own inside, which cannot be rescued", folders.join(", "))]
+    Nested { folders: Vec<String> },
+    #[error("its submodules are checked out, and what was changed in them cannot be rescued")]
+    Submodules,
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
 impl Repository {
     /// Rescues what is in a tree and not on the team branch: commits, changes, and new files that
     /// are not ignored, as one commit under `refs/shipmate/<team>/aside/<label>`. Nothing in the
@@ -59,6 +71,17 @@ impl Repository {
         team: &str,
         label: &str,
     ) -> Result<Option<Kept>, Failure> {
+        Ok(self.rescue(tree, team, label)?.0)
+    }
+
+    /// Also says which folders have a `.git` of their own, whether there was something to rescue
+    /// or not.
+    fn rescue(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+    ) -> Result<(Option<Kept>, Vec<String>), Failure> {
         let tip = match self.tip(team)? {
             Some(tip) => tip,
             None => self.head()?.commit,
@@ -70,15 +93,49 @@ impl Repository {
         let staged = tree.stage(&onto, Paths::All)?;
         let commit = if staged.tree != tree.tree_of(&onto)? {
             tree.commit(&staged.tree, &[&onto], &format!("kept aside: {label}\n"))?
-        } else if tree.is_ancestor(&onto, &tip)? {
-            return Ok(None);
+        } else if tree.is_ancestor(&onto, &tip)? || self.has(&onto, &handed_in(team))? {
+            return Ok((None, staged.left_out));
         } else {
             onto.clone()
         };
         let refname = self.keep(tree, team, label, &commit)?;
         let commit = self.resolve(&refname)?.unwrap_or(commit);
         let files = self.changed(&tip, &commit)?.into_iter().map(|change| change.path).collect();
-        Ok(Some(Kept { refname, commit, files, left_out: staged.left_out }))
+        let left_out = staged.left_out.clone();
+        Ok((Some(Kept { refname, commit, files, left_out }), staged.left_out))
+    }
+
+    /// The only way in which a teammate's tree goes: what is in it and nowhere else is rescued
+    /// first, its files, commits, other branches and stashes. What cannot be rescued keeps the tree
+    /// there. Repeating it after a crash rescues nothing twice.
+    pub fn let_go(&self, tree: Tree, team: &str, label: &str) -> Result<(), LetGoFailure> {
+        let dot_git = DotGit::open(tree.path());
+        if dot_git.as_ref().is_ok_and(|dot_git| dot_git.has("modules")) {
+            return Err(LetGoFailure::Submodules);
+        }
+        let (_, folders) = self.rescue(&tree, team, label)?;
+        if !folders.is_empty() {
+            return Err(LetGoFailure::Nested { folders });
+        }
+        // Without a `.git` there are no branches.
+        let names = dot_git.map_or_else(|_| Ok(Vec::new()), |dot_git| dot_git.names())?;
+        for (name, commit) in names {
+            // What is not there was never the agent's: a name can be written by hand.
+            let Some(commit) = tree.resolve(commit.as_str())? else { continue };
+            if !self.has(&commit, &format!("--glob=refs/shipmate/{team}"))? {
+                let name = name.trim_start_matches("refs/").trim_start_matches("heads/");
+                self.keep(&tree, team, &format!("{label}-{}", plain(name)), &commit)?;
+            }
+        }
+        Ok(tree.remove()?)
+    }
+
+    /// A branch has this commit, or one of these refs.
+    fn has(&self, commit: &Commit, refs: &str) -> Result<bool, Failure> {
+        let git = self.git().args(["rev-list", "--max-count=1"]).arg(commit);
+        // To git it is a failure when the commit is not here at all.
+        let output = git.args(["--not", "--branches", refs]).allow(&[0, 128]).run()?;
+        Ok(output.code == 0 && output.stdout.is_empty())
     }
 
     fn keep(
@@ -154,4 +211,14 @@ fn read_leftover(line: &str) -> Option<Leftover> {
     };
     let (refname, team) = (refname.to_owned(), team.to_owned());
     Some(Leftover { refname, commit: Commit::parse(commit)?, team, kind })
+}
+
+fn handed_in(team: &str) -> String {
+    format!("--glob=refs/shipmate/{team}/work")
+}
+
+/// As a part of a ref's name.
+fn plain(name: &str) -> String {
+    let fits = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    name.chars().map(|letter| if fits(letter) { letter } else { '-' }).collect()
 }

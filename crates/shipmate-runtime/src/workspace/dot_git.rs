@@ -24,6 +24,9 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 /// A lock this old belongs to a git that died: its work under a lock takes moments.
 const LOCK_IS_STALE_AFTER: Duration = Duration::from_secs(60);
 
+/// A branch of more parts than this is nobody's.
+const REF_DEPTH_MAX: usize = 16;
+
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug)]
@@ -76,6 +79,31 @@ impl DotGit {
         let lines = packed.split(|byte| *byte == b'\n').filter_map(|l| str::from_utf8(l).ok());
         let mut entries = lines.filter_map(|line| line.split_once(' '));
         Ok(entries.find(|(_, found)| *found == name).and_then(|(id, _)| Commit::parse(id)))
+    }
+
+    /// Every commit that a branch or a stash of the clone names, with that name.
+    pub(super) fn names(&self) -> Result<Vec<(String, Commit)>, Failure> {
+        let mut names = Vec::new();
+        if let Ok((heads, _)) = self.folder_of("refs/heads/", Missing::Fails) {
+            list(heads.as_fd(), "refs/heads", REF_DEPTH_MAX, &mut names);
+        }
+        let packed = self.read("packed-refs")?.unwrap_or_default();
+        let packed = packed.split(|byte| *byte == b'\n').filter_map(|l| str::from_utf8(l).ok());
+        let packed = packed.filter_map(|line| Some(line.split_once(' ')?.1));
+        names.extend(packed.filter(|name| name.starts_with("refs/heads/")).map(str::to_owned));
+        names.sort_unstable();
+        names.dedup();
+        let mut found = Vec::new();
+        for name in names.into_iter().filter(|name| is_plain_ref(name)) {
+            // What is no commit id is nobody's work.
+            found.extend(self.read_ref(&name).ok().flatten().map(|commit| (name, commit)));
+        }
+        // All but the last stash are in its log alone.
+        let stashes = self.read("logs/refs/stash")?.unwrap_or_default();
+        let stashes = stashes.split(|byte| *byte == b'\n').filter_map(|l| str::from_utf8(l).ok());
+        let stashes = stashes.filter_map(|line| Commit::parse(line.split(' ').nth(1)?));
+        found.extend(stashes.map(|commit| ("refs/stash".to_owned(), commit)));
+        Ok(found)
     }
 
     /// Moves a ref from one value to another; `Busy` when a git of the agent moved it meanwhile.
@@ -244,6 +272,23 @@ fn is_stale(folder: BorrowedFd<'_>, name: &str) -> bool {
     let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
     let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     made.elapsed().is_ok_and(|age| age > LOCK_IS_STALE_AFTER)
+}
+
+/// The files at and below a folder, each by its path.
+fn list(folder: BorrowedFd<'_>, path: &str, depth: usize, found: &mut Vec<String>) {
+    let Ok(entries) = rustix::fs::Dir::read_from(folder) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let Some(name) = entry.file_name().to_str().ok().filter(|name| !name.starts_with('.'))
+        else {
+            continue;
+        };
+        let below = format!("{path}/{name}");
+        match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+            Ok(next) if depth > 0 => list(next.as_fd(), &below, depth - 1, found),
+            Ok(_) => {}
+            Err(_) => found.push(below),
+        }
+    }
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -65,7 +65,13 @@ impl Tree {
             tree: path.to_owned(),
             fact: "a tree needs a folder to lie in".to_owned(),
         })?;
-        fs::create_dir_all(parent).map_err(cannot("make", parent))?;
+        // Only this one: a team's folder that was taken away is not made anew.
+        match fs::create_dir(parent) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(cannot("make", parent)(error));
+            }
+            _ => {}
+        }
         let parent = parent.canonicalize().map_err(cannot("open", parent))?;
         let path = parent.join(path.file_name().unwrap_or_default());
         let shadow = beside(&path, "shadow");
@@ -87,6 +93,34 @@ impl Tree {
             (path.canonicalize().ok()?, beside(path, "shadow").canonicalize().ok()?);
         let (branch, author) = (branch.to_owned(), author.clone());
         Some(Tree { path, shadow, branch, author, found: Arc::default(), objects: None })
+    }
+
+    /// A tree that is there, whatever state its clone is in, to rescue what it holds: only a shadow
+    /// that is missing is made. The two may have been moved together since they were made.
+    pub fn lying(
+        repository: &Repository,
+        path: &Path,
+        branch: &str,
+        author: &Author,
+    ) -> Result<Tree, Failure> {
+        let path = path.canonicalize().map_err(cannot("open", path))?;
+        let shadow = beside(&path, "shadow");
+        let (branch, author) = (branch.to_owned(), author.clone());
+        let tree = Tree { path, shadow, branch, author, found: Arc::default(), objects: None };
+        let _lock = lock_repository(repository)?;
+        if !tree.shadow.exists() {
+            tree.make_shadow(repository)?;
+            return Ok(tree);
+        }
+        let own = repository.common.join("objects");
+        let borrowed = [own.clone(), tree.path.join(".git/objects")];
+        put(&tree.shadow.join("objects/info/alternates"), &alternates_text(&borrowed))?;
+        if let Ok(dot_git) = DotGit::open(&tree.path) {
+            let borrowed = [own, tree.shadow.join("objects")];
+            // For a person who looks into the clone; we look through the shadow.
+            drop(dot_git.write("objects/info/alternates", &alternates_text(&borrowed)));
+        }
+        Ok(tree)
     }
 
     pub fn path(&self) -> &Path {
@@ -111,8 +145,8 @@ impl Tree {
         Ok(self.position()?.commit)
     }
 
-    /// Deletes the tree and its shadow. What was not taken in or kept aside is gone.
-    pub fn remove(self) -> Result<(), Failure> {
+    /// Deletes the tree and its shadow; see [`Repository::let_go`].
+    pub(super) fn remove(self) -> Result<(), Failure> {
         remove(&self.path)?;
         remove(&self.shadow)
     }

@@ -47,6 +47,11 @@ impl Repository {
     /// have the same numbers, and nothing of it is theirs.
     pub fn retire(&self, team: &str) -> Result<(), Failure> {
         let own = |left: &Leftover| left.team == team && left.kind == LeftoverKind::Work;
+        // What the user's branch has needs nobody's attention.
+        let head = self.head()?.commit;
+        let merged = self.merged(&[head.as_str()], &[&format!("refs/shipmate/{team}/work/")])?;
+        let of = |left: &Leftover| own(left) && merged.contains(&left.refname);
+        self.drop_refs(&self.leftovers()?.into_iter().filter(of).collect::<Vec<_>>())?;
         for left in self.leftovers()?.into_iter().filter(own) {
             let name = left.refname.rsplit('/').next().unwrap_or_default();
             let short = left.commit.short();

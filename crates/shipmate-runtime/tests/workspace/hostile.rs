@@ -134,7 +134,7 @@ fn nothing_of_an_agent_s_config_or_hooks_is_ever_run() {
         let again = Tree::prepare(&repository, at, "ana", &author("ana")).unwrap();
         assert_eq!(again.head().unwrap(), Some(base));
         repository.merge_into_user("crew").unwrap();
-        again.remove().unwrap();
+        repository.let_go(again, "crew", "ana").unwrap();
         let ran = fs::read_to_string(&trace).unwrap_or_default();
         assert_eq!(ran, "", "the runtime ran what an agent configured");
     });

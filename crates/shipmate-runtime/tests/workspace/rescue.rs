@@ -1,6 +1,6 @@
 //! Work kept aside, and what a team leaves behind.
 
-use shipmate_runtime::workspace::{Keep, LeftoverKind, RemoveFailure};
+use shipmate_runtime::workspace::{Keep, LeftoverKind, LetGoFailure, RemoveFailure};
 
 use crate::scene::{alone, bytes_of, commit_all, files, git, key, land, save, write};
 
@@ -95,5 +95,54 @@ fn leftovers_are_listed_and_removed_one_by_one() {
         }
         assert_eq!(repository.leftovers().unwrap(), []);
         repository.remove(&left[0]).unwrap();
+    });
+}
+
+#[test]
+fn a_tree_goes_when_all_that_is_in_it_is_kept_and_stays_when_it_cannot_be() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let held = |file: &str| {
+            let refs =
+                git(&scene.user(), &["for-each-ref", "--format=%(refname)", "refs/shipmate"]);
+            let has = |name: &str| git(&scene.user(), &["ls-tree", "-r", "--name-only", name]);
+            refs.lines().any(|name| has(name).lines().any(|line| line == file))
+        };
+
+        let tree = scene.tree(&repository, "ana");
+        git(tree.path(), &["checkout", "-q", "-b", "deep/side"]);
+        write(tree.path(), "side.txt", "x\n");
+        commit_all(tree.path(), "side");
+        git(tree.path(), &["pack-refs", "--all"]);
+        git(tree.path(), &["checkout", "-q", "ana"]);
+        for name in ["one.txt", "two.txt"] {
+            write(tree.path(), name, "x\n");
+            git(tree.path(), &["add", name]);
+            git(tree.path(), &["stash", "-q"]);
+        }
+        write(tree.path(), "files.txt", "x\n");
+        let path = tree.path().to_owned();
+        repository.let_go(tree, "crew", "1-2").unwrap();
+        assert!(!path.exists() && !path.with_added_extension("shadow").exists());
+        for file in ["side.txt", "one.txt", "two.txt", "files.txt"] {
+            assert!(held(file), "{file}");
+        }
+
+        // Without its `.git` a folder still has its files.
+        let tree = scene.tree(&repository, "bo");
+        write(tree.path(), "bo.txt", "x\n");
+        std::fs::remove_dir_all(tree.path().join(".git")).unwrap();
+        repository.let_go(tree, "crew", "3-4").unwrap();
+        assert!(held("bo.txt"));
+
+        // A repository inside, whether there is anything beside it or not.
+        let tree = scene.tree(&repository, "cy");
+        git(tree.path(), &["init", "-q", "nested"]);
+        let path = tree.path().to_owned();
+        let failure = repository.let_go(tree.clone(), "crew", "5-6").unwrap_err();
+        assert!(matches!(failure, LetGoFailure::Nested { .. }), "{failure}");
+        write(&path, "beside.txt", "x\n");
+        repository.let_go(tree, "crew", "5-6").unwrap_err();
+        assert!(path.join("nested").exists() && held("beside.txt"));
     });
 }

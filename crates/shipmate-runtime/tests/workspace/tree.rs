@@ -32,7 +32,7 @@ fn a_tree_has_its_own_branch_identity_and_files() {
         // Opened again it is the same, with its work.
         let again = Tree::prepare(&repository, tree.path(), "ana", &author("ana")).unwrap();
         assert_eq!(again.head().unwrap(), tree.head().unwrap());
-        again.remove().unwrap();
+        repository.let_go(again, "crew", "ana").unwrap();
         assert!(!tree.path().exists() && !tree.shadow().exists());
     });
 }

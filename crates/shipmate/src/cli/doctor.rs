@@ -29,12 +29,18 @@ use team::Cleaning;
 Examples:
   shipmate doctor
   shipmate doctor --clean
+  shipmate doctor --clean --force refs/shipmate/alpha/aside/3-17
   shipmate doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
 pub(crate) struct DoctorArgs {
-    /// Remove what is left over: processes, branches and kept work of teams that are gone. The
-    /// commit of each is told, so that `git branch NAME COMMIT` brings it back
+    /// Remove what is left over and nothing is lost with: processes, branches and refs that deleted
+    /// teams made and whose commits are all in a branch of yours, and the logs of those teams
     #[arg(long)]
     clean: bool,
+
+    /// Remove this too, though it is not merged; exactly as it is listed. May be repeated. The commit
+    /// is told, so that `git branch NAME COMMIT` brings it back
+    #[arg(long, value_name = "NAME", requires = "clean")]
+    force: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -96,8 +102,11 @@ pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
         let (looked_at, roots) = state::coordinator_and_logs(&mut session);
         found.extend(looked_at);
         if let Some(roots) = roots {
-            let cleaning = if args.clean { Cleaning::Remove } else { Cleaning::Look };
-            found.extend(team::work(&mut session, &roots, cleaning));
+            let cleaning = match args.clean {
+                true => Cleaning::Remove { force: args.force.clone() },
+                false => Cleaning::Look,
+            };
+            found.extend(team::work(&mut session, &roots, &cleaning));
             found.push(agents::programs(&mut session));
         }
     }

@@ -325,18 +325,28 @@ fn refuse_existing(team: &str, session: &mut Session) -> Result<(), Failure> {
     let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
         return Err(unexpected("teams"));
     };
-    if !teams.iter().any(|there| there.name == team) {
-        return Ok(());
-    }
-    let remedy = format!(
-        "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team {team} \
-         attach NAME`\nbegin anew: `shipmate team delete {team}`, or `shipmate run --team OTHER …`"
-    );
-    Err(Failure::Client(ClientFailure::Refused(Refused {
-        code: "TeamExists".to_owned(),
-        message: format!("there is a team {team} already"),
-        remedy: Some(remedy),
-    })))
+    let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
+    let (code, message, remedy) = match there.phase.as_str() {
+        "active" => (
+            "TeamExists",
+            format!("there is a team {team} already"),
+            format!(
+                "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team \
+                 {team} attach NAME`\nbegin anew: `shipmate team delete {team}`, or `shipmate run \
+                 --team OTHER …`"
+            ),
+        ),
+        _ => (
+            "TeamEnding",
+            format!("the team {team} is being deleted, and its teammates are still ending"),
+            format!(
+                "wait for it: `shipmate team delete {team}` says when it is gone; or use another \
+                 name: `shipmate run --team OTHER …`"
+            ),
+        ),
+    };
+    let (code, remedy) = (code.to_owned(), Some(remedy));
+    Err(Failure::Client(ClientFailure::Refused(Refused { code, message, remedy })))
 }
 
 /// Adds the teammates, then puts the tasks on the board, which may be meant for one of them.
@@ -356,6 +366,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
 fn take_back(session: &mut Session) {
     let reason = "the run was refused".to_owned();
     drop(session.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true }));
+    drop(session.ask(Ask::TeamEnd));
 }
 
 impl RunArgs {

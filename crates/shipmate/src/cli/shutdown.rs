@@ -1,7 +1,7 @@
 //! `shipmate shutdown`: ask teammates to stop, wait for what becomes of it, or answer as one of
 //! them.
 
-mod wait;
+pub(crate) mod wait;
 
 use std::io::IsTerminal;
 
@@ -14,14 +14,15 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::time::{duration, parse_duration_ms};
+use wait::Became;
 
 /// Ask a teammate, or the whole team, to shut down
 ///
 /// Each has until the deadline to answer: a teammate finishes the task in its hands first. After
-/// the deadline the life is ended, with everything it started. Whatever becomes of the request is a
-/// record, and on a terminal it is told as it happens: clean, in progress with what is left, error,
-/// rejected with its reason, timed out or forced. The exit code is 8 unless all of them were clean.
-/// A teammate answers with --answer.
+/// the deadline the life is ended, with everything it started; what it was working on is set aside.
+/// Whatever becomes of the request is a record, and on a terminal it is told as it happens: clean, in
+/// progress with what is left, error, rejected with its reason, timed out or forced. The exit code is 8
+/// unless all of them were clean, or forced because you said --now. A teammate answers with --answer.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +45,7 @@ pub(crate) struct ShutdownArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms, conflicts_with = "answer")]
     deadline: Option<u64>,
 
-    /// Ask nobody: end everything at once
+    /// Ask nobody: end everything at once, and wait until it has ended
     #[arg(long, conflicts_with_all = ["answer", "deadline"])]
     now: bool,
 
@@ -85,16 +86,17 @@ pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failu
         return session.change(Ask::ShutdownAnswer { shutdown, answer }, &said);
     }
     let deadline_ms = if args.now { 0 } else { session.deadline_ms(args.deadline)? };
-    let waits = args.wait || args.one_by_one || std::io::stdout().is_terminal();
+    // What is forced takes moments, and only then has it ended.
+    let waits = args.wait || args.now || args.one_by_one || std::io::stdout().is_terminal();
     if !waits || args.no_wait {
         let whom = args.name.as_deref().unwrap_or("everybody");
         let said = match args.now {
-            true => format!("ended {whom}"),
+            true => format!("{whom} ends now"),
             false => format!("asked {whom} to shut down within {}", duration(deadline_ms)),
         };
         return session.change(request(args, args.name.clone(), deadline_ms), &said);
     }
-    let clean = match args.one_by_one {
+    let became = match args.one_by_one {
         true => one_by_one(args, &mut session, deadline_ms)?,
         false => {
             let awaited = match &args.name {
@@ -102,13 +104,14 @@ pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failu
                 None => running(&mut session)?,
             };
             let ask = request(args, args.name.clone(), deadline_ms);
-            wait::until_stopped(&mut session, ask, awaited)?.clean
+            wait::until_stopped(&mut session, ask, &awaited)?
         }
     };
     if args.name.is_none() {
         tell_leftovers(&mut session)?;
     }
-    if clean { Ok(()) } else { Err(Failure::Told(Exit::Undone)) }
+    let fine = if args.now { became.as_asked } else { became.clean };
+    if fine { Ok(()) } else { Err(Failure::Told(Exit::Undone)) }
 }
 
 fn answer(args: &ShutdownArgs) -> ShutdownAnswer {
@@ -137,18 +140,19 @@ fn running(session: &mut Session) -> Result<Vec<TeammateView>, Failure> {
     let Answer::Teammates(mut mates) = session.ask(Ask::Teammates)? else {
         return Err(unexpected("teammates"));
     };
-    mates.retain(|mate| {
-        let runs = matches!(mate.state.as_str(), "active" | "idle" | "paused" | "stopping");
-        runs && wait::life(mate) != actor
-    });
+    mates.retain(|mate| runs(mate) && wait::life(mate) != actor);
     Ok(mates)
+}
+
+pub(crate) fn runs(mate: &TeammateView) -> bool {
+    matches!(mate.state.as_str(), "active" | "idle" | "paused" | "stopping")
 }
 
 fn one_by_one(
     args: &ShutdownArgs,
     session: &mut Session,
     deadline_ms: u64,
-) -> Result<bool, Failure> {
+) -> Result<Became, Failure> {
     let mut mates = running(session)?;
     mates.sort_by_key(|mate| mate.lead);
     if mates.is_empty() {
@@ -157,13 +161,14 @@ fn one_by_one(
     }
     let name = |mate: &TeammateView| format!("{}/{}", mate.team, mate.name);
     let mut mates = mates.into_iter();
-    let mut clean = true;
+    let mut all = Became::default();
     while let Some(mate) = mates.next() {
         let who = name(&mate);
         let ask = request(args, Some(who.clone()), deadline_ms);
         // A connection follows one log once.
-        let became = wait::until_stopped(&mut session.again()?, ask, vec![mate])?;
-        clean &= became.clean;
+        let became = wait::until_stopped(&mut session.again()?, ask, &[mate])?;
+        all.clean &= became.clean;
+        all.as_asked &= became.as_asked;
         if became.rejected && mates.len() > 0 {
             // What it says may be about those who would be gone by then.
             let unasked: Vec<String> = mates.map(|mate| name(&mate)).collect();
@@ -171,7 +176,7 @@ fn one_by_one(
             break;
         }
     }
-    Ok(clean)
+    Ok(all)
 }
 
 /// Who has not been asked, because somebody's concern comes first.
@@ -189,9 +194,12 @@ fn tell_unasked(session: &Session, who: &str, unasked: &[String]) -> Result<(), 
 
 /// What is there that nothing needs any more: what should have been committed, or should have ended.
 fn tell_leftovers(session: &mut Session) -> Result<(), Failure> {
-    let Answer::Leftovers(found) = session.ask(Ask::Leftovers { remove: false })? else {
+    let ask = Ask::Leftovers { remove: false, force: Vec::new() };
+    let Answer::Leftovers(mut found) = session.ask(ask)? else {
         return Err(unexpected("what is left over"));
     };
+    // What is merged, and the records of deleted teams, are no news to anybody.
+    found.retain(|left| left.precious || matches!(left.kind.as_str(), "process" | "unfinished"));
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "left_over": found }));
     }

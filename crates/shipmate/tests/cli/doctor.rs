@@ -58,7 +58,8 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
 fn without_a_team_the_same_is_looked_at() {
     let workspace = Workspace::with_repository();
     workspace.write(".shipmate/config.toml", "[hooks]\nTaskCreated = [\"true\"]\n");
-    workspace.git("update-ref refs/heads/shipmate/gone HEAD");
+    // No team has made it, whatever it is called.
+    workspace.git("update-ref refs/heads/shipmate/mine HEAD");
     workspace.check(
         r#"
         $ shipmate doctor
@@ -66,9 +67,7 @@ fn without_a_team_the_same_is_looked_at() {
         ok       coordinator  was not running, and starts when it is needed
         ok       repository   a team begins at [..], on main
         ok       hooks        TaskCreated: true accepts a sample ([..] ms)
-        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
-                              merge it if you want the work; `shipmate doctor --clean` removes it, and \
-        what is not merged is lost then
+        ok       left over    nothing
         [..]  agents       [..]
         ok       permissions  [..]
         ok       gitignore    nothing is kept yet; .shipmate/state will ignore itself
@@ -76,16 +75,11 @@ fn without_a_team_the_same_is_looked_at() {
 
         $ shipmate doctor --clean
         ...
-        ok       left over    removed branch refs/heads/shipmate/gone: [..]
-        ...
-
-        $ shipmate doctor
-        ...
         ok       left over    nothing
         ...
         "#,
     );
-    assert!(!workspace.git("branch --all").contains("gone"));
+    assert!(workspace.git("branch --all").contains("mine"));
 }
 
 #[test]
@@ -145,7 +139,11 @@ fn every_hook_is_tried_and_a_broken_one_is_a_problem() {
 fn what_is_left_over_is_named_and_removed_when_asked() {
     let workspace = Workspace::with_repository();
     workspace.succeed("shipmate team create alpha");
-    workspace.git("update-ref refs/heads/shipmate/gone HEAD");
+    workspace.succeed("shipmate team create gone --trees own");
+    workspace.succeed("shipmate team delete gone");
+    let rescued = workspace.git("commit-tree HEAD^{tree} -p HEAD -m rescued");
+    workspace.git(&format!("update-ref refs/shipmate/gone/aside/1-2 {}", rescued.trim()));
+    workspace.git("update-ref refs/shipmate/gone/work/3-4 HEAD");
     let digest = digest(&workspace);
     // What an agent of a life that is over left running.
     let mut orphan = Command::new("tail")
@@ -159,15 +157,34 @@ fn what_is_left_over_is_named_and_removed_when_asked() {
         ...
         warning  left over    process [..]: agent alpha.ana@1 has nobody any more
                               `shipmate doctor --clean` ends it
-        warning  left over    branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
-                              merge it if you want the work; `shipmate doctor --clean` removes it, and \
-        what is not merged is lost then
+        warning  left over    aside refs/shipmate/gone/aside/1-2: NOT merged, 1 commit: [..] rescued
+                              look at it: `git log -p HEAD..refs/shipmate/gone/aside/1-2`; have it: \
+        `git merge refs/shipmate/gone/aside/1-2`
+                              be rid of it: `shipmate doctor --clean --force refs/shipmate/gone/aside/1-2`
+        ok       left over    1 merged ref of deleted teams: nothing is lost with them
+                              `shipmate doctor --clean` removes them
         ...
 
         $ shipmate doctor --clean
         ...
         ok       left over    removed process [..]: agent alpha.ana@1 has nobody any more
-        ok       left over    removed branch refs/heads/shipmate/gone: the team gone is gone; it is at [..]
+        warning  left over    aside refs/shipmate/gone/aside/1-2: NOT merged, 1 commit: [..] rescued
+                              [..]
+                              [..]
+        ok       left over    removed 1 merged ref of deleted teams
+        ...
+
+        $ shipmate doctor --clean --force refs/shipmate/gone/aside/1
+        ...
+        problem  left over    nothing that is left over is called refs/shipmate/gone/aside/1
+                              `shipmate doctor` names what is
+        ...
+        => 1
+
+        $ shipmate doctor --clean --force refs/shipmate/gone/aside/1-2
+        ...
+        ok       left over    removed aside refs/shipmate/gone/aside/1-2: NOT merged, 1 commit: [..] rescued
+        ok       left over    removed 1 log of deleted teams
         ...
 
         $ shipmate doctor
@@ -177,7 +194,7 @@ fn what_is_left_over_is_named_and_removed_when_asked() {
         "#,
     );
     assert_eq!(orphan.wait().unwrap().code(), None, "it was not ended by a signal");
-    assert!(!workspace.git("branch --all").contains("gone"));
+    assert!(!workspace.git("for-each-ref").contains("gone"));
 }
 
 #[test]
@@ -206,12 +223,10 @@ fn cleaning_up_after_one_team_touches_nothing_of_another() {
         $ shipmate shutdown --now --wait
         beta/ana@1: forced
         nothing is left over
-        => 8
 
         $ shipmate --team below shutdown --now --wait
         below/ana@1: forced
         nothing is left over
-        => 8
         "#,
     );
 }

@@ -234,7 +234,6 @@ fn a_detached_run_goes_on_by_itself() {
 
         $ shipmate --team json shutdown --now --wait
         ...
-        => 8
         "#
     ));
 }

@@ -197,7 +197,9 @@ fn let_go(server: &Server) {
 }
 
 fn no_leftovers(stage: &mut Stage) {
-    let Answer::Leftovers(left) = stage.ask(Ask::Leftovers { remove: false }) else { panic!() };
+    let Answer::Leftovers(left) = stage.ask(Ask::Leftovers { remove: false, force: vec![] }) else {
+        panic!()
+    };
     let left: Vec<_> = left.iter().filter(|left| left.kind == "process").collect();
     assert!(left.is_empty(), "{left:?}");
 }

@@ -74,7 +74,8 @@ impl Fake {
         }))
         .unwrap();
         let place = Place { workspace: folder.clone() };
-        let line = Rc::new(Line { place, token: String::new(), program: launcher });
+        let (token, life) = (String::new(), folder.clone());
+        let line = Rc::new(Line { place, token, program: launcher, life });
         let life = LifeFolder(folder.clone());
         let transcript = Transcript::open(&order, &life).unwrap();
         let starter = Starter::new(&order, &life, marker);

@@ -16,7 +16,7 @@ use crate::cli::session::Session;
 pub(super) fn coordinator_and_logs(session: &mut Session) -> (Vec<Finding>, Option<Vec<String>>) {
     match teams(session) {
         Ok((coordinator, roots)) => {
-            let logs = roots.iter().map(|root| log(session, root));
+            let logs = roots.iter().filter_map(|root| log(session, root));
             (std::iter::once(coordinator).chain(logs).collect(), Some(roots))
         }
         Err(finding) => (vec![finding], None),
@@ -41,15 +41,22 @@ fn teams(session: &mut Session) -> Result<(Finding, Vec<String>), Finding> {
     Ok((Finding::ok("coordinator", was_running), roots.collect()))
 }
 
-fn log(session: &mut Session, root: &str) -> Finding {
+/// Nothing of a team that is being deleted: it may be gone by now.
+fn log(session: &mut Session, root: &str) -> Option<Finding> {
     session.client.team = Some(root.to_owned());
-    match session.ask(Ask::Verify) {
+    Some(match session.ask(Ask::Verify) {
         Ok(Answer::Verified { records }) => {
             Finding::ok("log", format!("{root}: {records} records, all sound"))
         }
         Ok(_) => Finding::failed("log", "the coordinator did not say whether it is sound"),
-        Err(failure) => unanswered("log", &failure),
-    }
+        Err(failure) => {
+            let code = failure.refused().map(|refused| refused.code.as_str());
+            if matches!(code, Some("UnknownTeam" | "TeamGone")) {
+                return None;
+            }
+            unanswered("log", &failure)
+        }
+    })
 }
 
 pub(super) fn unanswered(what: &'static str, failure: &Failure) -> Finding {

@@ -10,27 +10,24 @@ use crate::cli::session::Session;
 /// How many changed paths are named.
 const PATHS_SHOWN: usize = 5;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cleaning {
     Look,
-    Remove,
+    Remove {
+        /// What goes though something is lost with it.
+        force: Vec<String>,
+    },
 }
 
-/// Asks about each tree of teams; `roots` names them. Without any it asks for the workspace.
-pub(super) fn work(session: &mut Session, roots: &[String], cleaning: Cleaning) -> Vec<Finding> {
+/// Asks about the workspace; `roots` names its trees of teams.
+pub(super) fn work(session: &mut Session, roots: &[String], cleaning: &Cleaning) -> Vec<Finding> {
     session.client.team = roots.first().cloned();
     let mut found = repository(session);
     found.extend(hooks(session));
-    let mut left = Vec::new();
-    if roots.is_empty() {
-        left.extend(left_over(session, cleaning));
-    }
-    for root in roots {
-        session.client.team = Some(root.clone());
-        left.extend(left_over(session, cleaning));
-    }
+    session.client.team = None;
+    let left = left_over(session, cleaning);
     if left.is_empty() {
-        left.push(Finding::ok("left over", "nothing"));
+        found.push(Finding::ok("left over", "nothing"));
     }
     found.extend(left);
     found
@@ -114,36 +111,88 @@ fn tried_hook(tried: &HookTry) -> Finding {
     }
 }
 
-fn left_over(session: &mut Session, cleaning: Cleaning) -> Vec<Finding> {
-    let remove = cleaning == Cleaning::Remove;
-    match session.ask(Ask::Leftovers { remove }) {
-        Ok(Answer::Leftovers(found)) => found.iter().map(|left| remains(left, cleaning)).collect(),
+fn left_over(session: &mut Session, cleaning: &Cleaning) -> Vec<Finding> {
+    let (remove, force) = match cleaning {
+        Cleaning::Look => (false, Vec::new()),
+        Cleaning::Remove { force } => (true, force.clone()),
+    };
+    match session.ask(Ask::Leftovers { remove, force }) {
+        Ok(Answer::Leftovers(found)) => {
+            let (quiet, told): (Vec<Leftover>, Vec<Leftover>) =
+                found.into_iter().partition(|left| is_quiet(left, cleaning));
+            let mut findings: Vec<Finding> =
+                told.iter().map(|left| remains(left, cleaning)).collect();
+            findings.extend(merged(&quiet));
+            findings
+        }
         Ok(_) => vec![Finding::failed("left over", "the coordinator did not say")],
         Err(failure) => vec![unanswered("left over", &failure)],
     }
 }
 
-fn remains(left: &Leftover, cleaning: Cleaning) -> Finding {
+/// What nothing is lost with is counted, not listed.
+fn is_quiet(left: &Leftover, cleaning: &Cleaning) -> bool {
+    let is_loud = left.precious || matches!(left.kind.as_str(), "process" | "unfinished");
+    !is_loud && (left.removed || *cleaning == Cleaning::Look)
+}
+
+fn merged(quiet: &[Leftover]) -> Option<Finding> {
+    let removed = quiet.iter().any(|left| left.removed);
+    let count = |record: bool| {
+        let fits = |left: &&Leftover| (left.kind == "record") == record && left.removed == removed;
+        quiet.iter().filter(fits).count()
+    };
+    let several = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        count => Some(format!("{count} {what}s")),
+    };
+    let parts = [several(count(false), "merged ref"), several(count(true), "log")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let what = format!("{} of deleted teams", parts.join(" and "));
+    match (parts.is_empty(), removed) {
+        (true, _) => None,
+        (false, true) => Some(Finding::ok("left over", format!("removed {what}"))),
+        (false, false) => {
+            let fact = format!("{what}: nothing is lost with them");
+            let remedy = Some("`shipmate doctor --clean` removes them".to_owned());
+            Some(Finding { remedy, ..Finding::ok("left over", fact) })
+        }
+    }
+}
+
+fn remains(left: &Leftover, cleaning: &Cleaning) -> Finding {
     let what = "left over";
     let fact = format!("{} {}: {}", left.kind, left.name, left.why);
+    let name = &left.name;
     match (left.removed, cleaning) {
         (true, _) => Finding::ok(what, format!("removed {fact}")),
         (false, _) if left.kind == "unfinished" => {
             Finding::warning(what, fact, "`shipmate resume` goes on with it")
         }
-        (false, Cleaning::Look) if left.kind == "process" => {
-            Finding::warning(what, fact, "`shipmate doctor --clean` ends it")
-        }
-        (false, Cleaning::Look) => Finding::warning(
-            what,
-            fact,
-            "merge it if you want the work; `shipmate doctor --clean` removes it, and what is not \
-             merged is lost then",
-        ),
-        (false, Cleaning::Remove) => Finding {
+        (false, Cleaning::Remove { force }) if !left.precious || force.contains(name) => Finding {
             remedy: None,
             verdict: Verdict::Problem,
             ..Finding::ok(what, format!("could not be removed: {fact}"))
         },
+        (false, _) if left.kind == "process" => {
+            Finding::warning(what, fact, "`shipmate doctor --clean` ends it")
+        }
+        (false, _) if left.kind == "tree" => Finding::warning(
+            what,
+            fact,
+            format!(
+                "take what you want out of it; `shipmate doctor --clean` tries the rescue again, \
+                 `shipmate doctor --clean --force {name}` removes it as it is"
+            ),
+        ),
+        (false, _) => Finding::warning(
+            what,
+            fact,
+            format!(
+                "look at it: `git log -p HEAD..{name}`; have it: `git merge {name}`\nbe rid of it: \
+                 `shipmate doctor --clean --force {name}`"
+            ),
+        ),
     }
 }

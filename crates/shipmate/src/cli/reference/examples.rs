@@ -109,8 +109,9 @@ pub(super) fn left_over() -> Leftover {
         kind: "branch".into(),
         team: "beta".into(),
         name: "refs/heads/shipmate/beta".into(),
-        why: "the team beta is gone; it is at 420cfe3efa03".into(),
+        why: "NOT merged, 1 commit: 420cfe3 task 2: Test the parser".into(),
         removed: false,
+        precious: true,
     }
 }
 

@@ -230,6 +230,7 @@ const LEFT_OVER: &[(&str, &str)] = &[
     ("name", "Which one."),
     ("why", "Why nothing needs it."),
     ("removed", "It was removed just now."),
+    ("precious", "Something would be lost with it: it goes only by its name."),
 ];
 
 const MESSAGE: &[(&str, &str)] = &[

@@ -127,28 +127,20 @@ fn left_over(session: &mut Session) -> Result<(), Failure> {
     if session.screen.json {
         return Ok(());
     }
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
-        return Err(unexpected("teams"));
-    };
-    // Each tree of teams knows what is its own.
-    let roots = teams.into_iter().filter(|team| team.parent.is_none()).map(|team| Some(team.name));
-    let roots: Vec<Option<String>> = roots.collect();
     let mut left: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for root in if roots.is_empty() { vec![None] } else { roots } {
-        session.client.team = root;
-        let Ok(Answer::Leftovers(found)) = session.ask(Ask::Leftovers { remove: false }) else {
-            continue;
-        };
+    let ask = Ask::Leftovers { remove: false, force: Vec::new() };
+    if let Ok(Answer::Leftovers(found)) = session.ask(ask) {
         for one in found {
             let what = match one.kind.as_str() {
                 "unfinished" => "unfinished",
                 "process" => "process",
-                _ => "ref",
+                _ if one.precious => "ref",
+                // Nothing is lost with it, and nobody has to know.
+                _ => continue,
             };
             *left.entry((one.team, what)).or_default() += 1;
         }
     }
-    session.client.team = None;
     for ((team, what), count) in left {
         let text = match what {
             "unfinished" => format!(
@@ -157,9 +149,8 @@ fn left_over(session: &mut Session) -> Result<(), Failure> {
             ),
             "process" => format!("processes ({count}); `shipmate doctor --clean` ends them"),
             _ => format!(
-                "{count} ref{}, and the team is gone; `shipmate doctor` names them, `shipmate doctor \
-                 --clean` removes them, and what is not merged is lost then",
-                if count == 1 { "" } else { "s" }
+                "work that is in no branch of yours ({count}), and the team is gone; `shipmate \
+                 doctor` names it"
             ),
         };
         session.screen.line(&format!("note: left over of {}: {text}", plain(&team)))?;

@@ -17,37 +17,58 @@ use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 
 /// `team/name@epoch`
-pub(super) fn life(mate: &TeammateView) -> String {
+pub(crate) fn life(mate: &TeammateView) -> String {
     format!("{}/{}@{}", mate.team, mate.name, mate.epoch)
 }
 
 /// What became of those who were asked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Became {
+pub(crate) struct Became {
     /// All stopped, and left nothing.
-    pub(super) clean: bool,
+    pub(crate) clean: bool,
+    /// All stopped by themselves, or because they were ended.
+    pub(crate) as_asked: bool,
     /// Somebody said why it does not stop.
-    pub(super) rejected: bool,
+    pub(crate) rejected: bool,
+}
+
+impl Default for Became {
+    /// Nobody was asked yet.
+    fn default() -> Became {
+        Became { clean: true, as_asked: true, rejected: false }
+    }
 }
 
 /// Asks, and tells what becomes of each.
-pub(super) fn until_stopped(
+pub(crate) fn until_stopped(
     session: &mut Session,
     ask: Ask,
-    awaited: Vec<TeammateView>,
+    awaited: &[TeammateView],
 ) -> Result<Became, Failure> {
     let Answer::Status(status) = session.ask(Ask::Status)? else {
         return Err(unexpected("a status"));
     };
     session.ask(ask)?;
+    watch(session, status.position, awaited)
+}
+
+/// Tells what becomes of each, as recorded after this position.
+pub(crate) fn watch(
+    session: &mut Session,
+    position: u64,
+    awaited: &[TeammateView],
+) -> Result<Became, Failure> {
     let mut awaiting = Awaiting {
         lives: awaited.iter().map(life).collect(),
         requests: BTreeMap::new(),
-        became: Became { clean: true, rejected: false },
+        became: Became::default(),
         screen: session.screen.clone(),
     };
     let mut told = Ok(());
-    session.client.follow(status.position, |record| {
+    if awaiting.lives.is_empty() {
+        return Ok(awaiting.became);
+    }
+    session.client.follow(position, |record| {
         let Ok(record) = serde_json::from_str::<Record>(record) else {
             return ControlFlow::Continue(());
         };
@@ -106,6 +127,7 @@ impl Awaiting {
         self.lives.remove(at);
         let clean = outcome == "clean";
         self.became.clean &= clean;
+        self.became.as_asked &= clean || outcome == "forced";
         if self.screen.json {
             return self.screen.json(&json!({ "who": who, "outcome": outcome }));
         }

@@ -1,0 +1,103 @@
+//! How teams leave: what they leave is listed, their folders are put away, and whoever waits for
+//! that is told.
+
+use std::fs;
+use std::rc::Rc;
+
+use shipmate_core::Name;
+use shipmate_core::state::TeamPhase;
+use shipmate_protocol::{Answer, Ask, Refused};
+
+use super::Coordinator;
+use crate::board::Board;
+use crate::errand::{self, Cleaning};
+use crate::open::{self, refused};
+use crate::put_away::{Made, put_away};
+use crate::supervisor::off_the_thread;
+use crate::translate;
+
+impl Coordinator {
+    /// What is left over: of everything here, or of a team once it is gone.
+    pub(super) async fn left(
+        self: &Rc<Self>,
+        team: Option<&str>,
+        ask: &Ask,
+    ) -> Result<Answer, Refused> {
+        if let Ask::Leftovers { remove, force } = ask {
+            let boards = self.all_boards().await?;
+            let cleaning = Cleaning { remove: *remove, force };
+            return errand::leftovers(&self.settings, &boards, cleaning).await;
+        }
+        let team = translate::name(team.unwrap_or_default())?;
+        self.gone(&team).await?;
+        errand::left_of(&self.settings, team.as_str()).await
+    }
+
+    /// Waits until a team that is being deleted is gone, with its folder if it is a root.
+    async fn gone(self: &Rc<Self>, team: &Name) -> Result<(), Refused> {
+        loop {
+            let board = match self.board_of(team).await {
+                Err(refused) if refused.code == "UnknownTeam" => return Ok(()),
+                board => board?,
+            };
+            if board.is_closed() {
+                self.put_away.notified().await;
+                continue;
+            }
+            let phase = board.with_state(|state| state.teams.get(team).map(|team| team.phase));
+            match phase {
+                Some(TeamPhase::Active) => {
+                    let text = format!("team {team} is not being deleted");
+                    let remedy = format!("`shipmate team delete {team}` does it");
+                    return Err(refused("TeamActive", text, &remedy));
+                }
+                Some(TeamPhase::Deleted) if board.root != *team => {
+                    let crew = board.crew.borrow().clone();
+                    if let Some(crew) = crew {
+                        crew.all_rescued().await;
+                    }
+                    return Ok(());
+                }
+                _ => board.turned().await,
+            }
+        }
+    }
+
+    async fn all_boards(self: &Rc<Self>) -> Result<Vec<Rc<Board>>, Refused> {
+        let mut boards = Vec::new();
+        for root in self.roots()? {
+            boards.extend(self.board(&root).await?);
+        }
+        Ok(boards)
+    }
+
+    pub(super) fn discard(&self, root: &Name) {
+        let folder = open::folder(&self.settings, root.as_str());
+        // A log that is new may lie in a folder that is not.
+        if folder.join("trees").exists() {
+            return;
+        }
+        if let Err(e) = fs::remove_dir_all(&folder) {
+            eprintln!("{}: {e}", folder.display());
+        }
+    }
+
+    /// A deleted team's log is kept, out of the way: it says what happened. Until that is done its
+    /// name is taken.
+    pub(super) async fn put_away(&self, board: &Rc<Board>) {
+        let root = board.root.clone();
+        let text =
+            format!("team {root} is being deleted: what its teammates left is brought to safety");
+        let remedy = format!("wait for it: `shipmate team delete {root}` says when it is done");
+        board.close(refused("TeamGone", text, &remedy));
+        let crew = board.crew.borrow().clone();
+        if let Some(crew) = crew {
+            crew.all_gone().await;
+        }
+        let (place, made) = (self.settings.place.clone(), board.with_state(Made::of));
+        let work = move || put_away(&place, root.as_str(), &made);
+        if let Err(reason) = off_the_thread(work).await {
+            eprintln!("{reason}");
+        }
+    }
+}

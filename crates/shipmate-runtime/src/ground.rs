@@ -1,0 +1,76 @@
+//! Notices when what a coordinator stands on is taken away: the workspace, its state, the
+//! repository. By the word of the kernel, never by looking again and again.
+
+use std::fs;
+use std::future::pending;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+use shipmate_protocol::Place;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+#[derive(Debug)]
+pub(crate) struct Ground {
+    /// Nothing where the system gives no more watches.
+    watch: Option<AsyncFd<OwnedFd>>,
+    state: PathBuf,
+    /// Which folder that is, whatever lies there later.
+    is: Option<(u64, u64)>,
+    needed: Vec<PathBuf>,
+}
+
+impl Ground {
+    /// The workspace as it is now, with its state made.
+    pub(crate) fn of(place: &Place) -> Ground {
+        let state = place.state();
+        let needed = [place.teams(), place.lock(), place.workspace.join(".git")];
+        let needed = needed.into_iter().filter(|path| path.exists()).collect();
+        let watch = watch(&[&place.workspace, &place.project(), &state]).ok();
+        Ground { watch, is: identity(&state), state, needed }
+    }
+
+    /// Waits until it is gone.
+    pub(crate) async fn vanished(&self) {
+        let Some(watch) = &self.watch else { return pending().await };
+        while self.is_there() {
+            let Ok(mut ready) = watch.readable().await else { return pending().await };
+            let mut buffer = [MaybeUninit::uninit(); 4096];
+            let mut news = Reader::new(watch, &mut buffer);
+            // Only that something changed is of interest, so all of it is taken.
+            while news.next().is_ok() {}
+            ready.clear_ready();
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        identity(&self.state) == self.is
+            && self.needed.iter().all(|path| fs::symlink_metadata(path).is_ok())
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "the new constructor is unsafe because a foreign type may close its descriptor; \
+              OwnedFd does not"
+)]
+fn watch(folders: &[&Path]) -> io::Result<AsyncFd<OwnedFd>> {
+    let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+    let flags = WatchFlags::DELETE
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::ONLYDIR;
+    for folder in folders {
+        add_watch(&inotify, *folder, flags)?;
+    }
+    AsyncFd::with_interest(inotify, Interest::READABLE)
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
