@@ -93,6 +93,7 @@ fn a_coordinator_that_answers_nobody_is_told_of_once_and_then_given_up() {
 #[test]
 fn a_queue_that_nobody_takes_anyone_from_is_no_reason_to_wait_for_ever() {
     let stage = Stage::new("full");
+    rustix::net::listen(&stage.listener, 1).unwrap();
     let socket = Place { workspace: stage.folder.clone() }.socket();
     let mut waiting = Vec::new();
     while let Ok(connection) = socket::connect(&socket) {

@@ -103,7 +103,7 @@ fn a_coordinator_that_starts_on_a_full_disk_reads_and_refuses_to_write() {
         shipmate team create alpha
         long=$(head -c 60000 /dev/zero | tr '\0' x)
         for n in 1 2 3 4 5; do shipmate task create task-$n --description $long; done
-        kill -9 $(shipmate coordinator status --json | tr -dc '0-9,' | cut -d, -f2)
+        kill -9 $(cat .shipmate/state/coordinator.lock)
         cat /dev/zero > filler 2> /dev/null || echo full
         shipmate task list
         shipmate status > /dev/null

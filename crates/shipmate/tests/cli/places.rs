@@ -84,8 +84,10 @@ fn a_workspace_above_does_not_take_the_repositories_below_it() {
     workspace.write("inner/README", "inner\n");
     for line in [
         "init --quiet --initial-branch main",
+        "config user.name Pat",
+        "config user.email pat@example.invalid",
         "add README",
-        "-c user.name=Pat -c user.email=pat@example.invalid commit --quiet --message base",
+        "commit --quiet --message base",
     ] {
         workspace.git(&format!("-C inner {line}"));
     }
