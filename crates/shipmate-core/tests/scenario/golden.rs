@@ -61,7 +61,7 @@ fn summary(state: &State) -> String {
             let setup = format!("{:?}", team.setup).replace(", one_shot: false", "");
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
-            let setup = setup.replace(", no_change: false", "");
+            let setup = setup.replace(", no_change: false", "").replace(", red_base: false", "");
             lines.push(format!("  paused {:?} setup {setup}", team.paused));
         }
     }

@@ -386,6 +386,8 @@ scenarios! {
         expect branch alpha-back: alpha
         begin build in alpha-back mates \"bea role head seat lead when-needed | bob role dev when-needed\" \
             tasks \"x in alpha-back role dev\"
+        expect effects: try the gate of alpha-back
+        gate alpha-back                => gate.ran
         expect effects: start alpha-back/bob
         staff
         next by alpha-back/bob

@@ -31,13 +31,7 @@ scenarios! {
         team beta under alpha gate trees own gates make
         add beta/bo when-needed
         create x in beta
-        expect effects: start alpha/ana | try the gate of beta
-    ",
-    a_gate_that_is_to_be_made_green_is_not_tried_first: "
-        team alpha gate red-base trees own gates make
-        add ana when-needed
-        create x
-        expect effects: start alpha/ana
+        expect effects: try the gate of beta | start alpha/ana
     ",
     mail_alone_starts_who_can_be_talked_to: "
         team alpha
