@@ -480,7 +480,10 @@ pub enum ReleaseCause {
 impl ReleaseCause {
     pub(crate) fn costs_a_retry(self) -> bool {
         match self {
-            ReleaseCause::Failed | ReleaseCause::Expired | ReleaseCause::HolderGone => true,
+            ReleaseCause::Failed
+            | ReleaseCause::Expired
+            | ReleaseCause::HolderGone
+            | ReleaseCause::Unchanged => true,
             ReleaseCause::GivenBack
             | ReleaseCause::Reassigned
             | ReleaseCause::HostGone

@@ -32,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 63] = [
+const TABLE: [([u32; 4], Make); 64] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),

@@ -27,10 +27,11 @@ fn tasks(stage: &mut Stage, lines: &[&str]) -> Vec<u32> {
     stage.create(lines.iter().map(new).collect())
 }
 
-/// An agent that is not there yet, and the script that makes it so.
+/// The command of an agent that is not there yet, in words that nobody can see through before it is
+/// run, and where it will be.
 fn missing_agent(stage: &Stage) -> (String, std::path::PathBuf) {
     let path = stage.root().join("agent");
-    (path.display().to_string(), path)
+    (format!("true && {}", path.display()), path)
 }
 
 const AGENT: &str = "#!/bin/sh\nexport S=${SHIPMATE_WORKSPACE%/repo}; . \"$S/words.sh\"; eval \
@@ -112,7 +113,7 @@ fn who_was_shut_down_and_who_broke_again_and_again_are_started_by_resume() {
 fn a_team_takes_another_agent_and_another_gate_while_it_exists() {
     let mut stage = Stage::new("");
     stage.team(Setup { gate: vec!["false".to_owned()], ..Setup::default() }, &[]);
-    stage.add("a", |add| TeammateAdd { command: "no-such-agent".to_owned(), ..add });
+    stage.add("a", |add| TeammateAdd { command: "true && ./no-such-agent".to_owned(), ..add });
     let tasks = tasks(&mut stage, &["put f1 x"]);
     stage.event("teammate.disappeared");
     let (agent, path) = missing_agent(&stage);

@@ -27,6 +27,7 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     pub(crate) fn connect(place: &Place, token: &str) -> Result<Pipeline, String> {
         let stream = socket::connect(&place.socket()).map_err(|e| e.to_string())?;
+        stream.set_nonblocking(false).map_err(|e| e.to_string())?;
         let reader = BufReader::with_capacity(256 * 1024, stream);
         let mut pipeline = Pipeline { reader, counter: 0, line: Vec::new() };
         let hello = Hello {
