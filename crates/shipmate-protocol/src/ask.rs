@@ -38,7 +38,12 @@ pub enum Ask {
     /// Brings the team branch into the person's own branch, or makes a branch per feature.
     Merge {
         branches: bool,
+        /// Merges although nobody knows whether the gate passes on the result.
+        #[serde(default)]
+        no_gate: bool,
     },
+    /// Brings the person's branch into the team branch.
+    TeamUpdate,
     /// Waits until a team that is being deleted is gone, and says what it has left.
     TeamEnd,
     /// What is left over on this machine, and with `remove` what was removed. What something would

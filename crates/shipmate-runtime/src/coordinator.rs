@@ -28,7 +28,10 @@ use crate::lock::{self, Lock};
 use crate::open::{self, refused};
 use crate::secret::{self, Secrets};
 use crate::settings::{Settings, Store};
-use crate::{translate, views};
+use crate::{translate, views, workspace};
+
+/// How long a git that nobody waits for any more has to take its locks away.
+const GIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// How a coordinator ended, when it did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +102,10 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             put_away: Notify::new(),
             broken: RefCell::new(None),
         });
-        tokio::task::spawn_local(end_orphans(coordinator.settings.place.digest()));
+        // Before anything is begun: what a coordinator that was killed has left at work would
+        // be in the way of it.
+        end_orphans(coordinator.settings.place.digest()).await;
+        errand::settle_at_start(&coordinator.settings).await;
         let ended = coordinator.serve(listener).await;
         let crews = coordinator.crews();
         coordinator.end_boards().await;
@@ -578,13 +584,18 @@ impl Coordinator {
     }
 }
 
-/// Ends gates and hooks of a coordinator that was killed under them.
+/// Ends gates, hooks and gits of a coordinator that was killed under them. A git is asked first:
+/// then it takes its locks away.
 async fn end_orphans(digest: String) {
     for (_, marker) in shipmate_process::marked(&digest) {
-        if matches!(marker.kind(), "gate" | "hook") {
-            shipmate_process::sweep(&marker, std::time::Duration::ZERO).await;
-        }
+        let grace = match marker.kind() {
+            "gate" | "hook" => std::time::Duration::ZERO,
+            workspace::MARKED_AS => GIT_GRACE,
+            _ => continue,
+        };
+        shipmate_process::sweep(&marker, grace).await;
     }
+    workspace::mark_every_git(&digest);
 }
 
 /// A client's requests are its actor's too: another one that uses the same id can

@@ -30,7 +30,8 @@ use crate::settings::Settings;
 use crate::translate;
 pub(crate) use founding::begin;
 pub(crate) use leftovers::{Cleaning, left_of, leftovers};
-use merge::merge;
+pub(crate) use merge::settle_at_start;
+use merge::{merge, update};
 use resume::resume;
 use staffed::staffed;
 use survey::survey;
@@ -79,6 +80,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         | Ask::Signs
         | Ask::Resume
         | Ask::Merge { .. }
+        | Ask::TeamUpdate
         | Ask::PhasesClose
         | Ask::TaskDiff { .. }
             if job.actor != Actor::Person =>
@@ -100,7 +102,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             job.reply(Ok(Answer::Unchanged));
             None
         }
-        Ask::Resume | Ask::Merge { .. } => {
+        Ask::Resume | Ask::Merge { .. } | Ask::TeamUpdate => {
             beside(&crew, job, run);
             None
         }
@@ -200,9 +202,14 @@ async fn run(crew: Rc<Crew>, job: Job) {
             let team = job.about(&crew.board.root);
             resume(&crew, &job.actor, &team).await.map(Answer::Resumed)
         }
-        Ask::Merge { branches } => {
+        Ask::Merge { branches, no_gate } => {
             let team = job.about(&crew.board.root);
-            merge(&crew, &team, *branches).await.map(|merged| Answer::Merged(Box::new(merged)))
+            let merged = merge(&crew, &team, *branches, *no_gate).await;
+            merged.map(|merged| Answer::Merged(Box::new(merged)))
+        }
+        Ask::TeamUpdate => {
+            let team = job.about(&crew.board.root);
+            update(&crew, &team).await.map(|merged| Answer::Merged(Box::new(merged)))
         }
         other => unreachable!("{other:?} is no errand of a team"),
     };

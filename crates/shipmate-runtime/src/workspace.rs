@@ -41,6 +41,7 @@ mod dot_git;
 mod features;
 mod files;
 mod git;
+mod interrupted;
 mod land;
 mod left;
 mod mend;
@@ -50,16 +51,19 @@ mod revert;
 mod snapshot;
 mod touched;
 mod tree;
+mod update;
 mod work;
 
 use std::fmt;
 
 pub use aside::{Kept, Leftover, LeftoverKind, LetGoFailure, RemoveFailure};
 pub use bring_up::{BroughtUp, Keep};
-pub use deliver::{UserMerge, UserMergeFailure};
+pub use deliver::{PlannedMerge, ReadyMerge, UserMergeFailure};
 pub use diff::{Difference, FileDifference};
 pub use features::{Feature, FeatureBranch};
 pub use git::Failure;
+pub(crate) use git::{MARKED_AS, mark_every_git};
+pub use interrupted::{Begun, Intent, Settled};
 pub use land::{
     AdvanceFailure, Change, ChangeKind, EntryKind, LandedWork, MergeText, Merged, TakeInFailure,
 };
@@ -68,6 +72,7 @@ pub use mend::SetAside;
 pub use repository::{BeginFailure, Condition, Head, OpenFailure, Repository};
 pub use snapshot::{Parent, Paths, Snapshot, SnapshotFailure};
 pub use tree::Tree;
+pub use update::{PlannedUpdate, ReadyUpdate};
 pub use work::clear_locks;
 
 /// The full id of a commit, SHA-1 or SHA-256.

@@ -34,8 +34,12 @@ mod health;
 mod hooks;
 #[path = "team/hostile.rs"]
 mod hostile;
+#[path = "team/landing.rs"]
+mod landing;
 #[path = "team/left_behind.rs"]
 mod left_behind;
+#[path = "team/merges.rs"]
+mod merges;
 #[path = "team/money.rs"]
 mod money;
 #[path = "team/native.rs"]

@@ -20,7 +20,7 @@ use crate::open::{self, refused};
 use crate::put_away::{self, MADE, Made};
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{self, Left, Repository};
+use crate::workspace::{self, Intent, Left, Repository};
 
 /// How many commits are named of those that are not merged.
 const COMMITS_SHOWN: usize = 3;
@@ -85,8 +85,9 @@ fn fits(left: &Leftover, name: &str) -> bool {
 async fn processes(settings: &Settings, crews: &[Rc<Crew>], remove: bool) -> Vec<Leftover> {
     let mut found = Vec::new();
     for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
-        let ours = matches!(marker.kind(), "coordinator" | "supervisor")
-            || crews.iter().any(|crew| crew.owns(&marker));
+        // The person's own git that merges is left to its end.
+        let kept = ["coordinator", "supervisor", workspace::MARKED_AS, Intent::MARKED_AS];
+        let ours = kept.contains(&marker.kind()) || crews.iter().any(|crew| crew.owns(&marker));
         if ours {
             continue;
         }

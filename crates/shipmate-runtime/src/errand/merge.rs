@@ -1,78 +1,311 @@
-//! `shipmate merge`: the team's work comes to the person.
+//! `shipmate merge` and `shipmate team update`: the team's work comes to the person, and the
+//! person's to the team. Nothing is merged anywhere on which the team's gate is red.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_core::Name;
+use shipmate_core::setup::Setup;
+use shipmate_core::{Act, Name};
+use shipmate_process::Watched;
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Merged;
 
 use super::failed;
 use crate::crew::Crew;
+use crate::merge::{Bench, GateResult};
 use crate::open::refused;
 use crate::put_away::feature;
+use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Feature, FeatureBranch, Repository, UserMerge};
+use crate::workspace::{
+    AdvanceFailure, Begun, Commit, Feature, FeatureBranch, Intent, PlannedMerge, PlannedUpdate,
+    ReadyMerge, ReadyUpdate, Repository, Settled, UserMergeFailure,
+};
+
+/// How often a branch may move while the gate runs before that is the answer.
+const TRIES_MAX: usize = 3;
+
+/// One at a time is in the person's checkout, whichever team it is for.
+static IN_CHECKOUT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// What is known of a team whose work is merged.
+struct Wanted {
+    setup: Setup,
+    base: Commit,
+    tasks: Vec<u32>,
+    features: Vec<Feature>,
+}
 
 /// Brings the team's work to the person.
-pub(super) async fn merge(crew: &Rc<Crew>, team: &Name, branches: bool) -> Result<Merged, Refused> {
+pub(super) async fn merge(
+    crew: &Rc<Crew>,
+    team: &Name,
+    branches: bool,
+    no_gate: bool,
+) -> Result<Merged, Refused> {
+    let wanted = wanted(crew, team)?;
+    if wanted.tasks.is_empty() {
+        let text = format!("no task of team {team} is completed yet");
+        return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
+    }
+    let branch = format!("shipmate/{team}");
+    let merged = Merged { branch, tasks: wanted.tasks.clone(), ..Merged::default() };
+    if branches {
+        return feature_branches(crew, team, wanted, merged).await;
+    }
+    let _alone = IN_CHECKOUT.lock().await;
+    settle_earlier(&crew.settings).await?;
+    for _ in 0..TRIES_MAX {
+        let (repository, name) = (open(crew).await?, team.to_string());
+        let planned = off_the_thread(move || Ok(repository.plan_merge(&name)));
+        let planned = planned.await.map_err(not_merged)?.map_err(not_merged)?;
+        let mut merged = merged.clone();
+        let ready = match planned {
+            PlannedMerge::Ready(ready) => ready,
+            PlannedMerge::AlreadyMerged { branch } => {
+                merged.notes.push(format!("{branch} has all of it already"));
+                return Ok(merged);
+            }
+            PlannedMerge::Conflict { branch, files, .. } => {
+                let text = format!(
+                    "{} conflicts with {branch} in {}; nothing was changed",
+                    merged.branch,
+                    files.join(", ")
+                );
+                return Err(refused("NotMerged", text, &by_hand(team)));
+            }
+        };
+        // Where the person's branch has nothing new, the files are those that passed already.
+        if !wanted.setup.gate.is_empty() && !ready.is_the_teams {
+            if no_gate {
+                merged.notes.push("the gate was not run on the result".to_owned());
+            } else {
+                let result = gate_on_result(crew, team, &wanted.setup, &ready).await?;
+                let on = format!("{} with {}", ready.branch, merged.branch);
+                let remedy = format!(
+                    "mend it while you merge by hand: `git merge --no-commit {}`, or merge it as \
+                     it is: `shipmate --team {team} merge --no-gate`",
+                    merged.branch
+                );
+                require_green(&result, &on, &remedy)?;
+                merged.notes.push("the gate passed on the result".to_owned());
+            }
+        }
+        let (repository, folder) = (open(crew).await?, folder(&crew.settings));
+        let (digest, branch) = (crew.settings.place.digest(), ready.branch.clone());
+        let run = move || Ok(repository.merge_into_user(&ready, &folder, &digest));
+        match off_the_thread(run).await.map_err(not_merged)? {
+            Ok(commit) => {
+                merged.commit = Some(commit.to_string());
+                merged.notes.insert(0, format!("merged into {branch}"));
+                return Ok(merged);
+            }
+            Err(UserMergeFailure::Moved { .. }) => {}
+            Err(failure) => return Err(not_merged(failure)),
+        }
+    }
+    let text = format!("the branches moved {TRIES_MAX} times while {team} was being merged");
+    Err(refused("NotMerged", text, "merge again when nobody commits"))
+}
+
+/// Brings the person's branch to the team, if the gate passes on both together.
+pub(super) async fn update(crew: &Rc<Crew>, team: &Name) -> Result<Merged, Refused> {
+    let setup = wanted(crew, team)?.setup;
+    let lands_on = setup.branch(team).to_string();
+    let branch = format!("shipmate/{lands_on}");
+    let mut merged = Merged { branch: branch.clone(), ..Merged::default() };
+    // What lands meanwhile would need the gate again.
+    let _turn = crew.turn.lock().await;
+    let mut bench = Bench::default();
+    bench.open(crew, team, &setup).await.map_err(not_updated)?;
+    for _ in 0..TRIES_MAX {
+        let (repository, name) = (open(crew).await?, lands_on.clone());
+        let planned = off_the_thread(move || Ok(repository.plan_update(&name)));
+        let planned = planned.await.map_err(not_updated)?.map_err(not_updated)?;
+        let ready = match planned {
+            PlannedUpdate::Ready(ready) => ready,
+            PlannedUpdate::UpToDate { branch: own } => {
+                merged.notes.push(format!("it has all of {own} already"));
+                return Ok(merged);
+            }
+            PlannedUpdate::Conflict { branch: own, files } => {
+                let files = files.join(", ");
+                let text = format!("{own} conflicts with {branch} in {files}; nothing was changed");
+                return Err(refused("NotUpdated", text, &by_hand(team)));
+            }
+        };
+        if !setup.gate.is_empty() {
+            let what = format!("gate on {branch} with {}", ready.branch);
+            let result = bench.gate_alone(crew, team, &setup, &ready.commit, &what).await;
+            let result = result.map_err(not_updated)?;
+            let remedy = format!(
+                "mend it while you merge by hand: `git merge --no-commit {branch}`, commit, then \
+                 `shipmate --team {team} team update`"
+            );
+            require_green(&result, &format!("{branch} with {}", ready.branch), &remedy)?;
+        }
+        let ReadyUpdate { branch: own, tip, commit, .. } = ready;
+        let (repository, name, to) = (open(crew).await?, lands_on.clone(), commit.clone());
+        let moved = off_the_thread(move || Ok(repository.advance(&name, &tip, &to)));
+        match moved.await.map_err(not_updated)? {
+            Ok(()) => {
+                let note = format!("{own} came to {branch} as {}", commit.short());
+                let (team, hook) = (team.clone(), "update".to_owned());
+                crew.board.tell(Act::ReportHook { team, hook, note });
+                merged.commit = Some(commit.to_string());
+                merged.notes.push(format!("it has all of {own} now"));
+                if !setup.gate.is_empty() {
+                    merged.notes.push("the gate passed on the result".to_owned());
+                }
+                return Ok(merged);
+            }
+            Err(AdvanceFailure::Moved { .. }) => {}
+            Err(failure) => return Err(not_updated(failure)),
+        }
+    }
+    let text = format!("{branch} moved {TRIES_MAX} times while it was being brought up");
+    Err(refused("NotUpdated", text, "update again when nobody commits there"))
+}
+
+/// Ends what a coordinator that was killed has begun in the person's checkout. Their git, hooks
+/// and all, may still be at work: then it is waited for, and the commands that come meanwhile
+/// are not.
+pub(crate) async fn settle_at_start(settings: &Rc<Settings>) {
+    let Some(intent) = Intent::read(&folder(settings)) else { return };
+    let settings = Rc::clone(settings);
+    let settle = async move {
+        let _alone = IN_CHECKOUT.lock().await;
+        if let Err(refused) = settle_earlier(&settings).await {
+            eprintln!("{}", refused.message);
+        }
+    };
+    match intent.at_work() {
+        Some(_) => drop(tokio::task::spawn_local(settle)),
+        None => settle.await,
+    }
+}
+
+async fn settle_earlier(settings: &Settings) -> Result<(), Refused> {
+    let folder = folder(settings);
+    let Some(intent) = Intent::read(&folder) else { return Ok(()) };
+    while let Some(pid) = intent.at_work() {
+        match Watched::open(pid) {
+            Some(git) => git.gone().await,
+            None => tokio::task::yield_now().await,
+        }
+    }
+    let workspace = settings.place.workspace.clone();
+    let settled = off_the_thread(move || {
+        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+        repository.settle(&intent, Begun::Before, &folder).map_err(|e| e.to_string())
+    });
+    settled.await.map(|_: Settled| ()).map_err(|text| {
+        let text = format!("an earlier merge was interrupted and cannot be ended: {text}");
+        refused("NotMerged", text, "`git status` shows what is left of it")
+    })
+}
+
+fn folder(settings: &Settings) -> PathBuf {
+    settings.place.state().join("merge")
+}
+
+fn wanted(crew: &Rc<Crew>, team: &Name) -> Result<Wanted, Refused> {
     let no_trees = || {
         let text = format!("team {team} works without a repository");
         refused("NoTrees", text, "its work is in the workspace itself (--trees none)")
     };
-    let (base, tasks, features) = crew
-        .board
-        .with_state(|state| {
-            let base = state.teams.get(team)?.setup.trees.as_ref()?.base.clone();
-            // Departments land on the branch of the team above them.
-            let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
-            let done = state.tasks().iter().filter(|task| lands(&task.team));
-            let done = done.filter(|task| task.status_word() == "completed");
-            let mut features: std::collections::BTreeMap<String, Vec<u32>> = Default::default();
-            let mut tasks = Vec::new();
-            for task in done {
-                features.entry(feature(task)).or_default().push(task.id);
-                tasks.push(task.id);
-            }
-            Some((base, tasks, features))
-        })
-        .ok_or_else(no_trees)?;
-    if tasks.is_empty() {
-        let text = format!("no task of team {team} is completed yet");
-        return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
+    let found = crew.board.with_state(|state| {
+        let setup = (*state.teams.get(team)?.setup).clone();
+        let base = Commit::parse(&setup.trees.as_ref()?.base)?;
+        // Departments land on the branch of the team above them.
+        let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
+        let done = state.tasks().iter().filter(|task| lands(&task.team));
+        let done = done.filter(|task| task.status_word() == "completed");
+        let mut features: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let mut tasks = Vec::new();
+        for task in done {
+            features.entry(feature(task)).or_default().push(task.id);
+            tasks.push(task.id);
+        }
+        let features = features.into_iter().map(|(name, tasks)| Feature { name, tasks }).collect();
+        Some(Wanted { setup, base, tasks, features })
+    });
+    let found = found.ok_or_else(no_trees)?;
+    if !crew.is_home(team) {
+        let text = format!("team {team} works on another machine");
+        return Err(refused("NotHome", text, "run this there"));
     }
-    let base = Commit::parse(&base).ok_or_else(no_trees)?;
-    let (workspace, name) = (crew.settings.place.workspace.clone(), team.to_string());
-    let work = move || {
-        let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
-        let mut merged = Merged { branch: format!("shipmate/{name}"), tasks, ..Merged::default() };
-        if branches {
-            let features: Vec<Feature> =
-                features.into_iter().map(|(name, tasks)| Feature { name, tasks }).collect();
-            let made = repository.feature_branches(&name, &base, &features);
-            for branch in made.map_err(|e| e.to_string())? {
-                note_feature(&mut merged, branch);
-            }
-            return Ok(merged);
+    Ok(found)
+}
+
+async fn open(crew: &Rc<Crew>) -> Result<Repository, Refused> {
+    let workspace = crew.settings.place.workspace.clone();
+    let opened = off_the_thread(move || Repository::open(&workspace).map_err(|e| e.to_string()));
+    opened.await.map_err(not_merged)
+}
+
+async fn gate_on_result(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    ready: &ReadyMerge,
+) -> Result<GateResult, Refused> {
+    let (repository, planned) = (open(crew).await?, ready.clone());
+    let commit = off_the_thread(move || repository.commit_of(&planned).map_err(|e| e.to_string()));
+    let commit = commit.await.map_err(not_merged)?;
+    let _turn = crew.turn.lock().await;
+    let what = format!("gate on {} with shipmate/{team}", ready.branch);
+    let result = Bench::default().gate_alone(crew, team, setup, &commit, &what).await;
+    result.map_err(not_merged)
+}
+
+fn require_green(result: &GateResult, on: &str, remedy: &str) -> Result<(), Refused> {
+    match result.passed {
+        true => Ok(()),
+        false if result.killed => {
+            let evidence = &result.evidence;
+            let text = format!("the gate did not come to its end on {on}: {evidence}");
+            Err(refused("GateKilled", text, "nothing was changed: make room for it and try again"))
         }
-        match repository.merge_into_user(&name).map_err(|e| e.to_string())? {
-            UserMerge::Merged { branch, commit } => {
-                merged.commit = Some(commit.to_string());
-                merged.notes.push(format!("merged into {branch}"));
-            }
-            UserMerge::AlreadyMerged { branch } => {
-                merged.notes.push(format!("{branch} has all of it already"));
-            }
-            UserMerge::Conflict { branch, files, .. } => {
-                return Err(format!(
-                    "it conflicts with {branch} in {}; nothing was changed: merge shipmate/{name} \
-                     by hand, or bring {branch} to the team first",
-                    files.join(", ")
-                ));
-            }
+        false => {
+            let evidence = &result.evidence;
+            let text = format!("the gate is red on {on}; nothing was changed: {evidence}");
+            Err(refused("GateRed", text, remedy))
         }
-        Ok(merged)
-    };
-    off_the_thread(work).await.map_err(|text| failed("NotMerged", text))
+    }
+}
+
+fn by_hand(team: &Name) -> String {
+    format!(
+        "resolve it by hand: `git merge shipmate/{team}`; then `shipmate --team {team} team update` \
+         brings the result to the team"
+    )
+}
+
+fn not_merged(text: impl ToString) -> Refused {
+    failed("NotMerged", text)
+}
+
+fn not_updated(text: impl ToString) -> Refused {
+    failed("NotUpdated", text)
+}
+
+async fn feature_branches(
+    crew: &Rc<Crew>,
+    team: &Name,
+    wanted: Wanted,
+    mut merged: Merged,
+) -> Result<Merged, Refused> {
+    let (repository, name) = (open(crew).await?, team.to_string());
+    let made = off_the_thread(move || {
+        let made = repository.feature_branches(&name, &wanted.base, &wanted.features);
+        made.map_err(|e| e.to_string())
+    });
+    for branch in made.await.map_err(not_merged)? {
+        note_feature(&mut merged, branch);
+    }
+    Ok(merged)
 }
 
 fn note_feature(merged: &mut Merged, branch: FeatureBranch) {
@@ -82,10 +315,14 @@ fn note_feature(merged: &mut Merged, branch: FeatureBranch) {
             merged.notes.push(format!("{branch} exists and holds something else: delete it first"));
         }
         FeatureBranch::Empty { feature } => merged.notes.push(format!("{feature} changed nothing")),
-        FeatureBranch::Needs { feature, task, features, files } => merged.notes.push(format!(
-            "{feature} has no branch: task {task} needs {} first (in {})",
-            features.join(", "),
-            files.join(", ")
-        )),
+        FeatureBranch::Needs { feature, task, features, files } => {
+            let needs = match features.as_slice() {
+                [] => "what your branch got since the team began".to_owned(),
+                features => format!("{} first", features.join(", ")),
+            };
+            let files = files.join(", ");
+            let note = format!("{feature} has no branch: task {task} needs {needs} (in {files})");
+            merged.notes.push(note);
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! One run of a team's gate: its commands, one after the other, on a tree.
 //!
 //! The commands are those recorded with the team, never those in the tree. They run with
-//! pipefail, under a limit of time, and nothing they start outlives them.
+//! pipefail, under a limit of time, and nothing they start outlives them. A command that somebody
+//! ended from outside (the kernel for want of memory, a person) has said nothing about the tree:
+//! the gate is run again.
 
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use shipmate_core::Name;
 use shipmate_core::playbook::Expect;
 use shipmate_core::setup::Setup;
+use shipmate_core::{Act, Name};
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 
 use crate::crew::Crew;
@@ -19,6 +21,11 @@ use crate::hooks::evidence;
 const OUTPUT_BYTES_MAX: usize = 512 * 1024;
 const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
 
+/// How often a gate that is ended from outside is run before that is the answer.
+const RUNS_MAX: u32 = 3;
+/// SIGHUP, SIGINT, SIGKILL and SIGTERM. A program that ends by another one has crashed by itself.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateResult {
     pub(crate) passed: bool,
@@ -26,10 +33,33 @@ pub(crate) struct GateResult {
     /// The command that failed, how, and the end of what it printed.
     pub(crate) evidence: String,
     pub(crate) failing: Vec<String>,
+    /// It was ended from outside each time: whether it would pass is not known.
+    pub(crate) killed: bool,
 }
 
-/// Runs the gate; one that expects red passes when a command fails.
+/// Runs the gate, and again where it is ended from outside.
 pub(crate) async fn run(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    expect: Expect,
+    cwd: &Path,
+) -> GateResult {
+    let mut result = run_once(crew, team, setup, expect, cwd).await;
+    for _ in 1..RUNS_MAX {
+        if !result.killed {
+            break;
+        }
+        let how = result.evidence.lines().next().unwrap_or_default();
+        let (team_name, note) = (team.clone(), format!("{how}: the gate is run again"));
+        crew.board.tell(Act::ReportHook { team: team_name, hook: "gate".to_owned(), note });
+        result = run_once(crew, team, setup, expect, cwd).await;
+    }
+    result
+}
+
+/// Runs it once; one that expects red passes when a command fails.
+async fn run_once(
     crew: &Rc<Crew>,
     team: &Name,
     setup: &Setup,
@@ -45,6 +75,7 @@ pub(crate) async fn run(
             result.passed = false;
             result.evidence = failed.evidence;
             result.failing = failed.failing;
+            result.killed = failed.killed;
             has_run = failed.has_run;
             break;
         }
@@ -65,6 +96,7 @@ struct Failed {
     /// It ran to an end of its own: what could not be started, was ended or took too long says
     /// nothing about tests.
     has_run: bool,
+    killed: bool,
 }
 
 async fn run_one(
@@ -76,7 +108,7 @@ async fn run_one(
 ) -> Result<(), Failed> {
     let failed = |how: String| {
         let evidence = format!("`{line}` {how}");
-        Failed { evidence, failing: Vec::new(), has_run: false }
+        Failed { evidence, failing: Vec::new(), has_run: false, killed: false }
     };
     let digest = crew.settings.place.digest();
     let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
@@ -102,5 +134,11 @@ async fn run_one(
     let tail = evidence::tail(output.trim(), EVIDENCE_BYTES_MAX);
     // 126 and 127 are the shell's: there is no such program, or it may not be run.
     let has_run = !ran.timed_out && matches!(ran.exit, Exit::Code(code) if code < 126);
-    Err(Failed { evidence: format!("`{line}` {how}\n{tail}"), failing, has_run })
+    let signal = match ran.exit {
+        Exit::Signal(signal) => signal,
+        // So a shell tells how the command it waited for has ended.
+        Exit::Code(code) => code - 128,
+    };
+    let killed = !ran.timed_out && FROM_OUTSIDE.contains(&signal);
+    Err(Failed { evidence: format!("`{line}` {how}\n{tail}"), failing, has_run, killed })
 }

@@ -29,7 +29,7 @@ impl Bench {
         let tried = async {
             let open = self.open(crew, team, setup).await?;
             let tip = self.tip(crew, &open, setup.branch(team)).await?;
-            self.is_red_without(crew, team, setup, &open, &tip).await
+            self.is_red_without(crew, team, setup, &open, &tip, false).await
         };
         match tried.await {
             Ok(false) => Verified::All,

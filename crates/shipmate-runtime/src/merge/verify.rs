@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::files::FileSet;
 use shipmate_core::playbook::{Expect, Gate};
 use shipmate_core::setup::{GateRun, Setup};
 use shipmate_core::state::Status;
@@ -12,14 +11,14 @@ use shipmate_core::{Act, Name};
 
 use super::Submission;
 use super::gate::{self, GateResult};
+use super::one::{Merge, Objection, base, merge_one};
 use super::trial::red_without;
-use super::words::{blame, outside, some};
+use super::words::blame;
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
-use crate::playbook::{self, gates, proof};
-use crate::supervisor::order::Order;
+use crate::playbook::{gates, proof};
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
+use crate::workspace::{Commit, Repository, Tree};
 
 /// Where a team's work is put together.
 #[derive(Default)]
@@ -28,6 +27,8 @@ pub(crate) struct Bench {
     /// The tip on which the gate is known to pass, and that gate.
     green: Option<Commit>,
     green_gate: Vec<String>,
+    /// Where the branch was last seen.
+    seen: Option<Commit>,
     /// The batch is one submission with a gate of its own.
     pub(super) own: Option<Gate>,
 }
@@ -69,7 +70,7 @@ impl Bench {
         };
         verified.unwrap_or_else(|reason| {
             let reason = format!("the merge queue cannot go on: {reason}");
-            crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
+            pause(crew, team, reason);
             Verified::Stuck
         })
     }
@@ -94,6 +95,10 @@ impl Bench {
             }
             if !setup.gate.is_empty() {
                 let result = gate::run(crew, team, setup, self.expect(), &cwd).await;
+                if result.killed {
+                    pause(crew, team, killed(&result));
+                    return Ok(Verified::Stuck);
+                }
                 record(crew, team, &[submission.task], "", &result);
                 if !result.passed {
                     give_back(crew, &submission, blame(&submission, &result, &[]));
@@ -120,7 +125,7 @@ impl Bench {
         self.land(crew, team, setup, &open, batch).await
     }
 
-    pub(super) async fn open(
+    pub(crate) async fn open(
         &mut self,
         crew: &Rc<Crew>,
         team: &Name,
@@ -133,9 +138,15 @@ impl Bench {
         let path = crew.settings.place.team(crew.board.root.as_str());
         let path: PathBuf = path.join("trees").join(format!("{team}.merge"));
         let (name, base) = (setup.branch(team).to_string(), base(setup)?);
+        let landed = last_landed(crew, setup.branch(team));
         let opened = off_the_thread(move || {
             let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
             if repository.tip(&name).map_err(|e| e.to_string())?.is_none() {
+                // A person may have named a commit of another branch.
+                let was_there = |commit: &Commit| repository.has_brought_work(&name, &base, commit);
+                if let Some(last) = landed.as_deref().and_then(Commit::parse).filter(was_there) {
+                    return Err(branch_is_gone(&name, last.as_str()));
+                }
                 repository.begin(&name, &base).map_err(|e| e.to_string())?;
             }
             let tree = Tree::prepare(&repository, &path, "merge", &author("shipmate"));
@@ -157,11 +168,14 @@ impl Bench {
     ) -> Result<Verified, String> {
         let mut parts = vec![batch];
         let mut beside: Vec<Submission> = Vec::new();
+        // Whose gate was ended from outside, though that of the branch was not.
+        let mut doubted = None;
         while let Some(part) = parts.pop() {
             if part.is_empty() {
                 continue;
             }
             let tip = self.tip(crew, open, setup.branch(team)).await?;
+            self.seen = Some(tip.clone());
             let merged = self.merge_all(crew, setup, open, &tip, part).await?;
             if merged.is_empty() {
                 continue;
@@ -169,7 +183,7 @@ impl Bench {
             let Some(last) = merged.iter().rev().find_map(|one| one.merge.onto.clone()) else {
                 // Nothing to merge, and the gate has its say on the tree as it is.
                 if !setup.gate.is_empty()
-                    && self.is_red_without(crew, team, setup, open, &tip).await?
+                    && self.is_red_without(crew, team, setup, open, &tip, false).await?
                 {
                     return Ok(Verified::Stuck);
                 }
@@ -181,6 +195,7 @@ impl Bench {
                 continue;
             };
             let tasks: Vec<u32> = merged.iter().map(|one| one.submission.task).collect();
+            let last = join(open, setup, team, &tip, last, &merged).await?;
             let result = self.gate_on(crew, team, setup, open, &last, &tasks).await?;
             // A person may have taken one back while the gate ran.
             if merged.iter().any(|one| !still_waits(crew, &one.submission)) {
@@ -195,6 +210,7 @@ impl Bench {
                     continue;
                 }
                 if self.advance(open, setup.branch(team), &tip, &last).await? {
+                    self.seen = Some(last.clone());
                     self.green = self.own.is_none().then_some(last);
                     for one in &merged {
                         complete(crew, &one.submission, one.merge.landed.as_ref());
@@ -216,8 +232,12 @@ impl Bench {
                 continue;
             }
             let Some(alone) = submissions.pop() else { continue };
-            if self.is_red_without(crew, team, setup, open, &tip).await? {
+            if self.is_red_without(crew, team, setup, open, &tip, result.killed).await? {
                 return Ok(Verified::Stuck);
+            }
+            if result.killed && doubted.replace(alone.token) != Some(alone.token) {
+                parts.push(vec![alone]);
+                continue;
             }
             give_back(crew, &alone, blame(&alone, &result, &beside));
         }
@@ -243,11 +263,14 @@ impl Bench {
         let (open, name) = (Arc::clone(open), team.to_string());
         let tip = off_the_thread(move || open.0.tip(&name).map_err(|e| e.to_string())).await?;
         tip.ok_or_else(|| {
-            let last = last_landed(crew, team);
-            format!(
-                "the branch shipmate/{team} is gone; bring it back with `git branch \
-                 shipmate/{team} {last}`, then `shipmate continue`"
-            )
+            let base = crew.board.with_state(|state| {
+                let trees = state.teams.get(team).and_then(|team| team.setup.trees.as_ref());
+                trees.map(|trees| trees.base.clone())
+            });
+            // Where it stood when this queue last moved it, or what is known of that.
+            let seen = self.seen.as_ref().map(ToString::to_string);
+            let last = seen.or_else(|| last_landed(crew, team)).or(base).unwrap_or_default();
+            branch_is_gone(team.as_str(), &last)
         })
     }
 
@@ -312,6 +335,26 @@ impl Bench {
         .await
     }
 
+    /// The gate's word on a commit that is no submission. The caller has the turn.
+    pub(crate) async fn gate_alone(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+        commit: &Commit,
+        what: &str,
+    ) -> Result<GateResult, String> {
+        let open = self.open(crew, team, setup).await?;
+        say(crew, what);
+        let tree = self.check_out(&open, commit).await?;
+        let result = gate::run(crew, team, setup, Expect::Green, &tree).await;
+        if !result.killed {
+            record(crew, team, &[], commit.as_str(), &result);
+        }
+        crew.queue_does(None);
+        Ok(result)
+    }
+
     async fn gate_on(
         &self,
         crew: &Rc<Crew>,
@@ -324,18 +367,26 @@ impl Bench {
         if setup.gate.is_empty() {
             return Ok(GateResult { passed: true, ..GateResult::default() });
         }
-        let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
-        say(crew, &format!("gate on task {}", names.join(", ")));
+        match tasks {
+            [] => say(crew, &format!("gate on {}, where the team stands", commit.short())),
+            tasks => {
+                let names: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+                say(crew, &format!("gate on task {}", names.join(", ")));
+            }
+        }
         let tree = self.check_out(open, commit).await?;
         if let Some(gate) = &self.own {
             proof::forget_reports(gate, &tree);
         }
         let result = gate::run(crew, team, setup, self.expect(), &tree).await;
-        record(crew, team, tasks, commit.as_str(), &result);
+        if !result.killed {
+            record(crew, team, tasks, commit.as_str(), &result);
+        }
         Ok(result)
     }
 
-    /// One that is alone and red may not be to blame: the branch may be red without it.
+    /// One that is alone and red may not be to blame: the branch may be red without it, or no
+    /// gate may come to its end on this machine now.
     pub(super) async fn is_red_without(
         &mut self,
         crew: &Rc<Crew>,
@@ -343,18 +394,27 @@ impl Bench {
         setup: &Setup,
         open: &Arc<(Repository, Tree)>,
         tip: &Commit,
+        was_killed: bool,
     ) -> Result<bool, String> {
         // What a gate of its own says is about the task alone.
-        if self.own.is_some() || self.green.as_ref() == Some(tip) {
+        let is_known = self.own.is_some() || self.green.as_ref() == Some(tip);
+        if is_known && !was_killed {
             return Ok(false);
         }
         let result = self.gate_on(crew, team, setup, open, tip, &[]).await?;
+        if result.killed {
+            pause(crew, team, killed(&result));
+            return Ok(true);
+        }
+        if is_known {
+            return Ok(false);
+        }
         if result.passed {
             self.green = Some(tip.clone());
             return Ok(false);
         }
         let reason = red_without(crew, team, tip, &result).await;
-        crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
+        pause(crew, team, reason);
         Ok(true)
     }
 
@@ -377,135 +437,58 @@ impl Bench {
     }
 }
 
-/// What merging one came to.
-#[derive(Debug, Clone, Default)]
-struct Merge {
-    /// What the next is merged onto; absent when it changes nothing.
-    onto: Option<Commit>,
-    /// The commit that holds it, which may be there already from before a crash.
-    landed: Option<Commit>,
-    /// Whoever handed it in has changed nothing. Work that others have landed meanwhile is
-    /// something, though nothing is left to merge.
-    unchanged: bool,
+/// What passes the gate together comes to the branch as one commit: the states between are not
+/// known to pass. Without a gate there is nothing to pass.
+async fn join(
+    open: &Arc<(Repository, Tree)>,
+    setup: &Setup,
+    team: &Name,
+    tip: &Commit,
+    last: Commit,
+    merged: &[Candidate],
+) -> Result<Commit, String> {
+    let new = merged.iter().filter(|one| one.merge.onto.is_some());
+    let tasks: Vec<u32> = new.map(|one| one.submission.task).collect();
+    if tasks.len() < 2 || setup.gate.is_empty() {
+        return Ok(last);
+    }
+    let (open, branch, tip) = (Arc::clone(open), setup.branch(team).to_string(), tip.clone());
+    off_the_thread(move || open.0.join(&branch, &tip, &last, &tasks).map_err(|e| e.to_string()))
+        .await
 }
 
-/// Why a submission is not merged.
-enum Objection {
-    /// It touches what is not its own, which may be granted.
-    Scope {
-        files: FileSet,
-        reason: String,
-    },
-    Other(String),
+fn pause(crew: &Rc<Crew>, team: &Name, reason: String) {
+    crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
 }
 
-/// Where the branch stood when it last moved. Looks at the whole board, for a branch that
-/// somebody deleted.
-fn last_landed(crew: &Rc<Crew>, team: &Name) -> String {
+fn killed(result: &GateResult) -> String {
+    format!(
+        "the gate was ended from outside again and again, as the kernel does when memory is \
+         short; make room, then `shipmate continue` runs it again\n{}",
+        result.evidence
+    )
+}
+
+/// The last work that came to the branch of this name. Looks at the whole board, for a branch
+/// that somebody deleted.
+fn last_landed(crew: &Rc<Crew>, branch: &Name) -> Option<String> {
     crew.board.with_state(|state| {
-        let landed = state.tasks().iter().filter(|task| task.team == *team);
+        let lands = |team: &Name| state.teams[team].setup.branch(team) == branch;
+        let landed = state.tasks().iter().filter(|task| lands(&task.team));
         let landed = landed.filter_map(|task| match &task.status {
             Status::Completed { commit: Some(commit), .. } => Some((task.changed_at, commit)),
             _ => None,
         });
-        let base = state.teams[team].setup.trees.as_ref().map(|trees| trees.base.clone());
-        landed.max().map(|(_, commit)| commit.clone()).or(base).unwrap_or_default()
+        landed.max().map(|(_, commit)| commit.clone())
     })
 }
 
-fn base(setup: &Setup) -> Result<Commit, String> {
-    let base = setup.trees.as_ref().and_then(|trees| Commit::parse(&trees.base));
-    base.ok_or_else(|| "the team's base is no commit".to_owned())
-}
-
-fn key(submission: &Submission) -> WorkKey {
-    let team = submission.team.to_string();
-    WorkKey { team, task: submission.task, token: submission.token }
-}
-
-/// The merge of one submission onto a commit; nothing where it changes nothing.
-async fn merge_one(
-    open: &Arc<(Repository, Tree)>,
-    setup: &Setup,
-    onto: &Commit,
-    submission: &Submission,
-    life: Option<Order>,
-) -> Result<Result<Merge, Objection>, String> {
-    let Some(named) = submission.commit.clone() else {
-        return Ok(Ok(Merge { unchanged: true, ..Merge::default() }));
-    };
-    let (open, onto, one) = (Arc::clone(open), onto.clone(), submission.clone());
-    let (protected, setup) = (setup.protected.clone(), setup.clone());
-    off_the_thread(move || {
-        let repository = &open.0;
-        let text = |e: &dyn std::fmt::Display| e.to_string();
-        let Some(work) = Commit::parse(&named) else {
-            let reason = format!("{named} is no full commit id; name one and submit again");
-            return Ok(Err(Objection::Other(reason)));
-        };
-        // From before a crash, or there was nothing to land: then no merge has its key.
-        let landed = || {
-            let branch = setup.branch(&one.team).to_string();
-            let own = WorkKey { team: branch.clone(), ..key(&one) };
-            let found = repository.landed(&branch, &base(&setup)?, &own);
-            let found = found.map_err(|e| e.to_string())?;
-            Ok::<_, String>(Merge { onto: None, unchanged: found.is_none(), landed: found })
-        };
-        if open.1.has_landed(&work, &onto).unwrap_or(false) {
-            return landed().map(Ok);
-        }
-        let taken_in = repository.work(&key(&one)).map_err(|e| text(&e))?;
-        if taken_in.as_ref() != Some(&work)
-            && let Err(reason) =
-                crate::supervisor::take_in(repository, life.as_ref(), &work, &key(&one))
-        {
-            return Ok(Err(Objection::Other(reason)));
-        }
-        let work = match repository.without(&onto, &work, &one.left_out) {
-            Ok(work) => work,
-            Err(e) => return Err(text(&e)),
-        };
-        let objection = |to: &Commit| -> Result<Option<Objection>, String> {
-            let changes = repository.changed(&onto, to).map_err(|e| text(&e))?;
-            let paths = changes.iter().map(|change| change.path.as_str());
-            Ok(outside(&one, &protected, paths).map(|(files, reason)| match files {
-                Some(files) => Objection::Scope { files, reason },
-                None => Objection::Other(reason),
-            }))
-        };
-        if let Some(objection) = objection(&work)? {
-            return Ok(Err(objection));
-        }
-        let about = MergeText {
-            subject: playbook::commit_subject(&setup, &one),
-            author: author(one.who.address.name.as_str()),
-            teammate: one.who.to_string(),
-            key: WorkKey { team: setup.branch(&one.team).to_string(), ..key(&one) },
-        };
-        Ok(match repository.merge(&onto, &work, &about).map_err(|e| text(&e))? {
-            // Work with several bases, or over a rename, changes more than it seems to.
-            Merged::Landed(commit) => match objection(&commit)? {
-                Some(objection) => Err(objection),
-                None => {
-                    Ok(Merge { onto: Some(commit.clone()), landed: Some(commit), unchanged: false })
-                }
-            },
-            Merged::Nothing => {
-                let is_empty = repository.changed(&onto, &work).map_err(|e| text(&e))?.is_empty();
-                let merge = landed()?;
-                Ok(Merge { unchanged: merge.unchanged && is_empty, ..merge })
-            }
-            Merged::Conflict { files, .. } => Err(Objection::Other(format!(
-                "it conflicts with what landed meanwhile in {}: resolve the markers in your tree \
-                 and submit again",
-                some(&files)
-            ))),
-            Merged::Unrelated => Err(Objection::Other(
-                "its commit has no history in common with the team branch".to_owned(),
-            )),
-        })
-    })
-    .await
+/// Nobody makes it anew: what landed would be lost.
+fn branch_is_gone(branch: &str, last: &str) -> String {
+    format!(
+        "the branch shipmate/{branch} is gone; bring it back with `git branch shipmate/{branch} \
+         {last}`, then `shipmate continue`"
+    )
 }
 
 /// The hooks' word on a completion; a reason if it is no.

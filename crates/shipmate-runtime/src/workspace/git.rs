@@ -7,20 +7,37 @@
 //! Whatever `GIT_*` the caller's environment holds (a coordinator may be started from a hook) is
 //! taken away first. Nothing here waits for a terminal, and nothing but the user's own git (whose
 //! hooks may take their time) waits for ever.
+//!
+//! Who is killed takes no git along. What a coordinator starts for itself carries a marker, and the
+//! next coordinator ends it before it begins; the user's own merge runs apart, to its own end.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use shipmate_process::environment;
+use shipmate_process::{MARKER_VARIABLE, Marker, environment};
 
 use super::Commit;
+
+/// The kind of the marker on every git that a coordinator starts for itself.
+pub(crate) const MARKED_AS: &str = "git";
+
+static MARKER: OnceLock<String> = OnceLock::new();
+
+/// From here on every git that this process starts for itself carries a marker. Without this
+/// it carries what the process itself does, as a supervisor's does.
+pub(crate) fn mark_every_git(digest: &str) {
+    let marker = Marker::new(digest, MARKED_AS, "main").expect("a digest is hexadecimal");
+    MARKER.get_or_init(|| marker.to_string());
+}
 
 /// An agent can make git wait for ever (a named pipe called `.gitignore`). Longer than any checkout
 /// should take, shorter than a person's patience.
@@ -126,6 +143,9 @@ impl Git {
         for guard in GUARDS {
             git.command.args(["-c", guard]);
         }
+        if let Some(marker) = MARKER.get() {
+            git.command.env(MARKER_VARIABLE, marker);
+        }
         git.command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_REPLACE_OBJECTS", "1");
         git.command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE");
         git.limit = Some(LIMIT);
@@ -212,6 +232,17 @@ impl Git {
         let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
         let said = if stderr.is_empty() { status.to_string() } else { stderr };
         Err(Failure::Git { what: self.shown(), place: self.place, said })
+    }
+
+    /// Starts it so that it comes to its end whatever becomes of this process: in a process group
+    /// of its own, and with its output in a file, for a git whose reader is gone is killed.
+    pub(super) fn start_apart(mut self, output: &Path, marker: &str) -> Result<Child, Failure> {
+        let file = File::create(output)
+            .and_then(|file| Ok((file.try_clone()?, file)))
+            .map_err(Failure::file(format!("write {}", output.display())))?;
+        self.command.args(&self.what).stdin(Stdio::null()).stdout(file.0).stderr(file.1);
+        self.command.env(MARKER_VARIABLE, marker).process_group(0);
+        self.command.spawn().map_err(Failure::file("start git"))
     }
 
     fn shown(&self) -> String {

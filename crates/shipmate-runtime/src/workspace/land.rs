@@ -1,9 +1,13 @@
 //! The way of work into the team branch: taken in, looked at, merged, advanced, found again.
 //!
 //! Merging makes objects only; `advance` moves the branch, with the old value as a condition. The
-//! merge commit carries its task and token, and `landed` finds it after a crash. What an agent
-//! writes into its own commit messages proves nothing: its commits are second parents, and only the
-//! first-parent line is searched.
+//! merge commit carries its task and token, and `landed` finds it after a crash. Merges that passed
+//! the gate together are joined to one commit, so that no state which was not gated is on the
+//! first-parent line: its second parent is the chain of its tasks' merges. What an agent writes into
+//! its own commit messages proves nothing: its commits are second parents of those merges, and
+//! only the first-parent lines of the branch and of such chains are searched.
+
+use std::collections::BTreeMap;
 
 use super::git::{Failure, Git};
 use super::merging::merge_trees;
@@ -191,6 +195,27 @@ impl Repository {
         Ok(Merged::Landed(commit))
     }
 
+    /// Joins the merges from `onto` to `last` to one commit.
+    pub fn join(
+        &self,
+        team: &str,
+        onto: &Commit,
+        last: &Commit,
+        tasks: &[u32],
+    ) -> Result<Commit, Failure> {
+        let tasks: Vec<String> = tasks.iter().map(ToString::to_string).collect();
+        let text = format!(
+            "Land tasks {} together\n\nShipmate-Team: {team}\nShipmate-Tasks: {}\n",
+            tasks.join(", "),
+            tasks.join(" ")
+        );
+        let author = Author { name: COMMITTER.0.to_owned(), email: COMMITTER.1.to_owned() };
+        let tree = format!("{last}^{{tree}}");
+        let git = by(self.git(), &author).args(["commit-tree", &tree, "-F", "-"]);
+        let git = git.args(["-p", onto.as_str(), "-p", last.as_str()]);
+        Ok(git.input(text.into_bytes()).run()?.commit())
+    }
+
     /// Moves the team branch. Repeating a move that has happened is a success.
     pub fn advance(&self, team: &str, from: &Commit, to: &Commit) -> Result<(), AdvanceFailure> {
         let name = team_ref(team);
@@ -221,6 +246,12 @@ impl Repository {
         Ok(found.map(|merge| merge.commit))
     }
 
+    /// Whether a commit brought work to the team branch, wherever that stands now.
+    pub fn has_brought_work(&self, team: &str, base: &Commit, commit: &Commit) -> bool {
+        let line = self.first_parents(base, &[commit.as_str()]).unwrap_or_default();
+        line.first().is_some_and(|one| one.merge(team).is_some())
+    }
+
     /// What landed since `base`, oldest first.
     pub fn log(&self, team: &str, base: &Commit) -> Result<Vec<LandedWork>, Failure> {
         let merges = self.merges(team, base)?;
@@ -241,13 +272,43 @@ impl Repository {
 
     pub(super) fn merges(&self, team: &str, base: &Commit) -> Result<Vec<Merge>, Failure> {
         let Some(tip) = self.tip(team)? else { return Ok(Vec::new()) };
-        let format = "--format=%H%x00%P%x00%cn%x00%B%x00";
-        let range = format!("{base}..{tip}");
-        let git =
-            self.git().args(["rev-list", "--first-parent", "--reverse", "--no-commit-header"]);
-        let output = git.args([format, &range, "--"]).run()?;
+        let line = self.first_parents(base, &[tip.as_str()])?;
+        let lasts: Vec<&str> = line.iter().filter_map(|one| one.joined(team)).collect();
+        let chains = if lasts.is_empty() { Vec::new() } else { self.first_parents(base, &lasts)? };
+        let chains: BTreeMap<&str, &Logged> =
+            chains.iter().map(|one| (one.id.as_str(), one)).collect();
+        let mut found = Vec::new();
+        // From the newest on, and turned round at the end.
+        for one in &line {
+            let Some(mut at) = one.joined(team) else {
+                found.extend(one.merge(team));
+                continue;
+            };
+            while Some(at) != one.parents().next()
+                && let Some(inner) = chains.get(at)
+            {
+                found.extend(inner.merge(team));
+                at = inner.parents().next().unwrap_or_default();
+            }
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    /// The commits since `base` that one comes to from these by first parents, newest first.
+    fn first_parents(&self, base: &Commit, from: &[&str]) -> Result<Vec<Logged>, Failure> {
+        let git = self.git().args(["rev-list", "--first-parent", "--no-commit-header"]);
+        let git = git.args(["--format=%H%x00%P%x00%cn%x00%B%x00", "--stdin"]);
+        let names = format!("^{base}\n{}\n", from.join("\n"));
+        let output = git.input(names.into_bytes()).run()?;
         let fields: Vec<_> = output.stdout.split(|byte| *byte == 0).map(path_text).collect();
-        Ok(fields.chunks_exact(4).filter_map(|record| Merge::read(record, team)).collect())
+        let read = |record: &[String]| Logged {
+            id: record[0].trim_start().to_owned(),
+            parents: record[1].clone(),
+            committer: record[2].clone(),
+            message: record[3].clone(),
+        };
+        Ok(fields.chunks_exact(4).map(read).collect())
     }
 
     /// Compares pairs of trees in one call.
@@ -276,23 +337,47 @@ pub(super) struct Merge {
     subject: String,
 }
 
-impl Merge {
+/// A commit as git lists it.
+struct Logged {
+    id: String,
+    parents: String,
+    committer: String,
+    message: String,
+}
+
+impl Logged {
+    fn parents(&self) -> impl Iterator<Item = &str> {
+        self.parents.split(' ')
+    }
+
+    /// The trailers of a merge that the runtime has made, and its subject.
+    fn trailers(&self) -> Option<(&str, std::str::Lines<'_>)> {
+        let ours = self.committer == COMMITTER.0 && self.parents().count() == 2;
+        let (subject, trailers) = self.message.split_once("\n\n").filter(|_| ours)?;
+        Some((subject, trailers.lines()))
+    }
+
+    /// The last of the merges that it joins; nothing unless it is exactly what [`Repository::join`]
+    /// makes.
+    fn joined(&self, team: &str) -> Option<&str> {
+        let (_, mut lines) = self.trailers()?;
+        let ours = lines.next()?.strip_prefix("Shipmate-Team: ")? == team
+            && lines.next()?.starts_with("Shipmate-Tasks: ")
+            && lines.next().is_none();
+        self.parents().nth(1).filter(|_| ours)
+    }
+
     /// Nothing unless it is exactly what [`message`] writes under two parents.
-    fn read(record: &[String], team: &str) -> Option<Merge> {
-        let [commit, parents, committer, message] = record else { return None };
-        let (subject, trailers) = message.split_once("\n\n")?;
-        let mut lines = trailers.lines();
+    fn merge(&self, team: &str) -> Option<Merge> {
+        let (subject, mut lines) = self.trailers()?;
         let mut value = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(": ");
         let found_team = value("Shipmate-Team")?;
         let task = value("Shipmate-Task")?.parse().ok()?;
         let token = value("Shipmate-Token")?.parse().ok()?;
         let teammate = value("Shipmate-Teammate")?.to_owned();
-        let ours = committer == COMMITTER.0
-            && parents.split(' ').count() == 2
-            && found_team == team
-            && lines.next().is_none();
+        let ours = found_team == team && lines.next().is_none();
         ours.then(|| Merge {
-            commit: Commit::parse(commit.trim_start()).expect("git lists commits by their ids"),
+            commit: Commit::parse(&self.id).expect("git lists commits by their ids"),
             key: WorkKey { team: team.to_owned(), task, token },
             teammate,
             subject: subject.to_owned(),

@@ -124,6 +124,13 @@ impl Repository {
         &self.root
     }
 
+    /// The git folder of this checkout.
+    pub(super) fn git_dir(&self) -> Result<PathBuf, Failure> {
+        let output = self.git().args(["rev-parse", "--absolute-git-dir"]).run()?;
+        let bytes = output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout);
+        Ok(PathBuf::from(OsStr::from_bytes(bytes)))
+    }
+
     pub fn head(&self) -> Result<Head, Failure> {
         let branch = self.git().args(["symbolic-ref", "--quiet", "--short", "HEAD"]);
         let branch = branch.allow(&[0, 1]).run()?;

@@ -1,17 +1,12 @@
 //! The team's work on its way to the user: their merge, and a branch per feature.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use shipmate_runtime::workspace::{Feature, FeatureBranch, Keep, UserMerge, UserMergeFailure};
+use shipmate_runtime::workspace::{Feature, FeatureBranch, Keep, PlannedMerge, UserMergeFailure};
 
-use crate::scene::{Scene, alone, bytes_of, commit_all, files, git, key, land, read, save, write};
-
-fn hook(scene: &Scene, name: &str, text: &str) {
-    let path = scene.user().join(".git/hooks").join(name);
-    write(&scene.user(), &format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{text}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
+use crate::scene::{
+    Scene, alone, bytes_of, commit_all, deliver, files, git, hook, key, land, read, save, write,
+};
 
 #[test]
 fn the_user_gets_the_work_with_their_own_identity_and_hooks() {
@@ -26,16 +21,14 @@ fn the_user_gets_the_work_with_their_own_identity_and_hooks() {
         commit_all(&scene.user(), "meanwhile");
         write(&scene.user(), "untracked", "x");
 
-        let merged = repository.merge_into_user("crew").unwrap();
-        let UserMerge::Merged { branch, commit } = merged else { panic!("{merged:?}") };
-        assert_eq!(branch, "main");
+        let commit = deliver(scene, &repository).unwrap();
         assert_eq!(git(&scene.user(), &["rev-parse", "main"]), commit.as_str());
         assert_eq!(read(&scene.user(), "a.txt"), "one\ntwo\nTHREE\n");
         assert_eq!(git(&scene.user(), &["log", "-1", "--format=%an"]), "User");
         assert_eq!(git(&scene.user(), &["status", "--porcelain"]), "?? untracked");
         assert!(scene.user().join(".git/post-merge-ran").exists());
-        let again = repository.merge_into_user("crew").unwrap();
-        assert_eq!(again, UserMerge::AlreadyMerged { branch: "main".to_owned() });
+        let again = repository.plan_merge("crew").unwrap();
+        assert_eq!(again, PlannedMerge::AlreadyMerged { branch: "main".to_owned() });
     });
 }
 
@@ -46,7 +39,7 @@ fn a_merge_that_cannot_be_leaves_the_checkout_as_it_was() {
         let tree = scene.tree(&repository, "ana");
         write(tree.path(), "a.txt", "ana\n");
         land(&repository, &tree, &save(&tree), &key(1, 1));
-        let merge = || repository.merge_into_user("crew");
+        let merge = || deliver(scene, &repository);
         let files_before = |scene: &Scene| {
             let mut found = bytes_of(&scene.user());
             found.retain(|(path, _)| !path.components().any(|part| part.as_os_str() == ".git"));
@@ -72,8 +65,8 @@ fn a_merge_that_cannot_be_leaves_the_checkout_as_it_was() {
         write(&scene.user(), "a.txt", "the user's own\n");
         commit_all(&scene.user(), "meanwhile");
         let before = files_before(scene);
-        let conflict = merge().unwrap();
-        let UserMerge::Conflict { files, .. } = conflict else { panic!("{conflict:?}") };
+        let conflict = repository.plan_merge("crew").unwrap();
+        let PlannedMerge::Conflict { files, .. } = conflict else { panic!("{conflict:?}") };
         assert_eq!(files, ["a.txt"]);
         assert_eq!(files_before(scene), before);
         assert_eq!(git(&scene.user(), &["status", "--porcelain"]), "");
@@ -82,7 +75,7 @@ fn a_merge_that_cannot_be_leaves_the_checkout_as_it_was() {
         assert!(matches!(merge().unwrap_err(), UserMergeFailure::Detached));
         git(&scene.user(), &["checkout", "-q", "shipmate/crew"]);
         assert!(matches!(merge().unwrap_err(), UserMergeFailure::OnTeamBranch { .. }));
-        let none = repository.merge_into_user("none").unwrap_err();
+        let none = repository.plan_merge("none").unwrap_err();
         assert!(matches!(none, UserMergeFailure::NoSuchTeam { .. }));
     });
 }

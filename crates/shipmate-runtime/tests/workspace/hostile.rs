@@ -10,7 +10,7 @@ use shipmate_runtime::workspace::{
 };
 
 use crate::scene::{
-    Scene, alone, author, commit_all, git, key, land, plain_git, read, save, write,
+    Scene, alone, author, commit_all, deliver, git, key, land, plain_git, read, save, write,
 };
 
 const HOOKS: [&str; 12] = [
@@ -133,7 +133,7 @@ fn nothing_of_an_agent_s_config_or_hooks_is_ever_run() {
         ana.bring_up(&base, Keep::Nothing).unwrap();
         let again = Tree::prepare(&repository, at, "ana", &author("ana")).unwrap();
         assert_eq!(again.head().unwrap(), Some(base));
-        repository.merge_into_user("crew").unwrap();
+        deliver(scene, &repository).unwrap();
         repository.let_go(again, "crew", "ana").unwrap();
         let ran = fs::read_to_string(&trace).unwrap_or_default();
         assert_eq!(ran, "", "the runtime ran what an agent configured");

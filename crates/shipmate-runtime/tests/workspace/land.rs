@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use shipmate_runtime::workspace::{
-    AdvanceFailure, Change, ChangeKind, Commit, EntryKind, Merged, TakeInFailure,
+    AdvanceFailure, Change, ChangeKind, Commit, EntryKind, Feature, FeatureBranch, Keep, Merged,
+    TakeInFailure,
 };
 
-use crate::scene::{about, alone, commit_all, files, git, key, land, read, save, write};
+use crate::scene::{about, alone, author, commit_all, files, git, key, land, read, save, write};
 
 #[test]
 fn work_is_taken_in_merged_and_lands() {
@@ -41,6 +42,56 @@ fn work_is_taken_in_merged_and_lands() {
         assert_eq!(kept, first.as_str());
         assert_eq!(git(&scene.user(), &["status", "--porcelain"]), "");
         assert_eq!(read(&scene.user(), "a.txt"), "one\ntwo\nthree\n");
+    });
+}
+
+#[test]
+fn merges_that_were_joined_are_found_by_their_tasks_and_are_not_on_the_first_parent_line() {
+    alone(|scene| {
+        let (repository, base) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        write(tree.path(), "one.txt", "1\n");
+        let one = land(&repository, &tree, &save(&tree), &key(1, 10));
+        let mut chain = vec![one.clone()];
+        for (task, file) in [(2, "two.txt"), (3, "three.txt")] {
+            tree.bring_up(chain.last().unwrap(), Keep::Nothing).unwrap();
+            write(tree.path(), file, "x\n");
+            let (work, key) = (save(&tree), key(task, 10 + u64::from(task)));
+            repository.take_in(&tree, &work, &key).unwrap();
+            let merged = repository.merge(chain.last().unwrap(), &work, &about("ana", &key));
+            let Merged::Landed(merged) = merged.unwrap() else { panic!() };
+            chain.push(merged);
+        }
+        let joined = repository.join("crew", &one, &chain[2], &[2, 3]).unwrap();
+        repository.advance("crew", &one, &joined).unwrap();
+        tree.bring_up(&joined, Keep::Nothing).unwrap();
+        write(tree.path(), "four.txt", "4\n");
+        let four = land(&repository, &tree, &save(&tree), &key(4, 20));
+
+        let range = format!("{base}..shipmate/crew");
+        let line = git(&scene.user(), &["rev-list", "--first-parent", "--reverse", &range]);
+        assert_eq!(line.lines().collect::<Vec<_>>(), [&one, &joined, &four].map(Commit::as_str));
+        assert_eq!(git(&scene.user(), &["diff", joined.as_str(), chain[2].as_str()]), "");
+        let log = repository.log("crew", &base).unwrap();
+        let shown: Vec<_> = log.iter().map(|work| (work.task, work.files.join(" "))).collect();
+        let of = |task: u32, file: &str| (task, file.to_owned());
+        let all = [of(1, "one.txt"), of(2, "two.txt"), of(3, "three.txt"), of(4, "four.txt")];
+        assert_eq!(shown, all);
+        let landed = |task, token| repository.landed("crew", &base, &key(task, token)).unwrap();
+        assert_eq!(landed(2, 12).as_ref(), Some(&chain[1]));
+        assert_eq!(landed(3, 13).as_ref(), Some(&chain[2]));
+        assert_eq!(landed(3, 12), None);
+        let brought = repository.brought("crew", &base, 2).unwrap();
+        assert_eq!(brought, [(12, chain[1].clone())]);
+        let feature = Feature { name: "two".to_owned(), tasks: vec![2] };
+        let made = repository.feature_branches("crew", &base, &[feature]).unwrap();
+        let FeatureBranch::Made { commit, .. } = &made[0] else { panic!("{made:?}") };
+        assert!(files(&scene.user(), commit).contains(&"two.txt".to_owned()));
+        assert!(!files(&scene.user(), commit).contains(&"three.txt".to_owned()));
+        let taken_back = repository.revert(&four, &[chain[1].clone()], &author("ana"), "no");
+        let taken_back = taken_back.unwrap().unwrap().unwrap();
+        assert!(!files(&scene.user(), &taken_back).contains(&"two.txt".to_owned()));
+        assert!(files(&scene.user(), &taken_back).contains(&"three.txt".to_owned()));
     });
 }
 

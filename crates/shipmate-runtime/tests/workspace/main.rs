@@ -4,6 +4,7 @@
 
 mod deliver;
 mod hostile;
+mod interrupted;
 mod land;
 mod mend;
 mod repository;

@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use shipmate_runtime::workspace::{
-    Author, Commit, Keep, MergeText, Merged, Parent, Paths, Repository, Tree, WorkKey,
+    Author, Commit, Keep, MergeText, Merged, Parent, Paths, PlannedMerge, Repository, Tree,
+    UserMergeFailure, WorkKey,
 };
 
 const INSIDE: &str = "SHIPMATE_TEST_INSIDE";
@@ -169,6 +170,21 @@ pub(crate) fn land(repository: &Repository, tree: &Tree, work: &Commit, key: &Wo
     let Merged::Landed(commit) = merged else { panic!("{merged:?}") };
     repository.advance("crew", &onto, &commit).unwrap();
     commit
+}
+
+/// Merges into the user's branch, where there is something to merge.
+pub(crate) fn deliver(scene: &Scene, repository: &Repository) -> Result<Commit, UserMergeFailure> {
+    let planned = repository.plan_merge("crew")?;
+    let PlannedMerge::Ready(ready) = planned else { panic!("{planned:?}") };
+    repository.merge_into_user(&ready, &scene.path("merge"), "d1")
+}
+
+/// A hook of the user's.
+pub(crate) fn hook(scene: &Scene, name: &str, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = scene.user().join(".git/hooks").join(name);
+    write(&scene.user(), &format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{text}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Git as a person or an agent runs it in a folder, with that folder's own config and hooks.

@@ -107,7 +107,8 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         end_coordinator(&session)?;
         return Ok(Exit::Undone);
     }
-    let Answer::Merged(merged) = session.ask(Ask::Merge { branches: false })? else {
+    let Answer::Merged(merged) = session.ask(Ask::Merge { branches: false, no_gate: false })?
+    else {
         return Err(unexpected("a merge"));
     };
     say(&format!("\nmerged {} into your branch: {}", merged.branch, merged.notes.join("; ")))?;

@@ -1,4 +1,4 @@
-//! `shipmate team`: create, list, show, set, budget and delete teams.
+//! `shipmate team`: create, list, show, set, budget, update and delete teams.
 
 mod budget;
 mod create;
@@ -6,6 +6,7 @@ mod delete;
 mod list;
 mod set;
 mod show;
+mod update;
 
 pub(crate) use budget::{Limits, micros};
 pub(crate) use list::table;
@@ -14,7 +15,7 @@ pub(crate) use show::dollars;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
-/// Teams: create, list, show, set, budget, delete
+/// Teams: create, list, show, set, budget, update, delete
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum TeamCommand {
     Create(create::CreateArgs),
@@ -22,6 +23,7 @@ pub(crate) enum TeamCommand {
     Show(show::ShowArgs),
     Set(set::SetArgs),
     Budget(budget::BudgetArgs),
+    Update(update::UpdateArgs),
     Delete(delete::DeleteArgs),
 }
 
@@ -32,6 +34,7 @@ pub(crate) fn run(command: TeamCommand, session: Session) -> Result<(), Failure>
         TeamCommand::Show(args) => show::run(&args, session),
         TeamCommand::Set(args) => set::run(args, session),
         TeamCommand::Budget(args) => budget::run(&args, session),
+        TeamCommand::Update(args) => update::run(&args, session),
         TeamCommand::Delete(args) => delete::run(args, session),
     }
 }

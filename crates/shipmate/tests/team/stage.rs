@@ -344,7 +344,8 @@ impl Stage {
             return Vec::new();
         }
         let range = format!("{}..{branch}", self.base);
-        let text = self.git(&["log", "--first-parent", "--reverse", "--format=%B", &range]);
+        let ours = ["log", "--merges", "--committer=shipmate@localhost", "--topo-order"];
+        let text = self.git(&[&ours[..], &["--reverse", "--format=%B", &range]].concat());
         let tasks = text.lines().filter_map(|line| line.strip_prefix("Shipmate-Task: "));
         tasks.map(|id| id.parse().unwrap()).collect()
     }

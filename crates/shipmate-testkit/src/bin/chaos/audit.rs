@@ -81,7 +81,8 @@ fn differ(what: &str, found: &[u32], expected: &[u32]) -> Result<(), String> {
 
 fn landed(yard: &Yard) -> Result<Vec<u32>, String> {
     let range = format!("{}..shipmate/{TEAM}", yard.base);
-    let text = yard.git(&["log", "--first-parent", "--format=%B", &range])?;
+    let ours = ["log", "--merges", "--committer=shipmate@localhost", "--format=%B", &range];
+    let text = yard.git(&ours)?;
     let tasks = text.lines().filter_map(|line| line.strip_prefix("Shipmate-Task: "));
     Ok(tasks.filter_map(|id| id.parse().ok()).collect())
 }
