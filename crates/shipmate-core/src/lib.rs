@@ -54,6 +54,7 @@ pub use state::State;
 pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};
 pub use task::failure::normalised;
+pub use task::room::full_queue;
 pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
 pub use trial::untried_gates;

@@ -52,6 +52,10 @@ pub const PATH_STEPS_MAX: usize = 512;
 pub const DURATION_DEFAULT_MS: u64 = 60_000;
 /// The order of a task that was given none; lower is sooner.
 pub const PRIORITY_DEFAULT: i32 = 100;
+/// Submissions that may wait for their gate before no further task is handed out: so many for
+/// each teammate, and in a small team so many in all.
+pub const WAITING_PER_TEAMMATE_MAX: usize = 2;
+pub const WAITING_MAX_LEAST: usize = 8;
 /// How often a task may come back before it counts as failed.
 pub const RETRIES_DEFAULT: u32 = 3;
 /// How long a claim holds without a renewal when its claimer has no supervisor and

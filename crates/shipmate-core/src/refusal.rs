@@ -98,6 +98,8 @@ pub enum Refusal {
     HoldsEnough { who: Address, held: usize, limit: u32, tasks: Vec<TaskId> },
     #[error("no task is available for {who} now{}", waiting_for(waiting))]
     NothingAvailable { who: Address, waiting: usize },
+    #[error("{waiting} tasks of team {team} wait for their gate; one must land or come back first")]
+    QueueFull { team: Name, waiting: usize },
     #[error("the claim {token} on task {task} has ended; {}", now_held(now, status))]
     StaleClaim { task: TaskId, token: Token, now: Option<TeammateRef>, status: &'static str },
     #[error("the lease on task {task} was renewed ({renewal}) after the one that ran out")]
@@ -230,6 +232,7 @@ impl Refusal {
             Refusal::NothingAvailable { .. } => {
                 "`shipmate task list` says why; `shipmate task next --wait` waits for one"
             }
+            Refusal::QueueFull { .. } => "`shipmate task next --wait` waits for that",
             Refusal::NotTheirs { by: Actor::Person, .. } => {
                 "act as a teammate: `shipmate --as NAME …`"
             }

@@ -17,6 +17,7 @@ use crate::setup::StartRule;
 use crate::shutdown;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
 use crate::task::claim::another_for;
+use crate::task::room::full_queue;
 use crate::teammate::current;
 use crate::trial::needs_trial;
 use crate::usage;
@@ -88,7 +89,7 @@ pub(crate) fn is_open(team: &Team) -> bool {
 /// Those of one team, whatever its gate says.
 pub(crate) fn wanted_of(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
     let mut found = Vec::new();
-    if team.counts.pending > 0 {
+    if team.counts.pending > 0 && full_queue(state, name).is_none() {
         found.extend(wanted_in(state, name, team));
     }
     found.extend(called(state, name, team, &found));
@@ -192,6 +193,7 @@ pub(crate) fn leaves_work(state: &State, who: &Address, mate: &Teammate) -> bool
     team.phase == TeamPhase::Active
         && team.paused.is_none()
         && team.counts.pending > 0
+        && full_queue(state, &who.team).is_none()
         && is_about_to(state, who, mate)
         && another_for(state, &current(who, mate), mate, &BTreeSet::new()).is_some()
 }

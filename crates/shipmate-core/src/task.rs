@@ -12,6 +12,7 @@ pub(crate) mod failure;
 pub(crate) mod finish;
 pub(crate) mod graph;
 pub(crate) mod owner;
+pub(crate) mod room;
 pub(crate) mod scope;
 pub(crate) mod unchanged;
 pub(crate) mod why;

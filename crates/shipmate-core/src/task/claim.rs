@@ -12,6 +12,7 @@ use crate::name::{Actor, Position, TeammateRef};
 use crate::ready::Pool;
 use crate::refusal::Refusal;
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
+use crate::task::room::require_room;
 use crate::task::{end_attempt, graph, require_claim, require_holder, retask};
 use crate::usage;
 
@@ -35,6 +36,7 @@ pub(crate) fn decide_claim(
         _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
     }
     require_free_hands(state, who, teammate)?;
+    require_room(state, &who.address.team)?;
     if task.team != who.address.team {
         return Err(Refusal::OtherTeam { task: id, team: task.team.clone() });
     }
@@ -106,6 +108,9 @@ pub(crate) fn decide_claim_next(
         let waiting = state.teams[&who.address.team].counts.pending;
         return Err(Refusal::NothingAvailable { who: who.address.clone(), waiting });
     };
+    if teammate.returned.is_empty() {
+        require_room(state, &who.address.team)?;
+    }
     Ok(vec![claimed(task, who, teammate, lease_ms)])
 }
 

@@ -60,7 +60,7 @@ every! { REFUSALS, is_refusal, Refusal:
     NotRunning StaleTeammate OneShotDone Paused ShuttingDown UnknownTask UnknownGroup AliasTaken
     SelfDependency Cycle NoSuchDependency NotPending AlreadyClaimed ClaimStands NotInProgress
     Blocked OtherRole AssignedElsewhere OutsideScope OtherTeam FilesHeld HoldsEnough
-    NothingAvailable StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
+    NothingAvailable QueueFull StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
     NotAllowed NotTheirs InboxFull NotInInbox NobodyElse NoRoute NotByMessage NoInbox NotOneUp
     AlreadyEscalated NoEscalation
     UnknownEscalation OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
@@ -154,6 +154,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         phases::ALL,
         plans::ALL,
         requests::ALL,
+        room::ALL,
         routes::ALL,
         scope::ALL,
         shutdown::ALL,

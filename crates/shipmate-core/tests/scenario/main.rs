@@ -39,6 +39,7 @@ mod play;
 mod playbooks;
 mod repairs;
 mod requests;
+mod room;
 mod routes;
 mod scope;
 mod shutdown;

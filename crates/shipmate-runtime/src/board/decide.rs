@@ -200,6 +200,7 @@ fn is_worth_waiting(refusal: &Refusal) -> bool {
     matches!(
         refusal,
         Refusal::NothingAvailable { .. }
+            | Refusal::QueueFull { .. }
             | Refusal::Paused { .. }
             | Refusal::TeamPaused { .. }
             | Refusal::HoldsEnough { .. }

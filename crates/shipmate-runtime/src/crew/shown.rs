@@ -15,9 +15,15 @@ impl Crew {
         self.onlookers.borrow_mut().push(Rc::clone(connection));
     }
 
-    /// Says what the merge queue does now.
+    /// Says what the merge queue does now, and whether it holds up the teammates.
     pub(crate) fn queue_does(&self, text: Option<&str>) {
-        let queue = text.map(str::to_owned);
+        let waiting = self.board.with_state(|state| {
+            state.teams.keys().filter_map(|team| shipmate_core::full_queue(state, team)).max()
+        });
+        let queue = text.map(|text| match waiting {
+            Some(waiting) => format!("{text}; {waiting} wait, and no further task is handed out"),
+            None => text.to_owned(),
+        });
         let before = std::mem::replace(&mut self.board.signs.borrow_mut().queue, queue.clone());
         if before != queue {
             self.show(|| Notice::Sign { teammate: None, queue });

@@ -77,7 +77,7 @@ impl From<Exit> for std::process::ExitCode {
 /// Refusals that end with something else than 1.
 pub(crate) fn of_refusal(refused: &Refused) -> Exit {
     match refused.code.as_str() {
-        "NothingAvailable" => Exit::NothingToDo,
+        "NothingAvailable" | "QueueFull" => Exit::NothingToDo,
         // A file that the run is about cannot be used, as a plan that has mistakes.
         "BadWork" => Exit::Usage,
         "AlreadyClaimed" | "StaleClaim" | "StaleTeammate" => Exit::Lost,

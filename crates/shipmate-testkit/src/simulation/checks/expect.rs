@@ -184,10 +184,13 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
     let known = |team: &Name| model.teams.get(team).is_some_and(|t| t.phase != Phase::Deleted);
     Some(match act {
         Act::UpdateTask { task, changes } => may_update(model, by, of(task)?, changes),
-        Act::ClaimTask { task, .. } => may_claim(model, by, of(task)),
+        Act::ClaimTask { task, .. } => may_claim(model, state, by, of(task)),
         Act::ClaimNext { .. } => match by {
             Actor::Teammate(who) => {
-                model.has_free_hands(who) && !takeable(model, state, who).is_empty()
+                let first = takeable(model, state, who).first().and_then(|id| model.task(*id));
+                let is_new = |task: &TaskFacts| task.status == StatusFacts::Pending;
+                let may = |task: &TaskFacts| !is_new(task) || has_room(state, who);
+                model.has_free_hands(who) && first.is_some_and(may)
             }
             _ => false,
         },
@@ -287,13 +290,20 @@ fn made_by(task: &TaskFacts, by: &Actor) -> bool {
     }
 }
 
-fn may_claim(model: &Model, by: &Actor, task: Option<&TaskFacts>) -> bool {
+/// The figure is the core's own; when it counts is not.
+fn has_room(state: &State, who: &TeammateRef) -> bool {
+    shipmate_core::full_queue(state, &who.address.team).is_none()
+}
+
+fn may_claim(model: &Model, state: &State, by: &Actor, task: Option<&TaskFacts>) -> bool {
     let (Actor::Teammate(who), Some(task)) = (by, task) else { return false };
     if !model.is_current(who) {
         return false;
     }
     match &task.status {
-        StatusFacts::Pending => model.has_free_hands(who) && model.may_take(who, task),
+        StatusFacts::Pending => {
+            model.has_free_hands(who) && model.may_take(who, task) && has_room(state, who)
+        }
         StatusFacts::Held(hold) if hold.by == *who => match hold.stage {
             StageFacts::Claimed => true,
             StageFacts::Submitted => false,
