@@ -162,6 +162,7 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             let (by, feedback) = (record.by.clone(), feedback.clone());
             plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback });
         }
+        Event::PlanWithdrawn { plan, .. } => plan::apply_plan_withdrawn(state, *plan),
         Event::QuestionAsked { who, kind, text, options, task, files, owner } => {
             contested(state, who, owner.as_ref());
             let question = Question {

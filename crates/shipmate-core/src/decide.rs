@@ -27,6 +27,7 @@ pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
     }
     let mut events = decide_act(state, command)?;
     events.extend(plan::done::told(state, &events));
+    events.extend(plan::withdrawal::brought_about(state, &events));
     Ok(Decided::Events(reach_somebody(state, events)))
 }
 

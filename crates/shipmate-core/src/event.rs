@@ -244,6 +244,8 @@ pub enum Event {
     PlanApproved { plan: PlanId },
     #[serde(rename = "plan.rejected")]
     PlanRejected { plan: PlanId, feedback: String },
+    #[serde(rename = "plan.withdrawn")]
+    PlanWithdrawn { plan: PlanId, reason: String },
 
     #[serde(rename = "question.asked")]
     QuestionAsked {

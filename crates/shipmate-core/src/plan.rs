@@ -6,6 +6,7 @@
 pub(crate) mod check;
 pub(crate) mod done;
 mod precedence;
+pub(crate) mod withdrawal;
 pub(crate) mod work;
 
 use crate::command::Verdict;
@@ -318,8 +319,16 @@ pub(crate) fn decide_withdraw(
 }
 
 pub(crate) fn apply_withdrawn(state: &mut State, id: QuestionId) {
-    if let Some(question) = state.questions.get_mut(&id) {
-        question.withdrawn = true;
+    let Some(question) = state.questions.get_mut(&id) else { return };
+    question.withdrawn = true;
+    if let Some(task) = question.task {
+        state.task_mut(task).scope_question.take_if(|waits| *waits == id);
+    }
+}
+
+pub(crate) fn apply_plan_withdrawn(state: &mut State, id: PlanId) {
+    if let Some(plan) = state.plans.get_mut(&id) {
+        plan.decision = Decision::Withdrawn;
     }
 }
 
@@ -335,10 +344,7 @@ pub(crate) fn apply_answered(state: &mut State, id: QuestionId, by: &Actor, answ
     let question = state.questions.get_mut(&id).expect("an answered question was asked");
     question.answer = Some((by.clone(), answer.to_owned()));
     if let Some(task) = question.task {
-        let waits = &mut state.task_mut(task).scope_question;
-        if *waits == Some(id) {
-            *waits = None;
-        }
+        state.task_mut(task).scope_question.take_if(|waits| *waits == id);
     }
 }
 

@@ -378,18 +378,15 @@ pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle
         crate::shutdown::close(state, id, "the teammate ended");
     }
     for plan in state.plans.values_mut() {
-        // What a lead planned for its team needs nobody any more but whoever decides it.
-        if plan.who == *who && plan.decision == Decision::Open && plan.work.is_none() {
+        if plan.who == *who && plan::withdrawal::plan_ends_with_life(plan) {
             plan.decision = Decision::Withdrawn;
         }
     }
-    let escalated: Vec<_> = state.escalations.values().filter_map(|own| own.question).collect();
-    for (id, question) in &mut state.questions {
-        // A submission outlives the life that handed it in, and so does what it waits for.
-        let outlives = question.task.is_some() || escalated.contains(id);
-        if question.who == *who && question.is_open() && !outlives {
-            question.withdrawn = true;
-        }
+    let own = state.questions.iter().filter(|(_, question)| question.who == *who);
+    let ended =
+        own.filter(|(id, question)| plan::withdrawal::ends_with_life(state, **id, question));
+    for id in ended.map(|(id, _)| *id).collect::<Vec<_>>() {
+        plan::apply_withdrawn(state, id);
     }
 }
 

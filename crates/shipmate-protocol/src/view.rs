@@ -138,6 +138,26 @@ pub struct TeamView {
     pub lead_tools: Vec<String>,
 }
 
+impl TeamView {
+    /// How it stands, in a word: `paused`, `done`, or its phase.
+    pub fn state(&self) -> &str {
+        let tasks = &self.tasks;
+        let is_open = |phase: &PhaseView| matches!(&*phase.state, "ahead" | "waits" | "runs");
+        let left = tasks.pending + tasks.in_progress + tasks.failed;
+        let is_done = tasks.completed > 0 && left == 0 && !self.phases.iter().any(is_open);
+        match (self.phase.as_str(), &self.paused) {
+            ("active", _) if is_done && self.running == 0 => "done",
+            ("active", Some(_)) => "paused",
+            (phase, _) => phase,
+        }
+    }
+
+    /// Of the tokens that were used, those whose price is not known.
+    pub fn tokens_unpriced(&self) -> u64 {
+        if self.cost_micros == 0 { self.tokens_used } else { 0 }
+    }
+}
+
 /// A phase of a team's playbook.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseView {

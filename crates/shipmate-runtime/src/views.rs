@@ -13,6 +13,7 @@ use shipmate_core::state::{
     TeamPhase, Teammate,
 };
 use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
+use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::view::{
     Counts, InboxMessage, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, QuestionView,
     Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
@@ -270,7 +271,9 @@ fn presence(mate: &Teammate) -> (&'static str, String) {
             ("failed", format!("{reason}; mend that, then `shipmate resume`"))
         }
         Life::Disappeared { reason } => ("disappeared", reason.clone()),
-        Life::Stopped { outcome } => ("stopped", format!("{outcome:?}").to_lowercase()),
+        Life::Stopped { outcome } => {
+            ("stopped", outcome_words(&serde_json::to_value(outcome).unwrap_or_default()))
+        }
         Life::Removed => ("removed", String::new()),
         Life::Running if mate.shutdown.is_some() => ("stopping", "asked to shut down".to_owned()),
         Life::Running if mate.paused.is_some() => {

@@ -21,6 +21,7 @@ pub(crate) mod log;
 mod mcp;
 mod merge;
 mod message;
+pub(crate) mod money;
 mod pause;
 mod phase;
 mod plan;

@@ -19,20 +19,27 @@ mod tree;
 use std::io::Result;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use serde::Serialize;
 use shipmate_protocol::Place;
 use shipmate_protocol::client::Launch;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use desk::Desk;
 use door::Door;
 pub(crate) use listen::{bind, serve};
+
+/// How long a tab that is loaded again, or whose line broke, may be away.
+const RELOAD_MAX: Duration = Duration::from_secs(10);
 
 /// What all requests share.
 struct Deck {
@@ -41,10 +48,24 @@ struct Deck {
     watched: tree::Watched,
     /// Room for so many streams.
     streams: Arc<Semaphore>,
+    visits: Arc<Visits>,
+}
+
+/// Who looks at the page, and what everybody who does has to know.
+#[derive(Debug, Default)]
+struct Visits {
+    /// How many streams are open.
+    open: watch::Sender<usize>,
+    /// How the run ended that the page was served beside; told to every tab.
+    ended: watch::Sender<Option<Bytes>>,
 }
 
 /// The page's routes for a server that listens on this port, and the link to them.
 pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String) {
+    routes_with(place, launch, port, Arc::default())
+}
+
+fn routes_with(place: Place, launch: Launch, port: u16, visits: Arc<Visits>) -> (Router, String) {
     let door = Door::new(port);
     let link = door.link();
     let deck = Arc::new(Deck {
@@ -52,6 +73,7 @@ pub(crate) fn routes(place: Place, launch: Launch, port: u16) -> (Router, String
         desk: Arc::new(Desk::new(place, launch)),
         watched: tree::Watched::default(),
         streams: Arc::new(Semaphore::new(stream::STREAMS_MAX)),
+        visits,
     });
     let routes = Router::new()
         .route("/api/teams", get(api::teams))
@@ -105,6 +127,8 @@ async fn elsewhere(request: Request) -> Response {
 #[derive(Debug)]
 pub(crate) struct Beside {
     link: String,
+    visits: Arc<Visits>,
+    handle: Handle,
     /// Dropped to end it.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -113,6 +137,30 @@ pub(crate) struct Beside {
 impl Beside {
     pub(crate) fn link(&self) -> &str {
         &self.link
+    }
+
+    /// Tells every tab, and those that come, how the run ended.
+    pub(crate) fn ended(&self, how: &impl Serialize) {
+        self.visits.ended.send_replace(Some(stream::event("ended", None, how)));
+    }
+
+    /// Whether somebody looks at it.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.visits.open.borrow() > 0
+    }
+
+    /// Calls this when the last tab has been closed. One that is loaded again comes back at once.
+    pub(crate) fn when_left(&self, call: impl FnOnce() + Send + 'static) {
+        let mut open = self.visits.open.subscribe();
+        self.handle.spawn(async move {
+            // Whoever counts is there for as long as the server is.
+            while open.wait_for(|count| *count == 0).await.is_ok() {
+                let back = open.wait_for(|count| *count > 0);
+                if tokio::time::timeout(RELOAD_MAX, back).await.is_err() {
+                    return call();
+                }
+            }
+        });
     }
 }
 
@@ -129,8 +177,11 @@ impl Drop for Beside {
 /// Serves the page on any free port of loopback while another command runs.
 pub(crate) fn beside(place: Place, launch: Launch) -> Result<Beside> {
     let listener = bind(0)?;
-    let (routes, link) = routes(place, launch, listener.local_addr()?.port());
+    let visits = Arc::<Visits>::default();
+    let port = listener.local_addr()?.port();
+    let (routes, link) = routes_with(place, launch, port, Arc::clone(&visits));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
     let (stop, stopped) = oneshot::channel::<()>();
     let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
         runtime.block_on(async {
@@ -143,7 +194,7 @@ pub(crate) fn beside(place: Place, launch: Launch) -> Result<Beside> {
         // A request that nobody waits for any more may still block a thread.
         runtime.shutdown_background();
     })?;
-    Ok(Beside { link, stop: Some(stop), thread: Some(thread) })
+    Ok(Beside { link, visits, handle, stop: Some(stop), thread: Some(thread) })
 }
 
 #[cfg(test)]

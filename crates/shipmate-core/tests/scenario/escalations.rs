@@ -126,7 +126,8 @@ scenarios! {
         join dev2 role dev
         remove lia
         send \"stuck\" to person kind escalation by dev2 => question.asked, escalation.raised, message.sent
-        remove dev2                            => teammate.stopped, teammate.removed
+        remove dev2 \
+            => teammate.stopped, teammate.removed, question.withdrawn
         expect escalations: dev1 with alpha/lia | dev2 settled by person
     ",
     a_person_may_answer_with_a_handoff_too: "

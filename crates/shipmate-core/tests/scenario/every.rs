@@ -48,8 +48,8 @@ every! { EVENTS, is_event, Event:
     TaskReturned TaskReleased TaskFailed TaskRetried TaskReverted TaskAssigned TaskDeleted
     TaskWorkSetAside TaskScopeGranted TaskScopeLeftOut GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
-    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
-    ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
+    PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested
+    ShutdownAnswered ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
     UsageRecorded
 }
@@ -118,6 +118,7 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("PlanSubmitted", "plan.submitted"),
     ("PlanApproved", "plan.approved"),
     ("PlanRejected", "plan.rejected"),
+    ("PlanWithdrawn", "plan.withdrawn"),
     ("QuestionAsked", "question.asked"),
     ("QuestionAnswered", "question.answered"),
     ("QuestionWithdrawn", "question.withdrawn"),

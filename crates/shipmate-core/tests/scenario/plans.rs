@@ -61,7 +61,7 @@ scenarios! {
         join ana mode plan
         create x
         submit-plan \"a\" by ana as p1
-        disappeared ana
+        disappeared ana                => teammate.disappeared, message.sent, plan.withdrawn
         approve on p1                  => refused: alpha/ana is not running
         start ana
         approve on p1 \
@@ -128,7 +128,7 @@ scenarios! {
     a_question_ends_with_the_life_that_asked: "
         join ana
         ask \"which?\" by ana as q1
-        disappeared ana
+        disappeared ana                => teammate.disappeared, message.sent, question.withdrawn
         answer \"a\" on q1             => refused: alpha/ana is not running
         start ana
         answer \"a\" on q1 \

@@ -151,12 +151,11 @@ scenarios! {
         claim 1 by ana
         submit 1 by ana
         ask-scope 1 files docs as q1
-        release 1 reason \"start over\"
+        release 1 reason \"start over\" => task.released, message.sent, question.withdrawn
         expect effects: nothing
-        answer grant on q1             => question.answered, message.sent
-        expect granted 1: nothing
-        claim 1 by bo
         answer grant on q1             => refused: question # was answered already
+        expect granted 1: nothing
+        claim 1 by bo                  => task.claimed
         submit 1 by bo
         expect effects: verify 1
     ",
@@ -176,15 +175,26 @@ scenarios! {
         expect granted 1: nothing
         ask-scope 1 files docs         => question.asked, message.sent, message.sent
     ",
-    a_task_that_a_person_completes_leaves_its_question_behind: "
+    a_deleted_task_takes_its_question_with_it: "
         team alpha gate
         join ana
         create x files src
         claim 1 by ana
         submit 1 by ana
         ask-scope 1 files docs as q1
-        complete 1
-        answer refuse on q1            => question.answered, message.sent
+        release 1
+        delete 1
+        answer grant on q1             => refused: question # was answered already
+    ",
+    a_task_that_a_person_completes_takes_its_question_with_it: "
+        team alpha gate
+        join ana
+        create x files src
+        claim 1 by ana
+        submit 1 by ana
+        ask-scope 1 files docs as q1
+        complete 1                     => task.completed, question.withdrawn
+        answer refuse on q1            => refused: question # was answered already
         expect 1 completed by ana
     ",
     nobody_grants_its_own_work_in_this_life_or_the_next: "

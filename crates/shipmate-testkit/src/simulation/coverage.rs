@@ -105,7 +105,7 @@ words!(EVENTS, event_word, Event:
     TaskReturned TaskReleased TaskFailed TaskRetried TaskAssigned TaskDeleted TaskWorkSetAside
     TaskScopeGranted TaskScopeLeftOut GateRan HookNoted MessageSent MessageOffered MessageInjected
     MessageAcknowledged MessageExpired MessageBounced PlanSubmitted PlanApproved PlanRejected
-    QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
+    PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
     UsageRecorded TaskReverted);

@@ -265,6 +265,11 @@ impl Model {
                     mate.plan_approved = approved;
                 }
             }
+            Event::PlanWithdrawn { plan, .. } => {
+                if let Some(facts) = self.plans.get_mut(plan) {
+                    facts.open = false;
+                }
+            }
             Event::QuestionAsked { who, kind, options, task, .. } => {
                 let (who, kind, options) = (who.clone(), *kind, options.clone());
                 let facts =

@@ -19,6 +19,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::coordinator;
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
+use crate::cli::run::watch::Watching;
 use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
 use crate::cli::session::{Globals, Session};
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
             limit()
         ),
     })?;
-    let Some(watched) = run::watch::watch(&begun, session.again()?, None)? else {
+    let Some(watched) = run::watch::watch(&begun, session.again()?, Watching::default())? else {
         say(&format!(
             "nothing was merged; everything is in {0}, and this ends the team:\n  shipmate \
              --workspace {0} shutdown",

@@ -14,11 +14,12 @@ pub(crate) enum Exit {
     Unreachable = 6,
     Storage = 7,
     Undone = 8,
+    Waits = 9,
     Bug = 70,
 }
 
 /// Each code with its word (the `code` of a JSON error that is no refusal) and its meaning.
-pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
+pub(crate) const EXITS: [(Exit, &str, &str); 11] = [
     (Exit::Done, "Done", "Done. Also when the reader of the output went away, as `head` does."),
     (
         Exit::Refused,
@@ -58,6 +59,12 @@ pub(crate) const EXITS: [(Exit, &str, &str); 10] = [
         "Undone",
         "`run` ended and not every task is completed, `shutdown` and not everybody stopped \
          cleanly, or `resume` and whoever was started failed again. The report says what and why.",
+    ),
+    (
+        Exit::Waits,
+        "Waits",
+        "`run` without a terminal: it can go on only by a person's word. The report names what waits \
+         and the command that answers it; the team is paused, and `resume` goes on.",
     ),
     (Exit::Bug, "Bug", "A bug in shipmate. Please report what it printed."),
 ];
@@ -113,7 +120,7 @@ mod tests {
     fn every_code_is_in_the_table_once() {
         let mut codes: Vec<u8> = EXITS.iter().map(|(exit, _, _)| *exit as u8).collect();
         codes.dedup();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 70]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70]);
     }
 
     #[test]

@@ -67,6 +67,13 @@ pub(crate) fn run(args: &LogArgs, mut session: Session) -> Result<(), Failure> {
     };
     let limit = args.limit.unwrap_or(if args.after.is_some() { u64::MAX } else { LIMIT_DEFAULT });
     let after = args.after.unwrap_or(status.position.saturating_sub(limit));
+    let is_cut = args.after.is_none() && args.limit.is_none() && after > 0;
+    if is_cut && !session.screen.json {
+        let (count, all) = (status.position - after, status.position);
+        session
+            .screen
+            .line(&format!("the last {count} of {all} records; all: `shipmate log --after 0`"))?;
+    }
     let after = show_past(&mut session, &status, after, limit)?;
     if args.follow {
         return follow(&mut session, &status, after);
@@ -142,7 +149,8 @@ fn show_then(session: &mut Session, position: u64) -> Result<(), Failure> {
         return session.screen.json(&serde_json::json!({ "status": then, "tasks": tasks }));
     }
     let mut text = format!("as of record {}\n\n", then.position);
-    text.push_str(&status::text(&then, &session.screen));
+    let own = format!("shipmate{}", session.here());
+    text.push_str(&status::text(&then, &session.screen, &own, ""));
     if !tasks.is_empty() {
         text.push('\n');
         text.push_str(&task::table(&tasks, &session.screen));

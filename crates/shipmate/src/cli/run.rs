@@ -6,6 +6,7 @@ mod ending;
 mod goal;
 mod led;
 mod notify;
+mod page;
 mod phases;
 mod playbook;
 mod progress;
@@ -16,6 +17,7 @@ pub(crate) mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::KNOWN_AGENTS;
@@ -23,13 +25,13 @@ use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::session::{Session, launch};
+use crate::cli::session::Session;
 use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
 use crate::config::{Config, Resolved};
-use crate::web;
 use goal::Aim;
 use shipmate_protocol::plan_file::{self, PlanFile};
+use watch::Watching;
 
 /// Run a goal or a plan with a team of agents
 ///
@@ -40,11 +42,18 @@ use shipmate_protocol::plan_file::{self, PlanFile};
 /// merge`.
 ///
 /// At a terminal it also serves the page that shows the team in a browser, and prints its link;
-/// whoever has the link acts as you, for as long as this command runs. The terminal's bell rings
-/// when a decision begins to wait for you and when the team is done (see `notify` and `page` in
-/// `shipmate config --default`).
+/// whoever has the link acts as you, for as long as this command runs. Where the page is open when
+/// the run ends, it stays until you press Enter or close it. The terminal's bell rings when a decision
+/// begins to wait for you and when the team is done (see `notify` and `page` in `shipmate config
+/// --default`).
 ///
-/// Ctrl-C asks whether to leave the team at work or to shut it down.
+/// Ctrl-C asks whether to leave the team at work or to shut it down; a second Ctrl-C leaves at once.
+/// A run that is shut down waits for work that is at the gate. Closing the terminal leaves the team at
+/// work: `shipmate tui` and `shipmate log --follow` show it, `shipmate shutdown` ends it.
+///
+/// Without a terminal nobody answers: a run that can only go on by a person's word (a question, a
+/// plan, a permission, a budget, a pause) ends with exit code 9, names what waits and leaves the team
+/// paused. Answer, then `shipmate resume`. `--wait` gives it more patience.
 #[derive(clap::Args, Debug, Default)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +66,8 @@ Examples:
 
 The agent's command gets its task in the environment (SHIPMATE_TASK, SHIPMATE_SUBJECT,
 SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/agents.md. Exit code 0
-means that the task is done. Exit codes of this command: 0 all done, 8 something is not done.")]
+means that the task is done. Exit codes of this command: 0 all done, 8 something is not done, 9 it
+waits for your answer.")]
 pub(crate) struct RunArgs {
     /// A goal in quotes; or plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
     #[arg(value_name = "GOAL|PLAN")]
@@ -137,6 +147,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     detach: bool,
 
+    /// Without a terminal: how long to wait for your answer before the run ends [default: seconds; a
+    /// minute where whoever asked may go on meanwhile]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
+    wait: Option<u64>,
+
     /// Serve no page beside it [default: as configured; without a terminal there is none]
     #[arg(long)]
     no_page: bool,
@@ -171,7 +186,8 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
         } else {
             let own = format!("shipmate{} --team {team}", session.here());
             session.screen.line(&format!(
-                "team {team} is at work: `{own} status`, `{own} attach NAME`, `{own} shutdown`"
+                "team {team} is at work: `{own} status`, `{own} tui`, `{own} attach NAME`, `{own} \
+                 shutdown`"
             ))?;
             if begun.goal.is_some() {
                 session.screen.line(&format!("when the lead has a plan: `{own} plan list`"))?;
@@ -179,29 +195,16 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
         }
         return Ok(Exit::Done);
     }
-    let page = page(args, &session)?;
+    let page = page::begin(args, &session)?;
     let link = page.as_ref().map(|page| page.link().to_owned());
-    let watched = watch::watch(&begun, session, link)?;
-    Ok(watched.map_or(Exit::Done, |watched| watched.exit()))
-}
-
-/// The page, where somebody is there to open it. Its link is told above everything else too, where
-/// no terminal is too narrow for it. A run does not fail for want of a page.
-fn page(args: &RunArgs, session: &Session) -> Result<Option<web::Beside>, Failure> {
-    let somebody = session.screen.width.is_some() && !session.screen.json;
-    if !somebody || args.no_page || !session.config()?.config.page {
-        return Ok(None);
+    let patience = Duration::from_millis(args.wait.unwrap_or_default());
+    let screen = session.screen.clone();
+    let watched = watch::watch(&begun, session, Watching { link, patience })?;
+    let Some(watched) = watched else { return Ok(Exit::Done) };
+    if let Some(page) = page {
+        page::stay(&page, &watched.report, &screen)?;
     }
-    match web::beside(session.place.clone(), launch(&session.place)?) {
-        Ok(page) => {
-            session.screen.line(&format!("page: {}", page.link()))?;
-            Ok(Some(page))
-        }
-        Err(e) => {
-            session.screen.line(&format!("note: the page cannot be served: {e}"))?;
-            Ok(None)
-        }
-    }
+    Ok(watched.exit())
 }
 
 /// Checks everything, then makes the team, its tasks and its teammates.
@@ -332,8 +335,8 @@ fn refuse_existing(team: &str, session: &mut Session) -> Result<(), Failure> {
             format!("there is a team {team} already"),
             format!(
                 "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team \
-                 {team} attach NAME`\nbegin anew: `shipmate team delete {team}`, or `shipmate run \
-                 --team OTHER …`"
+                 {team} tui`\nbegin anew: `shipmate team delete {team}`, or `shipmate run --team \
+                 OTHER …`"
             ),
         ),
         _ => (

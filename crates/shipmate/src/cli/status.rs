@@ -1,9 +1,13 @@
 //! `shipmate status`: a whole tree of teams at a glance.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use shipmate_protocol::view::Status;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
+use crate::cli::money::used;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
@@ -21,7 +25,9 @@ Examples:
 pub(crate) struct StatusArgs {}
 
 pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
-    for (at, root) in roots(&mut session)?.into_iter().enumerate() {
+    let roots = roots(&mut session)?;
+    let many = roots.len() > 1 || session.client.team.is_some();
+    for (at, root) in roots.into_iter().enumerate() {
         session.client.team = root;
         let Answer::Status(status) = session.ask(Ask::Status)? else {
             return Err(unexpected("a status"));
@@ -31,9 +37,43 @@ pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
             continue;
         }
         let gap = if at > 0 { "\n" } else { "" };
-        session.screen.print(&format!("{gap}{}", text(&status, &session.screen)))?;
+        let work = branches(&status, many, &session);
+        let shown = text(&status, &session.screen, &own(&status.root, many, &session), &work);
+        session.screen.print(&format!("{gap}{shown}"))?;
     }
     Ok(())
+}
+
+/// How a command about this team begins. The team is named where it must be.
+fn own(team: &str, many: bool, session: &Session) -> String {
+    let team = if many { format!(" --team {team}") } else { String::new() };
+    format!("shipmate{}{team}", session.here())
+}
+
+/// Where the work is, and how much of it the person's branch does not have yet.
+fn branches(status: &Status, many: bool, session: &Session) -> String {
+    let lines = status.teams.iter().filter_map(|team| {
+        let (branch, base) = (team.branch.as_ref()?, team.base.as_ref()?);
+        let base = base.get(..12).unwrap_or(base);
+        let merge = format!("{} merge", own(&team.name, many, session));
+        let told = match unmerged(branch, &session.place.workspace) {
+            Some(0) if team.tasks.completed > 0 => ", all of it is merged".to_owned(),
+            Some(0) | None => String::new(),
+            Some(1) => format!(", 1 commit is not merged  ({merge})"),
+            Some(count) => format!(", {count} commits are not merged  ({merge})"),
+        };
+        Some(format!("{:<15}  {}\n", "branch", plain(&format!("{branch}, from {base}{told}"))))
+    });
+    lines.collect()
+}
+
+/// How many commits of a team's branch the branch that is checked out does not have.
+fn unmerged(branch: &str, workspace: &Path) -> Option<u64> {
+    let range = format!("HEAD..refs/heads/{branch}");
+    let mut git = Command::new("git");
+    git.args(["rev-list", "--first-parent", "--count", &range, "--"]).current_dir(workspace);
+    let output = git.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
 /// The team that is meant; where none is named and there are several, each of them.
@@ -50,41 +90,61 @@ fn roots(session: &mut Session) -> Result<Vec<Option<String>>, Failure> {
     Ok(if roots.is_empty() { vec![None] } else { roots })
 }
 
-pub(crate) fn text(status: &Status, screen: &Screen) -> String {
+/// Most ids of tasks in a line.
+const LISTED_MAX: usize = 10;
+/// The coordinator names no more than these.
+const COUNTED_MAX: usize = 20;
+
+/// `own` is how a command about this team begins, `work` says where the work is.
+pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> String {
     let mut text = team::table(&status.teams, screen);
     if !status.teammates.is_empty() {
         text.push('\n');
         text.push_str(&teammate::table(&status.teammates, screen));
     }
     text.push('\n');
-    let available: Vec<String> = status.available.iter().map(ToString::to_string).collect();
-    let available = if available.is_empty() { "none".to_owned() } else { available.join(", ") };
-    text.push_str(&format!("available tasks  {available}\n"));
+    let mut fact = |name: &str, value: &str| text.push_str(&format!("{name:<15}  {value}\n"));
+    fact("available tasks", &available(status));
     for (what, count, command) in [
-        ("open plans", status.open_plans, "shipmate plan list"),
-        ("open questions", status.open_questions, "shipmate questions"),
-        ("unread by you", status.unread_by_person, "shipmate inbox"),
+        ("open plans", status.open_plans, "plan list"),
+        ("open questions", status.open_questions, "questions"),
+        ("unread by you", status.unread_by_person, "inbox"),
     ] {
-        let hint = if count > 0 { format!("  ({command})") } else { String::new() };
-        text.push_str(&format!("{what:<15}  {count}{hint}\n"));
+        let hint = if count > 0 { format!("  ({own} {command})") } else { String::new() };
+        fact(what, &format!("{count}{hint}"));
     }
     if let Some(queue) = &status.queue {
-        text.push_str(&format!("{:<15}  {}\n", "merge queue", plain(queue)));
+        fact("merge queue", &plain(queue));
     }
+    text.push_str(work);
+    let mut fact = |name: &str, value: &str| text.push_str(&format!("{name:<15}  {value}\n"));
     for team in &status.teams {
-        if let (Some(branch), Some(base)) = (&team.branch, &team.base) {
-            let base = base.get(..12).unwrap_or(base);
-            let line = format!("{branch}, from {base}  (shipmate merge)");
-            text.push_str(&format!("{:<15}  {}\n", "branch", plain(&line)));
-        }
         if let Some(line) = phase::now(team) {
-            text.push_str(&format!("{:<15}  {}\n", "phase", hanging(&line, 17)));
+            fact("phase", &hanging(&line, 17));
         }
-        if let Some(reason) = &team.paused {
-            let line = format!("{}: {reason}  (shipmate continue)", team.name);
-            text.push_str(&format!("{:<15}  {}\n", "paused", hanging(&line, 17)));
+        if let Some(reason) = team.paused.as_ref().filter(|_| team.state() == "paused") {
+            let line = format!("{}: {reason}  ({own} resume)", team.name);
+            fact("paused", &hanging(&line, 17));
         }
     }
-    text.push_str(&format!("{:<15}  {} records in {}\n", "log", status.position, status.log));
+    // What departments used is counted with their team.
+    let root = status.teams.iter().find(|team| team.parent.is_none());
+    if let Some(team) = root.filter(|team| team.tokens_used > 0 || team.cost_micros > 0) {
+        fact("used", &used(team.tokens_used, team.cost_micros, team.tokens_unpriced()));
+    }
+    let records = if status.position == 1 { "record" } else { "records" };
+    fact("log", &format!("{} {records} in {}", status.position, status.log));
     text
+}
+
+/// How many tasks could be taken now, and which are the best of them.
+fn available(status: &Status) -> String {
+    let ids = &status.available;
+    if ids.is_empty() {
+        return "0".to_owned();
+    }
+    let shown: Vec<String> = ids.iter().take(LISTED_MAX).map(|id| format!("#{id}")).collect();
+    let more = if ids.len() > shown.len() { ", …" } else { "" };
+    let at_least = if ids.len() >= COUNTED_MAX { " or more" } else { "" };
+    format!("{}{at_least} ({}{more})", ids.len(), shown.join(", "))
 }

@@ -10,7 +10,6 @@ mod update;
 
 pub(crate) use budget::{Limits, micros};
 pub(crate) use list::table;
-pub(crate) use show::dollars;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;

@@ -227,7 +227,7 @@ fn counts(app: &App, columns: usize) -> Vec<(words::State, String)> {
     let counted = |as_shown: fn(Standing) -> Standing| -> Vec<(words::State, String)> {
         let mut counts = Standing::SHOWN.map(|standing| (standing, 0));
         for card in app.store.cards.values() {
-            let standing = as_shown(Standing::of(card));
+            let standing = as_shown(app.store.standing(card));
             let count = counts.iter_mut().find(|(other, _)| *other == standing);
             count.into_iter().for_each(|(_, n)| *n += 1);
         }
@@ -243,7 +243,7 @@ fn counts(app: &App, columns: usize) -> Vec<(words::State, String)> {
         return all;
     }
     counted(|standing| match standing {
-        Standing::Returned | Standing::Submitted => Standing::Claimed,
+        Standing::Returned | Standing::Submitted | Standing::Asks => Standing::Claimed,
         other => other,
     })
 }

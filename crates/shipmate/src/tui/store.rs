@@ -65,12 +65,12 @@ impl Filter {
     }
 
     fn shows(self, standing: Standing) -> bool {
-        use Standing::{Claimed, Completed, Failed, Pending, Ready, Returned, Submitted};
+        use Standing::{Asks, Claimed, Completed, Failed, Pending, Ready, Returned, Submitted};
         match self {
             _ if standing == Standing::Deleted => false,
             Filter::All => true,
             Filter::Open => standing != Completed,
-            Filter::Working => matches!(standing, Claimed | Returned | Submitted),
+            Filter::Working => matches!(standing, Claimed | Returned | Submitted | Asks),
             Filter::Ready => standing == Ready,
             Filter::Pending => standing == Pending,
             Filter::Failed => standing == Failed,
@@ -146,11 +146,20 @@ impl Store {
         }
     }
 
+    /// Where a task stands. What waits for a person's word is not at the gate.
+    pub(super) fn standing(&self, card: &Card) -> Standing {
+        let asks = |decision: &DecisionView| decision.task == Some(card.id);
+        match Standing::of(card) {
+            Standing::Submitted if self.decisions.iter().any(asks) => Standing::Asks,
+            standing => standing,
+        }
+    }
+
     /// The board from top to bottom.
     pub(super) fn board(&self, filter: Filter, search: &str) -> Vec<u32> {
         let search = search.to_lowercase();
         let shown = self.cards.values().filter_map(|card| {
-            let standing = Standing::of(card);
+            let standing = self.standing(card);
             let fits = filter.shows(standing) && found_in_card(card, &search);
             fits.then_some((standing, card))
         });

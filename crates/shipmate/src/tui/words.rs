@@ -4,6 +4,7 @@
 use shipmate_protocol::view::{Card, DecisionView, MessageRow};
 
 use super::theme::Tone;
+pub(super) use crate::cli::money::{cost, money, tokens};
 
 /// A state as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) enum Standing {
     Returned,
     Claimed,
     Submitted,
+    /// Handed in, and waits for a word about the files that it changes.
+    Asks,
     Failed,
     Ready,
     Pending,
@@ -31,10 +34,11 @@ pub(super) enum Standing {
 }
 
 impl Standing {
-    pub(super) const SHOWN: [Standing; 7] = [
+    pub(super) const SHOWN: [Standing; 8] = [
         Standing::Claimed,
         Standing::Returned,
         Standing::Submitted,
+        Standing::Asks,
         Standing::Ready,
         Standing::Pending,
         Standing::Failed,
@@ -61,6 +65,7 @@ impl Standing {
             Standing::Claimed => state("◐", "in progress", Tone::Busy),
             Standing::Returned => state("↩", "returned", Tone::Busy),
             Standing::Submitted => state("◑", "in the gate", Tone::Busy),
+            Standing::Asks => state("◇", "asks you", Tone::Notice),
             Standing::Completed => state("●", "completed", Tone::Good),
             Standing::Failed => state("✕", "failed", Tone::Bad),
             Standing::Deleted => state("⌫", "deleted", Tone::Dim),
@@ -226,25 +231,6 @@ pub(super) fn lasted(ms: u64) -> String {
     }
 }
 
-/// Money from millionths of a dollar.
-pub(super) fn money(micros: u64) -> String {
-    if (1..10_000).contains(&micros) {
-        return "<$0.01".to_owned();
-    }
-    format!("${:.2}", micros as f64 / 1e6)
-}
-
-/// `940`, `12.3k`, `4.1M`.
-pub(super) fn tokens(n: u64) -> String {
-    match n {
-        n if n < 1_000 => n.to_string(),
-        n if n < 99_950 => format!("{:.1}k", n as f64 / 1e3),
-        n if n < 999_950 => format!("{:.0}k", n as f64 / 1e3),
-        n if n < 99_950_000 => format!("{:.1}M", n as f64 / 1e6),
-        n => format!("{:.0}M", n as f64 / 1e6),
-    }
-}
-
 pub(super) fn count(n: usize, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
@@ -261,7 +247,7 @@ mod tests {
             ["850 ms", "12 s", "4 min 05 s", "3 h 20 min"]
         );
         assert!(lasted(u64::MAX).ends_with(" min"), "a teammate may say how long its task takes");
-        assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.01", "$1.23"]);
+        assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.0001", "$1.23"]);
         assert_eq!([940, 12_340, 4_100_000].map(tokens), ["940", "12.3k", "4.1M"]);
         assert_eq!([name_of("alpha/ana@2"), name_of("person")], ["ana", "person"]);
     }

@@ -8,11 +8,11 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,18 @@ use shipmate_protocol::view::TeammateView;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::web::Deck;
 use crate::web::output::{Follower, Piece, teammate};
 use crate::web::reply::Refusal;
 use crate::web::tree::{Looking, Next};
+use crate::web::{Deck, Visits};
 
 /// Streams at once; whoever comes then is told so.
 pub(super) const STREAMS_MAX: usize = 64;
 /// How often something is said when nothing happens, so that a dead line is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The server's clock when the line was opened, in milliseconds since 1970.
+const NOW: HeaderName = HeaderName::from_static("shipmate-now");
 
 #[derive(Deserialize)]
 pub(super) struct Wish {
@@ -54,7 +57,8 @@ pub(super) async fn stream(
     let looking = deck.look(&root).await?;
     let follower = who.map(|who| Follower::new(deck.desk.place.clone(), &root, who));
     let (tell, events) = mpsc::channel(1);
-    let page = Page { looking, tell, after: wish.after, seen: None, told: 0, follower };
+    let visits = Arc::clone(&deck.visits);
+    let page = Page { looking, tell, after: wish.after, seen: None, told: 0, follower, visits };
     tokio::spawn(async move {
         page.run().await;
         drop(seat);
@@ -62,6 +66,9 @@ pub(super) async fn stream(
     let mut response = Response::new(Body::new(Events(events)));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    // What is said over the line may have been written long before; this is the time now.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    response.headers_mut().insert(NOW, HeaderValue::from(now as u64));
     Ok(response)
 }
 
@@ -99,6 +106,23 @@ struct Page {
     /// The last trouble that it was told of.
     told: u64,
     follower: Option<Follower>,
+    visits: Arc<Visits>,
+}
+
+/// One open line; it is counted for as long as there is one of these.
+struct Visit(Arc<Visits>);
+
+impl Visit {
+    fn begin(visits: &Arc<Visits>) -> Visit {
+        visits.open.send_modify(|count| *count += 1);
+        Visit(Arc::clone(visits))
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.0.open.send_modify(|count| *count -= 1);
+    }
 }
 
 /// The browser is gone, or has taken nothing for too long.
@@ -111,7 +135,10 @@ impl Page {
         if self.say(Bytes::from_static(b": shipmate\n\n")).await.is_err() {
             return;
         }
+        let _visit = Visit::begin(&self.visits);
         let mut ticks = self.looking.0.ticks();
+        let mut ended = self.visits.ended.subscribe();
+        ended.mark_changed();
         let mut quiet = Instant::now();
         self.seen = self.looking.0.resume(self.after);
         while let Ok(said) = self.say_next().await {
@@ -123,6 +150,13 @@ impl Page {
                 () = self.tell.closed() => Err(Gone),
                 // The tree itself holds the other end.
                 _ = ticks.changed() => Ok(()),
+                _ = ended.changed() => {
+                    let how = ended.borrow_and_update().clone();
+                    match how {
+                        Some(how) => self.say(how).await,
+                        None => Ok(()),
+                    }
+                }
                 () = tokio::time::sleep_until(quiet + KEEP_ALIVE) => {
                     quiet = Instant::now();
                     self.say(Bytes::from_static(b":\n\n")).await

@@ -131,11 +131,11 @@ fn a_paused_team_hands_out_nothing_until_it_is_continued() {
         TEAM   PHASE   RUNNING  PENDING  IN PROGRESS  COMPLETED  FAILED
         alpha  paused   1 of 1        1            0          0       0
         ...
-        paused           alpha: wait for the review  (shipmate continue)
+        paused           alpha: wait for the review  (shipmate resume)
         log              [..]
 
         $ shipmate team show
-        team alpha, active
+        team alpha, paused
           lead         none
           completes    by the holder's word
           paused       wait for the review

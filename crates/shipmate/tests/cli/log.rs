@@ -46,7 +46,7 @@ fn the_log_tells_what_happened_record_by_record() {
         TEAMMATE  STATE  WHY           UNREAD
         ana@1     idle   just started       0
 
-        available tasks  1
+        available tasks  1 (#1)
         open plans       0
         open questions   0
         unread by you    0
@@ -77,4 +77,26 @@ fn a_followed_log_survives_the_coordinator() {
     assert!(lines.next().unwrap().unwrap().contains("\"n\":3"));
     follow.kill().unwrap();
     follow.wait().unwrap();
+}
+
+#[test]
+fn a_log_that_is_not_shown_from_its_beginning_says_so() {
+    let workspace = Workspace::with_team(&[]);
+    let tasks: String = (1..=120).map(|n| format!("{{\"subject\":\"t{n}\"}}\n")).collect();
+    workspace.write("tasks.jsonl", &tasks);
+    workspace.succeed("shipmate task create --from tasks.jsonl");
+    let text = workspace.succeed("shipmate log");
+    let all = text.lines().last().unwrap().split_whitespace().next().unwrap();
+    let first = format!("the last 100 of {all} records; all: `shipmate log --after 0`");
+    assert_eq!(text.lines().next(), Some(first.as_str()));
+    assert_eq!(text.lines().count(), 101);
+    assert!(!workspace.succeed("shipmate log --after 0").contains("the last"));
+    workspace.check(
+        r#"
+        $ shipmate status
+        ...
+        available tasks  20 or more (#1, #2, #3, #4, #5, #6, #7, #8, #9, #10, …)
+        ...
+        "#,
+    );
 }

@@ -15,6 +15,7 @@ mod log;
 mod messages;
 mod names;
 mod places;
+mod outcome;
 mod plans;
 mod playbook;
 mod playbook_runs;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::transcript::{Workspace, exists};
 
-const TWO: &str = r#"
+pub(crate) const TWO: &str = r#"
 [[tasks]]
 id = "one"
 subject = "One"
@@ -32,7 +32,7 @@ fn plan(workspace: &Workspace, name: &str, text: &str) {
     std::fs::write(workspace.beside(name), text).unwrap();
 }
 
-fn with_plan(text: &str) -> Workspace {
+pub(crate) fn with_plan(text: &str) -> Workspace {
     let workspace = Workspace::with_repository();
     plan(&workspace, "two.toml", text);
     workspace
@@ -81,7 +81,7 @@ fn two_plans_are_run_in_their_order_and_each_is_summed_up() {
         ...
         summaries  $W/.shipmate/state/teams/03-01/summaries/03-01.summary.jsonl, [..]
         next       shipmate merge               bring the work to main
-                   shipmate log                 everything that happened
+                   shipmate log                 what happened
         "#,
     );
     let folder = workspace.path.join(".shipmate/state/teams/03-01/summaries");
@@ -191,11 +191,12 @@ fn a_run_that_nobody_can_go_on_with_ends_with_what_the_runtime_found() {
 }
 
 #[test]
-fn a_persons_pause_does_not_end_a_run_that_nobody_watches() {
+fn a_persons_pause_does_not_end_a_run_that_has_the_patience() {
     let workspace = with_plan(TWO);
     let go = workspace.pipe("go");
     let agent = format!("'cat {} > /dev/null'", go.display());
-    let mut run = workspace.start(&format!("shipmate run $W/../two.toml --agent {agent}"));
+    let line = format!("shipmate run $W/../two.toml --wait 10m --agent {agent}");
+    let mut run = workspace.start(&line);
     while !run.line().unwrap().ends_with("takes task 1 (One)") {}
     workspace.succeed("shipmate pause --reason lunch");
     std::fs::write(&go, "").unwrap();
@@ -220,8 +221,8 @@ fn a_detached_run_goes_on_by_itself() {
     workspace.check(&format!(
         r#"
         $ shipmate run $W/../two.toml --agent {agent} --teammates 1 --detach
-        team two is at work: `shipmate --team two status`, `shipmate --team two attach NAME`, \
-            `shipmate --team two shutdown`
+        team two is at work: `shipmate --team two status`, `shipmate --team two tui`, \
+            `shipmate --team two attach NAME`, `shipmate --team two shutdown`
 
         $ shipmate status
         TEAM  PHASE   RUNNING  PENDING  IN PROGRESS  COMPLETED  FAILED  DESCRIPTION
@@ -253,7 +254,8 @@ fn ctrl_c_without_a_terminal_leaves_the_team_at_work() {
     lines.find(|line| line.ends_with("takes task 1 (One)")).unwrap();
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let left = "left at work: `shipmate --team two status`, `shipmate --team two shutdown`";
+    let left = "left at work: `shipmate --team two status`, `shipmate --team two tui`, \
+                `shipmate --team two log --follow`, `shipmate --team two shutdown`";
     assert_eq!(lines.next().unwrap(), left);
     assert_eq!(lines.next(), None);
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -274,6 +276,7 @@ fn a_run_whose_time_is_over_is_ended() {
         ...
         nothing done: 0 of 2 tasks in [..] (two, team two)
         not done
+          task 1 pending: dev-1 had taken it: its holder stopped (One)
         ...
         deviations
         ...
@@ -326,8 +329,7 @@ fn a_team_that_is_there_already_is_not_run_into() {
         r#"
         $ shipmate run $W/../two.toml --agent true
         refused: there is a team two already
-          go on with it: `shipmate --team two resume`, and watch it: \
-              `shipmate --team two attach NAME`
+          go on with it: `shipmate --team two resume`, and watch it: `shipmate --team two tui`
           begin anew: `shipmate team delete two`, or `shipmate run --team OTHER …`
         => 1
 

@@ -122,6 +122,11 @@ fn question(terminal: &mut Terminal) -> String {
     rest.split(':').next().unwrap().to_owned()
 }
 
+fn link(terminal: &Terminal) -> String {
+    let (_, link) = terminal.screen.split_once("\npage   http://127.0.0.1:").unwrap();
+    format!("http://127.0.0.1:{}", link.split(['\r', '\n']).next().unwrap())
+}
+
 #[test]
 fn a_decision_rings_once_and_is_shown_with_the_command_that_decides_it() {
     let workspace = workspace();
@@ -134,10 +139,10 @@ fn a_decision_rings_once_and_is_shown_with_the_command_that_decides_it() {
         terminal.until(&format!("  {second}  "));
     }
     assert_eq!(terminal.rings(), 1, "{}", terminal.screen);
-    let (_, link) = terminal.screen.split_once("page: http://127.0.0.1:").unwrap();
-    let link = format!("http://127.0.0.1:{}", link.split(['\r', '\n']).next().unwrap());
+    // The link is told once, where it has room.
+    let link = link(&terminal);
     assert!(link.contains("/#token="), "{link}");
-    assert!(terminal.screen.contains(&format!("\npage   {link}\r\n")), "{}", terminal.screen);
+    assert!(!terminal.screen.contains("page: "), "{}", terminal.screen);
     workspace.succeed(&format!("shipmate --team one answer {question} grant"));
     terminal.until("done: 1 of 1 tasks");
     let (screen, code) = terminal.end();
@@ -272,4 +277,121 @@ fn columns(line: &str) -> usize {
         rest = escape.split_once("\x1b\\").map_or("", |(_, rest)| rest);
     }
     count + rest.chars().count()
+}
+
+/// Three tasks, the first two of which are handed in while the gate waits at a pipe.
+const GATED: &str = r#"
+title = "One thing"
+[[tasks]]
+id = "one"
+subject = "One"
+[[tasks]]
+id = "two"
+subject = "Two"
+[[tasks]]
+id = "three"
+subject = "Three"
+"#;
+
+#[test]
+fn a_run_that_is_shut_down_reports_what_was_at_the_gate() {
+    let workspace = Workspace::with_repository();
+    std::fs::write(workspace.beside("one.toml"), GATED).unwrap();
+    let (gate, hang) = (workspace.pipe("gate"), workspace.pipe("hang"));
+    workspace.write(".shipmate/config.toml", "shutdown-deadline-seconds = 1\n");
+    let line = format!(
+        "shipmate run $W/../one.toml --dirty --no-page --teammates 1 --gate 'test ! -e One.txt || \
+         cat {}' --agent 'test $SHIPMATE_SUBJECT = One || cat {}; echo x > $SHIPMATE_SUBJECT.txt'",
+        gate.display(),
+        hang.display()
+    );
+    let mut terminal = Terminal::start(&workspace, &line, 100);
+    terminal.until("takes task 2 (Two)");
+    terminal.keys.write_all(b"\x03").unwrap();
+    terminal.until("[c]ontinue? ");
+    // Whatever is none of the answers is asked again.
+    terminal.keys.write_all(b"what?\n").unwrap();
+    terminal.until("type d, s or c");
+    terminal.keys.write_all(b"s\n").unwrap();
+    terminal.until("Stopping the team… 1 task is at the gate");
+    assert!(!terminal.screen.contains("waits for you: the run"), "{}", terminal.screen);
+    std::fs::write(&gate, "").unwrap();
+    terminal.until("stopped: 1 of 3 tasks");
+    let (screen, code) = terminal.end();
+    let (_, report) = screen.split_once("stopped: 1 of 3 tasks").unwrap();
+    assert_eq!(code, 8, "{screen}");
+    assert!(report.contains("task 2 pending: dev-1 had taken it"), "{report}");
+    assert!(report.contains("\nnext       shipmate resume "), "{report}");
+    assert!(report.contains("\n           shipmate merge "), "{report}");
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_at_once() {
+    let workspace = workspace();
+    let hang = workspace.pipe("hang");
+    let line = format!("shipmate run $W/../one.toml --no-page --agent 'cat {}'", hang.display());
+    let mut terminal = Terminal::start(&workspace, &line, 100);
+    terminal.until("takes task 1");
+    // What is typed over the table is not shown, and moves nothing.
+    terminal.keys.write_all(b"\n\nhello").unwrap();
+    terminal.keys.write_all(b"\x03").unwrap();
+    terminal.until("[c]ontinue? ");
+    assert!(!terminal.screen.contains("hello"), "{}", terminal.screen);
+    terminal.keys.write_all(b"\x03").unwrap();
+    terminal.until("left at work: `shipmate --team one status`");
+    assert_eq!(terminal.end().1, 0);
+    // And while it is shut down.
+    workspace.succeed("shipmate team delete one --now");
+    let mut terminal =
+        Terminal::start(&workspace, &line.replace("--no-page", "--no-page --team x"), 100);
+    terminal.until("takes task 1");
+    terminal.keys.write_all(b"\x03").unwrap();
+    terminal.until("[c]ontinue? ");
+    terminal.keys.write_all(b"s\n").unwrap();
+    terminal.until("Stopping the team…");
+    terminal.keys.write_all(b"\x03").unwrap();
+    terminal.until("the team is still stopping: `shipmate --team x status`");
+    let (screen, _) = terminal.end();
+    assert!(!screen.contains("left at work"), "{screen}");
+}
+
+#[test]
+fn a_page_that_is_open_when_the_run_ends_stays_with_the_outcome() {
+    let workspace = workspace();
+    let go = workspace.pipe("go");
+    let agent = format!("cat {}; echo x > mine.txt", go.display());
+    let line = format!("shipmate run $W/../one.toml --agent '{agent}'");
+    let mut terminal = Terminal::start(&workspace, &line, 120);
+    terminal.until("takes task 1");
+    terminal.until("\npage   http://");
+    let link = link(&terminal);
+    let (host, token) = link.strip_prefix("http://").unwrap().split_once("/#token=").unwrap();
+    let mut tab = std::net::TcpStream::connect(host).unwrap();
+    let head = format!(
+        "GET /api/t/one/stream?after=0 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
+    );
+    tab.write_all(head.as_bytes()).unwrap();
+    let mut tab = BufReader::new(tab);
+    let mut until = |text: &str| {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(tab.read_line(&mut line).unwrap(), 0, "the page has gone before {text}");
+        }
+        line
+    };
+    until("event: delta");
+    std::fs::write(&go, "").unwrap();
+    until("event: ended");
+    let told = until("data: ");
+    assert!(told.contains("team one: done, 1 of 1 tasks"), "{told}");
+    assert!(told.contains("shipmate merge"), "{told}");
+    terminal.until("the page stays open; press Enter to leave it");
+    terminal.keys.write_all(b"\n").unwrap();
+    assert_eq!(terminal.end().1, 0);
+    // Nobody looks: the command ends by itself.
+    let line = "shipmate --team two run $W/../one.toml --agent 'echo y > mine.txt'";
+    let (screen, code) = Terminal::start(&workspace, line, 120).end();
+    assert_eq!(code, 0, "{screen}");
+    assert!(!screen.contains("the page stays open"), "{screen}");
 }

@@ -38,7 +38,9 @@ impl Scene {
     pub(crate) fn begin(&self, goal: &str, more: &[&str]) -> Running {
         let mut command = hermetic(&self.stage.root(), crate::stage::SHIPMATE);
         command.arg("--workspace").arg(self.stage.place().workspace);
-        command.args(["--team", TEAM, "run", goal, "--agent", "native"]).args(more);
+        command
+            .args(["--team", TEAM, "run", goal, "--agent", "native", "--wait", "10m"])
+            .args(more);
         Running::begin(command)
     }
 

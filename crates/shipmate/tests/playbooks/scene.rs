@@ -52,7 +52,7 @@ impl Scene {
         let mut command = hermetic(&self.stage.root(), SHIPMATE);
         command.arg("--workspace").arg(self.stage.place().workspace);
         command.args(["--team", TEAM, "run", "--playbook", playbook]);
-        command.args(["--agent", &self.agent()]).args(more);
+        command.args(["--agent", &self.agent(), "--wait", "10m"]).args(more);
         Running::begin(command)
     }
 

@@ -63,3 +63,20 @@ fn a_team_that_has_done_nothing_has_an_empty_timeline() {
     scene.turn("6", "Timeline");
     scene.page.see(".empty >> Nobody has worked yet.");
 }
+
+#[test]
+fn ages_are_counted_from_the_servers_clock_and_not_from_when_news_were_written() {
+    let (stage, _) = seated(&["ana"]);
+    let scene = Scene::on(stage);
+    let page = &scene.page;
+    page.see("section[aria-label=Board]");
+    let skew: f64 = page.eval(
+        "import('/page/store.js').then(({ Store }) => {
+           const store = new Store(() => {});
+           store.setClock(Date.now() + 5000);
+           store.take({ whole: true, root: 'alpha', position: 1, now: Date.now() - 3600000 });
+           return store.time() - Date.now();
+         })",
+    );
+    assert!((4000.0..=6000.0).contains(&skew), "{skew}");
+}

@@ -1,5 +1,8 @@
 //! The stream of a page: everything once, then what changes, and nothing missed in between.
 
+use std::io::BufRead;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
 use shipmate_protocol::ask::QuestionKind;
@@ -40,6 +43,27 @@ fn a_page_gets_the_whole_and_then_what_changes() {
         has_task(event, "by the page")
     });
     assert_eq!(position, stage.position());
+}
+
+#[test]
+fn a_page_is_told_the_time_of_now_however_old_what_it_is_given_is() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+    let mut before = 0;
+    for _ in 0..2 {
+        // The second is given the whole that was made for the first.
+        let opened = now();
+        let mut lines = serving.request("GET", "/api/t/alpha/stream?after=0").begin();
+        let mut line = String::new();
+        while !line.to_lowercase().starts_with("shipmate-now: ") {
+            line.clear();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "the head says what time it is");
+        }
+        let told: u64 = line.split_once(": ").unwrap().1.trim().parse().unwrap();
+        assert!((opened..=now()).contains(&told) && told >= before, "{told}");
+        before = told;
+    }
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub(super) fn run() -> Value {
         "commits": [{ "task": 1, "hash": "420cfe3efa037b3fd3e777feaeb5e19e4cc14a79" }],
         "report": "The parser is there; its tests are not.",
         "no_plan": "the lead handed in no plan",
+        "waiting": [{ "what": "question 65: Which?", "command": "shipmate answer 65 JWT" }],
         "deviations": ["bo did not answer the shutdown within 30s"],
         "gates": { "runs": 2, "green": 1, "red": 1 },
         "phases": [{
@@ -97,6 +98,7 @@ pub(super) fn run() -> Value {
         }],
         "took_ms": 252_000, "critical_path_ms": 220_000, "bound_ms": 230_000,
         "teammates": [{ "name": "ana", "tasks_done": 1, "busy_ms": 200_000, "restarts": 0 }],
+        "spent": { "tokens": 48_200, "cost_micros": 536_000, "tokens_unpriced": 0 },
         "places": {
             "branch": "shipmate/alpha", "base": "main",
             "output": "…/.shipmate/state/teams/alpha/lives", "summaries": [],

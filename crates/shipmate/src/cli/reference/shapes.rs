@@ -60,7 +60,7 @@ const RUN: &[(&str, &str)] = &[
     (
         "outcome",
         "`complete`, `partial` (nothing more can be done without a person), `failed` (no task is \
-         done) or `stopped`.",
+         done), `stopped`, or `waits` (a person has to answer, and the team is paused).",
     ),
     ("title", "What the run is about."),
     ("team", "Its team."),
@@ -71,6 +71,10 @@ const RUN: &[(&str, &str)] = &[
     ("commits", "The commit of each task that was merged."),
     ("report", "What the lead says about it; absent where none did."),
     ("no_plan", "Why the lead made no plan that holds; else absent."),
+    (
+        "waiting",
+        "What waits for a person, each with the command that decides it. Absent when empty.",
+    ),
     ("deviations", "What went otherwise than planned."),
     ("gates", "How often a gate ran, and how it ended."),
     (
@@ -82,6 +86,11 @@ const RUN: &[(&str, &str)] = &[
     ("critical_path_ms", "The longest path through the tasks, as it really took."),
     ("bound_ms", "No team of this size could have been faster."),
     ("teammates", "Who did how much."),
+    (
+        "spent",
+        "The tokens that agents say they used, and what they cost in millionths of a dollar; \
+         `tokens_unpriced` are those whose price is not known.",
+    ),
     (
         "places",
         "Where things are: the `branch` with the merged work, the `base` it would go to, the folder \

@@ -3,7 +3,9 @@
 //! Everything is folded from the log, so a run that was detached from, or whose coordinator
 //! died, is told the same way as one that was watched from its first record on.
 
+mod mates;
 mod rest;
+mod sums;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +16,7 @@ use serde_json::Value;
 use super::led::Led;
 use super::phases::Phases;
 use super::progress::{Event, EventKind, Row, RunView, Waiting};
-use super::report::{Commit, GateTally, NotDone, TaskTally, TeammateTally};
+use super::report::{GateTally, Spent};
 use super::tasks::{Status, TaskLine, Tasks};
 
 /// What the reason of a pause begins with where a budget is spent.
@@ -25,6 +27,9 @@ const SILENT: &str = "its supervisor did not answer in time";
 const ANSWER_MS: u64 = 60_000;
 /// Why one-shot agents take over.
 const BROKEN: &str = "teammates disappeared one after the other";
+
+/// Lines of a gate's output that the report shows.
+const GATE_LINES: usize = 8;
 
 /// One run, folded from its records.
 #[derive(Debug, Default)]
@@ -51,6 +56,12 @@ pub(crate) struct Account {
     open_breakers: BTreeSet<String>,
     /// Requests to stop, with who was asked and the seconds it has.
     asked: BTreeMap<u64, (String, u64)>,
+    /// What agents have used.
+    pub(crate) spent: Spent,
+    /// The last lines of a gate that is red where the team began.
+    pub(crate) gate_output: String,
+    /// This command is ending the team: that nobody begins any more is its own doing.
+    pub(crate) is_stopping: bool,
 }
 
 /// Something that went otherwise than planned.
@@ -90,6 +101,10 @@ pub(crate) struct MateLine {
     lives: u32,
     /// It has no budget, and takes nothing until it has one.
     spent: bool,
+    /// Somebody paused it, and it takes nothing until it may go on.
+    paused: bool,
+    /// Tasks that it works on.
+    held: BTreeSet<u32>,
 }
 
 pub(super) fn text<'a>(fields: &'a Value, key: &str) -> &'a str {
@@ -164,13 +179,14 @@ impl Account {
             "task.claimed" => {
                 let owner = who(root.as_deref(), fields, "by");
                 (task.owner, task.claimed_ms) = (owner.clone(), at);
-                self.tasks.set_status(id, Status::Claimed);
+                task.why.clear();
+                self.set_task(id, Status::Claimed);
                 self.set_mate(&owner, "works", at);
                 step(format!("{owner} takes {name}"))
             }
             "task.submitted" => {
                 let busy = at.saturating_sub(task.claimed_ms);
-                self.tasks.set_status(id, Status::Submitted);
+                self.set_task(id, Status::Submitted);
                 self.mates.entry(owner.clone()).or_default().busy_ms += busy;
                 self.set_mate(&owner, "idle", at);
                 step(format!("{owner} hands in {name}"))
@@ -179,7 +195,7 @@ impl Account {
                 task.took_ms = Some(at.saturating_sub(task.claimed_ms));
                 task.commit = fields.get("commit").and_then(Value::as_str).map(str::to_owned);
                 let nothing = self.has_trees && task.commit.is_none();
-                self.tasks.set_status(id, Status::Completed);
+                self.set_task(id, Status::Completed);
                 self.mates.entry(owner.clone()).or_default().done += 1;
                 if nothing {
                     self.deviates(Some(id), &format!("{name} changed nothing"));
@@ -189,35 +205,35 @@ impl Account {
             }
             "task.returned" => {
                 task.why = reason.to_owned();
-                self.tasks.set_status(id, Status::Claimed);
+                self.set_task(id, Status::Claimed);
                 health(format!("{name} came back to {owner}: {why}"))
             }
             "task.released" => {
                 task.why = reason.to_owned();
-                self.tasks.set_status(id, Status::Pending);
+                self.set_task(id, Status::Pending);
                 self.set_mate(&owner, "idle", at);
                 health(format!("{name} is free again: {why}"))
             }
             "task.failed" => {
                 task.why = reason.to_owned();
-                self.tasks.set_status(id, Status::Failed);
+                self.set_task(id, Status::Failed);
                 let told = format!("{name} failed: {why}");
                 self.deviates(Some(id), &told);
                 health(told)
             }
             "task.reverted" => {
                 task.why = reason.to_owned();
-                self.tasks.set_status(id, Status::Failed);
+                self.set_task(id, Status::Failed);
                 let told = format!("{name} was taken back: {why}");
                 self.deviates(Some(id), &told);
                 health(told)
             }
             "task.retried" => {
-                self.tasks.set_status(id, Status::Pending);
+                self.set_task(id, Status::Pending);
                 step(format!("{name} is tried again"))
             }
             "task.deleted" => {
-                self.tasks.set_status(id, Status::Deleted);
+                self.set_task(id, Status::Deleted);
                 None
             }
             "task.work_set_aside" => {
@@ -227,6 +243,17 @@ impl Account {
             }
             _ => None,
         }
+    }
+
+    fn set_task(&mut self, id: u32, status: Status) {
+        self.tasks.set_status(id, status);
+        let Some(mate) = self.tasks.get(id).and_then(|task| self.mates.get_mut(&task.owner)) else {
+            return;
+        };
+        match status {
+            Status::Claimed => mate.held.insert(id),
+            _ => mate.held.remove(&id),
+        };
     }
 
     fn create(&mut self, id: u32, fields: &Value) {
@@ -241,105 +268,6 @@ impl Account {
         line.needs_groups = needs.iter().filter_map(group).collect();
         line.planned_ms = spec.get("duration_ms").and_then(Value::as_u64);
         self.tasks.create(id, line);
-    }
-
-    fn set_mate(&mut self, name: &str, word: &'static str, at: u64) {
-        let mate = self.mates.entry(name.to_owned()).or_default();
-        (mate.word, mate.since_ms) = (word, at);
-    }
-
-    fn teammate(&mut self, event: &str, fields: &Value, at: u64) -> Option<(EventKind, String)> {
-        let name = who(self.phases.root(), fields, "who");
-        let health = |text: String| Some((EventKind::Health, text));
-        match event {
-            "teammate.added" => {
-                self.led.added(&name, fields);
-                self.set_mate(&name, "waits", at);
-                None
-            }
-            "teammate.started" => {
-                let one_shot = text(fields, "supervision") == "one_shot";
-                let team = text(fields, "who").split('/').next().unwrap_or_default().to_owned();
-                let plans = self.led.plans(&name);
-                self.set_mate(&name, if plans { "plans" } else { "idle" }, at);
-                let mate = self.mates.get_mut(&name)?;
-                mate.running = true;
-                mate.lives += 1;
-                let lives = mate.lives;
-                match (one_shot, lives) {
-                    (false, 1) if plans => {
-                        let told = format!("{name} reads the repository and makes a plan");
-                        Some((EventKind::Step, told))
-                    }
-                    // Asked for, in task mode or by its role: nothing has failed.
-                    (true, _) if !self.open_breakers.contains(&team) => {
-                        Some((EventKind::Step, format!("{name} runs as a one-shot agent")))
-                    }
-                    (true, _) => {
-                        let text = format!("{BROKEN}: switching from teammate to task for {name}");
-                        Some((EventKind::Fallback, text))
-                    }
-                    (false, 1) => Some((EventKind::Step, format!("{name} starts"))),
-                    (false, n) => health(format!("{name} starts again, life {n}")),
-                }
-            }
-            "teammate.disappeared" => {
-                self.set_mate(&name, "gone", at);
-                self.mates.get_mut(&name)?.running = false;
-                self.disappeared += 1;
-                let told = match text(fields, "reason") {
-                    SILENT => {
-                        let seconds = self.answer_ms / 1000;
-                        format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
-                    }
-                    reason => {
-                        format!("[HEALTH] Agent {name} disappeared: {}", first_line(reason))
-                    }
-                };
-                self.deviates(None, &told);
-                health(told)
-            }
-            "teammate.stopped" => {
-                self.set_mate(&name, "stopped", at);
-                self.mates.get_mut(&name)?.running = false;
-                let asked = self.asked.extract_if(.., |_, (who, _)| *who == name).next();
-                if asked.is_some() {
-                    let told = format!(
-                        "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {name} ended \
-                         without an answer"
-                    );
-                    self.deviates(None, &told);
-                    return health(told);
-                }
-                if fields.get("outcome").and_then(Value::as_str) == Some("clean") {
-                    return None;
-                }
-                let how = fields.get("outcome").map(Value::to_string).unwrap_or_default();
-                let told = format!("{name} did not stop cleanly: {how}");
-                self.deviates(None, &told);
-                health(told)
-            }
-            "teammate.paused" => {
-                let reason = text(fields, "reason");
-                self.set_mate(&name, "paused", at);
-                let told = format!("{name} is paused: {}", first_line(reason));
-                if reason.starts_with(SPENT) {
-                    self.mates.get_mut(&name)?.spent = true;
-                    self.deviates(None, &told);
-                }
-                health(told)
-            }
-            "teammate.continued" => {
-                self.set_mate(&name, "idle", at);
-                self.mates.get_mut(&name)?.spent = false;
-                health(format!("{name} goes on"))
-            }
-            "teammate.stalled" => match number(fields, "step") {
-                0 => health(format!("{name} moves again")),
-                n => health(format!("{name} makes no progress ({n}. time)")),
-            },
-            _ => None,
-        }
     }
 
     fn team(
@@ -358,6 +286,9 @@ impl Account {
                 None
             }
             "team.paused" => {
+                if self.is_stopping && by == "person" {
+                    return None;
+                }
                 let reason = text(fields, "reason").to_owned();
                 // Somebody has to see all of it to say yes.
                 let is_question = reason.starts_with(APPROVAL);
@@ -384,7 +315,8 @@ impl Account {
 
     fn phase(&mut self, event: &str, fields: &Value) -> Option<(EventKind, String)> {
         let (kind, told) = self.phases.take(event, fields)?;
-        if kind != EventKind::Step {
+        // To wait for what others make is the course of a playbook; the report tells what is left.
+        if kind != EventKind::Step && event != "phase.waits" {
             self.deviates(None, first_line(&told));
         }
         Some((kind, told))
@@ -405,7 +337,8 @@ impl Account {
                 Some((EventKind::Health, "teammates can be started again".to_owned()))
             }
             "question.asked" => {
-                let (waits, told) = waits::question(n, fields);
+                let (mut waits, told) = waits::question(n, fields);
+                waits.who = who(self.phases.root(), fields, "who");
                 self.waiting.insert(n, waits);
                 Some((EventKind::Health, told))
             }
@@ -414,10 +347,27 @@ impl Account {
                 if let Some(before) = self.led.submitted(n, fields) {
                     self.waiting.remove(&before);
                 }
-                self.waiting.insert(n, waits::plan(n));
+                let who = who(self.phases.root(), fields, "who");
+                self.waiting.insert(n, Waiting { who, ..waits::plan(n) });
                 None
             }
             "question.answered" => self.waiting.remove(&number(fields, "question")).and(None),
+            "question.withdrawn" => {
+                let question = number(fields, "question");
+                self.waiting.remove(&question)?;
+                let why = first_line(text(fields, "reason"));
+                Some((EventKind::Step, format!("question {question} needs no answer: {why}")))
+            }
+            "plan.withdrawn" => {
+                let plan = number(fields, "plan");
+                self.waiting.remove(&plan)?;
+                let why = first_line(text(fields, "reason"));
+                Some((EventKind::Step, format!("plan {plan} needs no answer: {why}")))
+            }
+            "usage.recorded" => {
+                self.spent.add(fields.get("usage").unwrap_or(&Value::Null));
+                None
+            }
             "plan.approved" | "plan.rejected" => {
                 let plan = number(fields, "plan");
                 self.waiting.remove(&plan);
@@ -465,10 +415,15 @@ impl Account {
         }
         self.gates.runs += 1;
         if passed {
+            self.gate_output.clear();
             self.gates.green += 1;
             return None;
         }
         self.gates.red += 1;
+        if ids.is_empty() {
+            let lines: Vec<&str> = text(fields, "output").lines().collect();
+            self.gate_output = lines[lines.len().saturating_sub(GATE_LINES)..].join("\n");
+        }
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let of =
             if ids.is_empty() { "the base".to_owned() } else { format!("task {}", ids.join(", ")) };
@@ -502,59 +457,11 @@ impl Account {
             teammates: rows.collect(),
             critical_path: self.tasks.path(|task| task.status() == Status::Completed),
             gate: None,
-            waiting: self.decisions(),
+            stopping: self.is_stopping.then(|| self.left_to_stop()),
+            waiting: if self.is_stopping { Vec::new() } else { self.decisions() },
             link: None,
             events,
         }
-    }
-
-    /// What no team of this size could have beaten, from how long tasks really took.
-    pub(crate) fn bound_ms(&self) -> u64 {
-        let work: u64 = self.tasks.iter().filter_map(|(_, task)| task.took_ms).sum();
-        let hands = self.mates.values().filter(|mate| mate.lives > 0).count().max(1) as u64;
-        self.tasks.path(|_| true).1.max(work / hands)
-    }
-
-    pub(crate) fn tally(&self) -> TaskTally {
-        let open = self.tasks.iter().filter_map(|(id, task)| {
-            let (status, why) = match task.status() {
-                Status::Completed | Status::Deleted => return None,
-                Status::Failed => ("failed", first_line(&task.why).to_owned()),
-                Status::Claimed | Status::Submitted => {
-                    ("in_progress", format!("with {}", task.owner))
-                }
-                Status::Pending if task.is_unblocked() => ("pending", "nobody took it".to_owned()),
-                Status::Pending => ("pending", self.blocked_by(task)),
-            };
-            let (subject, status) = (task.subject.clone(), status.to_owned());
-            Some(NotDone { id, subject, status, why })
-        });
-        let counts = self.tasks.counts();
-        TaskTally { total: counts.total, completed: counts.done, not_done: open.collect() }
-    }
-
-    fn blocked_by(&self, task: &TaskLine) -> String {
-        let open = |id: &&u32| !self.tasks.is_completed(**id);
-        let mut on: Vec<String> = task.needs.iter().filter(open).map(ToString::to_string).collect();
-        let groups = task.needs_groups.iter().filter(|group| self.tasks.is_group_open(group));
-        on.extend(groups.map(|group| format!("group {group}")));
-        format!("waits for {}", on.join(", "))
-    }
-
-    pub(crate) fn commits(&self) -> Vec<Commit> {
-        let landed = self
-            .tasks
-            .iter()
-            .filter_map(|(id, task)| Some(Commit { task: id, hash: task.commit.clone()? }));
-        landed.collect()
-    }
-
-    pub(crate) fn teammates(&self) -> Vec<TeammateTally> {
-        let tallies = self.mates.iter().filter(|(_, mate)| mate.lives > 0).map(|(name, mate)| {
-            let (name, tasks_done, busy_ms) = (name.clone(), mate.done, mate.busy_ms);
-            TeammateTally { name, tasks_done, busy_ms, restarts: mate.lives.saturating_sub(1) }
-        });
-        tallies.collect()
     }
 }
 

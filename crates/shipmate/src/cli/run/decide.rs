@@ -1,6 +1,6 @@
 //! A lead's plan, when it comes: shown once, and decided by whoever is there to decide it.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 
 use shipmate_protocol::view::PlanView;
 use shipmate_protocol::{Answer, Ask};
@@ -29,7 +29,12 @@ pub(super) enum Decided {
 }
 
 /// Shows a plan and decides it, as far as somebody is there.
-pub(super) fn decide(plan: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
+pub(super) fn decide(
+    plan: u64,
+    yes: bool,
+    session: &mut Session,
+    ask: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Decided, Failure> {
     let Answer::Plans(plans) = session.ask(Ask::Plans { all: false })? else {
         return Err(unexpected("plans"));
     };
@@ -41,7 +46,7 @@ pub(super) fn decide(plan: u64, yes: bool, session: &mut Session) -> Result<Deci
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let wish = match (yes, terminal && !session.screen.json) {
         (true, _) => Wish::Approve,
-        (false, true) => ask_person()?,
+        (false, true) => ask_person(ask),
         (false, false) => Wish::Leave,
     };
     let id = plan.id;
@@ -124,38 +129,22 @@ fn commands(id: u64, session: &Session) -> Result<(), Failure> {
     ))
 }
 
-fn ask_person() -> Result<Wish, Failure> {
-    let mut input = std::io::stdin().lock();
-    ask_on(&mut input, &mut std::io::stderr())
-}
-
-fn ask_on(input: &mut impl BufRead, out: &mut impl Write) -> Result<Wish, Failure> {
+/// `ask` shows its text and gives a line, or nothing when there are no more.
+fn ask_person(ask: &mut dyn FnMut(&str) -> Option<String>) -> Wish {
     loop {
-        let Some(line) = prompt(input, out, "[a]pprove, [r]eject with feedback, or [s]top? ")
-        else {
-            return Ok(Wish::Leave);
+        let Some(line) = ask("[a]pprove, [r]eject with feedback, or [s]top? ") else {
+            return Wish::Leave;
         };
         match line.chars().next().map(|c| c.to_ascii_lowercase()) {
-            Some('a' | 'y') => return Ok(Wish::Approve),
-            Some('s') => return Ok(Wish::Stop),
-            Some('r') => match prompt(input, out, "what should change? ") {
-                Some(feedback) if !feedback.is_empty() => return Ok(Wish::Reject(feedback)),
+            Some('a' | 'y') => return Wish::Approve,
+            Some('s') => return Wish::Stop,
+            Some('r') => match ask("what should change? ") {
+                Some(feedback) if !feedback.is_empty() => return Wish::Reject(feedback),
                 Some(_) => {}
-                None => return Ok(Wish::Leave),
+                None => return Wish::Leave,
             },
             _ => {}
         }
-    }
-}
-
-/// One line of an answer; nothing when there are no more.
-fn prompt(input: &mut impl BufRead, out: &mut impl Write, text: &str) -> Option<String> {
-    // A terminal that takes no text will give none either.
-    drop(write!(out, "{text}").and_then(|()| out.flush()));
-    let mut line = String::new();
-    match input.read_line(&mut line) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line.trim().to_owned()),
     }
 }
 
@@ -164,7 +153,8 @@ mod tests {
     use super::*;
 
     fn wish(typed: &str) -> Wish {
-        ask_on(&mut typed.as_bytes(), &mut Vec::new()).unwrap()
+        let mut lines = typed.lines().map(str::to_owned);
+        ask_person(&mut |_| lines.next())
     }
 
     #[test]

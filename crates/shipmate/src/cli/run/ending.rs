@@ -12,7 +12,7 @@ use shipmate_protocol::{Answer, Ask};
 
 use super::Begun;
 use super::account::Account;
-use super::report::{Outcome, Places, Report, Standing};
+use super::report::{Asked, Outcome, Places, Report, Standing};
 use super::summary::{Summary, SummaryState, TestsSeen};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::{Failure, unexpected};
@@ -40,6 +40,9 @@ pub(super) fn report(
         (None, Some(branch)) if waits => Standing::WaitsOn(branch.clone()),
         _ => Standing::Open,
     };
+    let own = own(&begun.team, session)?;
+    let deviations = account.deviations.iter().map(|deviation| deviation.text.clone());
+    let deviations = deviations.chain(account.phases.waits().cloned());
     let mut report = Report {
         outcome,
         course,
@@ -47,9 +50,13 @@ pub(super) fn report(
         team: begun.team.clone(),
         tasks: account.tally(),
         commits: account.commits(),
+        waiting: waiting(account, &begun.team, session),
+        own,
+        gate_output: account.gate_output.clone(),
+        spent: account.spent,
         report: account.led.report.clone(),
         no_plan: account.led.no_plan.clone(),
-        deviations: account.deviations.iter().map(|deviation| deviation.text.clone()).collect(),
+        deviations: deviations.collect(),
         gates: account.gates,
         phases: account.phases.ended.clone(),
         took_ms: account.now_ms.saturating_sub(account.began_ms),
@@ -73,6 +80,29 @@ pub(super) fn report(
         report.places.summaries.push(path.display().to_string());
     }
     Ok(report)
+}
+
+/// How a command about this team begins. The team is named where it must be.
+fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
+    let here = session.here();
+    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
+        return Err(unexpected("teams"));
+    };
+    let is_alone = teams.iter().filter(|team| team.parent.is_none()).count() <= 1;
+    Ok(if is_alone { format!("shipmate{here}") } else { format!("shipmate{here} --team {team}") })
+}
+
+/// What waits for a person when the run ends.
+fn waiting(account: &Account, team: &str, session: &Session) -> Vec<Asked> {
+    if account.is_stopping {
+        return Vec::new();
+    }
+    let asked = account.decisions().into_iter().map(|waits| {
+        let team = waits.team.as_deref().unwrap_or(team);
+        let command = format!("shipmate{} --team {team} {}", session.here(), waits.command);
+        Asked { what: waits.what.lines().next().unwrap_or_default().to_owned(), command }
+    });
+    asked.collect()
 }
 
 fn summary(

@@ -28,6 +28,8 @@ struct Course {
     now: Option<String>,
     begun: bool,
     missing: Vec<String>,
+    /// What was said about the phase that waits.
+    waits: Option<String>,
     /// What is missing may come from outside.
     outside: bool,
     over: Option<bool>,
@@ -86,10 +88,12 @@ impl Phases {
                     [] => format!("{shown} has what it waited for"),
                     missing => format!("{shown} waits: {}", missing.join("; ")),
                 };
+                course.waits = Some(told.clone()).filter(|_| !course.missing.is_empty());
                 Some((EventKind::Health, told))
             }
             "phase.began" => {
                 course.now = Some(phase);
+                course.waits = None;
                 course.begun = true;
                 course.missing.clear();
                 course.outside = false;
@@ -113,6 +117,7 @@ impl Phases {
                 let (end, detail) = fields.get("end")?.as_object()?.iter().next()?;
                 let why = [text(detail, "reason"), text(detail, "note")].concat();
                 course.now = None;
+                course.waits = None;
                 let is_last = course.all.last() == Some(&phase);
                 match end.as_str() {
                     "failed" => course.over = Some(false),
@@ -158,6 +163,11 @@ impl Phases {
         // The team above the departments waits for them, in a phase of its own.
         let is_above = |team: &String| self.root.as_ref() == Some(team) && open().count() > 1;
         open().all(|(team, course)| waits(course) || is_above(team))
+    }
+
+    /// What phases still wait for.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = &String> {
+        self.teams.values().filter_map(|course| course.waits.as_ref())
     }
 
     /// The run's team is in a phase whose tasks its lead makes.

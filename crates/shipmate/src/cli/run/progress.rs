@@ -39,6 +39,8 @@ pub(crate) struct RunView {
     pub(crate) critical_path: (u64, u64),
     /// What the merge queue does now.
     pub(crate) gate: Option<String>,
+    /// The team is being ended, and waits for this.
+    pub(crate) stopping: Option<String>,
     /// Decisions that wait for the person.
     pub(crate) waiting: Vec<Waiting>,
     /// The page that shows it, where one is served.
@@ -94,6 +96,14 @@ pub(crate) struct Waiting {
     pub(crate) team: Option<String>,
     /// Whoever it waits for may not know: they are called.
     pub(crate) calls: bool,
+    /// Who asked.
+    pub(crate) who: String,
+    /// The work that was handed in and waits for it.
+    pub(crate) task: Option<u32>,
+    /// A lead may decide it too.
+    pub(crate) for_lead: bool,
+    /// Whoever asked may go on with something else meanwhile.
+    pub(crate) may_go_on: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

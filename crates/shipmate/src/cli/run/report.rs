@@ -5,9 +5,11 @@
 //! command away.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::phases::PhaseLine;
 
+use crate::cli::money::used;
 use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
 use crate::cli::time::about;
 
@@ -24,6 +26,8 @@ pub(crate) enum Outcome {
     Failed,
     /// Somebody ended the run before it was over.
     Stopped,
+    /// Only a person can let it go on, and none was there: the team is paused.
+    Waits,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -39,6 +43,9 @@ pub(crate) struct Report {
     /// Why the lead made no plan that holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) no_plan: Option<String>,
+    /// What waits for a person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waiting: Vec<Asked>,
     /// What went otherwise than planned.
     pub(crate) deviations: Vec<String>,
     pub(crate) gates: GateTally,
@@ -51,10 +58,56 @@ pub(crate) struct Report {
     /// No team of this size could have been faster.
     pub(crate) bound_ms: u64,
     pub(crate) teammates: Vec<TeammateTally>,
+    pub(crate) spent: Spent,
     pub(crate) places: Places,
     /// How it stands with its playbook.
     #[serde(skip)]
     pub(crate) course: Standing,
+    /// What a command about this team begins with, such as `shipmate --team two`.
+    #[serde(skip)]
+    pub(crate) own: String,
+    /// The last lines of a gate that is red where the team began.
+    #[serde(skip)]
+    pub(crate) gate_output: String,
+}
+
+/// Something that waits for a person, and the command that decides it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Asked {
+    pub(crate) what: String,
+    pub(crate) command: String,
+}
+
+/// What agents have used, as far as they say so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Spent {
+    pub(crate) tokens: u64,
+    pub(crate) cost_micros: u64,
+    /// Of the tokens, those whose price is not known.
+    pub(crate) tokens_unpriced: u64,
+}
+
+impl Spent {
+    /// Takes in the usage of one record.
+    pub(crate) fn add(&mut self, usage: &Value) {
+        let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
+        let tokens = number("tokens_in").saturating_add(number("tokens_out"));
+        let cost = number("cost_micros");
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.cost_micros = self.cost_micros.saturating_add(cost);
+        if cost == 0 {
+            self.tokens_unpriced = self.tokens_unpriced.saturating_add(tokens);
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Spent { tokens: 0, cost_micros: 0, .. } => String::new(),
+            Spent { tokens, cost_micros, tokens_unpriced } => {
+                used(*tokens, *cost_micros, *tokens_unpriced)
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,7 +187,11 @@ impl Report {
         let not_done = self.tasks.not_done.iter().map(|task| {
             format!("task {} {}: {} ({})", task.id, task.status, task.why, task.subject)
         });
-        section(&mut lines, "not done", not_done, "shipmate task list", screen);
+        section(&mut lines, "not done", not_done, &format!("{} task list", self.own), screen);
+        let waiting = self.waiting.iter().map(|asked| asked.what.clone());
+        section(&mut lines, "waits for you", waiting, &format!("{} status", self.own), screen);
+        let output = self.gate_output.lines().map(str::to_owned).collect::<Vec<_>>();
+        section(&mut lines, "the gate printed", output.into_iter(), "", screen);
         let deviations = self.deviations.iter().cloned();
         section(&mut lines, "deviations", deviations, "--json shows all", screen);
         let mut fact = |label: &str, text: String| {
@@ -146,6 +203,7 @@ impl Report {
         fact("gate", self.gate());
         fact("time", self.time());
         fact("teammates", self.who());
+        fact("used", self.spent.text());
         fact("output", self.places.output.clone().unwrap_or_default());
         fact("summaries", self.places.summaries.join(", "));
         for (index, (command, why)) in self.next().into_iter().enumerate() {
@@ -167,6 +225,7 @@ impl Report {
             Outcome::Partial => ("not all done", Paint::Busy),
             Outcome::Failed => ("nothing done", Paint::Bad),
             Outcome::Stopped => ("stopped", Paint::Busy),
+            Outcome::Waits => ("waits for you", Paint::Busy),
         }
     }
 
@@ -217,13 +276,18 @@ impl Report {
         }
     }
 
+    /// How long it took; beside it, where all is done, what no team could have beaten.
     fn time(&self) -> String {
         let [took, path, bound] = [self.took_ms, self.critical_path_ms, self.bound_ms].map(about);
-        let count = self.teammates.len();
-        match (self.critical_path_ms, self.bound_ms) {
-            (0, _) | (_, 0) => took,
-            _ => format!("{took}; the longest path took {path}, {count} teammates need {bound}"),
+        let is_known = self.critical_path_ms > 0 && self.bound_ms > 0;
+        if !is_known || self.tasks.completed < self.tasks.total {
+            return took;
         }
+        let team = match self.teammates.len() {
+            1 => "1 teammate".to_owned(),
+            count => format!("{count} teammates"),
+        };
+        format!("{took} (critical path {path}; best possible with {team} {bound})")
     }
 
     fn who(&self) -> String {
@@ -245,17 +309,25 @@ impl Report {
     /// Commands that go on from here, the likeliest first.
     pub(crate) fn next(&self) -> Vec<(String, String)> {
         let mut next = Vec::new();
+        let own = &self.own;
         let mut add = |command: String, why: &str| next.push((command, why.to_owned()));
+        for asked in &self.waiting {
+            add(asked.command.clone(), "");
+        }
         let failed = self.tasks.not_done.iter().find(|task| task.status == "failed");
         if let Some(task) = failed {
-            add(format!("shipmate task show {}", task.id), "what is known about its failure");
+            add(format!("{own} task show {}", task.id), "what is known about its failure");
         }
         if let Some(task) = failed.filter(|_| self.course != Standing::Over) {
-            add(format!("shipmate task retry {}", task.id), "let a teammate try again");
+            add(format!("{own} task retry {}", task.id), "let a teammate try again");
+        }
+        let is_open = self.course == Standing::Open && self.outcome != Outcome::Complete;
+        if is_open && !self.waiting.iter().any(|asked| asked.command == format!("{own} resume")) {
+            add(format!("{own} resume"), "then: go on with what is not done");
         }
         if !self.commits.is_empty() {
             let base = self.places.base.as_deref().unwrap_or("your branch");
-            add("shipmate merge".to_owned(), &format!("bring the work to {base}"));
+            add(format!("{own} merge"), &format!("bring the work to {base}"));
         }
         if let Standing::WaitsOn(branch) = &self.course {
             let why = "bring what is missing, once it is committed: the team goes on by itself";
@@ -270,7 +342,7 @@ impl Report {
             let why = format!("then {branch}run the playbook again: it takes up what is open");
             add(format!("shipmate team delete {}", self.team), &why);
         }
-        add("shipmate log".to_owned(), "everything that happened");
+        add(format!("{own} log"), "what happened");
         next
     }
 }
@@ -318,9 +390,13 @@ mod tests {
             commits: [1, 2].map(|task| Commit { task, hash: "1f3a9c0".to_owned() }).into(),
             report: None,
             no_plan: None,
+            waiting: Vec::new(),
             deviations: Vec::new(),
             phases: Vec::new(),
             course: Standing::Open,
+            own: "shipmate".to_owned(),
+            gate_output: String::new(),
+            spent: Spent { tokens: 48_200, cost_micros: 536_000, tokens_unpriced: 0 },
             gates: GateTally { runs: 3, green: 2, red: 1 },
             took_ms: 252_000,
             critical_path_ms: 220_000,
@@ -362,12 +438,13 @@ mod tests {
 done: 2 of 2 tasks in 4m12s (Add search, team search)
 merged     2 commits on shipmate/search
 gate       3 runs, 2 green, 1 red
-time       4m12s; the longest path took 3m40s, 2 teammates need 3m50s
+time       4m12s (critical path 3m40s; best possible with 2 teammates 3m50s)
 teammates  ana 1 (3m20s), bo 1 (3m20s, restarted once)
+used       48.2k tokens, $0.54
 output     .shipmate/output
 summaries  03-01.summary.jsonl
 next       shipmate merge               bring the work to main
-           shipmate log                 everything that happened
+           shipmate log                 what happened
 "
         );
         assert!(text.lines().count() <= 10);
@@ -383,6 +460,7 @@ next       shipmate merge               bring the work to main
             teammates: Vec::new(),
             critical_path_ms: 0,
             places: Places::default(),
+            spent: Spent::default(),
             ..partial()
         };
         assert_eq!(
@@ -397,9 +475,41 @@ deviations
 time       4m12s
 next       shipmate task show 2         what is known about its failure
            shipmate task retry 2        let a teammate try again
-           shipmate log                 everything that happened
+           shipmate resume              then: go on with what is not done
+           shipmate log                 what happened
 "
         );
+    }
+
+    #[test]
+    fn what_waits_for_a_person_comes_with_the_command_that_decides_it() {
+        let asked = Asked {
+            what: "question 65: Which one?".to_owned(),
+            command: "shipmate --team search answer 65 JWT".to_owned(),
+        };
+        let report = Report {
+            outcome: Outcome::Waits,
+            waiting: vec![asked],
+            own: "shipmate --team search".to_owned(),
+            ..partial()
+        };
+        let text = report.text(&Screen::of_width(None));
+        assert!(text.starts_with("waits for you: 1 of 3 tasks in "), "{text}");
+        assert!(text.contains("waits for you\n  question 65: Which one?\n"), "{text}");
+        let (_, next) = text.split_once("next       ").unwrap();
+        assert!(next.starts_with("shipmate --team search answer 65 JWT"), "{next}");
+        assert!(next.contains("shipmate --team search resume "), "{next}");
+        assert!(next.contains("shipmate --team search merge "), "{next}");
+    }
+
+    #[test]
+    fn a_price_that_is_not_known_is_not_called_nothing() {
+        let mut spent = Spent::default();
+        assert_eq!(spent.text(), "");
+        spent.add(&serde_json::json!({ "tokens_in": 11_000, "tokens_out": 520 }));
+        assert_eq!(spent.text(), "11.5k tokens, price unknown");
+        spent.add(&serde_json::json!({ "tokens_in": 100, "cost_micros": 4_000 }));
+        assert_eq!(spent.text(), "11.6k tokens, $0.004 + unknown");
     }
 
     #[test]
@@ -431,6 +541,7 @@ next       shipmate task show 2         what is known about its failure
                 r#""gates":{"runs":3,"green":2,"red":1},"took_ms":252000,"#,
                 r#""critical_path_ms":220000,"bound_ms":230000,"teammates":[{"name":"ana","#,
                 r#""tasks_done":1,"busy_ms":200000,"restarts":0}],"#,
+                r#""spent":{"tokens":48200,"cost_micros":536000,"tokens_unpriced":0},"#,
                 r#""places":{"branch":"shipmate/search","base":"main","#,
                 r#""output":".shipmate/output","summaries":["03-01.summary.jsonl"]}}"#
             )

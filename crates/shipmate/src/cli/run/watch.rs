@@ -3,18 +3,19 @@
 //! One thread follows the log and another waits for signals; this one draws when something
 //! happened, and once a second on a terminal, for the clock in the table.
 
-use std::cell::Cell;
-use std::io::{BufRead, IsTerminal, Write};
-use std::ops::ControlFlow;
+mod news;
+mod quiet;
+mod rest;
+
+use std::collections::VecDeque;
+use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use serde_json::Value;
-use shipmate_protocol::client::Heard;
-use shipmate_protocol::{Answer, Ask, Notice};
+use shipmate_protocol::{Answer, Ask};
 
 use super::Begun;
-use super::account::{Account, PausedBy};
+use super::account::Account;
 use super::decide::{Decided, decide};
 use super::ending::report;
 use super::notify::Notifier;
@@ -23,25 +24,14 @@ use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+use news::{News, follow};
+pub(super) use news::{interrupts, read_line, when_left};
+use quiet::Quiet;
+use rest::REPORT_WITHIN;
 
 /// How often the table is drawn at most, and its clock at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
-/// How long a run must look stuck before it is ended: between two lives it does for a moment.
-const STUCK_FOR: Duration = Duration::from_secs(2);
-/// How long a lead may take to report on work that is done.
-const REPORT_WITHIN: Duration = Duration::from_secs(120);
-
-enum News {
-    Record(Box<Value>),
-    /// The log is followed, from its beginning or again after the coordinator was away.
-    Following,
-    Interrupted,
-    /// The terminal has another size.
-    Resized,
-    Ended(Failure),
-}
-
 /// A run that was watched to its end.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -53,36 +43,41 @@ impl Watched {
     pub(crate) fn exit(&self) -> Exit {
         match self.report.outcome {
             Outcome::Complete => Exit::Done,
+            Outcome::Waits => Exit::Waits,
             _ => Exit::Undone,
         }
     }
 }
 
-/// Watches a run and reports on it; `None` when the person has left the team at work.
+/// How a run is watched.
+#[derive(Debug, Default)]
+pub(crate) struct Watching {
+    /// The page that shows it, where one is served.
+    pub(crate) link: Option<String>,
+    /// How long a run waits for a person's word where no terminal is.
+    pub(crate) patience: Duration,
+}
+
+/// Watches a run and reports on it; `None` when the person has left before it was over.
 pub(crate) fn watch(
     begun: &Begun,
     mut session: Session,
-    link: Option<String>,
+    how: Watching,
 ) -> Result<Option<Watched>, Failure> {
     let (tell, told) = channel();
     follow(session.again()?, tell.clone());
-    interrupts(tell);
-    let mut watcher = Watcher::new(begun, &session, link)?;
+    interrupts(tell.clone());
+    let mut watcher = Watcher::new(begun, &session, how, tell)?;
     let outcome = watcher.until_over(&told, &mut session)?;
     watcher.clear()?;
+    if watcher.asking {
+        eprintln!();
+    }
     let Some(outcome) = outcome else {
-        let (team, here) = (&begun.team, session.here());
-        if session.screen.json {
-            session.screen.json(&serde_json::json!({ "team": team, "detached": true }))?;
-        } else {
-            session.screen.line(&format!(
-                "left at work: `shipmate{here} --team {team} status`, `shipmate{here} --team \
-                 {team} shutdown`"
-            ))?;
-        }
+        left(begun, &session, watcher.stopping.is_some())?;
         return Ok(None);
     };
-    let (account, notifier) = (watcher.account, watcher.notifier);
+    let Watcher { account, notifier, .. } = watcher;
     if account.phases.over().is_some() {
         session.ask(Ask::PhasesClose)?;
     }
@@ -96,63 +91,22 @@ pub(crate) fn watch(
     Ok(Some(Watched { account, report }))
 }
 
-/// Follows the log on a connection of its own.
-fn follow(mut session: Session, tell: Sender<News>) {
-    std::thread::spawn(move || {
-        let after = Cell::new(0);
-        let asks = || {
-            // The run is over: to ask again would start a coordinator for nobody.
-            while tell.send(News::Following).is_err() {
-                std::thread::park();
-            }
-            vec![Ask::Follow { after: after.get() }]
-        };
-        let followed = session.client.listen(asks, |heard| {
-            let Heard::Notice(Notice::Records { records, .. }) = heard else {
-                return ControlFlow::Continue(());
-            };
-            for record in records {
-                let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
-                after.set(record["n"].as_u64().unwrap_or_default().max(after.get()));
-                if tell.send(News::Record(Box::new(record))).is_err() {
-                    return ControlFlow::Break(());
-                }
-            }
-            ControlFlow::Continue(())
-        });
-        if let Err(failure) = followed {
-            // The watcher has gone when nobody hears it.
-            drop(tell.send(News::Ended(failure.into())));
-        }
-    });
-}
-
-/// Tells of Ctrl-C, of a request to end, and of a terminal that was resized.
-fn interrupts(tell: Sender<News>) {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let Ok(runtime) = runtime else { return };
-        runtime.block_on(async {
-            use tokio::signal::unix::{SignalKind, signal};
-            let (Ok(mut interrupt), Ok(mut terminate), Ok(mut resize)) = (
-                signal(SignalKind::interrupt()),
-                signal(SignalKind::terminate()),
-                signal(SignalKind::window_change()),
-            ) else {
-                return;
-            };
-            loop {
-                let news = tokio::select! {
-                    _ = interrupt.recv() => News::Interrupted,
-                    _ = terminate.recv() => News::Interrupted,
-                    _ = resize.recv() => News::Resized,
-                };
-                if tell.send(news).is_err() {
-                    return;
-                }
-            }
-        });
-    });
+/// Says how it stands with a team whose run is not watched any more.
+fn left(begun: &Begun, session: &Session, is_stopping: bool) -> Result<(), Failure> {
+    let team = &begun.team;
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({ "team": team, "detached": true }));
+    }
+    let own = format!("shipmate{} --team {team}", session.here());
+    session.screen.line(&match is_stopping {
+        true => format!(
+            "the team is still stopping: `{own} status`; go on later with `{own} resume`, take what \
+             is done with `{own} merge`"
+        ),
+        false => format!(
+            "left at work: `{own} status`, `{own} tui`, `{own} log --follow`, `{own} shutdown`"
+        ),
+    })
 }
 
 struct Watcher<'a> {
@@ -170,15 +124,32 @@ struct Watcher<'a> {
     done_since: Option<Instant>,
     /// The last plan of the lead's that was shown.
     shown: Option<u64>,
-    /// A shutdown was asked for: the run is over when nobody runs.
+    /// A shutdown was asked for: the run is over when nobody runs and nothing is at the gate.
     stopping: Option<Outcome>,
+    /// What was last said about what a team that is being ended waits for.
+    stopping_told: String,
+    /// Since when only a person's word is missing, and nobody is there to give it.
+    waits_since: Option<Instant>,
+    patience: Duration,
+    /// The last words of everybody when that was looked at.
+    said: Vec<String>,
+    /// The person was asked what Ctrl-C should mean.
+    asking: bool,
+    /// A line of the terminal is being read.
+    reading: bool,
+    /// What happened while the person was asked something.
+    backlog: VecDeque<News>,
+    tell: Sender<News>,
+    /// Nobody sees what is typed over the table.
+    quiet_keys: Option<Quiet>,
 }
 
 impl<'a> Watcher<'a> {
     fn new(
         begun: &'a Begun,
         session: &Session,
-        link: Option<String>,
+        how: Watching,
+        tell: Sender<News>,
     ) -> Result<Watcher<'a>, Failure> {
         let rows = size().map_or(24, |(_, rows)| rows);
         let unicode = is_unicode(|name| std::env::var(name).ok());
@@ -188,7 +159,7 @@ impl<'a> Watcher<'a> {
             account: Account::default(),
             live: Live::new(session.screen.clone(), rows, unicode),
             notifier: Notifier::new(notify, &session.screen),
-            link,
+            link: how.link,
             here: session.here(),
             quiet: session.screen.json,
             events: Vec::new(),
@@ -197,10 +168,19 @@ impl<'a> Watcher<'a> {
             done_since: None,
             shown: None,
             stopping: None,
+            stopping_told: String::new(),
+            waits_since: None,
+            patience: how.patience,
+            said: Vec::new(),
+            asking: false,
+            reading: false,
+            backlog: VecDeque::new(),
+            tell,
+            quiet_keys: None,
         })
     }
 
-    /// `None` when the person leaves the team at work.
+    /// `None` when the person leaves before it is over.
     fn until_over(
         &mut self,
         told: &Receiver<News>,
@@ -209,16 +189,27 @@ impl<'a> Watcher<'a> {
         loop {
             match self.wait(told) {
                 Some(News::Record(record)) => self.events.extend(self.account.take(&record)),
-                Some(News::Interrupted) => match self.ask_person()? {
-                    Choice::Detach => return Ok(None),
-                    Choice::GoOn => {}
-                    Choice::Shutdown => self.shut_down(session, Outcome::Stopped)?,
-                },
+                Some(News::Interrupted) => {
+                    if self.interrupted()? == Choice::Leave {
+                        return Ok(None);
+                    }
+                }
+                Some(News::Typed(line)) => {
+                    self.reading = false;
+                    match self.answered(line)? {
+                        Choice::Leave => return Ok(None),
+                        Choice::GoOn => {}
+                        Choice::Shutdown => self.shut_down(session, Outcome::Stopped)?,
+                    }
+                }
                 Some(News::Ended(failure)) => return Err(failure),
                 Some(News::Resized) => self.drawn_at = None,
-                Some(News::Following) | None => {}
+                Some(News::Following | News::PageLeft) | None => {}
             }
-            self.draw(Some(session))?;
+            self.tell_stopping();
+            if !self.asking {
+                self.draw(Some(session))?;
+            }
             self.call()?;
             if self.account.is_over() {
                 // A playbook may go on without what failed, and is not done for that.
@@ -232,17 +223,33 @@ impl<'a> Watcher<'a> {
                     (true, _) => Outcome::Partial,
                 }));
             }
-            if self.stopping.is_none() {
-                self.look_after_lead(session)?;
+            if self.stopping.is_none() && !self.asking {
+                self.look_after_lead(told, session)?;
             }
-            if self.stopping.is_none() {
+            if self.stopping.is_none() && !self.asking {
+                if self.notice_waiting(session)? {
+                    return Ok(Some(Outcome::Waits));
+                }
                 self.notice_stuck(session)?;
             }
-            let runs = self.account.mates.values().any(|mate| mate.running);
-            if let Some(outcome) = self.stopping.filter(|_| !runs) {
+            if let Some(outcome) = self.stopping.filter(|_| self.account.has_stopped()) {
                 return Ok(Some(outcome));
             }
         }
+    }
+
+    /// What a team that is being ended waits for, wherever no table shows it.
+    fn tell_stopping(&mut self) {
+        if self.stopping.is_none() || self.live.is_some() {
+            return;
+        }
+        let left = self.account.left_to_stop();
+        if left.is_empty() || left == self.stopping_told {
+            return;
+        }
+        self.stopping_told.clone_from(&left);
+        let (at_ms, text) = (self.account.now_ms, format!("stopping: {left}"));
+        self.events.push(Event { at_ms, kind: EventKind::Step, text, tally: None });
     }
 
     /// Calls the person for what began to wait, unless it is decided without them.
@@ -260,16 +267,20 @@ impl<'a> Watcher<'a> {
     }
 
     /// Waits for news, or for the time to draw the clock or to give up on a stuck run.
-    fn wait(&self, told: &Receiver<News>) -> Option<News> {
+    fn wait(&mut self, told: &Receiver<News>) -> Option<News> {
+        if let Some(news) = self.backlog.pop_front() {
+            return Some(news);
+        }
         let left = |limit: Duration, since: Instant| limit.saturating_sub(since.elapsed());
         let draw = match (&self.live, self.events.is_empty()) {
             (Some(_), false) => Some(DRAW_EVERY),
             (Some(_), true) => Some(CLOCK_EVERY),
             (None, _) => None,
         };
-        let stuck = self.stuck_since.map(|since| left(STUCK_FOR, since));
+        let stuck = self.stuck_since.map(|since| left(self.stuck_for(), since));
+        let waits = self.waits_since.map(|since| left(self.waits_for(), since));
         let report = self.done_since.map(|since| left(REPORT_WITHIN, since));
-        match stuck.or(draw).into_iter().chain(report).min() {
+        match stuck.or(draw).into_iter().chain(report).chain(waits).min() {
             Some(wait) => told.recv_timeout(wait).ok(),
             None => told.recv().ok(),
         }
@@ -277,7 +288,11 @@ impl<'a> Watcher<'a> {
 
     /// Shows the lead's plan when it comes; ends the run when none will come, or when the work is
     /// done and the lead does not say so.
-    fn look_after_lead(&mut self, session: &mut Session) -> Result<(), Failure> {
+    fn look_after_lead(
+        &mut self,
+        told: &Receiver<News>,
+        session: &mut Session,
+    ) -> Result<(), Failure> {
         let Some(goal) = self.begun.goal else { return Ok(()) };
         if self.account.led.no_plan.is_some() {
             return self.shut_down(session, Outcome::Failed);
@@ -285,7 +300,8 @@ impl<'a> Watcher<'a> {
         if let Some(plan) = self.account.led.open.filter(|plan| self.shown != Some(*plan)) {
             self.shown = Some(plan);
             self.clear()?;
-            if decide(plan, goal.yes, session)? == Decided::Stop {
+            let decided = decide(plan, goal.yes, session, &mut |text| self.prompt(text, told))?;
+            if decided == Decided::Stop {
                 return self.shut_down(session, Outcome::Stopped);
             }
         }
@@ -302,63 +318,68 @@ impl<'a> Watcher<'a> {
         self.shut_down(session, Outcome::Complete)
     }
 
-    /// Ends a run in which nothing can happen any more, unless somebody is there to decide.
-    fn notice_stuck(&mut self, session: &mut Session) -> Result<(), Failure> {
-        // Whoever paused it may let it go on; what the runtime found wrong nobody may see.
-        let pause = self.account.paused.as_ref();
-        let person = pause.is_some_and(|p| self.live.is_some() || p.by == PausedBy::Somebody);
-        // At a terminal a budget may still be raised.
-        let person = person || (self.live.is_some() && self.account.is_spent());
-        if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
-            self.stuck_since = None;
-            return Ok(());
-        }
-        let since = *self.stuck_since.get_or_insert_with(Instant::now);
-        if since.elapsed() < STUCK_FOR {
-            return Ok(());
-        }
-        self.stuck_since = None;
-        // The runtime may have paused for another reason, and a gate may run for long.
-        if self.account.tasks.counts().submitted > 0
-            && let Answer::Status(status) = session.ask(Ask::Status)?
-            && status.queue.is_some()
-        {
-            return Ok(());
-        }
-        let outcome = if self.account.done() > 0 { Outcome::Partial } else { Outcome::Failed };
-        self.shut_down(session, outcome)
-    }
-
-    fn shut_down(&mut self, session: &mut Session, outcome: Outcome) -> Result<(), Failure> {
-        self.stopping = Some(outcome);
-        let deadline_ms = session.config()?.config.shutdown_deadline_seconds * 1000;
-        // Nobody new may begin while the others end.
-        let reason = "the run is ended".to_owned();
-        if outcome == Outcome::Stopped {
-            session.ask(Ask::TeamPause { reason: reason.clone() })?;
-        }
-        match session.ask(Ask::Shutdown { name: None, reason, deadline_ms }) {
-            Err(failure) if failure.refused().is_some_and(|r| r.code == "NobodyRuns") => Ok(()),
-            Err(failure) => Err(failure),
-            Ok(_) => Ok(()),
-        }
-    }
-
-    fn ask_person(&mut self) -> Result<Choice, Failure> {
+    /// Ctrl-C: the first asks what is meant, the second leaves.
+    fn interrupted(&mut self) -> Result<Choice, Failure> {
         let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        if self.stopping.is_some() || !terminal {
-            return Ok(Choice::Detach);
+        if self.stopping.is_some() || self.asking || !terminal {
+            return Ok(Choice::Leave);
         }
         self.clear()?;
-        eprint!("[d]etach and leave the team at work, [s]hut it down, or [c]ontinue? ");
+        self.ask("[d]etach and leave the team at work, [s]hut it down, or [c]ontinue? ");
+        Ok(Choice::GoOn)
+    }
+
+    fn ask(&mut self, text: &str) {
+        self.asking = true;
+        self.begin_line(text);
+    }
+
+    /// Shows what is asked and reads a line, which comes as news.
+    fn begin_line(&mut self, text: &str) {
+        self.quiet_keys = None;
+        eprint!("{text}");
+        // A terminal that takes no text will give none either.
         drop(std::io::stderr().flush());
-        let mut line = String::new();
-        drop(std::io::stdin().lock().read_line(&mut line));
-        Ok(match line.trim().chars().next() {
-            Some('s') => Choice::Shutdown,
-            Some('d') | None => Choice::Detach,
-            Some(_) => Choice::GoOn,
+        if !std::mem::replace(&mut self.reading, true) {
+            read_line(self.tell.clone());
+        }
+    }
+
+    /// What the person wants after Ctrl-C.
+    fn answered(&mut self, line: Option<String>) -> Result<Choice, Failure> {
+        if !std::mem::replace(&mut self.asking, false) {
+            return Ok(Choice::GoOn);
+        }
+        let Some(line) = line else { return Ok(Choice::Leave) };
+        Ok(match line.to_lowercase().as_str() {
+            "s" | "shut" | "shutdown" | "shut down" => Choice::Shutdown,
+            "d" | "detach" => Choice::Leave,
+            "c" | "continue" => Choice::GoOn,
+            _ => {
+                self.ask("type d, s or c, then Enter: [d]etach, [s]hut down, [c]ontinue? ");
+                Choice::GoOn
+            }
         })
+    }
+
+    /// A line of the person's; nothing when there are no more, or at Ctrl-C, which is then heard.
+    /// What happens meanwhile is taken in afterwards.
+    fn prompt(&mut self, text: &str, told: &Receiver<News>) -> Option<String> {
+        self.begin_line(text);
+        loop {
+            match told.recv().ok()? {
+                News::Typed(line) => {
+                    self.reading = false;
+                    return line;
+                }
+                News::Interrupted => {
+                    eprintln!();
+                    self.backlog.push_back(News::Interrupted);
+                    return None;
+                }
+                news => self.backlog.push_back(news),
+            }
+        }
     }
 
     /// Draws if it is time to, or without a session: now, from what is known.
@@ -390,6 +411,7 @@ impl<'a> Watcher<'a> {
         }
         if let Some(session) = session {
             add_words(&mut view, session);
+            self.quiet_keys.get_or_insert_with(Quiet::begin);
         }
         live.draw(&mut out, &view).map_err(|_| Failure::PipeClosed)
     }
@@ -443,8 +465,9 @@ fn add_words(view: &mut RunView, session: &mut Session) {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
-    Detach,
+    Leave,
     GoOn,
     Shutdown,
 }

@@ -5,6 +5,7 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::ask::Budget;
 
 use crate::cli::failure::Failure;
+use crate::cli::money::money;
 use crate::cli::session::Session;
 
 /// Set how much a team may spend
@@ -47,7 +48,7 @@ impl Limits {
 
     /// For people.
     pub(crate) fn words(&self) -> String {
-        let cost = self.cost.map(|micros| format!("${:.2}", micros as f64 / 1e6));
+        let cost = self.cost.map(money);
         let tokens = self.tokens.map(|tokens| format!("{tokens} tokens"));
         let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
         match parts.is_empty() {

@@ -47,9 +47,10 @@ pub(crate) fn table(teams: &[TeamView], screen: &Screen) -> String {
             cell(&team.name),
             cell(team.parent.as_deref().unwrap_or_default()),
             cell(team.lead.as_deref().unwrap_or_default()),
-            match team.paused {
-                Some(_) => painted("paused", Paint::Busy),
-                None => cell(&team.phase),
+            match team.state() {
+                "paused" => painted("paused", Paint::Busy),
+                "done" => painted("done", Paint::Good),
+                state => cell(state),
             },
             owned(format!("{} of {}", team.running, team.teammates), Paint::Plain),
             number(team.tasks.pending),

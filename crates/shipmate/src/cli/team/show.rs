@@ -4,6 +4,7 @@ use shipmate_protocol::view::TeamView;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
+use crate::cli::money::{cost, money};
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> 
 }
 
 fn text(team: &TeamView) -> String {
-    let mut text = format!("team {}, {}\n", plain(&team.name), plain(&team.phase));
+    let mut text = format!("team {}, {}\n", plain(&team.name), plain(team.state()));
     let mut fact = |name: &str, value: String| text.push_str(&format!("  {name:<12} {value}\n"));
     if !team.description.is_empty() {
         fact("description", plain_lines(&team.description).replace('\n', "\n               "));
@@ -61,11 +62,7 @@ fn text(team: &TeamView) -> String {
     }
     let limit = team.tokens_max.map_or(String::new(), |max| format!(" of {max}"));
     fact("tokens", format!("{}{limit}", team.tokens_used));
-    let limit = team.cost_micros_max.map_or(String::new(), |max| format!(" of {}", dollars(max)));
-    fact("cost", format!("{}{limit}", dollars(team.cost_micros)));
+    let limit = team.cost_micros_max.map_or(String::new(), |max| format!(" of {}", money(max)));
+    fact("cost", format!("{}{limit}", cost(team.cost_micros, team.tokens_unpriced())));
     text
-}
-
-pub(crate) fn dollars(micros: u64) -> String {
-    format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000)
 }

@@ -5,9 +5,9 @@ use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
+use crate::cli::money::money;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
-use crate::cli::team::dollars;
 use crate::cli::time::about;
 
 /// Show one teammate
@@ -65,7 +65,7 @@ fn text(mate: &TeammateView) -> String {
     fact("unread", &mate.unread.to_string());
     fact("context", &fill(mate));
     fact("tokens", &mate.tokens_used.to_string());
-    fact("cost", &if mate.cost_micros > 0 { dollars(mate.cost_micros) } else { String::new() });
+    fact("cost", &if mate.cost_micros > 0 { money(mate.cost_micros) } else { String::new() });
     fact(
         "watched",
         match mate.supervision.as_str() {

@@ -60,7 +60,7 @@ fn widths(list: Rect, app: &App) -> (usize, usize, usize) {
 }
 
 fn line(card: &Card, app: &App, (id, subject, who): (usize, usize, usize)) -> Line<'static> {
-    let standing = Standing::of(card);
+    let standing = app.store.standing(card);
     let state = standing.state();
     let tone = match standing {
         Standing::Completed => Tone::Dim,
@@ -92,7 +92,7 @@ fn who_or_why(card: &Card, standing: Standing, app: &App) -> String {
 /// What is worth knowing at a glance.
 pub(super) fn facts(card: &Card, app: &App, columns: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    let standing = Standing::of(card);
+    let standing = app.store.standing(card);
     let state = standing.state();
     let mut stands = format!("{} {}", state.sign, state.word);
     if let Some(owner) = &card.owner {

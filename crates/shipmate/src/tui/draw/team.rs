@@ -9,7 +9,7 @@ use shipmate_protocol::view::{TeamView, TeammateView};
 use super::super::app::App;
 use super::super::text::{Columns, fit, safe, width};
 use super::super::theme::Tone;
-use super::super::words::{ago, count, mate_state, money, phase_state, tokens};
+use super::super::words::{ago, cost, count, mate_state, money, phase_state, tokens};
 use super::{nothing, put, put_row};
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
@@ -85,7 +85,7 @@ fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
             "{}{} tokens, {}{}",
             tokens(team.tokens_used),
             tokens_most.unwrap_or_default(),
-            money(team.cost_micros),
+            cost(team.cost_micros, team.tokens_unpriced()),
             most.unwrap_or_default()
         );
         words.push((text, Tone::Plain));

@@ -52,7 +52,7 @@ pub(super) fn draw(
         None => id.to_string(),
     };
     let tasks =
-        [("", &mate.holds), ("returned: ", &mate.returned), ("in the gate: ", &mate.submitted)];
+        [("", &mate.holds), ("returned: ", &mate.returned), ("handed in: ", &mate.submitted)];
     let tasks = tasks.iter().flat_map(|(word, ids)| ids.iter().map(move |n| (word, n)));
     let tasks: Vec<String> = tasks.map(|(word, n)| format!("{word}{}", id(n))).collect();
     fact(&mut lines, "Task", &tasks.join("; "), app, columns);

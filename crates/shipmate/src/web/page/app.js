@@ -60,6 +60,8 @@ class Session {
         shell.trouble(trouble);
         this.store.setLink("trouble");
       },
+      ended: (how) => shell.ended(how),
+      clock: (now) => this.store.setClock(now),
       output: (piece) => screen?.output?.(piece),
       position: () => this.store.position,
       link: (state, retryInMs = 0) => {
@@ -187,10 +189,18 @@ function goBack() {
 /** The server was replaced under an open page, or does not answer. @param {unknown} error */
 function renewed(error) {
   console.error(error);
+  // Loaded again, a page without a server would be the browser's own words.
+  if (session && session.store.link !== "open") {
+    shell.instead(
+      "The server of this page does not answer.",
+      "Run `shipmate serve` in the repository and open the link that it prints. What is open in this tab comes back by itself if the server does.",
+    );
+    return;
+  }
   shell.instead(
     "The page was renewed: load it again.",
     button("Load it again", () => location.reload(), { kind: "main" }),
-    "If that does not help: is `shipmate serve` still running?",
+    "If that does not help: run `shipmate serve` in the repository and open its link.",
   );
 }
 

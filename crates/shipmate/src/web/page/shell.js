@@ -1,7 +1,7 @@
 // What stands around every screen: navigation, the state of the line, notices, theme and the
 // list of keys. It knows no screen and no team's data beyond what the header shows.
 
-/** @import { Key, Part } from "./types.d.ts" */
+/** @import { Ended, Key, Part } from "./types.d.ts" */
 /** @import { Store } from "./store.js" */
 
 import { el, prose, put, setAttr, setText, svg } from "./dom.js";
@@ -77,6 +77,7 @@ export class Shell {
     this.main = place("main");
     this.nav = place("nav");
     this.banner = place("banner");
+    this.outcome = place("outcome");
     this.brand = place("brand-name");
     this.line = el("span", { class: "line-state" });
     /** @type {Map<string, { link: HTMLElement, badge: HTMLElement }>} */
@@ -200,9 +201,11 @@ export class Shell {
           "span",
           null,
           prose(
-            store.loaded
-              ? `What you see is as of the last news. Trying again in ${count(Math.ceil(retryInMs / 1000), "second")}.`
-              : "The server does not answer. Is `shipmate serve` still running?",
+            `${
+              store.loaded
+                ? `What you see is as of the last news. Trying again in ${count(Math.ceil(retryInMs / 1000), "second")}.`
+                : "The server does not answer."
+            } If \`shipmate run\` or \`shipmate serve\` has ended, run \`shipmate serve\` and open the link that it prints.`,
           ),
         ),
         again,
@@ -212,6 +215,23 @@ export class Shell {
       put(this.banner);
       this.say("Connected again", "good");
     }
+  }
+
+  /** How the run ended, and what comes next; it stays. @param {Ended} how */
+  ended(how) {
+    const good = how.outcome === "complete";
+    this.outcome.hidden = false;
+    this.outcome.dataset.good = good ? "yes" : "no";
+    put(
+      this.outcome,
+      el("strong", null, `Run ended: ${how.text}`),
+      how.next
+        .slice(0, 3)
+        .map(({ command, why }) =>
+          el("span", null, el("code", null, command), why ? ` ${why}` : ""),
+        ),
+    );
+    place("polite").textContent = `Run ended: ${how.text}`;
   }
 
   /**

@@ -89,6 +89,11 @@ export class Store {
     return store;
   }
 
+  /** What time it is at the server. @param {number} now */
+  setClock(now) {
+    this.skew = now - Date.now();
+  }
+
   /** The server's time now. */
   time() {
     return Date.now() + this.skew;
@@ -112,7 +117,6 @@ export class Store {
     if (delta.whole) this.clear();
     this.position = Math.max(this.position, delta.position);
     this.root = delta.root;
-    this.skew = delta.now - Date.now();
     if (delta.log) this.log = delta.log;
     if (this.queue !== (delta.queue ?? "")) {
       this.queue = delta.queue ?? "";

@@ -4,7 +4,7 @@
 // back in step. A browser allows six connections per host: a hidden tab keeps its stream only
 // while it has one of three slots, else it rests and catches up when it is seen.
 
-/** @import { Delta, OutputPiece } from "./types.d.ts" */
+/** @import { Delta, Ended, OutputPiece } from "./types.d.ts" */
 
 import { Refused, request } from "./api.js";
 
@@ -20,6 +20,8 @@ const SILENCE_MAX_MS = 45_000;
  *   output(piece: OutputPiece): void,
  *   link(state: "opening" | "open" | "waiting" | "resting", retryInMs?: number): void,
  *   trouble(trouble: { message: string, remedy?: string }): void,
+ *   ended(how: Ended): void,
+ *   clock(now: number): void,
  *   refused(error: Refused): void,
  *   position(): number,
  * }} Hooks
@@ -119,12 +121,16 @@ export class Stream {
     if (!response.body) throw new Error("a stream has a body");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     this.wait = WAIT_MIN_MS;
+    // What comes over the line may have been written long ago: only the answer itself is fresh.
+    const now = Number(response.headers.get("shipmate-now"));
+    if (now > 0) this.hooks.clock(now);
     if (this.line === line) this.hooks.link("open");
     const parse = events((name, data) => {
       if (this.line !== line) return;
       if (name === "delta") this.hooks.delta(JSON.parse(data));
       else if (name === "output") this.hooks.output(JSON.parse(data));
       else if (name === "trouble") this.hooks.trouble(JSON.parse(data));
+      else if (name === "ended") this.hooks.ended(JSON.parse(data));
     });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let silence;

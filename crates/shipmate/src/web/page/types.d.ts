@@ -7,6 +7,13 @@ import type { Store } from "./store.js";
 
 export type TaskStatus = "pending" | "in_progress" | "completed" | "failed" | "deleted";
 
+/** How the run ended beside which the page is served, and the commands that go on from there. */
+export interface Ended {
+  outcome: "complete" | "partial" | "failed" | "stopped" | "waits";
+  text: string;
+  next: { command: string; why: string }[];
+}
+
 /** A task as a screen shows it. */
 export interface Card {
   id: number;

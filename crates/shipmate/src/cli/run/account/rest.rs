@@ -1,6 +1,7 @@
 //! Whether a run has come to rest: everything is done, somebody has to decide, or nothing can go on.
 
-use super::{Account, PausedBy};
+use super::super::tasks::Status;
+use super::{Account, MateLine, PausedBy};
 
 impl Account {
     /// Every task is completed and nobody runs any more.
@@ -31,6 +32,76 @@ impl Account {
         self.mates.values().any(|mate| mate.running && mate.spent)
     }
 
+    /// Tasks that were handed in and land or come back by themselves.
+    fn at_the_gate(&self) -> usize {
+        // A queue that the runtime has stopped goes on with nothing that is handed in.
+        if self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime) {
+            return 0;
+        }
+        let waits = self.waiting.values().filter_map(|waits| waits.task);
+        let is_handed_in =
+            |id: &u32| self.tasks.get(*id).is_some_and(|task| task.status() == Status::Submitted);
+        self.tasks.counts().submitted.saturating_sub(waits.filter(is_handed_in).count())
+    }
+
+    fn running(&self) -> impl Iterator<Item = (&String, &MateLine)> {
+        self.mates.iter().filter(|(_, mate)| mate.running)
+    }
+
+    /// Nobody runs, and what was handed in has landed or come back.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.running().next().is_none() && self.at_the_gate() == 0
+    }
+
+    /// What a team that is being ended still waits for.
+    pub(crate) fn left_to_stop(&self) -> String {
+        let names: Vec<&str> = self.running().map(|(name, _)| name.as_str()).collect();
+        let running = match names.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} ends")),
+            [one, two] => Some(format!("{one} and {two} end")),
+            many => Some(format!("{} teammates end", many.len())),
+        };
+        let gate = match self.at_the_gate() {
+            0 => None,
+            1 => Some("1 task is at the gate".to_owned()),
+            count => Some(format!("{count} tasks are at the gate")),
+        };
+        running.into_iter().chain(gate).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Nothing goes on without a person's word: whoever works waits for an answer, and nobody who is
+    /// free has something to take.
+    pub(crate) fn waits_for_person(&self) -> bool {
+        if self.decisions().is_empty() {
+            return false;
+        }
+        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
+        let held = self.running().filter(|(name, _)| asks(name)).map(|(_, mate)| mate.held.len());
+        let counts = self.tasks.counts();
+        let at_work = counts.in_progress.saturating_sub(held.sum());
+        let may_take = self.paused.is_none()
+            && counts.available > 0
+            && self.running().any(|(name, mate)| !mate.paused && !asks(name));
+        // A lead that is at its plan.
+        let plans = counts.total == 0
+            && self.running().any(|(name, _)| self.led.is_lead(name) && !asks(name));
+        at_work == 0 && self.at_the_gate() == 0 && !may_take && !plans
+    }
+
+    /// A lead is there that may still answer instead of the person.
+    pub(crate) fn lead_may_answer(&self) -> bool {
+        let lead = |name: &str| self.led.seat() == Some(name);
+        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
+        let leads = self.running().any(|(name, mate)| lead(name) && !mate.paused && !asks(name));
+        leads && self.paused.is_none() && self.waiting.values().all(|waits| waits.for_lead)
+    }
+
+    /// A lead is there that hands out the work.
+    pub(crate) fn is_led(&self) -> bool {
+        self.running().any(|(name, _)| self.led.is_lead(name))
+    }
+
     /// A lead that was there is not any more.
     fn is_gone(&self, lead: Option<&str>) -> bool {
         lead.and_then(|name| self.mates.get(name))
@@ -50,7 +121,8 @@ impl Account {
         // A queue that the runtime has stopped goes on with nothing that is handed in.
         let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
         let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);
-        let nobody = !self.mates.values().any(|mate| mate.running && !mate.spent);
+        // A lead hands out work and takes none.
+        let nobody = !self.running().any(|(name, mate)| !mate.spent && !self.led.is_lead(name));
         nothing_on
             && counts.done < counts.total
             && (counts.available == 0 || nobody || self.paused.is_some())

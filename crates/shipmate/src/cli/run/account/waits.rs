@@ -11,13 +11,26 @@ impl Account {
         let pause = self.paused.as_ref().map(|pause| Waiting {
             id: pause.n,
             what: first_line(&pause.reason).to_owned(),
-            command: "continue".to_owned(),
-            instead: String::new(),
+            command: if pause.is_question { "continue" } else { "resume" }.to_owned(),
             team: Some(pause.team.clone()).filter(|team| self.phases.root() != Some(team)),
             // Who paused it knows.
             calls: pause.by == PausedBy::Runtime || pause.is_question,
+            ..Waiting::default()
         });
-        pause.into_iter().chain(self.waiting.values().cloned()).collect()
+        let own = self.mates.iter().filter(|(_, mate)| mate.running && mate.paused);
+        let own = own.map(|(name, mate)| match mate.spent {
+            true => Waiting {
+                what: format!("{name} has no budget left"),
+                command: "team budget --cost DOLLARS".to_owned(),
+                ..Waiting::default()
+            },
+            false => Waiting {
+                what: format!("{name} is paused"),
+                command: format!("continue {name}"),
+                ..Waiting::default()
+            },
+        });
+        pause.into_iter().chain(self.waiting.values().cloned()).chain(own).collect()
     }
 }
 
@@ -27,8 +40,8 @@ pub(super) fn plan(n: u64) -> Waiting {
         what: format!("plan {n}"),
         command: format!("plan approve {n}"),
         instead: format!("plan reject {n} \"what to change\""),
-        team: None,
         calls: true,
+        ..Waiting::default()
     }
 }
 
@@ -47,7 +60,20 @@ pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
         }
     };
     let command = format!("answer {n} {first}");
-    (Waiting { id: n, what, command, instead: others, team: None, calls: true }, told)
+    let task = fields.get("task").and_then(Value::as_u64).map(|id| id as u32);
+    let kind = text(fields, "kind");
+    let waits = Waiting {
+        id: n,
+        what,
+        command,
+        instead: others,
+        calls: true,
+        task,
+        for_lead: kind != "permission",
+        may_go_on: kind == "question",
+        ..Waiting::default()
+    };
+    (waits, told)
 }
 
 /// As a shell takes it for one word.

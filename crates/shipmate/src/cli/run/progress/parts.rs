@@ -41,6 +41,11 @@ impl Live {
             lines.push(self.labelled("path", &format!("{bar}  {done} of {total}")));
         }
         lines.extend(view.gate.as_ref().map(|gate| self.labelled("gate", &plain(gate))));
+        lines.extend(view.stopping.as_ref().map(|left| {
+            let left = if left.is_empty() { String::new() } else { format!(" {left}") };
+            let line = self.fit(&format!("Stopping the team…{left}"), self.width);
+            self.screen.paint(Paint::Busy, &line)
+        }));
         lines.extend(view.link.as_ref().map(|link| self.page(link)));
         lines
     }

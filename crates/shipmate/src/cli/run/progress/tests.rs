@@ -23,8 +23,8 @@ fn waiting(id: u64) -> Waiting {
         what: format!("plan {id} of ana\nin many lines"),
         command: format!("plan approve {id}"),
         instead: format!("plan reject {id} \"what to change\""),
-        team: None,
         calls: true,
+        ..Waiting::default()
     }
 }
 
@@ -55,6 +55,7 @@ fn view() -> RunView {
         ],
         critical_path: (300_000, 725_000),
         gate: Some("testing 2 submissions on top of 1f3a9c0".to_owned()),
+        stopping: None,
         waiting: vec![waiting(12)],
         link: None,
         events: vec![event(EventKind::Step, "task 3 completed (ana)", Some((4, 12)))],

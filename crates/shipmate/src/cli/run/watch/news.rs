@@ -1,0 +1,103 @@
+//! Where a watched run hears of what happens: the log, signals, and the person at the terminal.
+
+use std::cell::Cell;
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::sync::mpsc::Sender;
+
+use serde_json::Value;
+use shipmate_protocol::client::Heard;
+use shipmate_protocol::{Ask, Notice};
+
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+use crate::web;
+
+pub(in crate::cli::run) enum News {
+    Record(Box<Value>),
+    /// The log is followed, from its beginning or again after the coordinator was away.
+    Following,
+    Interrupted,
+    /// The terminal has another size.
+    Resized,
+    Ended(Failure),
+    /// Nobody looks at the page any more.
+    PageLeft,
+    /// A line that the person was asked for; nothing where there are no more.
+    Typed(Option<String>),
+}
+
+/// Follows the log on a connection of its own.
+pub(super) fn follow(mut session: Session, tell: Sender<News>) {
+    std::thread::spawn(move || {
+        let after = Cell::new(0);
+        let asks = || {
+            // The run is over: to ask again would start a coordinator for nobody.
+            while tell.send(News::Following).is_err() {
+                std::thread::park();
+            }
+            vec![Ask::Follow { after: after.get() }]
+        };
+        let followed = session.client.listen(asks, |heard| {
+            let Heard::Notice(Notice::Records { records, .. }) = heard else {
+                return ControlFlow::Continue(());
+            };
+            for record in records {
+                let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
+                after.set(record["n"].as_u64().unwrap_or_default().max(after.get()));
+                if tell.send(News::Record(Box::new(record))).is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if let Err(failure) = followed {
+            // The watcher has gone when nobody hears it.
+            drop(tell.send(News::Ended(failure.into())));
+        }
+    });
+}
+
+/// Tells of Ctrl-C, of a request to end, and of a terminal that was resized.
+pub(in crate::cli::run) fn interrupts(tell: Sender<News>) {
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            use tokio::signal::unix::{SignalKind, signal};
+            let (Ok(mut interrupt), Ok(mut terminate), Ok(mut resize)) = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+                signal(SignalKind::window_change()),
+            ) else {
+                return;
+            };
+            loop {
+                let news = tokio::select! {
+                    _ = interrupt.recv() => News::Interrupted,
+                    _ = terminate.recv() => News::Interrupted,
+                    _ = resize.recv() => News::Resized,
+                };
+                if tell.send(news).is_err() {
+                    return;
+                }
+            }
+        });
+    });
+}
+
+/// Reads one line from the terminal, while the run goes on.
+pub(in crate::cli::run) fn read_line(tell: Sender<News>) {
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        let line = matches!(read, Ok(1..)).then(|| line.trim().to_owned());
+        // Nobody waits for it any more: the run is over.
+        drop(tell.send(News::Typed(line)));
+    });
+}
+
+/// Tells when the last tab of the page was closed.
+pub(in crate::cli::run) fn when_left(page: &web::Beside, tell: Sender<News>) {
+    page.when_left(move || drop(tell.send(News::PageLeft)));
+}

@@ -1,0 +1,124 @@
+//! When a watched run ends without being done: nothing can go on, or only by the word of a person who
+//! is not there.
+
+use std::time::{Duration, Instant};
+
+use shipmate_protocol::{Answer, Ask};
+
+use super::super::account::PausedBy;
+use super::super::report::Outcome;
+use super::Watcher;
+use crate::cli::failure::Failure;
+use crate::cli::session::Session;
+
+/// How long a run must look stuck before it is ended: between two lives it does for a moment.
+const STUCK_FOR: Duration = Duration::from_secs(2);
+/// How long a lead may take to report on work that is done, or to find somebody for work that
+/// nobody is left for.
+pub(super) const REPORT_WITHIN: Duration = Duration::from_secs(120);
+/// How long a lead may take to answer what its teammates ask, where no person is there.
+const LEAD_ANSWERS_WITHIN: Duration = Duration::from_secs(600);
+/// How long whoever asked something must have said nothing: it may work on meanwhile.
+const ASKER_QUIET_FOR: Duration = Duration::from_secs(60);
+/// Why a team is paused whose run this command ends.
+const ENDED: &str = "the run was ended";
+
+impl Watcher<'_> {
+    /// How long a run must look stuck. A lead may still find somebody for the work.
+    pub(super) fn stuck_for(&self) -> Duration {
+        if self.account.is_led() { REPORT_WITHIN } else { STUCK_FOR }
+    }
+
+    /// How long a run waits for a person where none is there.
+    pub(super) fn waits_for(&self) -> Duration {
+        let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
+        let least = match self.account.lead_may_answer() {
+            true => LEAD_ANSWERS_WITHIN,
+            false if asks => ASKER_QUIET_FOR,
+            false => STUCK_FOR,
+        };
+        least.max(self.patience)
+    }
+
+    /// Whether whoever asked has said something new, and so goes on meanwhile.
+    fn goes_on(&mut self, session: &mut Session) -> Result<bool, Failure> {
+        let Answer::Status(status) = session.ask(Ask::Status)? else { return Ok(false) };
+        let said: Vec<String> = status.teammates.into_iter().map(|mate| mate.last_words).collect();
+        let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
+        Ok(asks && std::mem::replace(&mut self.said, said.clone()) != said)
+    }
+
+    /// Whether the run ends because only a person can let it go on, and none is there. The team is
+    /// left as it is, paused: whoever asked waits for the answer.
+    pub(super) fn notice_waiting(&mut self, session: &mut Session) -> Result<bool, Failure> {
+        let halted = self.account.paused.as_ref().is_some_and(|p| p.by == PausedBy::Runtime);
+        let somebody = session.screen.width.is_some() && !session.screen.json;
+        if somebody || halted || !self.account.waits_for_person() {
+            self.waits_since = None;
+            return Ok(false);
+        }
+        if self.waits_since.is_none() {
+            self.goes_on(session)?;
+        }
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < self.waits_for() {
+            return Ok(false);
+        }
+        if self.goes_on(session)? {
+            self.waits_since = Some(Instant::now());
+            return Ok(false);
+        }
+        if self.account.paused.is_none() {
+            let reason = "the run ended: it waits for an answer".to_owned();
+            session.ask(Ask::TeamPause { reason })?;
+        }
+        Ok(true)
+    }
+
+    /// Ends a run in which nothing can happen any more, unless somebody is there to decide.
+    pub(super) fn notice_stuck(&mut self, session: &mut Session) -> Result<(), Failure> {
+        // Whoever paused it may let it go on; what the runtime found wrong nobody may see.
+        let pause = self.account.paused.as_ref();
+        let person = pause.is_some_and(|p| self.live.is_some() || p.by == PausedBy::Somebody);
+        // At a terminal a budget may still be raised.
+        let person = person || self.account.is_spent();
+        if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
+            self.stuck_since = None;
+            return Ok(());
+        }
+        let since = *self.stuck_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < self.stuck_for() {
+            return Ok(());
+        }
+        self.stuck_since = None;
+        // The runtime may have paused for another reason, and a gate may run for long.
+        if self.account.tasks.counts().submitted > 0
+            && let Answer::Status(status) = session.ask(Ask::Status)?
+            && status.queue.is_some()
+        {
+            return Ok(());
+        }
+        let outcome = if self.account.done() > 0 { Outcome::Partial } else { Outcome::Failed };
+        self.shut_down(session, outcome)
+    }
+
+    pub(super) fn shut_down(
+        &mut self,
+        session: &mut Session,
+        outcome: Outcome,
+    ) -> Result<(), Failure> {
+        self.stopping = Some(outcome);
+        self.account.is_stopping = true;
+        let deadline_ms = session.config()?.config.shutdown_deadline_seconds * 1000;
+        // Nobody new may begin while the others end.
+        let reason = ENDED.to_owned();
+        if outcome == Outcome::Stopped {
+            session.ask(Ask::TeamPause { reason: reason.clone() })?;
+        }
+        match session.ask(Ask::Shutdown { name: None, reason, deadline_ms }) {
+            Err(failure) if failure.refused().is_some_and(|r| r.code == "NobodyRuns") => Ok(()),
+            Err(failure) => Err(failure),
+            Ok(_) => Ok(()),
+        }
+    }
+}
