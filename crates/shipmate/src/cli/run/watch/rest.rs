@@ -51,7 +51,9 @@ impl Watcher<'_> {
     /// Whether the run ends because only a person can let it go on, and none is there. The team is
     /// left as it is, paused: whoever asked waits for the answer.
     pub(super) fn notice_waiting(&mut self, session: &mut Session) -> Result<bool, Failure> {
-        let halted = self.account.paused.as_ref().is_some_and(|p| p.by == PausedBy::Runtime);
+        // What the runtime found wrong is no question, unless somebody asks something beside it.
+        let halted = self.account.paused.as_ref().is_some_and(|p| p.by == PausedBy::Runtime)
+            && self.account.waiting.is_empty();
         let somebody = session.screen.width.is_some() && !session.screen.json;
         if somebody || halted || !self.account.waits_for_person() {
             self.waits_since = None;
