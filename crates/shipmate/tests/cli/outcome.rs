@@ -146,7 +146,7 @@ fn overlapping_files_of_a_plan_are_told_as_notes() {
     );
     workspace.check(
         r#"
-        $ shipmate run $W/../two.toml --agent 'echo $SHIPMATE_TASK > docs/a.md'
+        $ shipmate run $W/../two.toml --agent 'mkdir -p docs; echo $SHIPMATE_TASK >> docs/a.md'
         note: [..]docs/a.md[..]
         ...
         "#,
