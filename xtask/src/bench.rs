@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::cargo::{cargo, output, run as run_command};
+use crate::cargo::{cargo, run as run_command, target_folder};
 use results::Results;
 
 /// Measure the board beside files, a team beside its bound, agent programs beside each other
@@ -332,15 +332,6 @@ fn once(quick: bool) -> Vec<Planned> {
     ));
     plan.push(planned("idle", "idle WORKSPACE"));
     plan
-}
-
-/// Where cargo builds, which is also the disk to measure.
-fn target_folder() -> Result<PathBuf, String> {
-    let json = output(&mut cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: Value = serde_json::from_str(&json)
-        .map_err(|e| format!("the output of cargo metadata could not be read: {e}"))?;
-    let folder = metadata["target_directory"].as_str();
-    folder.map(PathBuf::from).ok_or_else(|| "cargo metadata names no target folder".to_owned())
 }
 
 fn load_average() -> String {

@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, IsTerminal};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::tree;
@@ -76,6 +77,15 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
         .map_err(|e| not_started(command, &e))?;
     ended(command, output.status)?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Where cargo builds.
+pub(crate) fn target_folder() -> Result<PathBuf, String> {
+    let json = output(&mut cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value = serde_json::from_str(&json)
+        .map_err(|e| format!("the output of cargo metadata could not be read: {e}"))?;
+    let folder = metadata["target_directory"].as_str();
+    folder.map(PathBuf::from).ok_or_else(|| "cargo metadata names no target folder".to_owned())
 }
 
 fn not_started(command: &Command, error: &std::io::Error) -> String {

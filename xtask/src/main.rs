@@ -12,8 +12,10 @@ mod bench;
 mod browser;
 mod cargo;
 mod clients;
+mod debian;
 mod docs;
 mod ignored;
+mod kills;
 mod layers;
 mod mutants;
 mod nats;
@@ -24,7 +26,6 @@ mod shots;
 mod step;
 mod test;
 mod tidy;
-mod tmux;
 mod tree;
 mod violation;
 
@@ -55,6 +56,8 @@ enum Command {
     Shots(shots::Args),
     Bench(bench::Args),
     Mutants(mutants::Args),
+    Kills(kills::Args),
+    Chaos(kills::ChaosArgs),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +74,8 @@ fn main() -> ExitCode {
         Command::Shots(args) => shots::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Mutants(args) => mutants::run(&args),
+        Command::Kills(args) => kills::run(&args),
+        Command::Chaos(args) => kills::run_chaos(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing};
+use crate::debian::{STRACE, TMUX};
 use crate::ignored::{self, Ignored};
 use crate::step::Steps;
 use crate::tree::Tree;
-use crate::{browser, clients, docs, layers, nats, page, seeds, tidy, tmux};
+use crate::{browser, clients, debian, docs, layers, nats, page, seeds, tidy};
 
 /// Run the tests and every rule of the project
 ///
@@ -66,8 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         programs.extend(browser::install()?);
         Ok(())
     });
-    steps.run("tmux", || {
-        programs.push((tmux::VARIABLE, tmux::install()?));
+    steps.run("tmux, strace", || {
+        for package in [TMUX, STRACE] {
+            programs.push((package.variable, debian::install(package)?));
+        }
         Ok(())
     });
     for (variable, path) in &programs {

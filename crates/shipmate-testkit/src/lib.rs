@@ -5,7 +5,9 @@
 //! finds is found again by the same seed on the same commit.
 
 pub mod browser;
+pub mod kills;
 pub mod model;
+pub mod processes;
 pub mod programs;
 mod random;
 pub mod simulation;

@@ -1,10 +1,11 @@
 //! Whole teams at work while their processes are killed at random: the long test of a run.
 //!
-//! `chaos --runs 30 --tasks 200 [--seed N] [--shipmate PATH]`. Each run has a fresh repository, a
-//! plan in layers and eight teammates; agents, supervisors and the coordinator are killed without
-//! warning until everything is done all the same. Then the log, the branch, the outputs and `/proc`
-//! are looked at: each task completed once and landed once, nothing left behind. A run that fails
-//! names its seed and keeps its folder.
+//! `chaos --runs 100 --tasks 16 [--seed N] [--shipmate PATH]`. Each run has a fresh repository, a
+//! plan in layers and six teammates. The coordinator is killed while the team is created; then agents,
+//! supervisors, coordinators, gates and gits are killed or stopped for a while, and at last the team is
+//! resumed until everything is done. Then the log, the branch, the outputs and `/proc` are looked
+//! at: each task completed once and landed once, the gate green at every commit the branch was
+//! at, nothing left behind. A run that fails names its seed and keeps its folder.
 //!
 //! A seed gives the same plan and the same draws, not the same run: the machine has its say.
 

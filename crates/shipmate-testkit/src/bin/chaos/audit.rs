@@ -25,10 +25,10 @@ pub(crate) fn audit(yard: &mut Yard, tasks: usize, kills: Kills) -> Result<Figur
     landed.sort_unstable();
     differ("landed on the branch", &landed, &expected)?;
     outputs(yard, &completed)?;
-    gate_at_tip(yard)?;
+    let commits = green_everywhere(yard)?;
     end(yard)?;
     nothing_left(yard)?;
-    Ok(figures(yard, &log, &kills))
+    Ok(Figures { commits, ..figures(yard, &log, &kills) })
 }
 
 /// The log, once everybody has stopped.
@@ -109,23 +109,29 @@ fn outputs(yard: &Yard, completed: &[(u64, &Value)]) -> Result<(), String> {
     Ok(())
 }
 
-fn gate_at_tip(yard: &Yard) -> Result<(), String> {
-    let at = yard.root.join("tip");
+/// The gate passes at every commit that the branch was ever at; how many there are.
+fn green_everywhere(yard: &Yard) -> Result<usize, String> {
+    let at = yard.root.join("gated");
     let (from, to) = (yard.place.workspace.display().to_string(), at.display().to_string());
     let branch = format!("shipmate/{TEAM}");
     git(&yard.root, &yard.root, &["clone", "--quiet", "--branch", &branch, &from, &to])?;
-    let gate = Command::new("sh").arg("-c").arg(GATE).current_dir(&at).status();
-    match gate.map_err(|e| e.to_string())?.success() {
-        true => Ok(()),
-        false => Err("the gate is red at the tip".to_owned()),
+    let range = format!("{}..{branch}", yard.base);
+    let line = git(&yard.root, &at, &["log", "--first-parent", "--format=%H", &range])?;
+    for commit in line.lines() {
+        git(&yard.root, &at, &["checkout", "--quiet", "--detach", commit])?;
+        let gate = Command::new("sh").arg("-c").arg(GATE).current_dir(&at).status();
+        if !gate.map_err(|e| e.to_string())?.success() {
+            return Err(format!("the gate is red at {commit}, on the first-parent line"));
+        }
     }
+    Ok(line.lines().count())
 }
 
 /// Ends the coordinator and waits until its lock is free.
 fn end(yard: &Yard) -> Result<(), String> {
     yard.close();
     if let Some(pid) = yard.coordinator() {
-        crate::yard::kill(pid);
+        shipmate_testkit::processes::kill(pid);
     }
     let lock = File::open(yard.place.lock()).map_err(|e| e.to_string())?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|e| e.to_string())
@@ -145,7 +151,7 @@ fn nothing_left(yard: &Yard) -> Result<(), String> {
             .map_err(|e| format!("{} is held: {e}", lock.display()))?;
     }
     let mut left = Vec::new();
-    find(&yard.place.workspace, "index.lock", &mut left);
+    find_locks(&yard.place.workspace.join(".git"), &mut left);
     if !left.is_empty() {
         return Err(format!("left behind: {left:?}"));
     }
@@ -162,8 +168,20 @@ fn find(below: &Path, name: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Locks of git; a clone of an agent may have one, which is looked at when it is next used.
+fn find_locks(below: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            find_locks(&entry.path(), found);
+        } else if entry.path().extension().is_some_and(|end| end == "lock") {
+            found.push(entry.path());
+        }
+    }
+}
+
 fn figures(yard: &Yard, log: &[Value], kills: &Kills) -> Figures {
-    let mut figures = Figures { resumes: kills.resumes, ..Figures::default() };
+    let mut figures =
+        Figures { resumes: kills.resumes, pauses: kills.pauses, ..Figures::default() };
     figures.count(&kills.list);
     figures.submissions = events(log, "task.submitted").len();
     figures.gates = events(log, "gate.ran").len();

@@ -1,18 +1,22 @@
 //! What the runs came to: kills by kind, and how long things took.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::killer::{Kill, Kind};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
-    pub(crate) agents: usize,
-    pub(crate) supervisors: usize,
-    pub(crate) coordinators: usize,
+    /// How many of each kind were killed, or stopped for a while.
+    pub(crate) struck: BTreeMap<Kind, usize>,
+    /// How often the team paused by itself, and how often it was resumed.
+    pub(crate) pauses: usize,
     pub(crate) resumes: usize,
     pub(crate) attempts: usize,
     pub(crate) submissions: usize,
     pub(crate) gates: usize,
+    /// Commits of the branch at which the gate was run again.
+    pub(crate) commits: usize,
     /// From the death of an agent or its supervisor until its task could be taken again.
     pub(crate) freed_ms: Vec<u64>,
     /// From the last completion a task waited for until it was taken.
@@ -21,20 +25,21 @@ pub(crate) struct Figures {
 
 impl Figures {
     pub(crate) fn count(&mut self, kills: &[Kill]) {
-        let of = |kind| kills.iter().filter(|kill| kill.kind == kind).count();
-        self.agents = of(Kind::Agent);
-        self.supervisors = of(Kind::Supervisor);
-        self.coordinators = of(Kind::Coordinator);
+        for kill in kills {
+            *self.struck.entry(kill.kind).or_default() += 1;
+        }
     }
 
     pub(crate) fn add(&mut self, other: Figures) {
-        self.agents += other.agents;
-        self.supervisors += other.supervisors;
-        self.coordinators += other.coordinators;
+        for (kind, count) in other.struck {
+            *self.struck.entry(kind).or_default() += count;
+        }
+        self.pauses += other.pauses;
         self.resumes += other.resumes;
         self.attempts += other.attempts;
         self.submissions += other.submissions;
         self.gates += other.gates;
+        self.commits += other.commits;
         self.freed_ms.extend(other.freed_ms);
         self.started_ms.extend(other.started_ms);
     }
@@ -43,15 +48,21 @@ impl Figures {
         self.gates as f64 * 100.0 / self.submissions.max(1) as f64
     }
 
+    fn strikes(&self) -> String {
+        let each = self.struck.iter().map(|(kind, count)| format!("{count} {}", kind.name()));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
     pub(crate) fn summary(&self, runs: u64) -> String {
         format!(
-            "{runs} runs held; killed {} agents, {} supervisors, {} coordinators; resumed {} times\n\
+            "{runs} runs held; {}; paused {} times, resumed {} times\n\
+             gate green again at all {} commits of the branches\n\
              agent death -> task available: {}\ncompletion -> dependent's start: {}\n\
              gate runs per 100 submissions: {:.1}",
-            self.agents,
-            self.supervisors,
-            self.coordinators,
+            self.strikes(),
+            self.pauses,
             self.resumes,
+            self.commits,
             percentiles(&self.freed_ms),
             percentiles(&self.started_ms),
             self.gates_per_100()
@@ -61,16 +72,11 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { attempts, pauses, resumes, commits, .. } = self;
         write!(
             f,
-            "killed {} agents, {} supervisors, {} coordinators; {} attempts, {} resumes, {:.0} gates \
-             per 100",
-            self.agents,
-            self.supervisors,
-            self.coordinators,
-            self.attempts,
-            self.resumes,
-            self.gates_per_100()
+            "{}; {attempts} attempts, {pauses} pauses, {resumes} resumes, {commits} commits green",
+            self.strikes()
         )
     }
 }

@@ -6,33 +6,41 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
 use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::{Answer, Ask, Client, Place};
 use shipmate_testkit::Random;
+use shipmate_testkit::processes::{self, Marked, kill, marked};
 
 pub(crate) const TEAM: &str = "chaos";
-const TEAMMATES: usize = 8;
+const TEAMMATES: usize = 6;
+/// Pairs of tasks of which one is green only after the other.
+const PAIRS: usize = 2;
 /// Nobody may run out of tries: what is tested is that none of them counts twice.
 const RETRIES_MAX: u32 = 1000;
 /// Most tasks that one task waits for.
 const NEEDS_MAX: u64 = 3;
 
-/// Says what it does in its output, writes its file, and takes its time. A part of it that is killed
-/// ends it.
+/// Says what it does in its output, changes its file, and takes its time. A part of it that is killed
+/// ends it. Its subject is how long, and what else it does.
 const AGENT: &str = r#"
 set -e
+set -- $SHIPMATE_SUBJECT
 echo "begin $SHIPMATE_TASK $SHIPMATE_TASK_TOKEN"
 mkdir -p out
 echo "$SHIPMATE_TASK" > "out/$SHIPMATE_TASK"
-sleep "$SHIPMATE_SUBJECT"
+case $2 in
+    empty) : > "lib/$3" ;;
+    drop) rm -f "use/$3" ;;
+esac
+sleep "$1"
 echo "end $SHIPMATE_TASK $SHIPMATE_TASK_TOKEN"
 "#;
 
-/// Green when every file holds its own name.
+/// Green when every file holds its own name, and whatever is used is not empty.
 pub(crate) const GATE: &str = "for f in out/*; do [ -e \"$f\" ] || continue; \
-    [ \"$(cat \"$f\")\" = \"${f#out/}\" ] || exit 1; done";
+    [ \"$(cat \"$f\")\" = \"${f#out/}\" ] || exit 1; done; \
+    for u in use/*; do [ -e \"$u\" ] || continue; [ -s \"lib/${u#use/}\" ] || exit 1; done";
 
 pub(crate) struct Yard {
     pub(crate) root: PathBuf,
@@ -42,16 +50,6 @@ pub(crate) struct Yard {
     pub(crate) base: String,
     /// What each task waits for.
     pub(crate) needs: BTreeMap<u32, Vec<u32>>,
-}
-
-/// A live process of this workspace.
-#[derive(Debug, Clone)]
-pub(crate) struct Marked {
-    pub(crate) pid: u32,
-    pub(crate) kind: String,
-    pub(crate) label: String,
-    /// The claim it works on, for an agent.
-    pub(crate) token: Option<u64>,
 }
 
 impl Yard {
@@ -74,7 +72,14 @@ impl Yard {
         let needs = BTreeMap::new();
         let mut yard = Yard { root, place, person, program, base: String::new(), needs };
         yard.git(&["init", "--quiet", "--initial-branch=main"])?;
-        yard.git(&["add", "README"])?;
+        for pair in 0..PAIRS {
+            for folder in ["lib", "use"] {
+                let path = yard.place.workspace.join(folder);
+                fs::create_dir_all(&path).map_err(|e| e.to_string())?;
+                fs::write(path.join(pair.to_string()), "used\n").map_err(|e| e.to_string())?;
+            }
+        }
+        yard.git(&["add", "README", "lib", "use"])?;
         yard.git(&["-c", "user.name=P", "-c", "user.email=p@x", "commit", "-qm", "base"])?;
         yard.base = yard.git(&["rev-parse", "HEAD"])?.trim().to_owned();
         Ok(yard)
@@ -101,7 +106,10 @@ impl Yard {
         };
         let name = TEAM.to_owned();
         let create = TeamCreate { name, gate: true, setup: Some(setup), ..TeamCreate::default() };
-        self.ask(Ask::TeamCreate(create))?;
+        let killer = self.kill_at_creation(random);
+        let created = self.ask(Ask::TeamCreate(create));
+        killer.join().map_err(|_| "the killer panicked".to_owned())?;
+        created?;
         let plan = self.plan(tasks, random);
         self.ask(Ask::TaskCreate { tasks: plan })?;
         for n in 1..=TEAMMATES {
@@ -114,6 +122,22 @@ impl Yard {
             self.ask(Ask::TeammateAdd(add))?;
         }
         Ok(())
+    }
+
+    /// Kills the coordinator once it is there, at some moment of the creation of the team.
+    fn kill_at_creation(&self, random: &mut Random) -> std::thread::JoinHandle<()> {
+        let (place, mut client) = (self.place.clone(), self.client());
+        let reads = random.below(40);
+        std::thread::spawn(move || {
+            // Whoever is welcomed knows that it runs; looking at it again and again takes a while.
+            drop(client.welcome());
+            for _ in 0..reads {
+                drop(marked(&place.digest()));
+            }
+            if let Some(pid) = processes::coordinator(&place) {
+                kill(pid);
+            }
+        })
     }
 
     /// Each layer is about as wide as the team; a task waits for some of the layer before it.
@@ -131,8 +155,15 @@ impl Yard {
                 needs.sort_unstable();
                 needs.dedup();
             }
+            // Of each pair, whatever empties a file is red for as long as it is used.
+            let (pair, is_second) = ((id as usize - 1) / 2, id % 2 == 0);
+            let extra = match pair < PAIRS {
+                true if is_second => format!(" drop {pair}"),
+                true => format!(" empty {pair}"),
+                false => String::new(),
+            };
             plan.push(TaskNew {
-                subject: format!("0.{:03}", random.between(10, 250)),
+                subject: format!("0.{:03}{extra}", random.between(10, 250)),
                 alias: Some(format!("t{id}")),
                 blocked_by: needs.iter().map(|need| format!("t{need}")).collect(),
                 retries_max: Some(RETRIES_MAX),
@@ -145,18 +176,11 @@ impl Yard {
 
     /// Everybody who carries this workspace's marker.
     pub(crate) fn processes(&self) -> Vec<Marked> {
-        let digest = self.place.digest();
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter_map(|pid| marked(pid, &digest)).collect()
+        marked(&self.place.digest())
     }
 
     pub(crate) fn coordinator(&self) -> Option<u32> {
-        let pid: u32 = fs::read_to_string(self.place.lock()).ok()?.trim().parse().ok()?;
-        let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let own = self.place.workspace.as_os_str().as_encoded_bytes();
-        let mut words = words.split(|byte| *byte == 0);
-        words.any(|word| word == own).then_some(pid)
+        processes::coordinator(&self.place)
     }
 
     /// From here on nobody starts a coordinator by way of these clients.
@@ -191,39 +215,6 @@ pub(crate) fn git(root: &Path, at: &Path, args: &[&str]) -> Result<String, Strin
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(format!("git {args:?}: {}", String::from_utf8_lossy(&output.stderr))),
-    }
-}
-
-fn marked(pid: u32, digest: &str) -> Option<Marked> {
-    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let value = |name: &str| {
-        let mut entries = environ.split(|byte| *byte == 0);
-        let found =
-            entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
-        found.map(|value| String::from_utf8_lossy(value).into_owned())
-    };
-    let marker = value("SHIPMATE_LIFE")?;
-    let mut parts = marker.split(':');
-    if parts.next() != Some(digest) {
-        return None;
-    }
-    let (kind, label) = (parts.next()?.to_owned(), parts.next()?.to_owned());
-    let token = value("SHIPMATE_TASK_TOKEN").and_then(|text| text.parse().ok());
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    // What a supervisor runs, a git say, carries its marker too.
-    let kind = match kind.as_str() {
-        "supervisor" if !words.split(|byte| *byte == 0).any(|word| word == b"supervise") => {
-            "tool".to_owned()
-        }
-        _ => kind,
-    };
-    Some(Marked { pid, kind, label, token })
-}
-
-pub(crate) fn kill(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have gone by itself.
-        let _ = kill_process(pid, Signal::KILL);
     }
 }
 

@@ -1,0 +1,157 @@
+//! What is the user's in their repository, as it was and as it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::scene::{Scene, TEAM};
+
+/// What git leaves beside a merge, commit or fetch that is over.
+const USUAL: [&str; 6] =
+    ["ORIG_HEAD", "FETCH_HEAD", "packed-refs", "COMMIT_EDITMSG", "logs", "shipmate.lock"];
+
+/// Everything of the user's that a command may change, or may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// What is checked out: the branch and its commit.
+    pub(super) branch: String,
+    pub(super) commit: String,
+    /// Refs that are not a team's; without the branch that is checked out.
+    refs: BTreeMap<String, String>,
+    index: String,
+    config: String,
+    /// Files of the checkout, shipmate's own folder aside.
+    files: BTreeMap<String, Vec<u8>>,
+    /// What lies in `.git` itself.
+    names: Vec<String>,
+}
+
+impl Repository {
+    pub(super) fn read(scene: &Scene) -> Result<Repository, String> {
+        let branch = scene.git(&["symbolic-ref", "HEAD"])?.trim().to_owned();
+        let commit = scene.git(&["rev-parse", "HEAD"])?.trim().to_owned();
+        let listed = scene.git(&["for-each-ref", "--format=%(refname) %(objectname)"])?;
+        let refs = listed.lines().filter_map(|line| line.split_once(' '));
+        let refs = refs.filter(|(name, _)| {
+            *name != branch
+                && !name.starts_with("refs/shipmate/")
+                && !name.starts_with("refs/heads/shipmate/")
+        });
+        let refs = refs.map(|(name, at)| (name.to_owned(), at.to_owned())).collect();
+        let index = scene.git(&["ls-files", "--stage"])?;
+        let folder = scene.place.workspace.join(".git");
+        let config = fs::read_to_string(folder.join("config")).map_err(|e| e.to_string())?;
+        let mut files = BTreeMap::new();
+        read_files(&scene.place.workspace, "", &mut files);
+        let entries = fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.retain(|name| !USUAL.contains(&name.as_str()));
+        names.sort();
+        Ok(Repository { branch, commit, refs, index, config, files, names })
+    }
+
+    /// What is other than before. Nothing of it may be, unless the team's work was merged.
+    pub(super) fn differences(&self, before: &Repository) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut differ = |what: &str, now: String, then: String| {
+            if now != then {
+                found.push(format!("{what} was {then}, is {now}"));
+            }
+        };
+        differ("the branch", self.branch.clone(), before.branch.clone());
+        differ("HEAD", self.commit.clone(), before.commit.clone());
+        differ("refs", format!("{:?}", self.refs), format!("{:?}", before.refs));
+        differ("the index", self.index.clone(), before.index.clone());
+        differ("the config", self.config.clone(), before.config.clone());
+        differ(".git", self.names.join(" "), before.names.join(" "));
+        let names =
+            |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>().join(" ");
+        differ("files", names(&self.files), names(&before.files));
+        for (name, text) in &self.files {
+            if before.files.get(name).is_some_and(|then| then != text) {
+                found.push(format!("{name} has another content"));
+            }
+        }
+        found
+    }
+
+    /// Nothing of the user's is other than before but what the merge of the team's work changes.
+    pub(super) fn merged(&self, scene: &Scene, before: &Repository) -> Result<Vec<String>, String> {
+        let team = format!("refs/heads/shipmate/{TEAM}");
+        let tip = scene.git(&["rev-parse", &team])?.trim().to_owned();
+        let parents = scene.git(&["log", "-1", "--format=%P", &self.commit])?.trim().to_owned();
+        if parents != format!("{} {tip}", before.commit) {
+            return Ok(vec![format!("HEAD {} has the parents {parents}", self.commit)]);
+        }
+        let expected = scene.git(&["merge-tree", "--write-tree", &before.commit, &tip])?;
+        let tree = scene.git(&["rev-parse", &format!("{}^{{tree}}", self.commit)])?;
+        let mut found = Vec::new();
+        if expected.trim() != tree.trim() {
+            found.push(format!("the merge holds {}, not {}", tree.trim(), expected.trim()));
+        }
+        let dirty = scene.git(&["status", "--porcelain", "--untracked-files=no"])?;
+        if !dirty.is_empty() {
+            found.push(format!("the checkout differs from the merge: {dirty}"));
+        }
+        let like = Repository {
+            commit: before.commit.clone(),
+            index: before.index.clone(),
+            files: self.files.clone(),
+            ..self.clone()
+        };
+        let then = Repository { files: self.files.clone(), ..before.clone() };
+        found.extend(like.differences(&then));
+        for (name, text) in &before.files {
+            if self.files.get(name) != Some(text) {
+                found.push(format!("{name} is not as it was"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Locks that nobody holds any more, and the marks of a merge or rebase that is under way.
+pub(super) fn unfinished(scene: &Scene) -> Vec<String> {
+    let folder = scene.place.workspace.join(".git");
+    let mut found = Vec::new();
+    find_locks(&folder, &mut found);
+    let marks = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+    for mark in marks.iter().chain(&["rebase-merge", "rebase-apply", "sequencer", "AUTO_MERGE"]) {
+        if folder.join(mark).exists() {
+            found.push(format!(".git/{mark} is there"));
+        }
+    }
+    found
+}
+
+fn find_locks(below: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            find_locks(&path, found);
+        } else if path.extension().is_some_and(|end| end == "lock") && !is_ours(&path) {
+            found.push(format!("{} is left", path.display()));
+        }
+    }
+}
+
+/// A file that shipmate locks by flock and that stays.
+fn is_ours(path: &Path) -> bool {
+    path.ends_with(".git/shipmate.lock")
+}
+
+fn read_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+        if [".git", ".shipmate/state", ".shipmate/.gitignore"].contains(&path.as_str()) {
+            continue;
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            read_files(&entry.path(), &path, files);
+        } else {
+            files.insert(path, fs::read(entry.path()).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The processes of a workspace as `/proc` shows them, and how they are ended and awaited.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use shipmate_protocol::Place;
+
+/// A live process that carries a workspace's marker.
+#[derive(Debug, Clone)]
+pub struct Marked {
+    pub pid: u32,
+    /// `agent`, `supervisor`, `gate`, `hook`, `coordinator`, or `tool` for what a supervisor runs.
+    pub kind: String,
+    /// `team.name@epoch` for agents and supervisors.
+    pub label: String,
+    /// The claim it works on, for an agent.
+    pub token: Option<u64>,
+    pub words: String,
+}
+
+/// Everybody who carries the marker of the workspace with this digest.
+#[must_use]
+pub fn marked(digest: &str) -> Vec<Marked> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| read(pid, digest)).collect()
+}
+
+fn read(pid: u32, digest: &str) -> Option<Marked> {
+    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = |name: &str| {
+        let mut entries = environ.split(|byte| *byte == 0);
+        let found =
+            entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        found.map(|value| String::from_utf8_lossy(value).into_owned())
+    };
+    let marker = value("SHIPMATE_LIFE")?;
+    let mut parts = marker.split(':');
+    if parts.next() != Some(digest) {
+        return None;
+    }
+    let (kind, label) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+    let token = value("SHIPMATE_TASK_TOKEN").and_then(|text| text.parse().ok());
+    let words = words(pid);
+    // What a supervisor runs, a git say, carries its marker too.
+    let kind = match kind.as_str() {
+        "supervisor" if !words.split(' ').any(|word| word == "supervise") => "tool".to_owned(),
+        _ => kind,
+    };
+    Some(Marked { pid, kind, label, token, words })
+}
+
+/// The command line of a process; empty for one that is gone.
+#[must_use]
+pub fn words(pid: u32) -> String {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).trim_end_matches('\0').replace('\0', " ")
+}
+
+/// The coordinator that holds the workspace's lock, if it is alive.
+#[must_use]
+pub fn coordinator(place: &Place) -> Option<u32> {
+    let pid: u32 = fs::read_to_string(place.lock()).ok()?.trim().parse().ok()?;
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let own = place.workspace.as_os_str().as_encoded_bytes();
+    words.split(|byte| *byte == 0).any(|word| word == own).then_some(pid)
+}
+
+/// One that is gone already needs no signal.
+pub fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+pub fn kill(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+/// Waits until a process has ended; false if it has not by then.
+#[must_use]
+pub fn ends(pid: u32, limit: Duration) -> bool {
+    let Some(own) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return true };
+    let Ok(watched) = pidfd_open(own, PidfdFlags::empty()) else { return true };
+    let end = Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).expect("a limit is short");
+        match poll(&mut [PollFd::new(&watched, PollFlags::IN)], Some(&left)) {
+            Ok(count) => return count == 1,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return !Path::new(&format!("/proc/{pid}")).exists(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Small programs that tests drive, from Debian's packages, installed where they are missing: tmux is a
+//! real terminal for the tests of the screen, strace kills a command at exactly its n-th call.
+
+use std::path::PathBuf;
+
+use crate::browser::apt;
+use crate::clients::{find_in_path, is_executable};
+
+/// A package with one program of the same name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Package {
+    name: &'static str,
+    /// What the tests read. Set by hand, it wins over what is found.
+    pub(crate) variable: &'static str,
+}
+
+pub(crate) const TMUX: Package = Package { name: "tmux", variable: "SHIPMATE_TMUX" };
+pub(crate) const STRACE: Package = Package { name: "strace", variable: "SHIPMATE_STRACE" };
+
+/// The path of the program; installs it where there is none.
+pub(crate) fn install(package: Package) -> Result<PathBuf, String> {
+    let Package { name, variable } = package;
+    if let Some(given) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
+        let given = PathBuf::from(given);
+        return match is_executable(&given) {
+            true => Ok(given),
+            false => Err(format!(
+                "{variable} is set, but {} is no program; correct or unset it",
+                given.display()
+            )),
+        };
+    }
+    let found = || find_in_path(name, std::env::var_os("PATH"));
+    if let Some(program) = found() {
+        return Ok(program);
+    }
+    let remedy =
+        format!("run `apt-get install {name}` as root, or set {variable} to the path of a {name}");
+    apt(&[name]).map_err(|told| format!("{told}\n{remedy}"))?;
+    found().ok_or_else(|| format!("there is no {name} in PATH; {remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_read_the_variables_that_are_set_here() {
+        let terminal = include_str!("../../crates/shipmate/tests/cli/tmux.rs");
+        assert!(terminal.contains(&format!("\"{}\"", TMUX.variable)));
+        let kills = include_str!("../../crates/shipmate-testkit/src/kills/trace.rs");
+        assert!(kills.contains(&format!("\"{}\"", STRACE.variable)));
+    }
+}
