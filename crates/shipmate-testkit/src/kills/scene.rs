@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::{Client, Place};
@@ -34,7 +35,7 @@ mkdir -p out
 if [ -e "$beside/hold" ]; then
     echo "kept $SHIPMATE_TASK" > out/kept-$SHIPMATE_TASK
     git add out/kept-$SHIPMATE_TASK
-    git -c user.name=A -c user.email=a@example.invalid commit -qm kept
+    git -c user.name=A -c user.email=a@example.invalid commit --allow-empty -qm kept
     echo "draft $SHIPMATE_TASK" > out/draft-$SHIPMATE_TASK
     echo "$SHIPMATE_TASK" > "$beside/here"
     exec sleep 600
@@ -153,6 +154,10 @@ impl Scene {
     /// Waits until so many agents have said that they are at work.
     fn arrivals(&mut self, count: usize) -> Result<(), String> {
         for _ in 0..count {
+            // Two may have said it at once.
+            if self.here.buffer().is_empty() && !readable(self.here.get_ref(), LIMIT) {
+                return Err("no agent says that it is at work".to_owned());
+            }
             let mut line = String::new();
             self.here.read_line(&mut line).map_err(|e| e.to_string())?;
         }
@@ -359,6 +364,11 @@ impl Scene {
     }
 }
 
+fn readable(file: &File, limit: Duration) -> bool {
+    let limit = Timespec::try_from(limit).expect("a limit is short");
+    poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&limit)).is_ok_and(|count| count == 1)
+}
+
 fn plan() -> String {
     let command = "sh \\\"${SHIPMATE_WORKSPACE%/repo}/agent.sh\\\"";
     let mut text = format!(
@@ -369,7 +379,9 @@ fn plan() -> String {
     }
     for n in 1..=TASKS {
         let needs = if n == TASKS { "needs = [\"t1\", \"t2\"]\n" } else { "" };
-        text.push_str(&format!("\n[[tasks]]\nid = \"t{n}\"\nsubject = \"write {n}\"\n{needs}"));
+        text.push_str(&format!(
+            "\n[[tasks]]\nid = \"t{n}\"\nsubject = \"write {n}\"\nretries = 100\n{needs}"
+        ));
     }
     text
 }

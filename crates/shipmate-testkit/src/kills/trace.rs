@@ -22,7 +22,7 @@ use crate::processes;
 /// it begins its program: `clone` does not come back to a process that has a signal to take.
 const CALLS: &str = "write,pwrite64,writev,sendto,sendmsg,connect,bind,listen,rename,renameat,\
     renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat,symlink,symlinkat,chmod,fchmod,\
-    fchmodat,utimensat,ftruncate,copy_file_range,fsync,fdatasync,execve,kill";
+    fchmodat,utimensat,ftruncate,fsync,fdatasync,execve,kill";
 
 /// Longer than any command takes under strace on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -173,7 +173,10 @@ fn find_locks(below: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(below).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             find_locks(&entry.path(), found);
-        } else if entry.path().extension().is_some_and(|end| end == "lock") {
+        } else if entry.path().extension().is_some_and(|end| end == "lock")
+            // Held by flock, and there for good.
+            && entry.file_name() != "shipmate.lock"
+        {
             found.push(entry.path());
         }
     }
