@@ -111,11 +111,11 @@ impl Repository {
     }
 }
 
-/// Locks that nobody holds any more, and the marks of a merge or rebase that is under way.
+/// Locks that nobody holds any more, and the marks of a merge or rebase that is under way. A lock
+/// of a team's own ref is in nobody's way before that ref is written again: see [`locked_refs`].
 pub(super) fn unfinished(scene: &Scene) -> Vec<String> {
     let folder = scene.place.workspace.join(".git");
-    let mut found = Vec::new();
-    find_locks(&folder, &mut found);
+    let (_, mut found) = locks(&folder);
     let marks = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
     for mark in marks.iter().chain(&["rebase-merge", "rebase-apply", "sequencer", "AUTO_MERGE"]) {
         if folder.join(mark).exists() {
@@ -123,6 +123,19 @@ pub(super) fn unfinished(scene: &Scene) -> Vec<String> {
         }
     }
     found
+}
+
+/// Locks of refs that are a team's.
+pub(super) fn locked_refs(scene: &Scene) -> Vec<String> {
+    locks(&scene.place.workspace.join(".git")).0
+}
+
+fn locks(folder: &Path) -> (Vec<String>, Vec<String>) {
+    let mut found = Vec::new();
+    find_locks(folder, &mut found);
+    let of_team =
+        |text: &String| text.contains("/refs/shipmate/") || text.contains("/refs/heads/shipmate/");
+    found.into_iter().partition(of_team)
 }
 
 fn find_locks(below: &Path, found: &mut Vec<String>) {

@@ -1,6 +1,6 @@
 //! The commands that are tried, and what must hold after each was killed.
 
-use super::repository::{Repository, unfinished};
+use super::repository::{Repository, locked_refs, unfinished};
 use super::scene::{Ran, Scene, State, TASKS, TEAM};
 
 /// A command, and the state it is tried in.
@@ -96,7 +96,8 @@ impl Subject {
         if !left.is_empty() {
             return Err(format!("processes are left: {}", left.join("; ")));
         }
-        match unfinished(scene) {
+        let found = [unfinished(scene), locked_refs(scene)].concat();
+        match found {
             found if found.is_empty() => scene.git(&["fsck", "--strict"]).map(drop),
             found => Err(format!("at the end: {}", found.join("; "))),
         }
@@ -175,10 +176,12 @@ impl Subject {
                 kept(scene, &[1, 2])
             }
             Subject::Remove => {
+                if again.code != Some(0) && !again.text.contains("no teammate") {
+                    return Err(format!("remove again: {:?} {}", again.code, again.text));
+                }
+                // The other one goes on, so its work is where it was.
                 kept(scene, &[1, 2])?;
-                scene.must(&["resume"])?;
-                // One teammate is left, and whoever was at work waits; all is done anew.
-                Ok(())
+                scene.must(&["shutdown", "--now", "--wait"]).map(drop)
             }
             Subject::Shutdown => {
                 kept(scene, &[1, 2])?;
