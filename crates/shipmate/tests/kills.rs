@@ -41,6 +41,11 @@ fn a_resume_that_is_killed_is_said_again_and_finishes_the_work() {
 }
 
 #[test]
+fn a_merge_that_is_killed_leaves_the_repository_as_before_or_as_after() {
+    holds(Subject::Merge);
+}
+
+#[test]
 fn a_deletion_that_is_killed_loses_no_work() {
     holds(Subject::Delete);
 }

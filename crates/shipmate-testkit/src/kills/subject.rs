@@ -14,7 +14,7 @@ pub enum Subject {
     Delete,
     /// Of a team whose agents are at work.
     DeleteNow,
-    /// Of a teammate that is at work.
+    /// Of a teammate that was killed at work.
     Remove,
     /// Of a team whose agents are at work.
     Shutdown,
@@ -56,7 +56,7 @@ impl Subject {
 
     /// Agents are at work when it is tried.
     pub(super) fn needs_work(self) -> bool {
-        matches!(self, Subject::DeleteNow | Subject::Remove | Subject::Shutdown)
+        matches!(self, Subject::DeleteNow | Subject::Shutdown)
     }
 
     pub(super) fn args(self) -> &'static [&'static str] {
@@ -179,9 +179,10 @@ impl Subject {
                 if again.code != Some(0) && !again.text.contains("no teammate") {
                     return Err(format!("remove again: {:?} {}", again.code, again.text));
                 }
-                // The other one goes on, so its work is where it was.
                 kept(scene, &[1, 2])?;
-                scene.must(&["shutdown", "--now", "--wait"]).map(drop)
+                scene.must(&["resume"])?;
+                scene.completed(TASKS)?;
+                works(scene, TASKS)
             }
             Subject::Shutdown => {
                 kept(scene, &[1, 2])?;
@@ -214,7 +215,9 @@ fn zero(what: &str, ran: &Ran) -> Result<(), String> {
 /// Tasks whose work is on the team branch, each merge by its trailers.
 fn landed(scene: &Scene) -> Result<Vec<u32>, String> {
     let branch = format!("shipmate/{TEAM}");
-    let text = scene.git(&["log", "--format=%B", &branch, "--not", "v1"])?;
+    // A batch lands as one commit, with the merge of each task behind it.
+    let ours = ["log", "--merges", "--committer=shipmate@localhost", "--format=%B"];
+    let text = scene.git(&[&ours[..], &[&branch, "--not", "v1"]].concat())?;
     let tasks = text.lines().filter_map(|line| line.strip_prefix("Shipmate-Task: "));
     let mut tasks: Vec<u32> = tasks.filter_map(|id| id.parse().ok()).collect();
     tasks.sort_unstable();
