@@ -10,8 +10,8 @@ use shipmate_core::{Act, Event, Refusal};
 use crate::play::{Touched, first_word, play};
 use crate::{
     alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
-    observer, phases, plans, repairs, requests, routes, scope, shutdown, staff, stalls, tasks,
-    teammates, teams, unchanged, usage,
+    observer, phases, plans, repairs, requests, room, routes, scope, shutdown, staff, stalls,
+    tasks, teammates, teams, unchanged, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
