@@ -325,7 +325,7 @@ impl Crew {
         let home = self.settings.place.team(self.board.root.as_str());
         // Whoever took it away does not want it back.
         if !home.is_dir() {
-            return Err(format!("{} is gone", home.display()));
+            return Err(NotOrdered::Unable(format!("{} is gone", home.display())));
         }
         let digest = self.settings.place.digest();
         let unable = |reason: String| NotOrdered::Unable(reason);
