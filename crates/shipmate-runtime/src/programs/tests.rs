@@ -65,6 +65,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
     Agents {
+        shown: BTreeMap::new(),
         patience: Duration::from_secs(1),
         default: String::new(),
         program: "shipmate".into(),

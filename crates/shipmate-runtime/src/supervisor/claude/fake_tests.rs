@@ -106,7 +106,7 @@ impl Fake {
             messages: Vec::new(),
             note: Some("do it".to_owned()),
         };
-        self.agent.give(&work).await
+        self.agent.give(&work).await.map_err(|not| not.to_string())
     }
 
     async fn finish(&mut self) -> Finished {
