@@ -35,7 +35,9 @@ impl Stage {
     fn client(&self, patience: Patience) -> Client {
         let place = Place { workspace: self.folder.clone() };
         let token = TokenSource::Given("t".to_owned());
-        Client { patience, ..Client::new(place, Launch::Never, token) }
+        let mut client = Client::new(place, Launch::Never, token);
+        client.patience = patience;
+        client
     }
 
     /// Takes a connection and its hello.
@@ -83,7 +85,9 @@ fn a_coordinator_that_answers_nobody_is_told_of_once_and_then_given_up() {
     let stage = Stage::new("stopped");
     let patience = Patience { probe_after: AT_ONCE, tell_after: AT_ONCE, give_up_after: AT_ONCE };
     let mut client = stage.client(patience);
-    client.on_silence = |_| drop(TOLD.fetch_add(1, Ordering::Relaxed));
+    client.on_silence = |_| {
+        TOLD.fetch_add(1, Ordering::Relaxed);
+    };
     let failure = client.ask(Ask::Status).unwrap_err();
     let ClientFailure::Silent(silence) = &failure else { panic!("{failure}") };
     assert_eq!(silence.pid, Some(std::process::id()), "whoever listens is named");

@@ -132,8 +132,8 @@ fn what_is_merged_goes_with_its_team_and_the_rest_is_the_persons() {
     stage.team(Setup::default(), &["a", "b"]);
     let tasks = stage.tasks(&["put f1 x", "put f2 x"]);
     stage.finished(tasks.len());
-    stage.ask(Ask::Merge { branches: true });
-    stage.ask(Ask::Merge { branches: false });
+    stage.ask(Ask::Merge { branches: true, no_gate: false });
+    stage.ask(Ask::Merge { branches: false, no_gate: false });
     // One of those branches becomes the person's, and one was theirs from the beginning.
     stage.git(&["switch", "--quiet", &format!("shipmate/{TEAM}.task-1")]);
     stage.git(&["commit", "--quiet", "--allow-empty", "--message", "my review"]);

@@ -38,6 +38,6 @@ pub(crate) fn ask_with_progress(session: &mut Session, ask: Ask) -> Result<Answe
         drop(watcher.listen(|| vec![Ask::Signs], each));
     });
     // It listens, or cannot.
-    drop(listens.recv());
+    let _ = listens.recv();
     session.ask(ask)
 }
