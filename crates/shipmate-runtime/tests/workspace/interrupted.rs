@@ -27,7 +27,7 @@ const MOMENTS: [(&str, &str); 11] = [
 
 /// Work of the team that changes, adds and removes files, and a commit of the user's beside it.
 fn work(scene: &Scene) -> Repository {
-    let _ = fs::remove_dir_all(scene.path("state of it"));
+    let _ = fs::remove_dir_all(scene.path("state of it/trees"));
     write(&scene.user(), "first", "a file\n");
     write(&scene.user(), "gone/deep", "x\n");
     write(&scene.user(), ".gitattributes", "m.txt filter=late\n");

@@ -90,6 +90,7 @@ pub(crate) struct Scene {
 impl Scene {
     fn new() -> Scene {
         let scene = Scene { folder: TempDir::new() };
+        fs::create_dir(scene.path("state of it")).unwrap();
         scene.make_repository("sha1");
         scene
     }

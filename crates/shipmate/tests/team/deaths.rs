@@ -86,7 +86,7 @@ fn gate_at_a_door(stage: &Stage) -> Setup {
 }
 
 #[test]
-fn a_gate_that_is_killed_is_a_red_gate() {
+fn a_gate_that_is_killed_is_run_again() {
     let mut stage = Stage::new("");
     stage.door("gate");
     let setup = gate_at_a_door(&stage);
@@ -94,9 +94,10 @@ fn a_gate_that_is_killed_is_a_red_gate() {
     let tasks = stage.tasks(&[FILE]);
     let gate = stage.arrival();
     processes::kill(gate.pid);
-    let returned = stage.event("task.returned");
-    assert!(returned["reason"].as_str().unwrap().contains("signal 9"), "{returned}");
+    let noted = stage.event("hook.noted");
+    assert!(noted["note"].as_str().unwrap().contains("signal 9"), "{noted}");
     stage.finished(1);
+    assert_eq!(stage.events("task.returned").len(), 0);
     stage.all_once(&tasks);
 }
 

@@ -49,8 +49,10 @@ fn as_one_batch(stage: &mut Stage, rest: &[TaskNew]) {
     stage.tasks(&["put f1 good"]);
     assert_eq!(stage.arrival().name, "gate");
     let tasks = stage.create(rest.to_vec());
-    for _ in &tasks {
-        stage.event("task.submitted");
+    let mut missing = tasks.clone();
+    while !missing.is_empty() {
+        let submitted = task_of(&stage.event("task.submitted"));
+        missing.retain(|task| *task != submitted);
     }
     stage.open("gate", 1);
     stage.finished(1 + tasks.len());
@@ -91,9 +93,11 @@ fn a_batch_that_landed_before_its_coordinator_died_is_not_landed_again() {
     let mut stage = Stage::new("");
     let (once, lock) = (stage.root().join("once"), stage.place().lock());
     let (once, lock) = (once.display(), lock.display());
+    let repository = stage.place().workspace;
+    let repository = repository.display();
     // Moves the branch to a batch, and takes its caller with it.
     stage.replace_git(&format!(
-        "git \"$@\" || exit $?; case \"$*\" in *update-ref*'work landed'*) git log -1 --format=%s \
+        "git \"$@\" || exit $?; case \"$*\" in *update-ref*'work landed'*) git -C {repository} log -1 --format=%s \
          shipmate/{TEAM} | grep -q together && mkdir {once} 2>/dev/null && kill -9 $(cat {lock});; \
          esac; exit 0"
     ));
