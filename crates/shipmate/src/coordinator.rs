@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use shipmate_protocol::Place;
 use shipmate_protocol::native::{Limits, Price};
+use shipmate_protocol::{Answer, Ask, Place, Refused};
 use shipmate_runtime::{
     Agents, Current, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings,
     Store, environment,
@@ -46,7 +46,19 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     }
 }
 
-pub(crate) fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
+/// Answers where nothing was ever kept, without a coordinator. A configuration that cannot be
+/// read is the coordinator's to refuse.
+pub(crate) fn without_state(
+    place: &Place,
+    team: Option<&str>,
+    ask: &Ask,
+) -> Option<Result<Answer, Refused>> {
+    let loaded = config::load(&place.config()).ok()?;
+    let settings = settings(place, &loaded.config).ok()?;
+    shipmate_runtime::answer_without_state(&settings, team, ask)
+}
+
+fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
     Ok(Settings {
         place: place.clone(),
         store: store(config),

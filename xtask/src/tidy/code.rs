@@ -8,11 +8,12 @@ use crate::rust_text::{functions, leading_name, line_at, mask, words};
 use crate::tree::Tree;
 use crate::violation::Violation;
 
-const LINES_MAX: usize = 600;
+const LINES_MAX: usize = 700;
 const LINES_COMFORTABLE: usize = 500;
-const FUNCTION_LINES_MAX: usize = 100;
+/// An exhaustive match is one thing; cut in parts it needs a wildcard.
+const FUNCTION_LINES_MAX: usize = 130;
 /// rustfmt breaks at 100; what it cannot break (a string, a comment) gets a little more.
-const COLUMNS_MAX: usize = 110;
+const COLUMNS_MAX: usize = 116;
 
 /// Names that say nothing about what is inside, so that everything ends up there.
 const DRAWERS: [&str; 11] = [
@@ -243,29 +244,29 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_at_most_600_lines_and_is_comfortable_to_500() {
+    fn a_file_has_at_most_700_lines_and_is_comfortable_to_500() {
         let lines = |n: usize| format!("//! Long.\n{}", "// a\n".repeat(n - 1));
-        assert_eq!(facts("a.rs", &lines(600)), "");
-        assert_eq!(facts("a.rs", &lines(601)), "601: the file has 601 lines, more than 600\n");
-        let (a, b, c) = (lines(500), lines(501), lines(601));
+        assert_eq!(facts("a.rs", &lines(700)), "");
+        assert_eq!(facts("a.rs", &lines(701)), "701: the file has 701 lines, more than 700\n");
+        let (a, b, c) = (lines(500), lines(501), lines(701));
         let tree = Tree::from([("a.rs", a.as_str()), ("b.rs", b.as_str()), ("c.rs", c.as_str())]);
         assert_eq!(large_files(&tree), [("b.rs".to_owned(), 501)]);
     }
 
     #[test]
-    fn a_line_has_at_most_110_columns() {
-        assert_eq!(of(&format!("// {}", "é".repeat(107))), "");
+    fn a_line_has_at_most_116_columns() {
+        assert_eq!(of(&format!("// {}", "é".repeat(113))), "");
         assert_eq!(
-            of(&format!("// {}", "é".repeat(108))),
-            "2: the line has 111 columns, more than 110\n"
+            of(&format!("// {}", "é".repeat(114))),
+            "2: the line has 117 columns, more than 116\n"
         );
     }
 
     #[test]
-    fn a_function_has_at_most_100_lines() {
+    fn a_function_has_at_most_130_lines() {
         let function = |n: usize| format!("fn long() {{\n{}}}", "    a();\n".repeat(n - 2));
-        assert_eq!(of(&function(100)), "");
-        assert_eq!(of(&function(101)), "2: `long` has 101 lines, more than 100\n");
+        assert_eq!(of(&function(130)), "");
+        assert_eq!(of(&function(131)), "2: `long` has 131 lines, more than 130\n");
     }
 
     #[test]

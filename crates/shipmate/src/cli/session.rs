@@ -12,7 +12,7 @@ use std::sync::Once;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::socket::Silence;
-use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Place, Refused};
+use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Place};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
@@ -64,7 +64,7 @@ impl Session {
         let mut client = Client::new(place.clone(), launch, token);
         client.team = team;
         client.on_silence = if globals.json { tell_programs_of_silence } else { tell_of_silence };
-        client.without_state = Some(without_state);
+        client.without_state = Some(crate::coordinator::without_state);
         let screen = Screen::new(globals.json);
         Ok(Session { place, screen, client, globals: globals.clone(), renewed })
     }
@@ -232,13 +232,6 @@ fn environment() -> BTreeMap<String, String> {
         meant.then_some(pair)
     });
     named.collect()
-}
-
-/// A configuration that cannot be read is the coordinator's to refuse.
-fn without_state(place: &Place, team: Option<&str>, ask: &Ask) -> Option<Result<Answer, Refused>> {
-    let loaded = config::load(&place.config()).ok()?;
-    let settings = crate::coordinator::settings(place, &loaded.config).ok()?;
-    shipmate_runtime::answer_without_state(&settings, team, ask)
 }
 
 /// Once, however many connections notice it. Nobody has to read it.

@@ -167,7 +167,11 @@ fn refs_of_work_that_has_landed_are_collected() {
     stage.tasks(&["put last x"]);
     stage.finished(13);
     let work = |stage: &Stage| {
-        refs(stage).iter().filter(|name| name.contains("/work/")).cloned().collect::<Vec<_>>()
+        refs(stage)
+            .iter()
+            .filter(|name| name.split('/').any(|part| part == "work"))
+            .cloned()
+            .collect::<Vec<_>>()
     };
     assert!(work(&stage).len() <= 1, "{:#?}", work(&stage));
     // The branch is not merged: it stays, and what is on it needs no other name.

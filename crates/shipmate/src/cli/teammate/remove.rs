@@ -7,8 +7,9 @@ use crate::cli::session::Session;
 
 /// Remove a teammate from its team
 ///
-/// One that still runs is shut down first, by you: what it was working on is set aside then, and what
-/// it holds goes back to the board. Its name may be added again; epochs go on counting, so that a token of the old days stays stale.
+/// One that still runs is shut down first, by you (`shipmate shutdown NAME`): what it was working
+/// on is set aside then, and what it holds goes back to the board. Its name may be added again;
+/// epochs go on counting, so that an old token stays stale.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
