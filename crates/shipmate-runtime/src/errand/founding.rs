@@ -79,7 +79,7 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
         }
         Ok(left)
     });
-    if let Some(tip) = left.await.map_err(|text| failed("NoRepository", text))? {
+    if let Some(tip) = left.await.map_err(|text| failed("RepositoryUnusable", text))? {
         let text = format!(
             "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
             tip.short()

@@ -128,7 +128,7 @@ async fn of_deleted(
         found.extend(records);
         Ok(found)
     });
-    looked.await.map_err(|text| failed("NoRepository", text))
+    looked.await.map_err(|text| failed("RepositoryUnusable", text))
 }
 
 /// Every deleted team whose folder is there, with what its log says that it has made.

@@ -14,13 +14,14 @@ use crate::workspace::{OpenFailure, Repository};
 pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
     let workspace = settings.place.workspace.clone();
     let look = move || Ok(look(&workspace));
-    off_the_thread(look).await.map_err(|text| failed("NoRepository", text))?
+    off_the_thread(look).await.map_err(|text| failed("RepositoryUnusable", text))?
 }
 
 fn look(workspace: &Path) -> Result<Survey, Refused> {
-    let unusable = |text: String| failed("NoRepository", text);
+    let unusable = |text: String| failed("RepositoryUnusable", text);
     let repository = Repository::open(workspace).map_err(|e| match e {
         OpenFailure::NoCommits { .. } => failed("NoCommits", e),
+        OpenFailure::NotARepository { .. } => failed("NoRepository", e),
         _ => unusable(e.to_string()),
     })?;
     let head = repository.head().map_err(|e| unusable(e.to_string()))?;

@@ -35,7 +35,7 @@ pub(crate) async fn check(
         Ok((playbook, phase))
     });
     let (playbook, phase) =
-        found.await.map_err(|text| refused("NoRepository", text, "run `shipmate doctor`"))?;
+        found.await.map_err(|text| refused("RepositoryUnusable", text, "run `shipmate doctor`"))?;
     let Some(phase) = phase else { return Ok(()) };
     let mut roles = playbook.roles.iter();
     let lead = roles.find(|(name, role)| role.lead && phase.roles.contains(name));

@@ -32,14 +32,14 @@ fn what_agents_did_passes_the_gate_and_is_merged() {
         ...
 
         $ shipmate status
-        TEAM   PHASE   RUNNING  PENDING  IN PROGRESS  COMPLETED  FAILED
-        alpha  active   [..] of 1        0            0          2       0
+        TEAM   PHASE  RUNNING  PENDING  IN PROGRESS  COMPLETED  FAILED
+        alpha  done    [..] of 1        0            0          2       0
         ...
-        branch           shipmate/alpha, from [..]  (shipmate merge)
+        branch           shipmate/alpha, from [..], 2 commits are not merged  (shipmate merge)
         log              [..]
 
         $ shipmate team show
-        team alpha, active
+        team alpha, done
           lead         none
           completes    after its gate
           branch       shipmate/alpha
@@ -78,7 +78,8 @@ fn a_merge_that_conflicts_changes_nothing() {
     workspace.check(
         r#"
         $ shipmate merge
-        refused: it conflicts with main in README; nothing was changed: [..]
+        refused: shipmate/alpha conflicts with main in README; nothing was changed
+          resolve it by hand: `git merge shipmate/alpha`; then `shipmate --team alpha team update` [..]
         => 1
         "#,
     );

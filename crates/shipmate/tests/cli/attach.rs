@@ -20,7 +20,7 @@ fn a_teammate_is_shown_from_its_start_to_its_end_and_can_be_talked_to() {
     attached.type_line("use tabs");
     attached.expect("alpha/ana gets your message with its next task: [..]");
     attached.type_line("/quit");
-    workspace.succeed("shipmate task create one");
+    workspace.succeed("shipmate task create one --no-change");
     attached.expect("alpha/ana@1 starts");
     attached.expect("│ begins one");
     workspace.check(
@@ -64,7 +64,7 @@ fn a_teammate_is_shown_from_its_start_to_its_end_and_can_be_talked_to() {
 #[test]
 fn the_next_life_is_shown_when_a_teammate_is_started_again() {
     let (workspace, go) = workspace();
-    workspace.succeed("shipmate task create one");
+    workspace.succeed("shipmate task create one --no-change");
     workspace.until("task.claimed 1");
     let mut attached = workspace.start("shipmate attach ana --from-start");
     attached.expect("│ begins one");
@@ -84,7 +84,7 @@ fn the_next_life_is_shown_when_a_teammate_is_started_again() {
 #[test]
 fn attaching_goes_on_when_the_coordinator_is_replaced() {
     let (workspace, go) = workspace();
-    workspace.succeed("shipmate task create one");
+    workspace.succeed("shipmate task create one --no-change");
     workspace.until("task.claimed 1");
     let mut attached = workspace.start("shipmate attach ana --from-start");
     attached.expect("│ begins one");

@@ -72,18 +72,18 @@ fn a_lead_that_could_not_plan_is_refused_before_anything_is_started() {
     let workspace = Workspace::with_repository();
     workspace.check(
         r#"
-        $ shipmate run --playbook board "make a note" --agent ./agent.sh
+        $ shipmate run --playbook board "make a note" --agent true
         refused: phase plan is planned by the lead: lead cannot lead: its agent cannot be talked to
           name a program for it, such as --lead native (`shipmate agents` lists them)
         => 1
 
-        $ shipmate run --playbook delegate "make a note" --agent ./agent.sh
+        $ shipmate run --playbook delegate "make a note" --agent true
         note: [..]
         refused: phase team is planned by the lead: lead cannot lead: its agent cannot be talked to
           name a program for it, such as --lead native (`shipmate agents` lists them)
         => 1
 
-        $ shipmate run --playbook board "make a note" --agent ./agent.sh --lead native
+        $ shipmate run --playbook board "make a note" --agent true --lead native
         refused: phase plan is planned by the lead: [..]
           [..]
         => 1
@@ -194,17 +194,20 @@ fn what_can_be_said_to_playbook_use_is_in_its_usage() {
 #[test]
 fn what_a_team_has_left_is_one_line() {
     let workspace = steps();
-    for name in ["shipmate/gone", "shipmate/gone-2"] {
-        workspace.git(&format!("branch {name}"));
-    }
-    workspace.git("update-ref refs/shipmate/gone/work/1 HEAD");
+    workspace.succeed("shipmate team create gone --trees own");
+    workspace.succeed("shipmate --team gone teammate add ana --command 'echo 1 > 1.txt'");
+    workspace.succeed("shipmate --team gone task create one");
+    workspace.until("task.completed 1");
+    workspace.succeed("shipmate team delete gone");
+    // No team made these: they are the person's.
+    workspace.git("branch shipmate/mine");
+    workspace.git("update-ref refs/shipmate/mine/work/1 HEAD");
     workspace.check(
         r#"
         $ shipmate run --detach --dirty --agent true --playbook steps --team alpha "say hello"
-        note: left over of gone: 2 refs, and the team is gone; `shipmate doctor` names them, \
-        `shipmate doctor --clean` removes them, and what is not merged is lost then
-        note: left over of gone-2: 1 ref, and the team is gone; [..]
-        ...
+        note: left over of gone: work that is in no branch of yours (1), and the team is gone; \
+        `shipmate doctor` names it
+        team alpha is at work: [..]
         "#,
     );
 }

@@ -77,7 +77,7 @@ fn two_plans_are_run_in_their_order_and_each_is_summed_up() {
         [..] task 3 (Show it) completed (dev-1) 3/3
         done: 3 of 3 tasks in [..] (Search and 1 more, team 03-01)
         merged     3 commits on shipmate/03-01
-        gate       4 runs, 3 green, 1 red
+        gate       5 runs, 4 green, 1 red
         ...
         summaries  $W/.shipmate/state/teams/03-01/summaries/03-01.summary.jsonl, [..]
         next       shipmate merge               bring the work to main

@@ -89,7 +89,7 @@ fn now_asks_nobody_and_leaves_no_process() {
     workspace.succeed("shipmate team create alpha --trees own");
     let agent = format!("'cat {}'", go.display());
     workspace.succeed(&format!("shipmate teammate add ana --command {agent}"));
-    workspace.succeed("shipmate task create one");
+    workspace.succeed("shipmate task create one --no-change");
     workspace.until("task.claimed 1");
     workspace.check(
         r#"

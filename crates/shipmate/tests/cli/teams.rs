@@ -46,7 +46,7 @@ fn a_team_is_created_shown_and_deleted() {
         => 3
 
         $ shipmate team delete alpha
-        team alpha is deleted as soon as its teammates have stopped, at the latest in 30s
+        team alpha is deleted
 
         $ shipmate team list
         no teams yet; `shipmate team create NAME` makes one

@@ -106,7 +106,7 @@ fn the_output_of_a_teammate_is_followed_and_a_new_coordinator_is_no_interruption
     workspace.succeed("shipmate team create alpha --trees own");
     let agent = format!("'echo begins $SHIPMATE_SUBJECT; cat {}'", go.display());
     workspace.succeed(&format!("shipmate teammate add ana --command {agent}"));
-    workspace.succeed("shipmate task create one");
+    workspace.succeed("shipmate task create one --no-change");
     workspace.until("task.claimed 1");
     let mut tmux = Tmux::start(&workspace, SCREEN);
     tmux.until("◐ in progress");

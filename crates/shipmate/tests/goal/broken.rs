@@ -133,7 +133,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     let stage = planned();
     let (plan, workspace) = (plan_of(&stage), stage.place().workspace);
     let line = "chmod -R a+rX \"$1\" && chmod 755 \"$1\" && chmod a-w \"$1/repo\" && cd \"$1/repo\" && \
-                if [ $(id -u) = 0 ]; then set -- \"$@\"; exec setpriv --reuid=65534 --clear-groups \
+                if [ $(id -u) = 0 ]; then chown -R 65534 \"$1\"; exec setpriv --reuid=65534 --clear-groups \
                 env HOME=/nonexistent \"$2\" --workspace \"$1/repo\" run \"$3\" --agent true; else exec \
                 \"$2\" --workspace \"$1/repo\" run \"$3\" --agent true; fi";
     std::fs::remove_dir_all(workspace.join(".shipmate")).unwrap();

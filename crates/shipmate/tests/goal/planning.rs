@@ -27,7 +27,7 @@ fn a_goal_becomes_a_plan_becomes_merged_work_and_a_report() {
             "the lead reports",
             "│ Both parts are there.",
             "done: 2 of 2 tasks",
-            "shipmate merge",
+            " merge",
         ],
     );
     assert_eq!(scene.stage.file("left.txt"), "left\n");

@@ -45,7 +45,7 @@ fn a_calculator_gets_two_operations_at_the_same_time() {
             "2 teammates: up to 2 parts are independent",
             "│ calc.sh subtracts and multiplies, and says so.",
             "done: 3 of 3 tasks",
-            "shipmate merge",
+            " merge",
         ],
     );
     assert_eq!(on_merged(&scene, "sh tests/run.sh && sh calc.sh multiply 6 7"), "42\n");

@@ -39,7 +39,12 @@ fn repository(session: &mut Session) -> Vec<Finding> {
         Ok(Answer::Survey(survey)) => surveyed(&survey),
         Ok(_) => vec![Finding::failed(what, "the coordinator did not say what it found")],
         Err(failure) => match failure.refused() {
-            Some(refused) if matches!(refused.code.as_str(), "NoRepository" | "NoCommits") => {
+            Some(refused)
+                if matches!(
+                    refused.code.as_str(),
+                    "NoRepository" | "NoCommits" | "RepositoryUnusable"
+                ) =>
+            {
                 let first = refused.message.lines().next().unwrap_or_default();
                 let fact = format!("none that a team could work in, only the board works: {first}");
                 vec![Finding::ok(what, fact)]
