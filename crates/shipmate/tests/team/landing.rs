@@ -97,9 +97,9 @@ fn a_batch_that_landed_before_its_coordinator_died_is_not_landed_again() {
     let repository = repository.display();
     // Moves the branch to a batch, and takes its caller with it.
     stage.replace_git(&format!(
-        "git \"$@\" || exit $?; case \"$*\" in *update-ref*'work landed'*) git -C {repository} log -1 --format=%s \
-         shipmate/{TEAM} | grep -q together && mkdir {once} 2>/dev/null && kill -9 $(cat {lock});; \
-         esac; exit 0"
+        "git \"$@\" || exit $?; case \"$*\" in *update-ref*'work landed'*) git -C {repository} log -1 \
+         --format=%s shipmate/{TEAM} | grep -q together && mkdir {once} 2>/dev/null && kill -9 \
+         $(cat {lock});; esac; exit 0"
     ));
     as_one_batch(&mut stage, &[task(": > lib"), task("rm use")]);
     assert!(stage.root().join("once").exists(), "the coordinator was killed");
