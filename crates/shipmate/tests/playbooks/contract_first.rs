@@ -463,7 +463,7 @@ fn in_integration_the_lead_leaves_the_layers_alone() {
     assert!(text.contains("src/models/user.sh (not among the task's files)"), "{text}");
     let question = asked["n"].as_u64().unwrap();
     // The lead cannot allow it to itself: a person is asked, with the way to answer.
-    running.says(&format!("(shipmate answer {question} grant|refuse)"));
+    running.says(&format!("(shipmate answer {question} grant|refuse|without)"));
     stage.ask(Ask::Answer { question, answer: "refuse".to_owned() });
     running.ended().ends(0, &["phase integrate is done"]);
     assert_eq!(scene.landed("src/models/user.sh"), "NAME=ann\n");
@@ -533,13 +533,18 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
 #[test]
 fn what_an_earlier_team_left_is_told_before_a_new_one_begins() {
     let scene = scene("");
-    scene.stage.git(&["branch", "shipmate/gone"]);
-    scene.stage.git(&["update-ref", "refs/heads/shipmate/older", "HEAD"]);
+    let plan = scene.stage.root().join("gone.toml");
+    std::fs::write(&plan, "[[tasks]]\nid = \"a\"\nsubject = \"A\"\n").unwrap();
+    let plan = plan.display().to_string();
+    let agent = "echo 1 > gone.txt";
+    let ran = ["run", &plan, "--playbook", "none", "--team", "gone", "--agent", agent, "--no-page"];
+    assert!(scene.stage.shipmate(&ran).status.success());
+    assert!(scene.stage.shipmate(&["team", "delete", "gone"]).status.success());
+    // No team made this one: it is the person's.
+    scene.stage.git(&["branch", "shipmate/mine"]);
     let ran = run(&scene);
-    ran.ends(
-        0,
-        &["note: left over of gone: 1 ref", "of older: 1 ref", "what is not merged is lost then"],
-    );
+    ran.ends(0, &["note: left over of gone: work that is in no branch of yours (1)"]);
+    assert!(!ran.out.contains("of mine"), "{}", ran.out);
 }
 
 #[test]
