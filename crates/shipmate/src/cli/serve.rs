@@ -41,7 +41,8 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs, globals: &Globals) -> Result<(), Failure> {
     let mut session = Session::open(globals)?;
-    // The coordinator writes the person's token at its first start.
+    // The coordinator writes the person's token at its first start: to serve is more than to look.
+    session.client.without_state = None;
     session.client.welcome()?;
     let token = std::fs::read_to_string(session.place.person_token())
         .map_err(|e| Failure::Usage(format!("the person's token cannot be read: {e}")))?;

@@ -161,7 +161,7 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
     };
     let yes = said(["grant", "allow", "approve", "yes"]);
     let no = said(["refuse", "deny", "reject", "no"]);
-    if one.options.len() == 2 && yes.is_some() && no.is_some() {
+    if yes.is_some() && no.is_some() {
         return Verdicts { yes, no };
     }
     match one.kind != "question" && one.options.is_empty() {

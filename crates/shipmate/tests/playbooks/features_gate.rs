@@ -192,9 +192,9 @@ fn a_tree_that_is_not_fit_begins_no_task_and_the_lead_is_told() {
 fn who_wants_anothers_file_is_told_whose_it_is_and_two_who_keep_at_it_are_proposed_to_be_one() {
     // Each of the two wants a file of the other; the first twice, while the second is not done.
     let agent = format!(
-        "{AGENT}\nwants() {{ mkdir -p src/$1; echo : > src/$1/b.sh; }}\nrm -f src/F00[12]/b.sh\n\
+        "{AGENT}\nwants() {{ mkdir -p src/$1; echo : > src/$1/$2.sh; }}\nrm -f src/F00[12]/b.sh\n\
          case $id.$SHIPMATE_ATTEMPT in\n\
-         F001.1|F001.2) wants F002 ;;\nF002.1) wants F001 ;;\nF002.2) pass late ;;\nesac\n"
+         F001.1) wants F002 b ;;\nF001.2) wants F002 a ;;\nF002.1) wants F001 b ;;\nF002.2) pass late ;;\nesac\n"
     );
     let features = [feature("F001", json!({})), feature("F002", json!({}))];
     let mut scene = scene_with(&features, &[], &agent);

@@ -118,7 +118,7 @@ fn what_was_handed_in_and_has_not_landed_is_named() {
     let root = stage.root();
     let gate =
         vec![format!("echo '0 gate 0 $$ ' > {0}/here; read -r _ < {0}/gate.door", root.display())];
-    stage.team(Setup { gate, ..Setup::default() }, &["a"]);
+    stage.team(Setup { gate, red_base: true, ..Setup::default() }, &["a"]);
     stage.tasks(&["put handed-in.txt x"]);
     stage.arrival();
     let left = delete(&mut stage, true);

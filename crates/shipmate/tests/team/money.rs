@@ -55,7 +55,7 @@ fn nobody_joins_a_team_with_a_budget_in_money_who_cannot_be_counted() {
 fn a_model_that_makes_the_same_call_again_and_again_fails_its_attempt_early() {
     let mut script = "as a\non \"Task 1:\"\n".to_owned();
     for _ in 0..40 {
-        script.push_str("  tool NoSuchTool {\"path\":\"x\"}\n");
+        script.push_str("  shell false\n");
     }
     script.push_str("  say Done.\n");
     let server = Server::start(&script);

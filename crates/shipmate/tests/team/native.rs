@@ -337,6 +337,7 @@ on "Task 1:"
         role: role.map(str::to_owned),
         blocked_by: after.iter().map(|id| (*id).to_owned()).collect(),
         assignee: (role.is_none()).then(|| "a".to_owned()),
+        no_change: true,
         ..TaskNew::default()
     };
     stage.door("last");

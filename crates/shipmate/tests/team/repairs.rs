@@ -112,7 +112,7 @@ fn who_was_shut_down_and_who_broke_again_and_again_are_started_by_resume() {
 #[test]
 fn a_team_takes_another_agent_and_another_gate_while_it_exists() {
     let mut stage = Stage::new("");
-    stage.team(Setup { gate: vec!["false".to_owned()], ..Setup::default() }, &[]);
+    stage.team(Setup { gate: vec!["false".to_owned()], red_base: true, ..Setup::default() }, &[]);
     stage.add("a", |add| TeammateAdd { command: "true && ./no-such-agent".to_owned(), ..add });
     let tasks = tasks(&mut stage, &["put f1 x"]);
     stage.event("teammate.disappeared");

@@ -43,6 +43,8 @@ pub(crate) struct Account {
     pub(crate) deviations: Vec<Deviation>,
     /// Work is merged, so that a completion without a commit means that nothing changed.
     has_trees: bool,
+    /// The gate is tried where the team begins, and nobody is started before that.
+    tries_gate: bool,
     /// Why the team waits, if it does.
     pub(crate) paused: Option<Pause>,
     /// Questions and plans that wait for an answer.
@@ -280,6 +282,10 @@ impl Account {
         match event {
             "team.created" => {
                 self.has_trees |= fields.pointer("/setup/trees").is_some();
+                let gate = fields.pointer("/setup/gate").and_then(Value::as_array);
+                let red = fields.pointer("/setup/red_base").and_then(Value::as_bool) == Some(true);
+                self.tries_gate |=
+                    self.has_trees && gate.is_some_and(|gate| !gate.is_empty()) && !red;
                 let answer_ms = fields.pointer("/setup/answer_ms").and_then(Value::as_u64);
                 self.answer_ms = answer_ms.unwrap_or(ANSWER_MS);
                 self.phases.created(fields);
@@ -324,7 +330,10 @@ impl Account {
 
     fn other(&mut self, event: &str, fields: &Value, n: u64) -> Option<(EventKind, String)> {
         match event {
-            "gate.ran" => self.gate(fields),
+            "gate.ran" => {
+                self.tries_gate = false;
+                self.gate(fields)
+            }
             "breaker.opened" => {
                 let team = text(fields, "team");
                 self.open_breakers.insert(team.to_owned());

@@ -111,6 +111,10 @@ impl Account {
     /// Nothing is being done and nothing can be, unless somebody decides something.
     pub(crate) fn is_stuck(&self) -> bool {
         let counts = self.tasks.counts();
+        let begun = self.mates.values().any(|mate| mate.lives > 0);
+        if self.tries_gate && !begun && self.paused.is_none() {
+            return false;
+        }
         if self.phases.are_open() && counts.in_progress + counts.submitted + counts.available == 0 {
             let gone = counts.total == 0 && self.phases.is_led() && self.is_gone(self.led.seat());
             return self.paused.is_some() || self.phases.all_wait() || gone;

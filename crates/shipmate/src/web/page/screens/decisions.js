@@ -50,7 +50,7 @@ function verdicts(one) {
   if (one.kind === "approval") return { yes: "Approve" };
   const yes = options.find((text) => /^(grant|allow|approve|yes)$/i.test(text.trim()));
   const no = options.find((text) => /^(refuse|deny|reject|no)$/i.test(text.trim()));
-  if (yes && no && options.length === 2) return { yes: title(yes), no: title(no), yesIs: yes, noIs: no };
+  if (yes && no) return { yes: title(yes), no: title(no), yesIs: yes, noIs: no };
   if (one.kind !== "question" && options.length === 0) return { yes: "Allow", no: "Deny", yesIs: "allow" };
   return {};
 }
