@@ -67,7 +67,7 @@ pub(super) async fn red_without(
         "\nmend the base or the gate, then `shipmate --team {team} resume`:\n  commit what is \
          missing, and bring it to the team: `shipmate --team {team} team update`\n  or change the \
          gate: `shipmate --team {team} team set --gate '…'`\n  or, where the work is to make it \
-         pass: `shipmate --team {team} team delete`, then run again with --red-base"
+         pass: `shipmate team delete {team}`, then run again with --red-base"
     ));
     text
 }

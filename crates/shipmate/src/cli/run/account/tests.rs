@@ -103,6 +103,20 @@ fn a_run_whose_lead_is_gone_before_there_was_a_plan_is_stuck() {
 }
 
 #[test]
+fn a_run_waits_for_the_gate_that_is_tried_before_anybody_is_started() {
+    let mut account = Account::default();
+    let setup = json!({ "trees": { "base": "b", "mode": "own" }, "gate": ["make test"] });
+    take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
+    let spec = json!({ "subject": "one" });
+    let task = json!({ "task.created": { "task": 1, "team": "a", "spec": spec } });
+    take(&mut account, "person", task);
+    assert!(!account.is_stuck(), "its gate is being tried");
+    let ran = json!({ "gate.ran": { "team": "a", "commit": "b", "passed": true, "took_ms": 1 } });
+    take(&mut account, "runtime", ran);
+    assert!(account.is_stuck(), "nobody is there to take it");
+}
+
+#[test]
 fn a_phase_whose_lead_is_gone_before_it_made_a_task_is_stuck() {
     let mut account = Account::default();
     let phases = json!([{ "name": "plan", "lead_plans": true }, { "name": "work" }]);
