@@ -85,7 +85,7 @@ impl Rounds {
             if times >= TIMES_MAX {
                 return Circle::Over { times };
             }
-            if same % length == 0 && TOLD_AT.contains(&times) {
+            if same.is_multiple_of(length) && TOLD_AT.contains(&times) {
                 told = Circle::Told { times };
             }
             let times = self.follows(length, |a, b| a.calls == b.calls) / length + 1;

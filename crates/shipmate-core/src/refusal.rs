@@ -5,13 +5,11 @@
 //! refused command changes nothing.
 
 use crate::event::{
-    Budget, Dependency, EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token,
-    Usage,
+    Dependency, EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token,
 };
 use crate::files::BadPattern;
 use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
-use crate::usage;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -179,8 +177,8 @@ pub enum Refusal {
     BreakerProbing { team: Name },
     #[error("the circuit breaker of team {team} is not in that state")]
     BreakerElsewhere { team: Name },
-    #[error("the budget of {whose} is used up: {}", usage::room(budget, spent, reserved, next))]
-    BudgetSpent { whose: String, budget: Budget, spent: Usage, reserved: Usage, next: Usage },
+    #[error("the budget of {whose} is used up: {room}")]
+    BudgetSpent { whose: String, room: String },
 
     #[error("request {counter} is older than the last one of this client ({last})")]
     StaleRequest { counter: u64, last: u64 },

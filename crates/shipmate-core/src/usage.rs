@@ -97,14 +97,14 @@ fn refuse_spent(
     if passes(budget.tokens_max, used.tokens(), after.tokens())
         || passes(budget.cost_micros_max, used.cost_micros, after.cost_micros)
     {
-        let (spent, reserved, next) = (*spent, *reserved, *more);
-        return Err(Refusal::BudgetSpent { whose: whose(), budget, spent, reserved, next });
+        let room = room(&budget, spent, reserved, more);
+        return Err(Refusal::BudgetSpent { whose: whose(), room });
     }
     Ok(())
 }
 
 /// What was spent of a budget, and why that leaves no room.
-pub(crate) fn room(budget: &Budget, spent: &Usage, reserved: &Usage, next: &Usage) -> String {
+fn room(budget: &Budget, spent: &Usage, reserved: &Usage, next: &Usage) -> String {
     let tokens = |n: u64| if n == 1 { "1 token".to_owned() } else { format!("{n} tokens") };
     let of_tokens = budget.tokens_max.map(|max| {
         let spent = format!("{} of {} spent", spent.tokens(), tokens(max));
