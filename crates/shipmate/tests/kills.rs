@@ -13,7 +13,7 @@ const KILLS: u64 = 3;
 #[track_caller]
 fn holds(subject: Subject) {
     let program = Path::new(env!("CARGO_BIN_EXE_shipmate"));
-    let mut kills = Kills::new(program, subject.name()).unwrap();
+    let mut kills = Kills::new(program, subject.name()).expect("the kills can be made ready");
     let mut story = Vec::new();
     let mut violations = Vec::new();
     for target in Target::ALL {

@@ -117,7 +117,7 @@ impl Repository {
         let before = listed.fields().filter_map(|line| {
             let tab = line.iter().position(|byte| *byte == b'\t')?;
             let path = path_text(&line[tab + 1..]);
-            paths.contains(path.as_str()).then(|| (path, line))
+            paths.contains(path.as_str()).then_some((path, line))
         });
         let before: BTreeMap<String, &[u8]> = before.collect();
         let mut entries = Vec::new();
