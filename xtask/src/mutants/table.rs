@@ -439,8 +439,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "a-lost-machine-is-a-strike",
         guarantee: "breaker",
         file: "crates/shipmate-core/src/teammate.rs",
-        find: "    if loss != Loss::Host {\n        state.team_mut",
-        replace: "    if loss != Loss::Host || at > 0 {\n        state.team_mut",
+        find: "    if health::counts(loss) {\n        breaker.strikes.insert(at);",
+        replace: "    if health::counts(loss) || at > 0 {\n        breaker.strikes.insert(at);",
     },
     Mutant {
         name: "verified-before-the-answer",
