@@ -210,8 +210,8 @@ fn looking_at_what_is_owed_costs_the_same_on_a_large_board() {
 /// A screen asks after every record.
 #[test]
 fn whom_a_task_concerns_is_found_as_fast_on_a_large_board() {
-    let own = |at: usize| vec![format!("src/d{}/f{at}.rs", at % 100), format!("docs/f{at}*.md")];
-    let (mut small, mut large) = (board(500, own), board(10_000, own));
+    let own = |at: usize| vec![format!("src/d{}/f{at}.rs", at % 100), format!("docs/d{at}/*.md")];
+    let (mut small, mut large) = (board(500, own), board(20_000, own));
     assert_alike(&mut small, &mut large, |desk| {
         let start = Instant::now();
         for task in 1..=50 {
