@@ -11,9 +11,9 @@ use crate::debian::{STRACE, install};
 
 /// Kill commands at every n-th call of the system and look at what is left
 ///
-/// Each of `team create`, `run`, `resume`, `merge`, `team delete`, … is killed at its first call that
-/// changes something, then at its second, until none fires: the process that makes the call, the
-/// coordinator, or everything. After each kill the next commands must go on, with the user's
+/// Each of `team create`, `run`, `resume`, `merge`, `team update`, `team delete`, … is killed at its
+/// first call that changes something, then at its second, until none fires: the process that makes
+/// the call, the coordinator, or everything. After each kill the next commands must go on, with the user's
 /// repository as before or as after. All calls of all commands take hours: see --stride.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

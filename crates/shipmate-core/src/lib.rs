@@ -49,7 +49,7 @@ pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstand
 pub use plan::is_work_approved;
 pub use plan::work::{Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeammate, PlannedWork};
 pub use refusal::Refusal;
-pub use staff::{NotStarted, Wanted, not_started, to_be_started};
+pub use staff::{NotStarted, Wanted, nobody_takes, not_started, to_be_started};
 pub use state::State;
 pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};
@@ -57,5 +57,5 @@ pub use task::failure::normalised;
 pub use task::room::full_queue;
 pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
-pub use trial::untried_gates;
+pub use trial::{is_green, untried_gates};
 pub use usage::SPENT;

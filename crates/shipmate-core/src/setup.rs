@@ -172,4 +172,8 @@ pub struct GateRun {
     /// The end of what a red gate printed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// The team's gate, if that is what ran; empty where a task's own ran instead, and in records
+    /// of releases that did not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<String>,
 }

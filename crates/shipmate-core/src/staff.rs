@@ -16,7 +16,7 @@ use crate::phase::{Course, PHASE_COMPLETE};
 use crate::setup::StartRule;
 use crate::shutdown;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
-use crate::task::claim::another_for;
+use crate::task::claim::{another_for, available};
 use crate::task::room::full_queue;
 use crate::teammate::current;
 use crate::trial::needs_trial;
@@ -46,7 +46,11 @@ pub enum NotStarted {
     /// Somebody had it stopped.
     Dismissed,
     NoBudget,
+    /// So much work waits to be merged that no more is handed out.
+    QueueFull,
     NoTask,
+    /// It is about to be, once the gate of its team is known to work.
+    Untried,
     /// It is about to be.
     Wanted,
 }
@@ -62,7 +66,15 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
             _ if mate.is_given_up() => NotStarted::GivenUp,
             _ if mate.dismissed => NotStarted::Dismissed,
             _ if !has_budget(state, who, mate) => NotStarted::NoBudget,
-            _ if to_be_started(state).iter().any(|next| next.who == *who) => NotStarted::Wanted,
+            _ if to_be_started(state).iter().any(|next| next.who == *who) => {
+                match needs_trial(state, &who.team, team) {
+                    true => NotStarted::Untried,
+                    false => NotStarted::Wanted,
+                }
+            }
+            _ if team.counts.pending > 0 && full_queue(state, &who.team).is_some() => {
+                NotStarted::QueueFull
+            }
             _ => NotStarted::NoTask,
         },
     }
@@ -72,6 +84,25 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
 pub fn to_be_started(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(_, team)| is_open(team));
     open.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
+}
+
+/// Tasks could be taken, and whoever runs or may be started can take none of them: its role, its
+/// scope or its name is another's, who cannot work.
+pub fn nobody_takes(state: &State) -> bool {
+    let none = BTreeSet::new();
+    let takes = |(who, mate): (&Address, &Teammate)| {
+        let team = &state.teams[&who.team];
+        let next = TeammateRef { address: who.clone(), epoch: mate.epoch + 1 };
+        let who = if mate.is_running() { current(who, mate) } else { next };
+        mate.paused.is_none()
+            && (mate.is_running() || may_start(mate))
+            && (!mate.leads_others() || team.is_left_to_lead())
+            && another_for(state, &who, mate, &none).is_some()
+    };
+    let open = || state.teams.iter().filter(|(_, team)| is_open(team));
+    open().any(|(_, team)| team.counts.pending > 0)
+        && !available(state, 1).is_empty()
+        && !open().any(|(name, _)| state.members_of(name).any(takes))
 }
 
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {

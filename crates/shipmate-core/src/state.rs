@@ -96,12 +96,22 @@ pub struct Team {
     /// The gate was green here: it can be, so what it says of somebody's work means something.
     #[serde(default)]
     pub gate_is_tried: bool,
+    /// The last commit that its gate passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub green: Option<Green>,
     /// What its lead was first asked for, until a plan of it is approved: whoever leads next is
     /// asked for the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
     /// How many tasks are in each status, so that a summary looks at none of them.
     pub counts: Counts,
+}
+
+/// A commit, and the team's gate that passed on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Green {
+    pub commit: String,
+    pub gate: Vec<String>,
 }
 
 impl Team {
@@ -124,6 +134,7 @@ impl Team {
             contested: BTreeMap::new(),
             kept: Vec::new(),
             gate_is_tried: false,
+            green: None,
             goal: None,
             counts: Counts::default(),
         }

@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::playbook::Expect;
 use crate::setup::GateRun;
 use crate::staff;
-use crate::state::{State, Team};
+use crate::state::{Green, State, Team};
 
 /// The teams that have work for somebody, and whose gate has to be tried first.
 pub fn untried_gates(state: &State) -> Vec<Name> {
@@ -45,4 +45,21 @@ pub(crate) fn apply_gate(state: &mut State, run: &GateRun) {
     if run.passed && !run.tasks.iter().any(is_own) {
         state.team_mut(&run.team).gate_is_tried = true;
     }
+    if run.gate.is_empty() || run.commit.is_empty() {
+        return;
+    }
+    let team = state.team_mut(&run.team);
+    if run.passed {
+        team.green = Some(Green { commit: run.commit.clone(), gate: run.gate.clone() });
+    } else if team.green.as_ref().is_some_and(|green| green.commit == run.commit) {
+        // A gate that says both of the same commit has to say it again.
+        team.green = None;
+    }
+}
+
+/// Whether this gate is on record as green for this very commit. Departments land on the branch
+/// of the team above them, so any team's record counts.
+pub fn is_green(state: &State, commit: &str, gate: &[String]) -> bool {
+    let greens = state.teams.values().filter_map(|team| team.green.as_ref());
+    greens.into_iter().any(|green| green.commit == commit && green.gate == gate)
 }

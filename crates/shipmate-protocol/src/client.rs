@@ -8,17 +8,15 @@
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::ops::ControlFlow;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 
 use crate::ask::Ask;
 use crate::place::{BadPlace, Place};
-use crate::socket::{self, Patience, Patient, Silence};
+use crate::socket::{self, Patience, Patient, Silence, SilenceCause};
 use crate::wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
 use crate::{LINE_BYTES_MAX, PROTOCOL};
 
-/// How long a starting coordinator may take before the client gives up on it.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often one request may find the coordinator gone. Each time costs the start of a
 /// process, so this is many seconds of a coordinator that is killed again and again
 /// before it has read its log, and a moment where something else is wrong.
@@ -40,7 +38,7 @@ pub enum ClientFailure {
     NotRunning(String),
     #[error("the connection to the coordinator failed {ATTEMPTS_MAX} times, last: {0}")]
     Connection(String),
-    /// It is there and answers nobody: stopped, or it hangs.
+    /// It is there and answers nobody: stopped, it hangs, or it does not listen.
     #[error(
         "{0}\n  end it with `shipmate coordinator stop`: the next command starts another, and \
          nothing acknowledged is lost"
@@ -284,7 +282,8 @@ impl Client {
                 reach().map_err(lost)?
             }
             Err(e) if e.kind() == ErrorKind::TimedOut => {
-                return Err(Trouble::Final(ClientFailure::Silent(Silence { pid: None })));
+                let silence = Silence { pid: None, cause: SilenceCause::NoAnswer };
+                return Err(Trouble::Final(ClientFailure::Silent(silence)));
             }
             Err(e) => {
                 let text = format!("{}: {e}", socket.display());
@@ -360,23 +359,53 @@ impl Client {
             let read = BufReader::new(stdout).read_line(&mut line);
             // Nobody listens any more when the client has given up.
             drop(tell.send(read.map(|_| line)));
-            // Reaps the child when it exits before this process does.
-            drop(child.wait());
         });
-        match told.recv_timeout(START_TIMEOUT) {
+        let Patience { probe_after, tell_after, give_up_after } = self.patience;
+        let mut heard = told.recv_timeout(probe_after + tell_after);
+        if matches!(heard, Err(RecvTimeoutError::Timeout)) {
+            (self.on_silence)(self.why_not_listening(&child));
+            heard = told.recv_timeout(give_up_after);
+        }
+        if matches!(heard, Err(RecvTimeoutError::Timeout)) {
+            let silence = self.why_not_listening(&child);
+            match silence.cause {
+                SilenceCause::Starts => reap(child),
+                // It would wait for the lock for as long as the other one has it.
+                SilenceCause::NoAnswer | SilenceCause::NoSocket => end(child),
+            }
+            return Err(Trouble::Final(ClientFailure::Silent(silence)));
+        }
+        reap(child);
+        match heard {
             Ok(Ok(line)) if line.trim() == "ready" => Ok(()),
-            Ok(Ok(line)) if line.trim().is_empty() => {
+            Ok(Ok(line)) if !line.trim().is_empty() => {
+                Err(failed(line.trim().replace("\\n", "\n")))
+            }
+            Ok(Err(e)) => Err(failed(e.to_string())),
+            Ok(Ok(_)) | Err(_) => {
                 Err(Trouble::Lost("the coordinator ended while starting".to_owned()))
             }
-            Ok(Ok(line)) => Err(failed(line.trim().replace("\\n", "\n"))),
-            Ok(Err(e)) => Err(failed(e.to_string())),
-            Err(_) => Err(failed(format!(
-                "it did not listen within {} s\n  one that is ending may hang: \
-                 `shipmate coordinator stop` ends it; else see `shipmate doctor`",
-                START_TIMEOUT.as_secs()
-            ))),
         }
     }
+
+    /// Who keeps the workspace from being served: another coordinator, or the one that was started.
+    fn why_not_listening(&self, started: &Child) -> Silence {
+        let pid = socket::holder_of(&self.place.lock());
+        let is_it = pid == Some(started.id());
+        let cause = if is_it { SilenceCause::Starts } else { SilenceCause::NoSocket };
+        Silence { pid, cause }
+    }
+}
+
+/// Takes the child's end when it exits before this process does.
+fn reap(mut child: Child) {
+    std::thread::spawn(move || drop(child.wait()));
+}
+
+/// A child that is gone already has been ended by somebody else.
+fn end(mut child: Child) {
+    drop(child.kill());
+    drop(child.wait());
 }
 
 impl Connection {

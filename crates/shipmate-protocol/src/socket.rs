@@ -50,13 +50,32 @@ impl Default for Patience {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
     pub pid: Option<u32>,
+    pub cause: SilenceCause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SilenceCause {
+    /// It listens and says nothing: stopped, or it hangs.
+    NoAnswer,
+    /// It has the workspace's lock and no socket: it begins, it ends, or somebody removed that.
+    NoSocket,
+    /// It is the one that was started just now.
+    Starts,
 }
 
 impl std::fmt::Display for Silence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.pid {
-            Some(pid) => write!(f, "the coordinator, process {pid}, does not answer"),
-            None => f.write_str("the coordinator does not answer"),
+        let what = match self.cause {
+            SilenceCause::NoAnswer => "does not answer",
+            SilenceCause::NoSocket => "has the workspace's lock and does not listen",
+            SilenceCause::Starts => "is still starting",
+        };
+        match (self.pid, self.cause) {
+            (Some(pid), _) => write!(f, "the coordinator, process {pid}, {what}"),
+            (None, SilenceCause::NoSocket) => {
+                f.write_str("a coordinator is starting or ending, and none listens")
+            }
+            (None, _) => write!(f, "the coordinator {what}"),
         }
     }
 }
@@ -90,7 +109,7 @@ pub(crate) fn connect_in_time(
     let within = [patience.probe_after + patience.tell_after, patience.give_up_after];
     for (n, within) in within.into_iter().enumerate() {
         if n > 0 {
-            tell(Silence { pid: None });
+            tell(Silence { pid: None, cause: SilenceCause::NoAnswer });
         }
         for _ in 0..QUEUE_TRIES {
             match connect(path) {
@@ -113,6 +132,19 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
 pub fn listener_of(stream: &UnixStream) -> Option<u32> {
     let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+/// The process that has a coordinator's lock, where it listens no more or not yet. What the file
+/// says is believed only of a process that has it open.
+pub fn holder_of(lock: &Path) -> Option<u32> {
+    let file = std::fs::File::open(lock).ok()?;
+    if rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockShared).is_ok() {
+        return None;
+    }
+    let pid: u32 = std::fs::read_to_string(lock).ok()?.trim().parse().ok()?;
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    let mut open = open.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
+    open.any(|path| path == lock).then_some(pid)
 }
 
 /// A name for the path that is short enough for as long as the folder is held.
@@ -150,7 +182,7 @@ impl Patient {
     }
 
     pub(crate) fn silence(&self) -> Silence {
-        Silence { pid: listener_of(&self.stream) }
+        Silence { pid: listener_of(&self.stream), cause: SilenceCause::NoAnswer }
     }
 
     /// Waits until the stream is ready, or nobody is there who could make it so.

@@ -438,6 +438,9 @@ pub struct Status {
     pub teammates: Vec<TeammateView>,
     /// Tasks that could be taken now, best first, at most 20.
     pub available: Vec<u32>,
+    /// There are such tasks, and whoever runs or may be started can take none of them.
+    #[serde(default)]
+    pub nobody_takes: bool,
     pub open_plans: usize,
     pub open_questions: usize,
     pub unread_by_person: usize,

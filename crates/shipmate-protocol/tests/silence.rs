@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::socket::{self, Patience};
+use shipmate_protocol::socket::{self, Patience, SilenceCause};
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place};
 
 const AT_ONCE: Duration = Duration::from_millis(10);
@@ -106,4 +107,40 @@ fn a_queue_that_nobody_takes_anyone_from_is_no_reason_to_wait_for_ever() {
     let patience = Patience { probe_after: AT_ONCE, tell_after: AT_ONCE, give_up_after: AT_ONCE };
     let failure = stage.client(patience).ask(Ask::Status).unwrap_err();
     assert!(matches!(failure, ClientFailure::Silent(_)), "{failure}");
+}
+
+/// Takes the coordinator's lock, as one does that serves.
+fn lock(place: &Place) -> File {
+    let mut file = File::options().create_new(true).write(true).open(place.lock()).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    write!(file, "{}", std::process::id()).unwrap();
+    file
+}
+
+#[test]
+fn a_coordinator_without_a_socket_is_named_and_the_one_that_waits_for_it_is_ended() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    let stage = Stage::new("unheard");
+    let place = Place { workspace: stage.folder.canonicalize().unwrap() };
+    std::fs::remove_file(place.socket()).unwrap();
+    let _held = lock(&place);
+    let launch = Launch::Program {
+        program: "flock".into(),
+        args: vec![place.lock().into_os_string(), "true".into()],
+    };
+    let mut client = Client::new(place, launch, TokenSource::Given("t".to_owned()));
+    client.patience =
+        Patience { probe_after: AT_ONCE, tell_after: AT_ONCE, give_up_after: AT_ONCE };
+    client.on_silence = |silence| {
+        assert_eq!(silence.cause, SilenceCause::NoSocket);
+        TOLD.fetch_add(1, Ordering::Relaxed);
+    };
+    let failure = client.ask(Ask::Status).unwrap_err();
+    let ClientFailure::Silent(silence) = &failure else { panic!("{failure}") };
+    assert_eq!(silence.pid, Some(std::process::id()), "whoever has the lock is named");
+    assert!(failure.to_string().contains("`shipmate coordinator stop`"), "{failure}");
+    assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+    // No other test of this file starts a process.
+    let left = rustix::process::wait(rustix::process::WaitOptions::NOHANG);
+    assert_eq!(left.unwrap_err(), rustix::io::Errno::CHILD, "the child was left waiting");
 }

@@ -57,6 +57,8 @@ struct Coordinator {
     workers: Cell<usize>,
     /// A deleted team's folder was put away.
     put_away: Notify,
+    /// Those whose folder could not be put away, and why.
+    not_put_away: RefCell<BTreeMap<Name, String>>,
     broken: RefCell<Option<String>>,
 }
 
@@ -100,6 +102,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             stop: RefCell::default(),
             workers: Cell::new(0),
             put_away: Notify::new(),
+            not_put_away: RefCell::default(),
             broken: RefCell::new(None),
         });
         // Before anything is begun: what a coordinator that was killed has left at work would

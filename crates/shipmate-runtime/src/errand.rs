@@ -29,11 +29,11 @@ use crate::programs;
 use crate::settings::Settings;
 use crate::translate;
 pub(crate) use founding::begin;
-pub(crate) use leftovers::{Cleaning, left_of, leftovers};
+pub(crate) use leftovers::{Cleaning, left_of, left_of_department, leftovers};
 pub(crate) use merge::settle_at_start;
 use merge::{merge, update};
 use resume::resume;
-use staffed::staffed;
+use staffed::{Line, staffed};
 use survey::survey;
 
 /// How often in a row the idle hook may send a teammate back to work that gets no new task.
@@ -48,32 +48,55 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
     // A board that is closed says so itself.
     let Some(crew) = board.crew.borrow().clone() else { return Some(job) };
     let mut job = job;
-    if let Ask::TeammateAdd(add) = &mut job.ask
-        && let Err(refused) = staffed(&crew, &job.actor, add)
-    {
-        job.connection.took_request();
-        job.reply(Err(refused));
-        return None;
-    }
-    if let Err(refused) = money::limits(&crew, &job) {
-        job.connection.took_request();
-        job.reply(Err(refused));
-        return None;
-    }
-    if let Ask::TeamSet(set) = &mut job.ask {
-        let team = job.team.clone().unwrap_or_else(|| board.root.clone());
-        if let Err(refused) = staffed::set(&crew, &team, set) {
+    match prepare(&crew, &mut job) {
+        Ok(lines) if lines.is_empty() => route(&crew, job),
+        Ok(lines) => {
+            beside(&crew, job, |crew, job| after_look(crew, job, lines));
+            None
+        }
+        Err(refused) => {
             job.connection.took_request();
             job.reply(Err(refused));
-            return None;
+            None
         }
     }
-    if let Ask::PlanSubmit { work: Some(work), .. } = &mut job.ask {
-        planned::staff(&crew, &job.actor, work);
+}
+
+/// Fills in who stands behind the teammates that a request is about. Gives back the commands that
+/// have to be looked at before the board hears of it.
+fn prepare(crew: &Crew, job: &mut Job) -> Result<Vec<Line>, Refused> {
+    money::limits(crew, job)?;
+    let team = job.about(&crew.board.root);
+    match &mut job.ask {
+        Ask::TeammateAdd(add) => {
+            staffed(crew, &job.actor, &team, add).map(|line| line.into_iter().collect())
+        }
+        Ask::TeamSet(set) => staffed::set(crew, &team, set),
+        Ask::PlanSubmit { work: Some(work), .. } => Ok(planned::staff(crew, &job.actor, work)),
+        _ => Ok(Vec::new()),
     }
+}
+
+/// What the commands of a request are is looked at beside the board, which goes on meanwhile.
+async fn after_look(crew: Rc<Crew>, mut job: Job, lines: Vec<Line>) {
+    if let Err(refused) = staffed::require_runnable(&crew, lines).await {
+        match &mut job.ask {
+            // A problem of the plan like any other, told with the rest.
+            Ask::PlanSubmit { work: Some(work), .. } => work.problems.push(refused.one_line()),
+            _ => return job.reply(Err(refused)),
+        }
+    }
+    job.connection.settled_request();
+    if let Some(job) = route(&crew, job) {
+        crew.board.push(job);
+    }
+}
+
+/// Begins what the board alone cannot do; gives back what it can.
+fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
     match &job.ask {
         Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
-            sign(&crew, &job);
+            sign(crew, &job);
             None
         }
         Ask::Attach { .. }
@@ -91,7 +114,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             None
         }
         Ask::Attach { name } => {
-            let answer = attach(&crew, &job, name);
+            let answer = attach(crew, &job, name);
             job.connection.took_request();
             job.reply(answer);
             None
@@ -103,15 +126,15 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             None
         }
         Ask::Resume | Ask::Merge { .. } | Ask::TeamUpdate => {
-            beside(&crew, job, run);
+            beside(crew, job, run);
             None
         }
         Ask::TaskDiff { .. } => {
-            beside(&crew, job, diff::show);
+            beside(crew, job, diff::show);
             None
         }
         Ask::PhasesClose => {
-            beside(&crew, job, |crew, job| async move {
+            beside(crew, job, |crew, job| async move {
                 closing::close(&crew).await;
                 job.reply(Ok(Answer::Unchanged));
             });
@@ -120,11 +143,11 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
         Ask::TaskCreate { .. } | Ask::PlanApprove { .. }
             if crew.has_hooks(HookEvent::TaskCreated) =>
         {
-            beside(&crew, job, after_hooks);
+            beside(crew, job, after_hooks);
             None
         }
         Ask::PlanSubmit { .. } if crew.has_hooks(HookEvent::PlanSubmitted) => {
-            beside(&crew, job, after_hooks);
+            beside(crew, job, after_hooks);
             None
         }
         Ask::TeamContinue => {
@@ -134,7 +157,7 @@ pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
             Some(job)
         }
         Ask::TeammateIdle { .. } if crew.has_hooks(HookEvent::TeammateIdle) => {
-            beside(&crew, job, after_hooks);
+            beside(crew, job, after_hooks);
             None
         }
         Ask::TaskSubmit { commit: None, .. } | Ask::TaskSubmitNext { commit: None, .. }

@@ -1,9 +1,9 @@
 //! The merge queue: what is submitted becomes completed, or comes back with the evidence.
 //!
-//! The team branch only ever moves to a tree on which the gate passed. Submissions that
-//! wait are merged one after the other, gated together and landed as one commit; a red batch
-//! is halved until each that breaks something is found alone. Everything is derived from the state: after
-//! a crash the same submissions are found waiting, and one whose merge had landed already
+//! It moves the team branch only to a tree on which the gate passed, the team's or the task's own.
+//! Submissions that wait are merged one after the other, gated together and landed as one commit; a
+//! red batch is halved until each that breaks something is found alone. Everything is derived from the
+//! state: after a crash the same submissions are found waiting, and one whose merge had landed already
 //! is known by the trailer of its commit.
 
 mod collect;

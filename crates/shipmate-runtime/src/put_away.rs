@@ -10,11 +10,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use shipmate_core::state::TeamPhase;
 use shipmate_core::{Name, State};
 use shipmate_protocol::Place;
 
 use crate::supervisor::{author, tree_label};
 use crate::workspace::{Leftover, LeftoverKind, Repository, Tree};
+
+/// What the runtime's own clones are called after their team: where work is merged, and where the gate
+/// of a phase runs. No teammate can be called so: a name begins with a letter or a digit.
+pub(crate) const MERGE_CLONE: &str = "_merge";
+pub(crate) const PHASE_CLONE: &str = "_phase";
+
+/// What earlier releases called them; a teammate may be called so.
+const OLD_CLONES: [&str; 2] = ["merge", "phase"];
 
 /// What a tree of teams has made in the repository, as its log says.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -55,13 +64,43 @@ impl Made {
         Made { teams }
     }
 
+    /// What teams have made that were deleted while the tree they stand in goes on: this one and
+    /// those below it, or all.
+    pub(crate) fn of_gone(state: &State, top: Option<&Name>) -> Made {
+        let is_below = |name: &Name| {
+            let parent = |name: &&Name| state.teams.get(*name)?.parent.as_ref();
+            top.is_none_or(|top| std::iter::successors(Some(name), parent).any(|name| name == top))
+        };
+        let is_gone = |name: &Name| state.teams[name].phase == TeamPhase::Deleted && is_below(name);
+        let mut made = Made::of(state);
+        made.teams.retain(|name, _| name.parse().is_ok_and(|name: Name| is_gone(&name)));
+        made
+    }
+
     /// Where the team began that made this; nothing if none of these did.
     pub(crate) fn began(&self, left: &Leftover) -> Option<String> {
         let team = self.teams.get(&left.team)?;
+        let own_branch = || team.branch.is_empty() || team.branch == left.team;
         let feature = left.refname.strip_prefix(&format!("refs/heads/shipmate/{}.", left.team));
-        let is_made = left.kind != LeftoverKind::Branch
-            || feature.is_none_or(|feature| team.features.contains(feature));
+        let is_made = match (left.kind, feature) {
+            (LeftoverKind::Branch, Some(feature)) => team.features.contains(feature),
+            (LeftoverKind::Branch, None) => own_branch(),
+            _ => true,
+        };
         is_made.then(|| team.base.clone())
+    }
+
+    /// Some of these teams work in a repository.
+    pub(crate) fn needs_repository(&self) -> bool {
+        self.teams.values().any(|team| !team.base.is_empty())
+    }
+
+    /// Drops the refs of work that is on the branch of its team.
+    pub(crate) fn collect(&self, repository: &Repository) {
+        for (name, team) in &self.teams {
+            // What is not dropped is listed.
+            drop(repository.collect(name, &team.branch, |_| true));
+        }
     }
 }
 
@@ -83,9 +122,7 @@ pub(crate) fn put_away(place: &Place, root: &str, made: &Made) -> Result<(), Str
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string());
         clear(&repository, &trees);
         if let Ok(repository) = &repository {
-            for (name, team) in &made.teams {
-                drop(repository.collect(name, &team.branch, |_| true));
-            }
+            made.collect(repository);
             // What is not removed is listed by `doctor`.
             let left = repository.left(|left| made.began(left).into_iter().collect());
             drop(left.and_then(|left| repository.remove_merged(&left)));
@@ -101,7 +138,7 @@ pub(crate) fn put_away(place: &Place, root: &str, made: &Made) -> Result<(), Str
     }
     let free = (1..).map(|n| folder.join(format!("{root}-{n}"))).find(|to| !to.exists());
     let to = free.expect("some number is free");
-    fs::rename(&from, &to).map_err(|e| named(&from, e))?;
+    fs::rename(&from, &to).map_err(|e| named(&to, e))?;
     if let Ok(repository) = Repository::open(&place.workspace) {
         for (path, _) in staying(&to.join("trees")) {
             // Its parts name each other by where they lay.
@@ -134,7 +171,7 @@ pub(crate) fn clear(repository: &Result<Repository, String>, trees: &Path) {
             }
         }
     }
-    // Merge clones, notes and half-made things: nothing of them is anybody's.
+    // Clones of the runtime, notes and half-made things: nothing of them is anybody's.
     for entry in fs::read_dir(trees).into_iter().flatten().filter_map(Result::ok) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let kept = |stays: &String| name == *stays || name.starts_with(&format!("{stays}."));
@@ -162,29 +199,42 @@ pub(crate) fn staying(trees: &Path) -> Vec<(PathBuf, String)> {
     clones(trees).into_iter().map(reason).collect()
 }
 
-/// The clones of teammates in a folder of trees. The merge clone holds nothing of its own.
-fn clones(trees: &Path) -> Vec<PathBuf> {
+/// The clones of teammates in a folder of trees. Those of the runtime hold nothing of their own.
+pub(crate) fn clones(trees: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(trees).into_iter().flatten().filter_map(Result::ok);
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let ours = folders.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_part = [".shadow", ".making", ".shadow-making"].iter().any(|e| name.ends_with(e));
-        let is_merge = name.split('.').nth(1) == Some("merge") && tree_label(path).is_none();
-        !is_part && !is_merge
+        let whose = name.split('.').nth(1).unwrap_or_default();
+        let is_runtimes = [MERGE_CLONE, PHASE_CLONE].contains(&whose)
+            || OLD_CLONES.contains(&whose) && tree_label(path).is_none() && !has_lived(trees, name);
+        !is_part && !is_runtimes
     });
     let mut ours: Vec<PathBuf> = ours.collect();
     ours.sort_unstable();
     ours
 }
 
+/// Somebody has worked in a clone of this name: then a life is beside the trees.
+fn has_lived(trees: &Path, name: &str) -> bool {
+    let mut parts = name.splitn(3, '.');
+    let (team, mate) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let life = format!("{team}.{mate}@");
+    let lives = fs::read_dir(trees.with_file_name("lives")).into_iter().flatten();
+    let mut names =
+        lives.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    names.any(|name| name.starts_with(&life))
+}
+
 /// The team of a clone, and what its work is kept under: the task it is for, or whose tree it is.
-fn whose(path: &Path) -> (String, String) {
+pub(crate) fn whose(path: &Path) -> (String, String) {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let (team, rest) = name.split_once('.').unwrap_or((&name, "tree"));
     (team.to_owned(), tree_label(path).unwrap_or_else(|| rest.replace('.', "-")))
 }
 
-fn open(repository: &Repository, path: &Path) -> Result<Tree, String> {
+pub(crate) fn open(repository: &Repository, path: &Path) -> Result<Tree, String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let branch = name.split('.').nth(1).unwrap_or("tree");
     Tree::lying(repository, path, branch, &author(branch)).map_err(|e| e.to_string())

@@ -53,7 +53,9 @@ use order::{LifeFolder, Order};
 use program::Starter;
 use transcript::Transcript;
 use tree::{HandIn, WorkTree};
-pub(crate) use tree::{author, off_the_thread, take_in, tree_at, tree_label, tree_of, unfinished};
+pub(crate) use tree::{
+    Unfinished, author, off_the_thread, take_in, tree_at, tree_label, tree_of, unfinished,
+};
 
 /// Why a supervisor ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -399,12 +401,14 @@ impl<D: Driver> Supervisor<D> {
     async fn work_on(&mut self, task: TaskView, token: u64) -> Option<Ending> {
         let (id, subject) = (task.row.id, task.row.subject.clone());
         let files = task.files.clone();
-        let mut ready = match self.tree.ready_for(&task, token).await {
+        let mut ready = match self.ready_patiently(&task, token).await {
             Ok(ready) => ready,
-            Err(reason) => {
-                // The task was not begun: it costs no attempt.
-                drop(self.give_back(id, token, reason.clone()).await);
-                return Some(Ending::Broken(reason));
+            Err(ending) => {
+                if let Ending::Broken(reason) = &ending {
+                    // The task was not begun: it costs no attempt.
+                    drop(self.give_back(id, token, reason.clone()).await);
+                }
+                return Some(ending);
             }
         };
         if self.tree.was_made_anew() {

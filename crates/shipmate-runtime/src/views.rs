@@ -306,6 +306,7 @@ pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
             .map(|(who, mate)| teammate(state, who, mate, signs))
             .collect(),
         available: shipmate_core::available(state, 20),
+        nobody_takes: shipmate_core::nobody_takes(state),
         open_plans: state.plans.values().filter(|p| p.decision == Decision::Open).count(),
         open_questions: state.questions.values().filter(|q| q.is_open()).count(),
         unread_by_person: state.person_inbox.len(),

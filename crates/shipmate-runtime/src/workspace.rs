@@ -56,7 +56,7 @@ mod work;
 
 use std::fmt;
 
-pub use aside::{Kept, Leftover, LeftoverKind, LetGoFailure, RemoveFailure};
+pub use aside::{Kept, Leftover, LeftoverKind, LetGoFailure, RemoveFailure, Rescued};
 pub use bring_up::{BroughtUp, Keep};
 pub use deliver::{PlannedMerge, ReadyMerge, UserMergeFailure};
 pub use diff::{Difference, FileDifference};

@@ -57,7 +57,8 @@
 //! Side calls that programs make for themselves (titles, suggestions, quotas, routing) offer no
 //! tools or are marked as suggestions: they get "ok", or the smallest JSON that fits the schema
 //! they name, and never touch the script. `plain` on a line of its own turns requests without tools
-//! into conversations.
+//! into conversations; `key TEXT` and `model NAME` make the only key and the only model that are
+//! taken: others are refused with 401 and 404.
 
 mod anthropic;
 mod chat;

@@ -1,5 +1,6 @@
 //! The processes of a workspace as `/proc` shows them, and how they are ended and awaited.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,6 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use shipmate_protocol::Place;
+
+/// How often is looked at a thread that works and works.
+const LOOKS_MAX: usize = 20_000;
 
 /// A live process that carries a workspace's marker.
 #[derive(Debug, Clone)]
@@ -73,6 +77,30 @@ pub fn coordinator(place: &Place) -> Option<u32> {
 pub fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
+    }
+}
+
+/// Wakes those of these threads that are stopped. A stop that a tracer gave one of them on its way
+/// out comes when that thread is next on a processor: until it sleeps it may still be to come.
+pub fn let_go_on(threads: &BTreeSet<u32>) {
+    let state = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    let mut left = threads.clone();
+    for _ in 0..LOOKS_MAX {
+        left.retain(|pid| match state(*pid) {
+            Some('T') => {
+                signal(*pid, Signal::CONT);
+                true
+            }
+            Some('R' | 't') => true,
+            _ => false,
+        });
+        if left.is_empty() {
+            return;
+        }
+        std::thread::yield_now();
     }
 }
 

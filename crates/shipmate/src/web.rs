@@ -40,6 +40,8 @@ pub(crate) use listen::{bind, serve};
 
 /// How long a tab that is loaded again, or whose line broke, may be away.
 const RELOAD_MAX: Duration = Duration::from_secs(10);
+/// How long a server that ends waits for tabs to hear of it.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
 
 /// What all requests share.
 struct Deck {
@@ -58,6 +60,8 @@ struct Visits {
     open: watch::Sender<usize>,
     /// How the run ended that the page was served beside; told to every tab.
     ended: watch::Sender<Option<Bytes>>,
+    /// The server is about to go, and no tab should look for it.
+    gone: watch::Sender<bool>,
 }
 
 /// The page's routes for a server that listens on this port, and the link to them.
@@ -166,6 +170,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
+        self.visits.gone.send_replace(true);
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             // It has ended either way.
@@ -183,12 +188,19 @@ pub(crate) fn beside(place: Place, launch: Launch) -> Result<Beside> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
     let (stop, stopped) = oneshot::channel::<()>();
+    let mut open = visits.open.subscribe();
+    let last_words = async move {
+        drop(stopped.await);
+        // Every tab is told, unless it takes nothing.
+        let told = async { drop(open.wait_for(|count| *count == 0).await) };
+        drop(tokio::time::timeout(GOODBYE_MAX, told).await);
+    };
     let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
         runtime.block_on(async {
             tokio::select! {
                 // Nobody is left to tell when it cannot be served any more.
                 _ = serve(listener, routes) => {}
-                _ = stopped => {}
+                () = last_words => {}
             }
         });
         // A request that nobody waits for any more may still block a thread.

@@ -13,7 +13,7 @@ use crate::playbook::PIECE;
 use crate::refusal::Refusal;
 use crate::state::{State, Status};
 use crate::task::create::{self, check_files, check_metadata, check_texts};
-use crate::task::{end_attempt, graph, retask};
+use crate::task::{end_attempt, graph, retask, scope};
 
 /// Changes words, order, files or dependencies.
 ///
@@ -137,7 +137,9 @@ pub(crate) fn apply_updated(state: &mut State, at: u64, id: TaskId, changes: &Ta
         spec.priority = changes.priority.unwrap_or(spec.priority);
         if let Some(files) = &changes.files {
             spec.files = files.clone();
+            scope::take_back(task);
         }
+        let spec = &mut task.spec;
         match &changes.role {
             Some(RoleChange::Any) => spec.role = None,
             Some(RoleChange::Only(role)) => spec.role = Some(role.clone()),

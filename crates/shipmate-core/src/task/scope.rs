@@ -1,12 +1,12 @@
 //! Work that changes files beyond its own, and what is decided about them.
 
 use crate::event::{Event, MessageKind, QuestionKind, TaskId, Token};
-use crate::files::FileSet;
+use crate::files::{FileSet, Pattern};
 use crate::limits::TEXT_BYTES_MAX;
 use crate::message;
 use crate::name::Actor;
 use crate::refusal::Refusal;
-use crate::state::{Question, Stage, State};
+use crate::state::{Question, Stage, State, Task};
 use crate::task::create::{check_files, check_texts};
 use crate::task::finish::decide_return;
 use crate::task::{owner, require_claim, retask};
@@ -101,7 +101,19 @@ pub(crate) fn answer_scope(
 pub(crate) fn apply_granted(state: &mut State, id: TaskId, files: &FileSet) {
     let with = |own: &FileSet| FileSet::new(own.iter().chain(files.iter()).cloned().collect());
     // Beside its files, not among them: those say in whose scope the task is.
-    retask(state, id, |task| task.granted = with(&task.granted));
+    retask(state, id, |task| {
+        task.granted = with(&task.granted);
+        take_back(task);
+    });
+}
+
+/// Files that were to be left out and are its own by now are merged again.
+pub(crate) fn take_back(task: &mut Task) {
+    let (files, granted) = (&task.spec.files, &task.granted);
+    let is_own = |file: &Pattern| {
+        files.is_empty() || files.iter().chain(granted.iter()).any(|own| own.contains(file))
+    };
+    task.left_out = FileSet::new(task.left_out.iter().filter(|f| !is_own(f)).cloned().collect());
 }
 
 pub(crate) fn apply_left_out(state: &mut State, id: TaskId, files: &FileSet) {

@@ -10,7 +10,7 @@ use crate::name::Actor;
 use crate::refusal::Refusal;
 use crate::state::{Stage, State, Task};
 use crate::task::finish::is_holder_there;
-use crate::task::{end_attempt, graph, require_claim};
+use crate::task::{graph, require_claim};
 
 const REASON: &str = "nothing was changed, and no reason was given. Make the change; if none is \
                       needed, say why: with a result (TaskUpdate, `shipmate task submit --result`) \
@@ -55,10 +55,12 @@ pub(crate) fn decide_unchanged(
         events.extend(message::tell_lead(state, &task.team, text));
         return Ok(events);
     }
-    if !is_holder_there(state, claim) || task.retries >= task.spec.retries_max {
-        return Ok(end_attempt(state, task, ReleaseCause::Unchanged, REASON));
-    }
+    // Once, however few attempts the task has: the first time nobody was asked for a reason.
     let reason = REASON.to_owned();
+    if !is_holder_there(state, claim) {
+        let cause = ReleaseCause::Unchanged;
+        return Ok(vec![Event::TaskReleased { task: id, token, cause, reason }]);
+    }
     let mut events = vec![Event::TaskReturned { task: id, token, reason, unchanged: true }];
     let text = format!("task {id} ({subject}) came back: {REASON}");
     events.extend(message::notice(state, who, text));

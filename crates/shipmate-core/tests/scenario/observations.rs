@@ -42,6 +42,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 passed: !words.has("red"),
                 took_ms: words.duration_ms("for").unwrap_or(1_000),
                 output: words.text("result", ""),
+                gate: Vec::new(),
             }))
         }
         "hook" => {

@@ -111,6 +111,19 @@ scenarios! {
         expect left out 1: docs/a.md, docs/b.md
         delete 1
     ",
+    files_that_become_its_own_are_merged_again: "
+        team alpha gate
+        join ana
+        create x files src
+        claim 1 by ana
+        submit 1 by ana
+        ask-scope 1 files docs/a.md
+        answer refuse
+        expect left out 1: docs/a.md
+        release 1 by ana
+        update 1 files src,docs
+        expect left out 1: nothing
+    ",
     a_task_that_is_tried_again_may_ask_again: "
         team alpha gate
         join ana

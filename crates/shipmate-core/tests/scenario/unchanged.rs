@@ -25,6 +25,17 @@ scenarios! {
         submit 1 by ana
         unchanged 1                    => task.returned, message.sent
     ",
+    it_comes_back_once_however_few_attempts_there_are: "
+        team alpha gate trees own
+        join ana
+        create x retries 0
+        claim 1 by ana
+        submit 1 by ana
+        unchanged 1                    => task.returned, message.sent
+        next by ana
+        submit 1 by ana
+        unchanged 1                    => task.failed, message.sent
+    ",
     a_reason_is_enough: "
         team alpha gate trees own
         join ana
@@ -67,8 +78,7 @@ scenarios! {
         team alpha gate trees own
         join bo one-shot
         join ana
-        create x
-        create y retries 0
+        create x retries 0
         claim 1 by bo
         submit 1 by bo
         unchanged 1                    => task.released
@@ -78,8 +88,5 @@ scenarios! {
         claim 1 by ana
         submit 1 by ana
         unchanged 1                    => task.failed, message.sent
-        claim 2 by ana
-        submit 2 by ana
-        unchanged 2                    => task.failed, message.sent
     ",
 }

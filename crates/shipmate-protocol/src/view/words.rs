@@ -18,7 +18,7 @@ pub fn describe(event: &Fields, root: &str) -> (String, String) {
     let none = Fields::new();
     let fields = fields.as_object().unwrap_or(&none);
     let what = match event.split_once('.').map_or(event.as_str(), |(about, _)| about) {
-        "task" => task(fields, root),
+        "task" => task(event, fields, root),
         "message" => message(fields, root),
         "teammate" => teammate(fields, root),
         "team" | "breaker" => {
@@ -32,7 +32,7 @@ pub fn describe(event: &Fields, root: &str) -> (String, String) {
     (event.clone(), what)
 }
 
-fn task(fields: &Fields, root: &str) -> String {
+fn task(event: &str, fields: &Fields, root: &str) -> String {
     let id = fields.get("task").map(Value::to_string).unwrap_or_default();
     let cause = text(fields, "cause").map(|cause| match cause.as_str() {
         "reassigned" => "taken away".to_owned(),
@@ -48,10 +48,13 @@ fn task(fields: &Fields, root: &str) -> String {
         changes.keys().map(|key| key.replace('_', " ")).collect::<Vec<_>>().join(", ")
     });
     let lease = fields.get("lease_ms").and_then(Value::as_u64);
-    let granted = list(fields, "files").map(|files| format!("may also change {files}"));
+    let files = list(fields, "files").map(|files| match event {
+        "task.scope_left_out" => format!("is merged without {files}"),
+        _ => format!("may also change {files}"),
+    });
     joined([
         Some(id),
-        granted,
+        files,
         subject.map(short_text),
         changed,
         text(fields, "to").map(|to| format!("to {}", short(&to, root))),

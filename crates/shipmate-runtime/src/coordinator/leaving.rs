@@ -29,20 +29,38 @@ impl Coordinator {
             return errand::leftovers(&self.settings, &boards, cleaning).await;
         }
         let team = translate::name(team.unwrap_or_default())?;
-        self.gone(&team).await?;
-        errand::left_of(&self.settings, team.as_str()).await
+        let department_of = self.gone(&team).await?;
+        let mut boards = Vec::new();
+        for root in self.roots()? {
+            // That of another team that cannot be opened is no trouble of this one's.
+            boards.extend(self.board(&root).await.ok().flatten());
+        }
+        match department_of {
+            Some(board) => errand::left_of_department(&self.settings, &boards, &board, &team).await,
+            None => errand::left_of(&self.settings, &boards, &team).await,
+        }
     }
 
-    /// Waits until a team that is being deleted is gone, with its folder if it is a root.
-    async fn gone(self: &Rc<Self>, team: &Name) -> Result<(), Refused> {
+    /// Waits until a team that is being deleted is gone, with its folder if it is a root; the board
+    /// of the tree of teams that goes on without it if it is none.
+    async fn gone(self: &Rc<Self>, team: &Name) -> Result<Option<Rc<Board>>, Refused> {
         loop {
             let board = match self.board_of(team).await {
-                Err(refused) if refused.code == "UnknownTeam" => return Ok(()),
+                Err(refused) if refused.code == "UnknownTeam" => return Ok(None),
                 board => board?,
             };
             if board.is_closed() {
-                self.put_away.notified().await;
-                continue;
+                // It may have been put away while it was opened.
+                let is_there = |found: &Rc<Board>| Rc::ptr_eq(found, &board);
+                if self.boards.borrow().get(&board.root).is_some_and(is_there) {
+                    self.put_away.notified().await;
+                }
+                let failed = self.not_put_away.borrow().get(&board.root).cloned();
+                match failed {
+                    // Tried again here it would be for ever.
+                    Some(reason) => return Err(not_put_away(&board.root, &reason)),
+                    None => continue,
+                }
             }
             let phase = board.with_state(|state| state.teams.get(team).map(|team| team.phase));
             match phase {
@@ -56,7 +74,7 @@ impl Coordinator {
                     if let Some(crew) = crew {
                         crew.all_rescued().await;
                     }
-                    return Ok(());
+                    return Ok(Some(board));
                 }
                 _ => board.turned().await,
             }
@@ -90,14 +108,23 @@ impl Coordinator {
             format!("team {root} is being deleted: what its teammates left is brought to safety");
         let remedy = format!("wait for it: `shipmate team delete {root}` says when it is done");
         board.close(refused("TeamGone", text, &remedy));
+        self.not_put_away.borrow_mut().remove(&root);
         let crew = board.crew.borrow().clone();
         if let Some(crew) = crew {
             crew.all_gone().await;
         }
         let (place, made) = (self.settings.place.clone(), board.with_state(Made::of));
-        let work = move || put_away(&place, root.as_str(), &made);
+        let name = root.clone();
+        let work = move || put_away(&place, name.as_str(), &made);
         if let Err(reason) = off_the_thread(work).await {
             eprintln!("{reason}");
+            self.not_put_away.borrow_mut().insert(root, reason);
         }
     }
+}
+
+fn not_put_away(root: &Name, reason: &str) -> Refused {
+    let text = format!("team {root} has ended, but its folder cannot be put away: {reason}");
+    let remedy = format!("mend that, then `shipmate team delete {root}` again");
+    refused("NotPutAway", text, &remedy)
 }

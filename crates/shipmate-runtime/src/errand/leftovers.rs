@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use shipmate_core::state::{Team, TeamPhase};
+use shipmate_core::{Name, State};
 use shipmate_log::{AnyLog, Durability, SqliteLog};
 use shipmate_protocol::view::Leftover;
 use shipmate_protocol::{Answer, Place, Refused};
@@ -19,7 +21,7 @@ use crate::crew::Crew;
 use crate::open::{self, refused};
 use crate::put_away::{self, MADE, Made};
 use crate::settings::Settings;
-use crate::supervisor::off_the_thread;
+use crate::supervisor::{Unfinished, off_the_thread};
 use crate::workspace::{self, Intent, Left, Repository};
 
 /// How many commits are named of those that are not merged.
@@ -33,10 +35,27 @@ pub(crate) struct Cleaning<'a> {
     pub(crate) force: &'a [String],
 }
 
-/// A folder of a deleted team, and what that team had made.
+/// A folder of a deleted team, and what that team had made, or why nobody knows.
 struct Deleted {
     folder: PathBuf,
-    made: Made,
+    made: Result<Made, String>,
+}
+
+impl Deleted {
+    /// This team is the one that was deleted, or one below it.
+    fn is_of(&self, team: &str) -> bool {
+        let made = self.made.as_ref();
+        root_of(&self.folder) == team || made.is_ok_and(|made| made.teams.contains_key(team))
+    }
+}
+
+/// Everything that deleted teams have made.
+struct Gone {
+    deleted: Vec<Deleted>,
+    /// By teams whose tree of teams goes on.
+    within: Vec<Made>,
+    /// What is there under the name of one of these is theirs.
+    alive: BTreeSet<String>,
 }
 
 /// What shipmate has left on this machine that nothing needs any more.
@@ -50,14 +69,14 @@ pub(crate) async fn leftovers(
         crew.all_rescued().await;
     }
     let mut found = processes(settings, &crews, cleaning.remove).await;
-    let alive: BTreeSet<String> = boards
-        .iter()
-        .flat_map(|board| {
-            board
-                .with_state(|state| state.teams.keys().map(ToString::to_string).collect::<Vec<_>>())
-        })
-        .collect();
-    found.extend(of_deleted(settings, &alive, cleaning).await?);
+    let on_board = boards.iter().filter(|board| !board.with_state(State::is_over));
+    let within = on_board.map(|board| board.with_state(|state| Made::of_gone(state, None)));
+    let gone = Gone {
+        deleted: recorded(&settings.place).await?,
+        within: within.filter(Made::needs_repository).collect(),
+        alive: alive(boards),
+    };
+    found.extend(of_deleted(settings, gone, cleaning).await?);
     for crew in &crews {
         found.extend(unfinished(crew).await);
     }
@@ -70,12 +89,91 @@ pub(crate) async fn leftovers(
     Ok(Answer::Leftovers(found))
 }
 
-/// What a team has left that is gone: what is in no branch of the person's.
-pub(crate) async fn left_of(settings: &Settings, team: &str) -> Result<Answer, Refused> {
+/// What a team has left that is gone, with those below it: what is in no branch of the person's.
+pub(crate) async fn left_of(
+    settings: &Settings,
+    boards: &[Rc<Board>],
+    team: &Name,
+) -> Result<Answer, Refused> {
+    let mut deleted = recorded(&settings.place).await?;
+    deleted.retain(|one| root_of(&one.folder) == team.as_str());
+    let gone = Gone { deleted, within: Vec::new(), alive: alive(boards) };
     let look = Cleaning { remove: false, force: &[] };
-    let found = of_deleted(settings, &BTreeSet::new(), look).await?;
-    let own = |left: &Leftover| left.team == team && left.precious;
-    Ok(Answer::Leftovers(found.into_iter().filter(own).collect()))
+    let mut found = of_deleted(settings, gone, look).await?;
+    found.retain(|left| left.precious);
+    Ok(Answer::Leftovers(found))
+}
+
+/// The same for a department: its tree of teams goes on, and its clones are there.
+pub(crate) async fn left_of_department(
+    settings: &Settings,
+    boards: &[Rc<Board>],
+    board: &Board,
+    team: &Name,
+) -> Result<Answer, Refused> {
+    let made = board.with_state(|state| Made::of_gone(state, Some(team)));
+    let (place, trees) = (settings.place.clone(), settings.place.team(board.root.as_str()));
+    let (trees, alive) = (trees.join("trees"), alive(boards));
+    let looked = off_the_thread(move || {
+        if !made.needs_repository() {
+            return Ok(Vec::new());
+        }
+        let repository = Repository::open(&place.workspace).map_err(|e| e.to_string())?;
+        let mut found = unrescued(&repository, &trees, &made);
+        made.collect(&repository);
+        found.extend(refs(&repository, &[&made], &alive, Cleaning { remove: false, force: &[] })?);
+        found.retain(|left| left.precious);
+        Ok(found)
+    });
+    looked.await.map(Answer::Leftovers).map_err(|text| failed("RepositoryUnusable", text))
+}
+
+/// The clones of these teams that hold what could not be rescued.
+fn unrescued(repository: &Repository, trees: &Path, made: &Made) -> Vec<Leftover> {
+    let mut found = Vec::new();
+    for path in put_away::clones(trees) {
+        let (team, label) = put_away::whose(&path);
+        if !made.teams.contains_key(&team) {
+            continue;
+        }
+        let rescued = put_away::open(repository, &path).and_then(|tree| {
+            repository.keep_aside(&tree, &team, &label).map_err(|e| e.to_string())
+        });
+        let why = match rescued {
+            Ok(rescued) if rescued.left_out.is_empty() => continue,
+            Ok(rescued) => {
+                format!("{} has a repository of its own inside", rescued.left_out.join(", "))
+            }
+            Err(reason) => reason,
+        };
+        found.push(not_rescued(team, &path, &why));
+    }
+    found
+}
+
+fn not_rescued(team: String, path: &Path, why: &str) -> Leftover {
+    Leftover {
+        kind: "tree".to_owned(),
+        team,
+        removed: !path.exists(),
+        name: path.display().to_string(),
+        why: format!("what is in it could not be rescued: {why}"),
+        precious: true,
+    }
+}
+
+/// The teams that are there, those included whose folder is still to be put away. A department that
+/// was deleted is not, though its log is.
+fn alive(boards: &[Rc<Board>]) -> BTreeSet<String> {
+    let names = boards.iter().flat_map(|board| {
+        board.with_state(|state| {
+            let is_over = state.is_over();
+            let is_there = |team: &Team| is_over || team.phase != TeamPhase::Deleted;
+            let there = state.teams.iter().filter(|(_, team)| is_there(team));
+            there.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+        })
+    });
+    names.collect()
 }
 
 fn fits(left: &Leftover, name: &str) -> bool {
@@ -109,22 +207,26 @@ async fn processes(settings: &Settings, crews: &[Rc<Crew>], remove: bool) -> Vec
 /// What teams that were deleted have left: refs, trees that could not be rescued, their folders.
 async fn of_deleted(
     settings: &Settings,
-    alive: &BTreeSet<String>,
+    gone: Gone,
     cleaning: Cleaning<'_>,
 ) -> Result<Vec<Leftover>, Refused> {
-    let deleted = recorded(&settings.place).await;
-    if deleted.is_empty() {
+    if gone.deleted.is_empty() && gone.within.is_empty() {
         return Ok(Vec::new());
     }
-    let (place, alive) = (settings.place.clone(), alive.clone());
+    let place = settings.place.clone();
     let (remove, force) = (cleaning.remove, cleaning.force.to_vec());
     let looked = off_the_thread(move || {
+        let Gone { deleted, within, alive } = gone;
+        let cleaning = Cleaning { remove, force: &force };
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string());
-        let mut found = trees(&repository, &deleted, remove, &force);
+        let mut found = trees(&repository, &deleted, cleaning);
         if let Ok(repository) = &repository {
-            found.extend(refs(repository, &deleted, &alive, remove, &force)?);
+            within.iter().for_each(|made| made.collect(repository));
+            let known = deleted.iter().filter_map(|one| one.made.as_ref().ok());
+            let known: Vec<&Made> = known.chain(&within).collect();
+            found.extend(refs(repository, &known, &alive, cleaning)?);
         }
-        let records = records(&deleted, &found, remove);
+        let records = records(&deleted, &repository, &found, cleaning);
         found.extend(records);
         Ok(found)
     });
@@ -132,36 +234,45 @@ async fn of_deleted(
 }
 
 /// Every deleted team whose folder is there, with what its log says that it has made.
-async fn recorded(place: &Place) -> Vec<Deleted> {
-    let entries = fs::read_dir(put_away::deleted(place)).into_iter().flatten();
+async fn recorded(place: &Place) -> Result<Vec<Deleted>, Refused> {
+    let path = put_away::deleted(place);
+    let entries = match fs::read_dir(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| {
+            let text = format!("{}: {e}", path.display());
+            refused("StateUnreadable", text, "it must be a folder that you may read")
+        })?,
+    };
     let mut folders: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
     folders.sort_unstable();
     let mut found = Vec::new();
     for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
         let made = match fs::read(folder.join(MADE)).ok().map(|text| serde_json::from_slice(&text))
         {
-            Some(Ok(made)) => made,
+            Some(Ok(made)) => Ok(made),
             // Put away by an earlier release.
-            _ => from_log(&folder).await.unwrap_or_default(),
+            _ => from_log(&folder).await,
         };
         found.push(Deleted { folder, made });
     }
-    found
+    Ok(found)
 }
 
-async fn from_log(folder: &Path) -> Option<Made> {
+async fn from_log(folder: &Path) -> Result<Made, String> {
     let path = folder.join("log.db");
-    let log = path.exists().then(|| SqliteLog::open(&path, Durability::Process).ok())??;
-    let (state, _) = open::fold(&mut AnyLog::Sqlite(log)).await.ok()?;
-    Some(Made::of(&state))
+    if !path.exists() {
+        return Err(format!("{} is not there", path.display()));
+    }
+    let log = SqliteLog::open(&path, Durability::Process).map_err(|e| e.to_string())?;
+    let folded = open::fold(&mut AnyLog::Sqlite(log)).await;
+    folded.map(|(state, _)| Made::of(&state)).map_err(|e| e.to_string())
 }
 
 /// Trees that could not be rescued when their team was deleted. Perhaps they can be now.
 fn trees(
     repository: &Result<Repository, String>,
     deleted: &[Deleted],
-    remove: bool,
-    force: &[String],
+    Cleaning { remove, force }: Cleaning<'_>,
 ) -> Vec<Leftover> {
     let mut found = Vec::new();
     for one in deleted {
@@ -175,28 +286,21 @@ fn trees(
         if remove && !before.is_empty() {
             put_away::clear(repository, &trees);
         }
-        found.extend(before.into_iter().map(|(path, why)| Leftover {
-            kind: "tree".to_owned(),
-            team: root_of(&one.folder),
-            removed: !path.exists(),
-            name: path.display().to_string(),
-            why: format!("what is in it could not be rescued: {why}"),
-            precious: true,
-        }));
+        let told = |(path, why): (PathBuf, String)| not_rescued(root_of(&one.folder), &path, &why);
+        found.extend(before.into_iter().map(told));
     }
     found
 }
 
 fn refs(
     repository: &Repository,
-    deleted: &[Deleted],
+    made: &[&Made],
     alive: &BTreeSet<String>,
-    remove: bool,
-    force: &[String],
+    Cleaning { remove, force }: Cleaning<'_>,
 ) -> Result<Vec<Leftover>, String> {
     let began = |left: &workspace::Leftover| match alive.contains(&left.team) {
         true => Vec::new(),
-        false => deleted.iter().filter_map(|one| one.made.began(left)).collect(),
+        false => made.iter().filter_map(|made| made.began(left)).collect(),
     };
     let left = repository.left(began).map_err(|e| e.to_string())?;
     let merged = match remove {
@@ -235,20 +339,39 @@ fn tell(left: &Left) -> Leftover {
     }
 }
 
-/// The folders of deleted teams of which nothing else is left that something is lost with.
-fn records(deleted: &[Deleted], found: &[Leftover], remove: bool) -> Vec<Leftover> {
+/// The folders of deleted teams of which nothing else is left that something is lost with, and those
+/// of which nobody can say that.
+fn records(
+    deleted: &[Deleted],
+    repository: &Result<Repository, String>,
+    found: &[Leftover],
+    Cleaning { remove, force }: Cleaning<'_>,
+) -> Vec<Leftover> {
     let over = deleted.iter().filter(|one| {
-        let root = root_of(&one.folder);
-        let own = |left: &&Leftover| left.team == root || one.made.teams.contains_key(&left.team);
+        let own = |left: &&Leftover| one.is_of(&left.team);
         !found.iter().filter(own).any(|left| left.precious && !left.removed)
     });
-    let told = over.map(|one| Leftover {
-        kind: "record".to_owned(),
-        team: root_of(&one.folder),
-        name: one.folder.display().to_string(),
-        why: "its log and outputs; nothing else of it is left".to_owned(),
-        removed: remove && fs::remove_dir_all(&one.folder).is_ok(),
-        precious: false,
+    let told = over.map(|one| {
+        let name = one.folder.display().to_string();
+        let unknown = match (&one.made, repository) {
+            (Err(reason), _) => Some(format!("its log cannot be read: {reason}")),
+            (Ok(made), Err(reason)) if made.needs_repository() => Some(reason.clone()),
+            _ => None,
+        };
+        let goes = remove && (unknown.is_none() || force.contains(&name));
+        Leftover {
+            kind: "record".to_owned(),
+            team: root_of(&one.folder),
+            removed: goes && fs::remove_dir_all(&one.folder).is_ok(),
+            name,
+            precious: unknown.is_some(),
+            why: match unknown {
+                Some(reason) => {
+                    format!("only it says what the team has left, which is not known: {reason}")
+                }
+                None => "its log and outputs; nothing else of it is left".to_owned(),
+            },
+        }
     });
     told.collect()
 }
@@ -263,21 +386,38 @@ fn root_of(folder: &Path) -> String {
 async fn unfinished(crew: &Crew) -> Vec<Leftover> {
     let trees = crew.settings.place.team(crew.board.root.as_str()).join("trees");
     let workspace = crew.settings.place.workspace.clone();
-    let left = off_the_thread(move || Ok(crate::supervisor::unfinished(&workspace, &trees)));
-    let left = left.await.unwrap_or_default();
+    let shown = trees.clone();
+    let left = off_the_thread(move || crate::supervisor::unfinished(&workspace, &trees)).await;
+    let told = |path: &Path, why: String| Leftover {
+        kind: "unfinished".to_owned(),
+        team: crew.board.root.to_string(),
+        name: path.display().to_string(),
+        why,
+        removed: false,
+        precious: false,
+    };
+    let left = match left {
+        Ok(left) => left,
+        Err(reason) => {
+            let why =
+                format!("whether work lies here that was not handed in is not known: {reason}");
+            return vec![told(&shown, why)];
+        }
+    };
     crew.board.with_state(|state| {
-        let open = left.into_iter().filter(|(_, task, token)| {
-            let task = state.task(*task);
-            let held = task.and_then(|task| task.claim()).is_some_and(|c| c.token == *token);
+        let open = left.into_iter().filter(|left| {
+            let task = state.task(left.task);
+            let held = task.and_then(|task| task.claim()).is_some_and(|c| c.token == left.token);
             !held && task.is_some_and(|task| task.status_word() != "completed")
         });
-        let told = open.map(|(path, task, _)| Leftover {
-            kind: "unfinished".to_owned(),
-            team: crew.board.root.to_string(),
-            name: path.display().to_string(),
-            why: format!("work on task {task} lies here and was not handed in"),
-            removed: false,
-            precious: false,
+        let told = open.map(|Unfinished { tree, task, trouble, .. }| {
+            let why = match trouble {
+                None => format!("work on task {task} lies here and was not handed in"),
+                Some(reason) => {
+                    format!("whether work on task {task} lies here is not known: {reason}")
+                }
+            };
+            told(&tree, why)
         });
         told.collect()
     })

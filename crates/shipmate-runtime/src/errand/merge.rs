@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_core::setup::Setup;
-use shipmate_core::{Act, Name};
+use shipmate_core::{Act, Name, is_green};
 use shipmate_process::Watched;
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Merged;
@@ -76,13 +76,12 @@ pub(super) async fn merge(
                 return Err(refused("NotMerged", text, &by_hand(team)));
             }
         };
-        // Where the person's branch has nothing new, the files are those that passed already.
-        if !wanted.setup.gate.is_empty() && !ready.is_the_teams {
+        if !wanted.setup.gate.is_empty() && !has_passed(crew, &wanted.setup, &ready) {
             if no_gate {
                 merged.notes.push("the gate was not run on the result".to_owned());
             } else {
-                let result = gate_on_result(crew, team, &wanted.setup, &ready).await?;
-                let on = format!("{} with {}", ready.branch, merged.branch);
+                let on = gated_as(&ready);
+                let result = gate_on_result(crew, team, &wanted.setup, &ready, &on).await?;
                 let remedy = format!(
                     "mend it while you merge by hand: `git merge --no-commit {}`, or merge it as \
                      it is: `shipmate --team {team} merge --no-gate`",
@@ -245,17 +244,39 @@ async fn open(crew: &Rc<Crew>) -> Result<Repository, Refused> {
     opened.await.map_err(not_merged)
 }
 
+/// The files are those of the team's branch, and its gate is on record as green for its tip. The
+/// branch alone says nothing: a person may have committed there, a playbook may have written to it,
+/// a task may have passed a gate of its own, and the gate may be another by now.
+fn has_passed(crew: &Rc<Crew>, setup: &Setup, ready: &ReadyMerge) -> bool {
+    let tip = ready.tip.as_str();
+    ready.is_the_teams && crew.board.with_state(|state| is_green(state, tip, &setup.gate))
+}
+
+/// What the gate runs on, in words.
+fn gated_as(ready: &ReadyMerge) -> String {
+    let team = format!("shipmate/{}", ready.team);
+    if ready.is_the_teams { team } else { format!("{} with {team}", ready.branch) }
+}
+
 async fn gate_on_result(
     crew: &Rc<Crew>,
     team: &Name,
     setup: &Setup,
     ready: &ReadyMerge,
+    on: &str,
 ) -> Result<GateResult, Refused> {
-    let (repository, planned) = (open(crew).await?, ready.clone());
-    let commit = off_the_thread(move || repository.commit_of(&planned).map_err(|e| e.to_string()));
-    let commit = commit.await.map_err(not_merged)?;
+    let commit = match ready.is_the_teams {
+        // The same files; and the record is about the branch itself.
+        true => ready.tip.clone(),
+        false => {
+            let (repository, ready) = (open(crew).await?, ready.clone());
+            let made =
+                off_the_thread(move || repository.commit_of(&ready).map_err(|e| e.to_string()));
+            made.await.map_err(not_merged)?
+        }
+    };
     let _turn = crew.turn.lock().await;
-    let what = format!("gate on {} with shipmate/{team}", ready.branch);
+    let what = format!("gate on {on}");
     let result = Bench::default().gate_alone(crew, team, setup, &commit, &what).await;
     result.map_err(not_merged)
 }

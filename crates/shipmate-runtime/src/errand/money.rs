@@ -6,7 +6,7 @@
 
 use shipmate_core::setup::StartRule;
 use shipmate_core::state::{State, Teammate};
-use shipmate_core::{Actor, Address, Name};
+use shipmate_core::{Address, Name};
 use shipmate_protocol::{Ask, Refused};
 
 use crate::board::Job;
@@ -19,7 +19,7 @@ use crate::translate;
 
 /// Why money cannot be counted for somebody, and what can be done about it.
 fn uncounted(agent: &str, model: &str, command: &str, agents: &Agents) -> Option<(String, String)> {
-    let tokens = "limit tokens instead (`--tokens N`)";
+    let tokens = "limit tokens instead (`shipmate team budget --tokens N`)";
     if agent == NATIVE {
         let models = &agents.native.models;
         let order = models::find(model, models, &Around::here()).ok()?;
@@ -57,28 +57,28 @@ fn no(whose: &str, (fact, remedy): &(String, String)) -> Refused {
     refused("UnknownPrice", text, remedy)
 }
 
-/// Somebody who joins a team with a ceiling in money.
+/// Somebody who joins a team with a ceiling in money, or gets another agent there.
 pub(super) fn joins(
     crew: &Crew,
-    actor: &Actor,
+    team: &Name,
     add: &shipmate_protocol::ask::TeammateAdd,
 ) -> Result<(), Refused> {
+    // A name that is none is the board's to refuse.
+    let who = translate::name(&add.name).ok().map(|name| Address { team: team.clone(), name });
     let is_limited = crew.board.with_state(|state| {
-        let team = match actor {
-            Actor::Teammate(who) => &who.address.team,
-            _ => &crew.board.root,
-        };
-        in_money(state, team)
+        let mate = who.and_then(|who| state.member(&who));
+        mate.is_some_and(|mate| mate.budget.cost_micros_max.is_some()) || in_money(state, team)
     });
     let found = uncounted(&add.agent, &add.model, &add.command, &crew.settings.agents);
     found.filter(|_| is_limited).map_or(Ok(()), |found| Err(no(&add.name, &found)))
 }
 
-/// The team or one above it has a ceiling in money, and none in tokens beside it.
+/// The team or one above it has a ceiling in money. One in tokens beside it does not keep that
+/// promise.
 fn in_money(state: &State, team: &Name) -> bool {
     let mut at = state.teams.get(team);
     while let Some(team) = at {
-        if team.budget.cost_micros_max.is_some() && team.budget.tokens_max.is_none() {
+        if team.budget.cost_micros_max.is_some() {
             return true;
         }
         at = team.parent.as_ref().and_then(|parent| state.teams.get(parent));
@@ -86,11 +86,9 @@ fn in_money(state: &State, team: &Name) -> bool {
     false
 }
 
-/// A ceiling in money alone that is set for those who are there.
+/// A ceiling in money that is set for those who are there.
 pub(super) fn limits(crew: &Crew, job: &Job) -> Result<(), Refused> {
-    let in_money = |budget: &shipmate_protocol::ask::Budget| {
-        budget.cost_micros_max.is_some() && budget.tokens_max.is_none()
-    };
+    let in_money = |budget: &shipmate_protocol::ask::Budget| budget.cost_micros_max.is_some();
     let team = job.about(&crew.board.root);
     let whom: Option<Address> = match &job.ask {
         Ask::TeamBudget { budget } if in_money(budget) => None,

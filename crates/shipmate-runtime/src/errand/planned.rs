@@ -6,7 +6,7 @@
 use shipmate_core::Actor;
 use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
 
-use super::staffed;
+use super::staffed::{self, Line};
 use crate::crew::Crew;
 use crate::programs;
 use crate::translate::work::draft;
@@ -14,9 +14,10 @@ use crate::translate::work::draft;
 /// How many developers there are at most, unless the team says otherwise.
 const CAP_DEFAULT: u32 = 5;
 
-pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) {
+/// Gives back the lines of plain commands, which are still to be looked at.
+pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) -> Vec<Line> {
     work.problems.clear();
-    let Actor::Teammate(who) = actor else { return };
+    let Actor::Teammate(who) = actor else { return Vec::new() };
     let (usual, members) = crew.board.with_state(|state| {
         let setup = state.teams.get(&who.address.team).map(|team| team.setup.clone());
         let others = state.members_of(&who.address.team).any(|(_, mate)| !mate.is_lead());
@@ -37,25 +38,32 @@ pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) {
     }
     // A model is one program's word: it says nothing to another that the plan chose.
     let mut nobody = TeammateAdd { model: usual.model.clone(), ..TeammateAdd::default() };
-    let usual_agent = find(crew, actor, &usual.agent, &mut nobody).map(|()| nobody.agent);
-    let mut problems = Vec::new();
+    let usual_agent = find(crew, actor, &usual.agent, &mut nobody).map(|_| nobody.agent);
+    let (mut problems, mut lines) = (Vec::new(), Vec::new());
     for mate in &mut work.teammates {
         (mate.lead, mate.when_needed) = (false, true);
         let is_usual = mate.agent.is_empty() || Ok(&mate.agent) == usual_agent.as_ref();
         if mate.model.is_empty() && is_usual {
             mate.model.clone_from(&usual.model);
         }
-        if let Err(text) = find(crew, actor, &usual.agent, mate) {
-            problems.push(format!("teammate {}: {text}", mate.name));
+        match find(crew, actor, &usual.agent, mate) {
+            Ok(line) => lines.extend(line),
+            Err(text) => problems.push(format!("teammate {}: {text}", mate.name)),
         }
     }
     // One reason for all that were filled in.
     problems.truncate(if is_filled_in { 1 } else { problems.len() });
     work.problems.append(&mut problems);
+    lines
 }
 
 /// Finds the program of a teammate: its own, the team's usual one, or as for anybody.
-fn find(crew: &Crew, actor: &Actor, usual: &str, mate: &mut TeammateAdd) -> Result<(), String> {
+fn find(
+    crew: &Crew,
+    actor: &Actor,
+    usual: &str,
+    mate: &mut TeammateAdd,
+) -> Result<Option<Line>, String> {
     mate.command.clear();
     mate.when_needed = true;
     if mate.agent.is_empty() && !usual.is_empty() {
@@ -64,7 +72,11 @@ fn find(crew: &Crew, actor: &Actor, usual: &str, mate: &mut TeammateAdd) -> Resu
             Err(_) => usual.clone_into(&mut mate.command),
         }
     }
-    staffed(crew, actor, mate).map_err(|refused| refused.one_line())
+    let team = match actor {
+        Actor::Teammate(who) => &who.address.team,
+        _ => &crew.board.root,
+    };
+    staffed::staffed(crew, actor, team, mate).map_err(|refused| refused.one_line())
 }
 
 fn is_single(work: &PlannedWork) -> bool {

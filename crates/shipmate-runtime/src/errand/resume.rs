@@ -194,7 +194,10 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
         (Life::Stopped { .. }, NotStarted::ByHand) => ("lost", format!("it was stopped; {start}")),
         (_, NotStarted::ByHand) => ("waits", format!("it is not started yet; {start}")),
         (_, NotStarted::Session) => ("waits", "its session comes by itself".to_owned()),
-        (_, NotStarted::TeamPaused { reason }) => ("waits", format!("its team waits: {reason}")),
+        (_, NotStarted::TeamPaused { reason }) => {
+            let reason = reason.lines().next().unwrap_or_default();
+            ("waits", format!("its team waits: {reason}"))
+        }
         (_, NotStarted::Paused { reason }) => {
             let goes_on = format!("`shipmate --team {team} continue {name}`");
             ("waits", format!("it is paused: {reason}; {goes_on}"))
@@ -202,10 +205,17 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
         (_, NotStarted::GivenUp) => ("failed", format!("it could not work; {start}")),
         (_, NotStarted::Dismissed) => ("waits", format!("it was sent away; {start}")),
         (_, NotStarted::NoBudget) => {
-            let budget = format!("`shipmate --team {team} team budget --cost DOLLARS`");
-            ("waits", format!("its budget is spent; {budget}"))
+            let budget =
+                format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
+            ("failed", format!("its budget is spent; {budget}"))
+        }
+        (_, NotStarted::QueueFull) => {
+            ("waits", "it is started when what was handed in has been merged".to_owned())
         }
         (_, NotStarted::NoTask) => ("waits", "there is no task for it now".to_owned()),
+        (_, NotStarted::Untried) => {
+            ("waits", "it is started as soon as the gate was tried".to_owned())
+        }
         (_, NotStarted::Wanted) => ("waits", "it is about to be started".to_owned()),
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! What is named counts; then the configuration's default, then the program of the lead that asks,
 //! then our own agent where it has a model. A teammate that could not be started is refused here,
-//! with what to do.
+//! with what to do. The line of a plain command may name a file of the repository: whoever fills a
+//! teammate in gets it back, to have it looked at beside the board ([`require_runnable`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use shipmate_core::event::{Mode, Seat};
 use shipmate_core::setup::StartRule;
@@ -18,14 +20,20 @@ use crate::open::refused;
 use crate::programs::command_line::{CannotRun, Stand, cannot_run};
 use crate::programs::{self, Around};
 use crate::settings::Agents;
+use crate::supervisor::off_the_thread;
 use crate::workspace::{Commit, Repository};
 
-/// Finds the agent of a teammate that is to be started, and whether it can be talked to.
+/// A plain command that somebody will be started with.
+pub(crate) type Line = String;
+
+/// Finds the agent of a teammate of this team that is to be started, and whether it can be talked
+/// to.
 pub(crate) fn staffed(
     crew: &Crew,
     actor: &Actor,
+    team: &Name,
     add: &mut ask::TeammateAdd,
-) -> Result<(), Refused> {
+) -> Result<Option<Line>, Refused> {
     let agents = &crew.settings.agents;
     let leads = |who: &TeammateRef| {
         crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
@@ -39,17 +47,26 @@ pub(crate) fn staffed(
         _ => None,
     };
     found(agents, own, is_started, add)?;
-    if is_started {
-        money::joins(crew, actor, add)?;
+    if !is_started {
+        return Ok(None);
     }
-    match is_started && !add.command.is_empty() {
-        true => runnable(&add.command, agents, &stand(crew)),
-        false => Ok(()),
-    }
+    money::joins(crew, team, add)?;
+    Ok(line_of(add))
 }
 
-/// Where the agents of this team stand.
-fn stand(crew: &Crew) -> Stand {
+fn line_of(add: &ask::TeammateAdd) -> Option<Line> {
+    (!add.command.is_empty()).then(|| add.command.clone())
+}
+
+/// Refuses lines that certainly cannot be run. Git is asked, so not on the board's thread.
+pub(crate) async fn require_runnable(
+    crew: &Crew,
+    lines: impl IntoIterator<Item = Line>,
+) -> Result<(), Refused> {
+    let lines: BTreeSet<Line> = lines.into_iter().collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
     let workspace = crew.settings.place.workspace.clone();
     let root = &crew.board.root;
     let begins = crew.board.with_state(|state| {
@@ -57,6 +74,17 @@ fn stand(crew: &Crew) -> Stand {
         let base = Commit::parse(&setup.trees.as_ref()?.base)?;
         Some((setup.branch(root).to_string(), base))
     });
+    let agents = crew.settings.agents.clone();
+    let looked = off_the_thread(move || {
+        let stand = stand(workspace, begins);
+        Ok(lines.iter().try_for_each(|line| runnable(line, &agents, &stand)))
+    });
+    // What could not be looked at is left to whoever starts it.
+    looked.await.unwrap_or(Ok(()))
+}
+
+/// Where the agents of a team stand that begins at this branch, or at this commit until it is there.
+fn stand(workspace: PathBuf, begins: Option<(String, Commit)>) -> Stand {
     let Some((branch, base)) = begins else { return Stand::Folder(workspace) };
     let tip = Repository::open(&workspace).ok().and_then(|here| here.tip(&branch).ok()?);
     Stand::Clone { workspace, commit: tip.unwrap_or(base) }
@@ -73,10 +101,11 @@ pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(),
 }
 
 /// Finds what stands behind each teammate from its next life on, where a team is set anew.
-pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<(), Refused> {
+pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Vec<Line>, Refused> {
     set.agents.clear();
+    let mut lines = Vec::new();
     if set.agent.is_empty() && set.command.is_empty() && set.model.is_none() {
-        return Ok(());
+        return Ok(lines);
     }
     let members = crew.board.with_state(|state| {
         let started = state.members_of(team).filter(|(_, mate)| {
@@ -116,9 +145,8 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<()
         };
         match found(&crew.settings.agents, None, true, &mut add) {
             Ok(()) => {
-                if !add.command.is_empty() {
-                    runnable(&add.command, &crew.settings.agents, &stand(crew))?;
-                }
+                money::joins(crew, team, &add)?;
+                lines.extend(line_of(&add));
                 set.agents.push(add);
             }
             // Whoever leads stays as it is where the new agent cannot.
@@ -126,7 +154,7 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<()
             Err(refused) => return Err(refused),
         }
     }
-    Ok(())
+    Ok(lines)
 }
 
 /// The same where there is no team yet. `own`: the program of whoever asks.

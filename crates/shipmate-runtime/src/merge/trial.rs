@@ -56,7 +56,16 @@ pub(super) async fn red_without(
         result.evidence.trim_end()
     );
     let workspace = crew.settings.place.workspace.clone();
-    let absent = off_the_thread(move || Ok(not_in_clones(workspace))).await.unwrap_or_default();
+    let absent = match off_the_thread(move || not_in_clones(workspace)).await {
+        Ok(absent) => absent,
+        Err(reason) => {
+            text.push_str(&format!(
+                "\nthe gate runs in a clone, which has what is committed; what else is here cannot be \
+                 listed: {reason}"
+            ));
+            Vec::new()
+        }
+    };
     if !absent.is_empty() {
         text.push_str(&format!(
             "\nthe gate runs in a clone, which has what is committed; here are also: {}",
@@ -73,15 +82,15 @@ pub(super) async fn red_without(
 }
 
 /// What a person has in the checkout and no clone has.
-fn not_in_clones(workspace: PathBuf) -> Vec<String> {
-    let Ok(repository) = Repository::open(&workspace) else { return Vec::new() };
-    let mut found = repository.ignored(IGNORED_MAX + 1).unwrap_or_default();
+fn not_in_clones(workspace: PathBuf) -> Result<Vec<String>, String> {
+    let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+    let mut found = repository.ignored(IGNORED_MAX + 1).map_err(|e| e.to_string())?;
     if found.len() > IGNORED_MAX {
         found.truncate(IGNORED_MAX);
         found.push("… (ignored)".to_owned());
     }
-    if repository.condition().is_ok_and(|condition| condition.submodules) {
+    if repository.condition().map_err(|e| e.to_string())?.submodules {
         found.push("the files of submodules".to_owned());
     }
-    found
+    Ok(found)
 }

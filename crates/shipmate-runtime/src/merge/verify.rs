@@ -17,6 +17,7 @@ use super::words::blame;
 use crate::crew::Crew;
 use crate::hooks::{HookEvent, Payload};
 use crate::playbook::{gates, proof};
+use crate::put_away::MERGE_CLONE;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{Commit, Repository, Tree};
 
@@ -99,7 +100,7 @@ impl Bench {
                     pause(crew, team, killed(&result));
                     return Ok(Verified::Stuck);
                 }
-                record(crew, team, &[submission.task], "", &result);
+                record(crew, team, &[submission.task], "", &result, self.teams_gate(setup));
                 if !result.passed {
                     give_back(crew, &submission, blame(&submission, &result, &[]));
                     continue;
@@ -136,7 +137,7 @@ impl Bench {
         }
         let workspace = crew.settings.place.workspace.clone();
         let path = crew.settings.place.team(crew.board.root.as_str());
-        let path: PathBuf = path.join("trees").join(format!("{team}.merge"));
+        let path: PathBuf = path.join("trees").join(format!("{team}.{MERGE_CLONE}"));
         let (name, base) = (setup.branch(team).to_string(), base(setup)?);
         let landed = last_landed(crew, setup.branch(team));
         let opened = off_the_thread(move || {
@@ -250,6 +251,11 @@ impl Bench {
         self.green_gate.clone_from(&setup.gate);
     }
 
+    /// The commands of this batch's gate, if they are the team's.
+    fn teams_gate<'a>(&self, setup: &'a Setup) -> &'a [String] {
+        if self.own.is_some() { &[] } else { &setup.gate }
+    }
+
     fn expect(&self) -> Expect {
         self.own.as_ref().map(|gate| gate.expect).unwrap_or_default()
     }
@@ -349,7 +355,7 @@ impl Bench {
         let tree = self.check_out(&open, commit).await?;
         let result = gate::run(crew, team, setup, Expect::Green, &tree).await;
         if !result.killed {
-            record(crew, team, &[], commit.as_str(), &result);
+            record(crew, team, &[], commit.as_str(), &result, &setup.gate);
         }
         crew.queue_does(None);
         Ok(result)
@@ -380,7 +386,7 @@ impl Bench {
         }
         let result = gate::run(crew, team, setup, self.expect(), &tree).await;
         if !result.killed {
-            record(crew, team, tasks, commit.as_str(), &result);
+            record(crew, team, tasks, commit.as_str(), &result, self.teams_gate(setup));
         }
         Ok(result)
     }
@@ -546,7 +552,15 @@ fn complete(crew: &Rc<Crew>, one: &Submission, commit: Option<&Commit>) {
     });
 }
 
-fn record(crew: &Rc<Crew>, team: &Name, tasks: &[u32], commit: &str, result: &GateResult) {
+/// `gate`: the team's, or none where a task's own ran instead.
+fn record(
+    crew: &Rc<Crew>,
+    team: &Name,
+    tasks: &[u32],
+    commit: &str,
+    result: &GateResult,
+    gate: &[String],
+) {
     crew.board.tell(Act::ReportGate(GateRun {
         team: team.clone(),
         tasks: tasks.to_vec(),
@@ -554,5 +568,6 @@ fn record(crew: &Rc<Crew>, team: &Name, tasks: &[u32], commit: &str, result: &Ga
         passed: result.passed,
         took_ms: result.took_ms,
         output: result.evidence.clone(),
+        gate: gate.to_vec(),
     }));
 }

@@ -26,6 +26,7 @@ use super::outside::Held;
 use super::{alone, approval, artifact, gates, outside, push, revert, single, staff, tasks, work};
 use crate::crew::Crew;
 use crate::merge::gate;
+use crate::put_away::PHASE_CLONE;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{Commit, Repository, Tree};
 
@@ -480,7 +481,8 @@ async fn begin(
         }));
     }
     let is_alone = stage.course.alone.is_some();
-    let (teammates, about) = match staff::join(crew, stage, &mut made, &work, is_alone) {
+    let joining = staff::join(crew, stage, &mut made, &work, is_alone).await;
+    let (teammates, about) = match joining {
         Ok(joining) => joining,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
@@ -579,7 +581,7 @@ async fn gate_fails(
         Ground::Folder(root) => root.clone(),
         Ground::Branch { repository, tip } => {
             let folder = crew.settings.place.team(crew.board.root.as_str());
-            let path = folder.join("trees").join(format!("{}.phase", stage.team));
+            let path = folder.join("trees").join(format!("{}.{PHASE_CLONE}", stage.team));
             let (repository, tip) = (Arc::clone(repository), tip.clone());
             off_the_thread(move || {
                 let text = |e: &dyn std::fmt::Display| e.to_string();

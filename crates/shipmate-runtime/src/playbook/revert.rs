@@ -1,4 +1,5 @@
-//! Landed work that a phase takes back: which tasks, as a file on the branch says, and how.
+//! Landed work that a phase takes back: which tasks, as a file on the branch says, and how. A branch
+//! on which the team's gate passes is not made red by it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -6,12 +7,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use shipmate_core::playbook::Listed;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Alias, TaskId};
+use shipmate_core::{Act, Alias, TaskId, is_green};
 
 use super::engine::Stage;
 use super::fill::fill;
 use super::ground::Ground;
 use crate::crew::Crew;
+use crate::merge::Bench;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::{AdvanceFailure, Commit};
 
@@ -109,27 +111,59 @@ async fn take_back(
     let branch = stage.setup.branch(&stage.team).to_string();
     let lead = author(stage.playbook.lead().map_or("shipmate", |(name, _)| name.as_str()));
     let message = format!("{}: take back {}", stage.phase.name, handles.join(", "));
-    let repository = Arc::clone(&repository);
-    off_the_thread(move || {
-        let made = repository.revert(&tip, &merges, &lead, &message).map_err(|e| e.to_string())?;
-        let made = match made {
-            Ok(None) => return Ok(Ok(tip)),
-            Ok(Some(made)) => made,
-            Err(files) => {
-                return Ok(Err(format!(
-                    "{} cannot be taken back by itself: later work has changed {}",
-                    message,
-                    files.join(", ")
-                )));
-            }
-        };
-        match repository.advance(&branch, &tip, &made) {
-            Ok(()) => Ok(Ok(made)),
-            Err(AdvanceFailure::Moved { .. }) => {
-                Ok(Err("the branch has moved meanwhile".to_owned()))
-            }
-            Err(e) => Err(e.to_string()),
+    let (from, text, reverting) = (tip.clone(), message.clone(), Arc::clone(&repository));
+    let made = off_the_thread(move || {
+        reverting.revert(&from, &merges, &lead, &text).map_err(|e| e.to_string())
+    });
+    let made = match made.await? {
+        Ok(None) => return Ok(Ok(tip)),
+        Ok(Some(made)) => made,
+        Err(files) => {
+            return Ok(Err(format!(
+                "{message} cannot be taken back by itself: later work has changed {}",
+                files.join(", ")
+            )));
         }
+    };
+    if let Some(reason) = makes_red(crew, stage, &tip, &made, &message).await? {
+        return Ok(Err(reason));
+    }
+    off_the_thread(move || match repository.advance(&branch, &tip, &made) {
+        Ok(()) => Ok(Ok(made)),
+        Err(AdvanceFailure::Moved { .. }) => Ok(Err("the branch has moved meanwhile".to_owned())),
+        Err(e) => Err(e.to_string()),
     })
     .await
+}
+
+/// Why the branch may not move to where the work is undone: the team's gate passes on it as it is,
+/// and not without that work. A branch that is red already may be so because of it.
+async fn makes_red(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    tip: &Commit,
+    made: &Commit,
+    message: &str,
+) -> Result<Option<String>, String> {
+    let (team, setup) = (&stage.team, &stage.setup);
+    if setup.gate.is_empty() {
+        return Ok(None);
+    }
+    let mut bench = Bench::default();
+    let what = format!("gate on what is left after {message}");
+    let without = bench.gate_alone(crew, team, setup, made, &what).await?;
+    if without.passed {
+        return Ok(None);
+    }
+    let known = crew.board.with_state(|state| is_green(state, tip.as_str(), &setup.gate));
+    if !known && !without.killed {
+        let what = format!("gate on {}, where the team stands", tip.short());
+        let before = bench.gate_alone(crew, team, setup, tip, &what).await?;
+        if !before.passed && !before.killed {
+            return Ok(None);
+        }
+    }
+    let how = if without.killed { "did not come to its end" } else { "is red" };
+    let evidence = &without.evidence;
+    Ok(Some(format!("{message}: the gate {how} without that work: {evidence}")))
 }

@@ -16,7 +16,7 @@ use super::fill::fill;
 use super::posts::{Need, Post, posts};
 use super::work::Work;
 use crate::crew::Crew;
-use crate::errand::staffed::staffed;
+use crate::errand::staffed::{require_runnable, staffed};
 use crate::programs;
 
 /// Who joins, and what a person should know about it.
@@ -24,7 +24,7 @@ pub(super) type Joining = (Vec<(Name, Profile)>, Vec<String>);
 
 /// The members that are not there yet. Of a role that several may have, as many as there are tasks
 /// for it.
-pub(super) fn join(
+pub(super) async fn join(
     crew: &Rc<Crew>,
     stage: &Stage,
     tasks: &mut [NewTask],
@@ -52,7 +52,7 @@ pub(super) fn join(
         };
         for post in posts(&need, tasks)? {
             if !there.contains_key(&post.name) {
-                let mut profile = profile(crew, stage, name, role, &post)?;
+                let mut profile = profile(crew, stage, name, role, &post).await?;
                 if alone {
                     profile.mode = Mode::Normal;
                 }
@@ -68,7 +68,7 @@ pub(super) fn join(
     Ok((found, notes))
 }
 
-fn profile(
+async fn profile(
     crew: &Rc<Crew>,
     stage: &Stage,
     name: &Name,
@@ -94,7 +94,11 @@ fn profile(
             Err(_) => add.command = text,
         }
     }
-    staffed(crew, &Actor::Person, &mut add).map_err(|refused| {
+    let found = match staffed(crew, &Actor::Person, &stage.team, &mut add) {
+        Ok(line) => require_runnable(crew, line).await,
+        Err(refused) => Err(refused),
+    };
+    found.map_err(|refused| {
         let own = if add.model.is_empty() { String::new() } else { map_model(stage, &add.model) };
         format!("{} of role {name}: {}{own}", post.name, refused.one_line())
     })?;

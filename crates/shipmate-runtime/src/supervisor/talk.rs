@@ -96,7 +96,7 @@ impl<D: Driver> Supervisor<D> {
 
     /// A turn without a task: the agent hears its messages.
     async fn talk(&mut self) -> Result<(), Ending> {
-        let tree = self.tree.home().await.map_err(Ending::Broken)?;
+        let tree = self.home_patiently().await?;
         if self.tree.was_made_anew() {
             self.agent.stop(self.grace()).await;
         }
@@ -123,8 +123,8 @@ impl<D: Driver> Supervisor<D> {
     pub(super) async fn stop_taking(&mut self, reason: &str) {
         self.is_spent = true;
         let (name, team) = (self.order.name.clone(), &self.order.team);
-        let reason =
-            format!("{SPENT}: {reason}; `shipmate --team {team} team budget --cost DOLLARS`");
+        let budget = format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
+        let reason = format!("{SPENT}: {reason}; {budget}");
         drop(self.control.ask(Ask::TeammatePause { name, reason }).await);
     }
 

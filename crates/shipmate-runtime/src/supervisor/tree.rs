@@ -62,12 +62,22 @@ pub(crate) enum HandIn {
     Nothing(String),
 }
 
+/// What is kept under that was found in a tree that all share.
+const SHARED: &str = "shared";
+
 /// Which task a tree's files belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tenant {
     task: u32,
     token: u64,
     handed_in: bool,
+}
+
+impl Tenant {
+    /// What its work is kept under.
+    fn label(&self) -> String {
+        format!("{}-{}", self.task, self.token)
+    }
 }
 
 fn tenant_file(tree: &Path) -> PathBuf {
@@ -80,7 +90,7 @@ fn tenant(tree: &Path) -> Option<Tenant> {
 
 /// What the work in a tree is kept under when it is set aside: its task and token.
 pub(crate) fn tree_label(tree: &Path) -> Option<String> {
-    tenant(tree).map(|tenant| format!("{}-{}", tenant.task, tenant.token))
+    tenant(tree).map(|tenant| tenant.label())
 }
 
 fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
@@ -89,6 +99,11 @@ fn set_tenant(tree: &Path, tenant: &Tenant) -> Result<(), String> {
     let text = serde_json::to_vec(tenant).expect("a tenant is JSON");
     let written = fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, &file));
     written.map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Where it lies while another tree is tried in the place of its own.
+fn laid_by(tree: &Path) -> PathBuf {
+    tenant_file(tree).with_added_extension("old")
 }
 
 /// A tree that is made anew holds nobody's files.
@@ -156,7 +171,7 @@ impl WorkTree {
         let Some(order) = self.order.clone() else {
             return Ok(Ready { path: self.workspace.clone(), is_fresh: true, ..Ready::default() });
         };
-        let (id, team) = (task.row.id, self.team.clone());
+        let (id, team, name) = (task.row.id, self.team.clone(), self.name.clone());
         let open = self.open(&order).await?;
         off_the_thread(move || {
             let (repository, tree) = &*open;
@@ -166,32 +181,37 @@ impl WorkTree {
             if order.shared {
                 let _first = first(&path)?;
                 if tree.head().map_err(text)?.is_none() {
+                    keep_nobodys(repository, tree, &team, SHARED)?;
                     tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
                 }
                 return Ok(Ready { path, ..Ready::default() });
             }
             let before = tenant(&path);
             let now = Tenant { task: id, token, handed_in: false };
-            if before.as_ref().is_some_and(|before| before.task == id) {
+            let mut set_aside = Vec::new();
+            if let Some(before) = before.as_ref().filter(|before| before.task == id) {
+                // Files on no commit are nothing to go on with: the tree begins anew.
+                if tree.head().map_err(text)?.is_none() {
+                    let kept = keep_nobodys(repository, tree, &team, &before.label())?;
+                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept)));
+                }
                 set_tenant(&path, &now)?;
                 let conflicts = take_up(tree, &tip)?;
                 // An attempt that was never begun has left nothing.
                 let head = tree.head().map_err(text)?;
                 let is_fresh = head == Some(tip) && tree.is_clean().map_err(text)?;
-                return Ok(Ready { path, conflicts, is_fresh, ..Ready::default() });
+                return Ok(Ready { path, conflicts, set_aside, is_fresh });
             }
-            let mut set_aside = Vec::new();
-            if let Some(before) = before.filter(|before| !before.handed_in) {
-                if !was_handed_in(repository, tree, &team, &before)? {
-                    let label = format!("{}-{}", before.task, before.token);
-                    let kept = repository.keep_aside(tree, &team, &label).map_err(text)?;
-                    if let Some(kept) = kept.as_ref().filter(|kept| !kept.left_out.is_empty()) {
-                        let nested = kept.left_out.join(", ");
-                        return Err(format!("{nested} has a repository of its own inside"));
+            match before {
+                // Also one that was handed in: its agent may have gone on when it was talked to.
+                Some(before) => {
+                    let kept = keep_all(repository, tree, &team, &before.label())?;
+                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept)));
+                    if !before.handed_in {
+                        set_tenant(&path, &Tenant { handed_in: true, ..before })?;
                     }
-                    set_aside.extend(kept.map(|kept| (before.task, before.token, kept.refname)));
                 }
-                set_tenant(&path, &Tenant { handed_in: true, ..before })?;
+                None => drop(keep_nobodys(repository, tree, &team, &name)?),
             }
             // What came back is gone on with, though the tree was used for something else meanwhile:
             // the evidence is about that work.
@@ -286,6 +306,7 @@ impl WorkTree {
 
     async fn try_home(&mut self) -> Result<PathBuf, String> {
         let Some(order) = self.order.clone() else { return Ok(self.workspace.clone()) };
+        let (team, name) = (self.team.clone(), self.name.clone());
         let open = self.open(&order).await?;
         off_the_thread(move || {
             let (repository, tree) = &*open;
@@ -296,6 +317,8 @@ impl WorkTree {
             };
             if is_nobodys {
                 let tip = tip(repository, &order)?;
+                let label = if order.shared { SHARED } else { &name };
+                keep_nobodys(repository, tree, &team, label)?;
                 tree.bring_up(&tip, Keep::Nothing).map_err(text)?;
             }
             Ok(tree.path().to_owned())
@@ -339,6 +362,10 @@ impl WorkTree {
             let repository = Repository::open(&workspace).map_err(text)?;
             let left = tenant(&order.path);
             let tree = Tree::set_aside(&repository, &order.path).map_err(text)?;
+            // Renamed, and not written again when the tree comes back: the disk may be full.
+            if fs::rename(tenant_file(&order.path), laid_by(&order.path)).is_err() {
+                drop(fs::remove_file(laid_by(&order.path)));
+            }
             Ok(tree.map(|tree| PutAside { tree, left, reason: why }))
         });
         Ok(Anew { aside: aside.await?, reason })
@@ -348,17 +375,20 @@ impl WorkTree {
     /// trouble is not in the tree.
     async fn settle<T>(&mut self, anew: Anew, again: Result<T, String>) -> Result<T, String> {
         let (Err(_), Some(order)) = (&again, self.order.clone()) else {
+            if let Some(order) = &self.order {
+                drop(fs::remove_file(laid_by(&order.path)));
+            }
             self.put_aside.extend(anew.aside);
             self.is_anew = true;
             return again;
         };
         self.open = None;
-        if let Some(PutAside { tree, left, .. }) = anew.aside {
+        if let Some(PutAside { tree, .. }) = anew.aside {
             let workspace = self.workspace.clone();
             let back = off_the_thread(move || {
                 let repository = Repository::open(&workspace).map_err(text)?;
                 tree.put_back(&repository, &order.path).map_err(text)?;
-                left.map_or(Ok(()), |left| set_tenant(&order.path, &left))
+                fs::rename(laid_by(&order.path), tenant_file(&order.path)).map_err(text)
             });
             // Not there, it is found where it was put aside.
             drop(back.await);
@@ -404,16 +434,35 @@ fn tip(repository: &Repository, order: &TreeOrder) -> Result<Commit, String> {
     }
 }
 
-/// A crash may have come between handing in and noting it.
-fn was_handed_in(
+/// Keeps all that is in a tree before it is brought up; under which name, if there was anything.
+/// What cannot be kept is the reason to put the tree aside whole.
+fn keep_all(
     repository: &Repository,
     tree: &Tree,
     team: &str,
-    before: &Tenant,
-) -> Result<bool, String> {
-    let key = WorkKey { team: team.to_owned(), task: before.task, token: before.token };
-    let Some(work) = repository.work(&key).map_err(text)? else { return Ok(false) };
-    Ok(tree.head().map_err(text)?.as_ref() == Some(&work) && tree.is_clean().map_err(text)?)
+    label: &str,
+) -> Result<Option<String>, String> {
+    let rescued = repository.keep_aside(tree, team, label).map_err(text)?;
+    match rescued.left_out.as_slice() {
+        [] => Ok(rescued.kept.map(|kept| kept.refname)),
+        nested => Err(format!("{} has a repository of its own inside", nested.join(", "))),
+    }
+}
+
+/// The same for what is no task's, such as what an agent wrote that was only talked to. A tree that
+/// was just made has nothing.
+fn keep_nobodys(
+    repository: &Repository,
+    tree: &Tree,
+    team: &str,
+    label: &str,
+) -> Result<Option<String>, String> {
+    let entries = fs::read_dir(tree.path()).map_err(text)?.filter_map(Result::ok);
+    let is_empty = { entries }.all(|entry| entry.file_name() == ".git");
+    match is_empty && tree.head().map_err(text)?.is_none() {
+        true => Ok(None),
+        false => keep_all(repository, tree, team, label),
+    }
 }
 
 /// Brings in a commit that an agent names by itself, from the tree of its life.
@@ -452,23 +501,55 @@ pub(crate) fn tree_at(path: &Path, branch: &str) -> Option<Tree> {
     Tree::at(path, branch, &author(branch))
 }
 
-/// The trees that hold work which was not handed in, each with its task and token.
-pub(crate) fn unfinished(workspace: &Path, trees: &Path) -> Vec<(PathBuf, u32, u64)> {
-    let Ok(repository) = Repository::open(workspace) else { return Vec::new() };
-    let entries = fs::read_dir(trees).into_iter().flatten().filter_map(Result::ok);
-    let files = entries.map(|entry| entry.path());
+/// A tree with work of a task that was not handed in.
+pub(crate) struct Unfinished {
+    pub(crate) tree: PathBuf,
+    pub(crate) task: u32,
+    pub(crate) token: u64,
+    /// Why it cannot be told whether there is any.
+    pub(crate) trouble: Option<String>,
+}
+
+/// The trees that hold work which was not handed in.
+pub(crate) fn unfinished(workspace: &Path, trees: &Path) -> Result<Vec<Unfinished>, String> {
+    let entries = match fs::read_dir(trees) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| format!("{}: {e}", trees.display()))?,
+    };
+    let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     let left = files.filter(|path| path.extension().is_some_and(|end| end == "task"));
-    let left = left.filter_map(|path| {
-        let path = path.with_extension("");
-        let tenant = tenant(&path).filter(|tenant| !tenant.handed_in)?;
-        let mut name = path.file_name()?.to_str()?.split('.');
-        let (team, name) = (name.next()?, name.next()?);
-        let tree = Tree::prepare(&repository, &path, name, &author(name)).ok()?;
-        let (tip, head) = (repository.tip(team).ok()??, tree.head().ok()??);
-        let nothing = tree.is_clean().ok()? && tree.has_landed(&head, &tip).ok()?;
-        (!nothing).then_some((path, tenant.task, tenant.token))
+    let left: Vec<(PathBuf, Tenant)> = left
+        .filter_map(|path| {
+            let tree = path.with_extension("");
+            let tenant = tenant(&tree).filter(|tenant| !tenant.handed_in)?;
+            Some((tree, tenant))
+        })
+        .collect();
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
+    let repository = Repository::open(workspace).map_err(text)?;
+    let found = left.into_iter().filter_map(|(tree, Tenant { task, token, .. })| {
+        let trouble = match is_unfinished(&repository, &tree) {
+            Ok(true) => None,
+            Ok(false) => return None,
+            Err(reason) => Some(reason),
+        };
+        Some(Unfinished { tree, task, token, trouble })
     });
-    left.collect()
+    Ok(found.collect())
+}
+
+fn is_unfinished(repository: &Repository, path: &Path) -> Result<bool, String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut parts = name.split('.');
+    let (Some(team), Some(name)) = (parts.next(), parts.next()) else { return Ok(false) };
+    let tree = Tree::prepare(repository, path, name, &author(name)).map_err(text)?;
+    let (Some(tip), Some(head)) = (repository.tip(team).map_err(text)?, tree.head().map_err(text)?)
+    else {
+        return Ok(false);
+    };
+    Ok(!tree.is_clean().map_err(text)? || !tree.has_landed(&head, &tip).map_err(text)?)
 }
 
 /// Rescues what a life left that was replaced: its task, token and where the work is now.
@@ -476,8 +557,9 @@ pub(crate) fn keep_late(order: &Order) -> Option<(u32, u64, String)> {
     let tree = order.tree.as_ref().filter(|tree| !tree.shared && tree.path.exists())?;
     let left = tenant(&tree.path).filter(|left| !left.handed_in)?;
     let (repository, open) = open(&order.workspace, tree, &order.name).ok()?;
-    let label = format!("{}-{}", left.task, left.token);
-    let kept = repository.keep_aside(&open, &order.team, &label).ok()??;
+    let label = left.label();
+    // What is left out stays in the tree, and whoever uses that next puts it aside.
+    let kept = repository.keep_aside(&open, &order.team, &label).ok()?.kept?;
     Some((left.task, left.token, kept.refname))
 }
 

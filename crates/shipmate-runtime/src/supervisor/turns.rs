@@ -6,13 +6,15 @@
 //! was decided, an answer it waits for, its program that died. Nothing is taken for done
 //! that the agent did not call so, unless it was asked once and still ended its turn.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use shipmate_protocol::view::PlanView;
+use shipmate_protocol::view::{PlanView, TaskView};
 use shipmate_protocol::{Answer, Ask};
 
 use super::desk::Verdict;
 use super::driver::{Driver, Finished, NotGiven, Work};
+use super::tree::Ready;
 use super::{Ending, Supervisor, brief};
 
 /// How often in one piece of work the program may die and be started again.
@@ -23,10 +25,10 @@ const PLAN_NUDGES_MAX: u32 = 2;
 /// How long an answer is waited for before the agent is asked what it is doing.
 const ANSWER_WITHIN: Duration = Duration::from_secs(600);
 
-/// How long an agent waits that the machine had no room for, at first and at most: about a minute
-/// in all.
-const GIVE_AGAIN_FIRST: Duration = Duration::from_secs(1);
-const GIVE_AGAIN_MAX: Duration = Duration::from_secs(32);
+/// How long is waited for what the machine had no room for, at first and at most: about a minute in
+/// all.
+const AGAIN_FIRST: Duration = Duration::from_secs(1);
+const AGAIN_MAX: Duration = Duration::from_secs(32);
 
 type Held = Option<(u32, u64)>;
 
@@ -76,15 +78,46 @@ impl<D: Driver> Supervisor<D> {
 
     /// Starts on a piece of work; what the machine has no room for now is tried again later.
     async fn give_patiently(&mut self, work: &Work) -> Result<(), NotGiven> {
-        let mut wait = GIVE_AGAIN_FIRST;
+        let mut patience = Patience::default();
         loop {
             match self.give(work).await {
-                Err(NotGiven::Passing(_)) if wait <= GIVE_AGAIN_MAX => {
-                    tokio::time::sleep_until(tokio::time::Instant::now() + wait).await;
-                    wait *= 2;
-                }
+                Err(NotGiven::Passing(_)) if !patience.is_over() => patience.wait().await,
                 given => return given,
             }
+        }
+    }
+
+    /// Makes the tree ready for a task, and tries that again later when it fails: a disk may be
+    /// full for a moment, and git does not say so in a way that can be told from other failures.
+    pub(super) async fn ready_patiently(
+        &mut self,
+        task: &TaskView,
+        token: u64,
+    ) -> Result<Ready, Ending> {
+        let mut patience = Patience::default();
+        loop {
+            match self.tree.ready_for(task, token).await {
+                Err(_) if !patience.is_over() => self.wait_or_end(&mut patience).await?,
+                ready => return ready.map_err(Ending::Broken),
+            }
+        }
+    }
+
+    /// The same for the tree of an agent that has no task now.
+    pub(super) async fn home_patiently(&mut self) -> Result<PathBuf, Ending> {
+        let mut patience = Patience::default();
+        loop {
+            match self.tree.home().await {
+                Err(_) if !patience.is_over() => self.wait_or_end(&mut patience).await?,
+                home => return home.map_err(Ending::Broken),
+            }
+        }
+    }
+
+    async fn wait_or_end(&mut self, patience: &mut Patience) -> Result<(), Ending> {
+        tokio::select! {
+            Some(reason) = self.over.recv() => Err(Ending::Over(reason)),
+            () = patience.wait() => Ok(()),
         }
     }
 
@@ -204,6 +237,29 @@ impl<D: Driver> Supervisor<D> {
             Some(_) => Waited::Shutdown,
             None => Waited::Mail,
         }
+    }
+}
+
+/// Longer and longer waits for what may be possible a moment later.
+struct Patience {
+    next: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { next: AGAIN_FIRST }
+    }
+}
+
+impl Patience {
+    fn is_over(&self) -> bool {
+        self.next > AGAIN_MAX
+    }
+
+    async fn wait(&mut self) {
+        let until = tokio::time::Instant::now() + self.next;
+        self.next *= 2;
+        tokio::time::sleep_until(until).await;
     }
 }
 

@@ -1,11 +1,19 @@
 //! Work that must not be lost, and the refs that a finished team leaves behind.
 
+use std::collections::BTreeSet;
+
 use super::dot_git::DotGit;
 use super::git::Failure;
 use super::repository::{Repository, team_ref};
 use super::snapshot::Paths;
 use super::tree::Tree;
 use super::{Commit, path_text};
+
+/// The mode of a submodule's entry.
+const SUBMODULE: &str = "160000";
+
+/// Where a clone has the repositories of the submodules that are checked out in it.
+const MODULES: &str = "modules";
 
 /// Rescued work, safe in the user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +22,16 @@ pub struct Kept {
     pub commit: Commit,
     /// What it changes against the team branch.
     pub files: Vec<String>,
-    /// Folders with a `.git` of their own: not rescued.
+}
+
+/// What came of a rescue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "what is left out is in the tree alone"]
+pub struct Rescued {
+    /// Nothing where there was nothing to rescue.
+    pub kept: Option<Kept>,
+    /// Folders with a `.git` of their own: not rescued, whether anything else was or not. Bringing
+    /// the tree up would delete them.
     pub left_out: Vec<String>,
 }
 
@@ -61,27 +78,12 @@ pub enum LetGoFailure {
 
 impl Repository {
     /// Rescues what is in a tree and not on the team branch: commits, changes, and new files that
-    /// are not ignored, as one commit under `refs/shipmate/<team>/aside/<label>`. Nothing in the
-    /// tree changes. Nothing to rescue, nothing made.
+    /// are not ignored, as one commit under `refs/shipmate/<team>/aside/<label>`, and the clone's
+    /// other branches, tags and stashes beside it. Nothing in the tree changes. Nothing to rescue,
+    /// nothing made.
     ///
     /// A label that holds other work already gets a number: nothing is overwritten.
-    pub fn keep_aside(
-        &self,
-        tree: &Tree,
-        team: &str,
-        label: &str,
-    ) -> Result<Option<Kept>, Failure> {
-        Ok(self.rescue(tree, team, label)?.0)
-    }
-
-    /// Also says which folders have a `.git` of their own, whether there was something to rescue
-    /// or not.
-    fn rescue(
-        &self,
-        tree: &Tree,
-        team: &str,
-        label: &str,
-    ) -> Result<(Option<Kept>, Vec<String>), Failure> {
+    pub fn keep_aside(&self, tree: &Tree, team: &str, label: &str) -> Result<Rescued, Failure> {
         let tip = match self.tip(team)? {
             Some(tip) => tip,
             None => self.head()?.commit,
@@ -90,42 +92,77 @@ impl Repository {
         // A clone with an unreadable HEAD still has its files.
         let head = tree.position().ok().and_then(|position| position.commit);
         let onto = head.unwrap_or_else(|| tip.clone());
-        let staged = tree.stage(&onto, Paths::All)?;
+        let mut staged = tree.stage(&onto, Paths::All)?;
         let commit = if staged.tree != tree.tree_of(&onto)? {
-            tree.commit(&staged.tree, &[&onto], &format!("kept aside: {label}\n"))?
+            Some(tree.commit(&staged.tree, &[&onto], &format!("kept aside: {label}\n"))?)
         } else if tree.is_ancestor(&onto, &tip)? || self.has(&onto, &handed_in(team))? {
-            return Ok((None, staged.left_out));
+            None
         } else {
-            onto.clone()
+            Some(onto)
         };
-        let refname = self.keep(tree, team, label, &commit)?;
-        let commit = self.resolve(&refname)?.unwrap_or(commit);
-        let files = self.changed(&tip, &commit)?.into_iter().map(|change| change.path).collect();
-        let left_out = staged.left_out.clone();
-        Ok((Some(Kept { refname, commit, files, left_out }), staged.left_out))
+        let kept =
+            commit.map(|commit| self.keep_work(tree, team, label, &tip, commit)).transpose()?;
+        // Without a `.git` there are no branches.
+        if let Ok(dot_git) = DotGit::open(tree.path()) {
+            self.keep_names(tree, team, label, dot_git.names()?)?;
+            if dot_git.has(MODULES) {
+                staged.left_out.extend(tree.new_submodules(&tip, &staged.tree)?);
+            }
+        }
+        Ok(Rescued { kept, left_out: staged.left_out })
     }
 
-    /// The only way in which a teammate's tree goes: what is in it and nowhere else is rescued
-    /// first, its files, commits, other branches and stashes. What cannot be rescued keeps the tree
-    /// there. Repeating it after a crash rescues nothing twice.
-    pub fn let_go(&self, tree: Tree, team: &str, label: &str) -> Result<(), LetGoFailure> {
-        let dot_git = DotGit::open(tree.path());
-        if dot_git.as_ref().is_ok_and(|dot_git| dot_git.has("modules")) {
-            return Err(LetGoFailure::Submodules);
-        }
-        let (_, folders) = self.rescue(&tree, team, label)?;
-        if !folders.is_empty() {
-            return Err(LetGoFailure::Nested { folders });
-        }
-        // Without a `.git` there are no branches.
-        let names = dot_git.map_or_else(|_| Ok(Vec::new()), |dot_git| dot_git.names())?;
+    fn keep_work(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+        tip: &Commit,
+        commit: Commit,
+    ) -> Result<Kept, Failure> {
+        let refname = self.keep(tree, team, label, &commit)?;
+        let commit = self.resolve(&refname)?.unwrap_or(commit);
+        let files = self.changed(tip, &commit)?.into_iter().map(|change| change.path).collect();
+        Ok(Kept { refname, commit, files })
+    }
+
+    /// Keeps what only a name in the clone leads to.
+    fn keep_names(
+        &self,
+        tree: &Tree,
+        team: &str,
+        label: &str,
+        names: Vec<(String, Commit)>,
+    ) -> Result<(), Failure> {
+        // A clone begins with all tags of the user's.
+        let git = self.git().args(["for-each-ref", "--format=%(objectname)", "refs/tags"]);
+        let tags = path_text(&git.run()?.stdout);
+        let tags: BTreeSet<&str> = tags.lines().collect();
         for (name, commit) in names {
+            if name.starts_with("refs/tags/") && tags.contains(commit.as_str()) {
+                continue;
+            }
             // What is not there was never the agent's: a name can be written by hand.
             let Some(commit) = tree.resolve(commit.as_str())? else { continue };
             if !self.has(&commit, &format!("--glob=refs/shipmate/{team}"))? {
                 let name = name.trim_start_matches("refs/").trim_start_matches("heads/");
-                self.keep(&tree, team, &format!("{label}-{}", plain(name)), &commit)?;
+                self.keep(tree, team, &format!("{label}-{}", plain(name)), &commit)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The only way in which a teammate's tree goes: what is in it and nowhere else is rescued
+    /// first, its files, commits, other branches, tags and stashes; ignored files go with it. What
+    /// cannot be rescued keeps the tree there. Repeating it after a crash rescues nothing twice.
+    pub fn let_go(&self, tree: Tree, team: &str, label: &str) -> Result<(), LetGoFailure> {
+        let has_submodules = DotGit::open(tree.path()).is_ok_and(|dot_git| dot_git.has(MODULES));
+        let folders = self.keep_aside(&tree, team, label)?.left_out;
+        if has_submodules {
+            return Err(LetGoFailure::Submodules);
+        }
+        if !folders.is_empty() {
+            return Err(LetGoFailure::Nested { folders });
         }
         Ok(tree.remove()?)
     }
@@ -191,6 +228,24 @@ impl Repository {
             Some(found) if found == leftover.commit => Err(failure.into()),
             Some(_) => Err(RemoveFailure::Moved { refname }),
         }
+    }
+}
+
+impl Tree {
+    /// The submodules that a tree object has and the commit does not: without its entry, the folder
+    /// of one is a repository like any other.
+    fn new_submodules(&self, than: &Commit, tree: &str) -> Result<Vec<String>, Failure> {
+        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
+        let output = git.arg(than).args([tree, "--"]).run()?;
+        let (mut fields, mut found) = (output.fields(), Vec::new());
+        while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+            let change = path_text(change);
+            let mut modes = change.trim_start_matches(':').split(' ');
+            if modes.next() != Some(SUBMODULE) && modes.next() == Some(SUBMODULE) {
+                found.push(path_text(path));
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -27,6 +27,9 @@ const LOCK_IS_STALE_AFTER: Duration = Duration::from_secs(60);
 /// A branch of more parts than this is nobody's.
 const REF_DEPTH_MAX: usize = 16;
 
+/// Where git keeps the names that an agent gives.
+const NAMED: [&str; 2] = ["refs/heads/", "refs/tags/"];
+
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[derive(Debug)]
@@ -81,16 +84,20 @@ impl DotGit {
         Ok(entries.find(|(_, found)| *found == name).and_then(|(id, _)| Commit::parse(id)))
     }
 
-    /// Every commit that a branch or a stash of the clone names, with that name.
+    /// Everything that a branch, a tag or a stash of the clone names, with that name. A tag may
+    /// name an object that is no commit.
     pub(super) fn names(&self) -> Result<Vec<(String, Commit)>, Failure> {
         let mut names = Vec::new();
-        if let Ok((heads, _)) = self.folder_of("refs/heads/", Missing::Fails) {
-            list(heads.as_fd(), "refs/heads", REF_DEPTH_MAX, &mut names);
+        for folder in NAMED {
+            if let Ok((below, _)) = self.folder_of(folder, Missing::Fails) {
+                list(below.as_fd(), folder.trim_end_matches('/'), REF_DEPTH_MAX, &mut names);
+            }
         }
         let packed = self.read("packed-refs")?.unwrap_or_default();
         let packed = packed.split(|byte| *byte == b'\n').filter_map(|l| str::from_utf8(l).ok());
         let packed = packed.filter_map(|line| Some(line.split_once(' ')?.1));
-        names.extend(packed.filter(|name| name.starts_with("refs/heads/")).map(str::to_owned));
+        let is_named = |name: &&str| NAMED.iter().any(|folder| name.starts_with(folder));
+        names.extend(packed.filter(is_named).map(str::to_owned));
         names.sort_unstable();
         names.dedup();
         let mut found = Vec::new();

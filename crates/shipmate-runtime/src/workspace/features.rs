@@ -11,6 +11,9 @@ use super::merging::{MergedTree, merge_trees};
 use super::repository::Repository;
 use super::{Author, Commit};
 
+/// The trailer that names the merge which a commit is made from.
+pub(super) const COPY_OF: &str = "Shipmate-Copy-Of";
+
 #[derive(Debug, Clone)]
 pub struct Feature {
     pub name: String,
@@ -111,7 +114,7 @@ impl Repository {
     }
 
     fn copy(&self, work: &LandedWork, tree: &str, onto: &Commit) -> Result<Commit, Failure> {
-        let message = format!("{}\n\nShipmate-Copy-Of: {}\n", work.subject.trim_end(), work.commit);
+        let message = format!("{}\n\n{COPY_OF}: {}\n", work.subject.trim_end(), work.commit);
         let git = self.dated(&work.commit)?.args(["commit-tree", tree, "-F", "-", "-p"]);
         Ok(git.arg(onto).input(message.into_bytes()).run()?.commit())
     }

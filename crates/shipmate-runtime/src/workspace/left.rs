@@ -2,12 +2,14 @@
 //!
 //! A ref goes by itself only when nothing is lost with it: a team made it, nobody has committed to
 //! it since, and its commits are all in a branch of the user's, or, for work that was handed in, on
-//! the team branch. Objects are git's own matter: those that nothing names any more go with the
+//! the team branch. One that the user has committed to is told for as long as that is in no other
+//! branch. Objects are git's own matter: those that nothing names any more go with the
 //! user's next `git gc`.
 
 use std::collections::BTreeSet;
 
 use super::aside::{Leftover, LeftoverKind};
+use super::features::COPY_OF;
 use super::git::Failure;
 use super::land::COMMITTER;
 use super::repository::{Repository, team_ref};
@@ -21,19 +23,30 @@ pub struct Left {
     pub unmerged: Vec<String>,
 }
 
+/// Who has made a branch below `shipmate/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Whose {
+    Users,
+    /// A team, and the user has committed to it since.
+    Both,
+    Team,
+}
+
 impl Repository {
     /// What of all that lies here was left by teams that are gone. `began` says where each team
     /// began that may have made a ref.
     pub fn left(&self, began: impl Fn(&Leftover) -> Vec<String>) -> Result<Vec<Left>, Failure> {
         let mut theirs = Vec::new();
         for left in self.leftovers()? {
-            let is_branch = left.kind == LeftoverKind::Branch;
-            let mut is_theirs = false;
+            let mut whose = Whose::Users;
             for base in began(&left) {
-                is_theirs |= !is_branch || self.is_untouched(&base, &left.commit)?;
+                whose = whose.max(match left.kind {
+                    LeftoverKind::Branch => self.whose(&base, &left)?,
+                    _ => Whose::Team,
+                });
             }
-            if is_theirs {
-                theirs.push(left);
+            if whose != Whose::Users {
+                theirs.push((left, whose));
             }
         }
         if theirs.is_empty() {
@@ -45,24 +58,41 @@ impl Repository {
         let is_users = |name: &&str| !name.starts_with(&team_ref(""));
         let users: Vec<&str> = heads.lines().filter(is_users).collect();
         let merged = self.merged(&users, &["refs/shipmate/", "refs/heads/shipmate/"])?;
-        let left = theirs.into_iter().map(|leftover| {
+        let mut found = Vec::new();
+        for (leftover, whose) in theirs {
             let unmerged = match merged.contains(&leftover.refname) {
+                // Nothing would be lost with it, but it may be worked on.
+                true if whose == Whose::Both => continue,
                 true => Vec::new(),
                 false => self.beyond(&leftover.commit, &users)?,
             };
-            Ok(Left { leftover, unmerged })
-        });
-        left.collect()
+            found.push(Left { leftover, unmerged });
+        }
+        Ok(found)
     }
 
-    /// Nobody but the runtime has committed on this line since `base`.
-    fn is_untouched(&self, base: &str, tip: &Commit) -> Result<bool, Failure> {
-        let Some(base) = Commit::parse(base) else { return Ok(false) };
+    /// Who has committed on this branch since the team began at `base`.
+    fn whose(&self, base: &str, left: &Leftover) -> Result<Whose, Failure> {
+        // A team without trees makes no branch.
+        let Some(base) = Commit::parse(base) else { return Ok(Whose::Users) };
         let git = self.git().args(["rev-list", "--first-parent", "--no-commit-header"]);
-        let git = git.args(["--format=%ce", &format!("{base}..{tip}"), "--"]);
+        // Of a copy that the user has amended, the trailer is left.
+        let format =
+            format!("--format=%ce%x00%(trailers:key={COPY_OF},valueonly,unfold,separator=%x2C)");
+        let git = git.args([&format, &format!("{base}..{}", left.commit), "--"]);
         let output = git.allow(&[0, 128]).run()?;
         let text = path_text(&output.stdout);
-        Ok(output.code == 0 && text.lines().all(|email| email == COMMITTER.1))
+        let commits: Vec<(&str, &str)> =
+            text.lines().filter_map(|line| line.split_once('\0')).collect();
+        let is_ours = |(email, _): &(&str, &str)| *email == COMMITTER.1;
+        let is_copy = |(_, copy): &(&str, &str)| !copy.is_empty();
+        Ok(match output.code == 0 {
+            true if commits.iter().all(is_ours) => Whose::Team,
+            // The branch of a team is begun before anything is on it; that of a feature is not.
+            true if left.refname == team_ref(&left.team) => Whose::Both,
+            true if commits.iter().any(|one| is_ours(one) || is_copy(one)) => Whose::Both,
+            _ => Whose::Users,
+        })
     }
 
     /// The refs below these folders that one of the commits has all of.

@@ -26,7 +26,7 @@ fn folders_that_are_closed_to_their_owner_are_rescued_and_cleared_away() {
             write(tree.path(), &format!("{name}/f"), "work");
             mode(&tree.path().join(name), closed);
         }
-        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().unwrap();
+        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().kept.unwrap();
         assert_eq!(kept.files, ["cache/mod/f", "secret/f", "src/deep/f"]);
         mode(&tree.path().join("secret"), 0o000);
         tree.bring_up(&base, Keep::Nothing).unwrap();
@@ -49,7 +49,7 @@ fn pipes_that_git_would_read_are_taken_away_before_it_comes() {
             write(tree.path(), "new", "work");
         };
         plant();
-        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().unwrap();
+        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().kept.unwrap();
         assert!(kept.files.contains(&"new".to_owned()), "{kept:?}");
         plant();
         tree.snapshot(Paths::All, "work\n", Parent::Head).unwrap();

@@ -9,7 +9,7 @@ fn work_is_kept_aside_and_the_tree_stays_byte_for_byte() {
     alone(|scene| {
         let (repository, _) = scene.begun();
         let tree = scene.tree(&repository, "ana");
-        assert_eq!(repository.keep_aside(&tree, "crew", "ana-1").unwrap(), None);
+        assert_eq!(repository.keep_aside(&tree, "crew", "ana-1").unwrap().kept, None);
         write(tree.path(), "committed.txt", "x\n");
         let own = commit_all(tree.path(), "own");
         write(tree.path(), "a.txt", "changed\n");
@@ -20,20 +20,21 @@ fn work_is_kept_aside_and_the_tree_stays_byte_for_byte() {
         git(tree.path(), &["init", "-q", "nested"]);
         let before = bytes_of(tree.path());
 
-        let kept = repository.keep_aside(&tree, "crew", "ana-1").unwrap().unwrap();
+        let rescued = repository.keep_aside(&tree, "crew", "ana-1").unwrap();
+        assert_eq!(rescued.left_out, ["nested"]);
+        let kept = rescued.kept.unwrap();
         assert_eq!(bytes_of(tree.path()), before);
         assert_eq!(kept.refname, "refs/shipmate/crew/aside/ana-1");
         assert_eq!(kept.files, ["a.txt", "committed.txt", "staged.txt", "untracked.txt"]);
-        assert_eq!(kept.left_out, ["nested"]);
         let parent = git(&scene.user(), &["rev-parse", &format!("{}~", kept.commit)]);
         assert_eq!(parent, own.as_str());
         assert!(!files(&scene.user(), &kept.commit).contains(&"some.log".to_owned()));
 
         // Again, as after a crash: the same. With other content: another name.
-        let again = repository.keep_aside(&tree, "crew", "ana-1").unwrap().unwrap();
+        let again = repository.keep_aside(&tree, "crew", "ana-1").unwrap().kept.unwrap();
         assert_eq!(again, kept);
         write(tree.path(), "a.txt", "changed again\n");
-        let other = repository.keep_aside(&tree, "crew", "ana-1").unwrap().unwrap();
+        let other = repository.keep_aside(&tree, "crew", "ana-1").unwrap().kept.unwrap();
         assert_eq!(other.refname, "refs/shipmate/crew/aside/ana-1-2");
     });
 }
@@ -45,10 +46,10 @@ fn commits_alone_are_kept_aside_and_landed_ones_are_not() {
         let tree = scene.tree(&repository, "ana");
         write(tree.path(), "a.txt", "ana\n");
         let work = save(&tree);
-        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().unwrap();
+        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().kept.unwrap();
         assert_eq!(kept.commit, work);
         land(&repository, &tree, &work, &key(1, 1));
-        assert_eq!(repository.keep_aside(&tree, "crew", "y").unwrap(), None);
+        assert_eq!(repository.keep_aside(&tree, "crew", "y").unwrap().kept, None);
     });
 }
 
@@ -59,7 +60,7 @@ fn a_clone_without_a_readable_head_still_gives_up_its_files() {
         let tree = scene.tree(&repository, "ana");
         write(tree.path(), "a.txt", "ana\n");
         write(tree.path(), ".git/HEAD", "nonsense");
-        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().unwrap();
+        let kept = repository.keep_aside(&tree, "crew", "x").unwrap().kept.unwrap();
         assert_eq!(kept.files, ["a.txt"]);
         tree.bring_up(&base, Keep::Nothing).unwrap();
         assert!(tree.is_clean().unwrap());
@@ -72,7 +73,7 @@ fn leftovers_are_listed_and_removed_one_by_one() {
         let (repository, _) = scene.begun();
         let tree = scene.tree(&repository, "ana");
         write(tree.path(), "a.txt", "ana\n");
-        repository.keep_aside(&tree, "crew", "ana").unwrap();
+        assert!(repository.keep_aside(&tree, "crew", "ana").unwrap().kept.is_some());
         land(&repository, &tree, &save(&tree), &key(3, 4));
         let left = repository.leftovers().unwrap();
         let shown: Vec<_> = left.iter().map(|one| (&*one.refname, &*one.team, one.kind)).collect();
@@ -138,11 +139,57 @@ fn a_tree_goes_when_all_that_is_in_it_is_kept_and_stays_when_it_cannot_be() {
         // A repository inside, whether there is anything beside it or not.
         let tree = scene.tree(&repository, "cy");
         git(tree.path(), &["init", "-q", "nested"]);
+        let rescued = repository.keep_aside(&tree, "crew", "5-6").unwrap();
+        assert_eq!((rescued.kept, rescued.left_out), (None, vec!["nested".to_owned()]));
         let path = tree.path().to_owned();
         let failure = repository.let_go(tree.clone(), "crew", "5-6").unwrap_err();
         assert!(matches!(failure, LetGoFailure::Nested { .. }), "{failure}");
         write(&path, "beside.txt", "x\n");
         repository.let_go(tree, "crew", "5-6").unwrap_err();
         assert!(path.join("nested").exists() && held("beside.txt"));
+    });
+}
+
+#[test]
+fn a_commit_that_only_a_tag_leads_to_is_kept_and_the_users_own_tags_are_not() {
+    alone(|scene| {
+        let user = scene.user();
+        write(&user, "users.txt", "x\n");
+        commit_all(&user, "on no branch any more");
+        git(&user, &["tag", "v1"]);
+        git(&user, &["reset", "-q", "--hard", "HEAD~1"]);
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        write(tree.path(), "plain.txt", "x\n");
+        commit_all(tree.path(), "plain");
+        git(tree.path(), &["tag", "keep"]);
+        write(tree.path(), "noted.txt", "x\n");
+        let noted = commit_all(tree.path(), "noted");
+        git(tree.path(), &["tag", "-a", "-m", "x", "noted"]);
+        git(tree.path(), &["reset", "-q", "--hard", "HEAD~2"]);
+        repository.let_go(tree, "crew", "1-2").unwrap();
+        let refs = git(&user, &["for-each-ref", "--format=%(refname)", "refs/shipmate"]);
+        let aside = "refs/shipmate/crew/aside/1-2-tags-";
+        assert_eq!(refs, format!("{aside}keep\n{aside}noted"));
+        assert_eq!(git(&user, &["rev-parse", &format!("{aside}noted")]), noted.as_str());
+    });
+}
+
+#[test]
+fn a_submodule_that_the_team_does_not_have_is_left_out_like_any_repository() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        let from = scene.user().display().to_string();
+        git(
+            tree.path(),
+            &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "sub"],
+        );
+        commit_all(tree.path(), "with a submodule");
+        let rescued = repository.keep_aside(&tree, "crew", "x").unwrap();
+        assert_eq!(rescued.left_out, ["sub"]);
+        assert_eq!(rescued.kept.unwrap().files, [".gitmodules", "sub"]);
+        let failure = repository.let_go(tree, "crew", "x").unwrap_err();
+        assert!(matches!(failure, LetGoFailure::Submodules), "{failure}");
     });
 }

@@ -10,6 +10,8 @@ pub enum Subject {
     Run,
     Resume,
     Merge,
+    /// Brings what the user has committed meanwhile to the team.
+    Update,
     /// Of a team whose agents were killed at work.
     Delete,
     /// Of a team whose agents are at work.
@@ -21,11 +23,12 @@ pub enum Subject {
 }
 
 impl Subject {
-    pub const ALL: [Subject; 8] = [
+    pub const ALL: [Subject; 9] = [
         Subject::Create,
         Subject::Run,
         Subject::Resume,
         Subject::Merge,
+        Subject::Update,
         Subject::Delete,
         Subject::DeleteNow,
         Subject::Remove,
@@ -39,6 +42,7 @@ impl Subject {
             Subject::Run => "run",
             Subject::Resume => "resume",
             Subject::Merge => "merge",
+            Subject::Update => "update",
             Subject::Delete => "delete",
             Subject::DeleteNow => "delete-now",
             Subject::Remove => "remove",
@@ -49,7 +53,7 @@ impl Subject {
     pub(super) fn state(self) -> State {
         match self {
             Subject::Create | Subject::Run => State::Bare,
-            Subject::Merge => State::Done,
+            Subject::Merge | Subject::Update => State::Done,
             _ => State::Halfway,
         }
     }
@@ -67,6 +71,7 @@ impl Subject {
             Subject::Run => &["run", "../plan.toml", "--dirty"],
             Subject::Resume => &["resume"],
             Subject::Merge => &["merge"],
+            Subject::Update => &["team", "update"],
             Subject::Delete => &["team", "delete", TEAM],
             Subject::DeleteNow => &["team", "delete", TEAM, "--now"],
             Subject::Remove => &["teammate", "remove", "ana"],
@@ -125,6 +130,7 @@ impl Subject {
             Subject::Create => teams()?.contains(TEAM),
             Subject::Delete | Subject::DeleteNow => !teams()?.contains(TEAM),
             Subject::Merge => Repository::read(scene)?.commit != before.commit,
+            Subject::Update => is_up_to_date(scene)?,
             Subject::Run => landed(scene)?.len() == TASKS,
             Subject::Resume | Subject::Remove | Subject::Shutdown => true,
         };
@@ -164,6 +170,13 @@ impl Subject {
                 match now.commit == before.commit {
                     true => Err("merged twice and not at all".to_owned()),
                     false => works(scene, TASKS),
+                }
+            }
+            Subject::Update => {
+                zero("update again", again)?;
+                match is_up_to_date(scene)? {
+                    true => works(scene, TASKS),
+                    false => Err("updated twice and not at all".to_owned()),
                 }
             }
             Subject::Delete | Subject::DeleteNow => {
@@ -210,6 +223,13 @@ fn zero(what: &str, ran: &Ran) -> Result<(), String> {
         Some(0) => Ok(()),
         code => Err(format!("{what}: {code:?} {}", ran.text)),
     }
+}
+
+/// The team has what is checked out.
+fn is_up_to_date(scene: &Scene) -> Result<bool, String> {
+    let missing =
+        scene.git(&["rev-list", "--count", "HEAD", "--not", &format!("shipmate/{TEAM}")])?;
+    Ok(missing.trim() == "0")
 }
 
 /// Tasks whose work is on the team branch, each merge by its trailers.

@@ -120,7 +120,7 @@ pub(super) fn run(
         }
     }
     // A stop that strace sent before it left must hold nobody.
-    run.alive.iter().for_each(|pid| processes::signal(*pid, Signal::CONT));
+    processes::let_go_on(&run.alive);
     let status = match processes::ends(child.id(), LIMIT) {
         true => Some(child.wait().map_err(|e| e.to_string())?),
         false => {

@@ -14,6 +14,9 @@ pub struct Script {
     pub(crate) rules: Vec<Rule>,
     /// Requests that offer no tools are conversations too, not side calls.
     pub(crate) plain: bool,
+    /// The only key and the only model that are taken, where they are named.
+    pub(crate) key: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +124,8 @@ impl Reader {
         let (word, rest) = split_word(line);
         match word {
             "plain" => self.script.plain = true,
+            "key" => self.script.key = Some(some(rest, "which key?")?.to_owned()),
+            "model" => self.script.model = Some(some(rest, "which model?")?.to_owned()),
             "as" => {
                 self.close_rule().map_err(|e| e.message)?;
                 self.actor = actor(rest)?;

@@ -54,6 +54,14 @@ fn calls_are_one_turn_each_unless_joined_and_stop_parts_a_text_from_a_call() {
 }
 
 #[test]
+fn a_script_may_name_the_only_key_and_the_only_model() {
+    let script = "key right\nmodel large\non *\n say A".parse::<Script>();
+    let script = script.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((script.key.as_deref(), script.model.as_deref()), (Some("right"), Some("large")));
+    assert_eq!(refused("key"), "line 1 of the script: which key?");
+}
+
+#[test]
 fn what_holds_up_belongs_to_the_reply_below_it() {
     let rules = rules(
         "as \"your name is bo\"\non *\n say A\n hold a\n wait 5\n error 529 retry-after 2 full\n \

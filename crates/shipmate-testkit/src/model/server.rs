@@ -149,6 +149,10 @@ async fn answer(
         Asked::Reply(wire) if read.is_object() => {
             let conversation = wire.read(&read);
             let script = Arc::clone(&shared.script.lock().unwrap_or_else(PoisonError::into_inner));
+            if let Some((status, told)) = refused(&script, &headers, &conversation) {
+                let code = StatusCode::from_u16(status).expect("it is one");
+                return fixed(code, wire.error(status, &told), "refused");
+            }
             let choice = choice::choose(&script, &conversation);
             let (actor, told) = describe(&choice);
             let number = shared.record.add(request(actor, told));
@@ -171,6 +175,24 @@ async fn answer(
             fixed(StatusCode::NOT_FOUND, Wire::Chat.error(404, &told), "unknown path")
         }
     }
+}
+
+/// A key or a model that is none here, as every vendor refuses it.
+fn refused(
+    script: &Script,
+    headers: &HeaderMap,
+    conversation: &Conversation,
+) -> Option<(u16, String)> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let bearer =
+        text(header::AUTHORIZATION.as_str()).map(|text| text.trim_start_matches("Bearer "));
+    let given = text("x-api-key").or(text("x-goog-api-key")).or(bearer);
+    if script.key.as_deref().is_some_and(|key| given != Some(key)) {
+        return Some((401, "invalid key".to_owned()));
+    }
+    let model = &conversation.model;
+    let is_known = script.model.as_ref().is_none_or(|known| known == model);
+    (!is_known).then(|| (404, format!("model: {model}")))
 }
 
 /// Keys are nobody's business, even when they are not real.

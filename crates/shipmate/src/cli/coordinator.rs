@@ -122,26 +122,12 @@ fn stop(args: &StopArgs, session: &Session) -> Result<(), Failure> {
 
 /// The coordinator's process, whatever state it is in.
 pub(crate) fn found(place: &Place) -> Option<u32> {
-    listening(place).or_else(|| holding(place))
+    listening(place).or_else(|| socket::holder_of(&place.lock()))
 }
 
 /// The process that has the workspace's socket; the kernel knows it, and that it is ours.
 fn listening(place: &Place) -> Option<u32> {
     socket::listener_of(&socket::connect(&place.socket()).ok()?)
-}
-
-/// The process that has the workspace's lock, where it listens no more or not yet. What the file
-/// says is believed of a process only that has the file open.
-fn holding(place: &Place) -> Option<u32> {
-    let lock = std::fs::File::open(place.lock()).ok()?;
-    let free = rustix::fs::FlockOperation::NonBlockingLockShared;
-    if rustix::fs::flock(&lock, free).is_ok() {
-        return None;
-    }
-    let pid: u32 = std::fs::read_to_string(place.lock()).ok()?.trim().parse().ok()?;
-    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-    let mut open = open.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
-    open.any(|path| path == place.lock()).then_some(pid)
 }
 
 /// Asks a process to end, waits until it has, and ends it where it does not.

@@ -24,7 +24,7 @@ use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
 use crate::cli::session::{Globals, Session};
 use stage::{RECORDED, stage};
-use thinking::{Thinking, budget, choose, limit};
+use thinking::{Thinking, choose, limit_spending};
 
 /// Whoever takes this task first is killed in the middle of it: when its model has answered so
 /// often, the last answer but one has been carried out.
@@ -79,15 +79,14 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         }
     };
     say(&format!("a new repository in {}", folder.display()))?;
-    let begun = begin(&thinking, &folder, &mut session)?;
+    let (begun, limit) = begin(&thinking, &folder, &mut session)?;
     say(&match &thinking {
         Thinking::Recorded(how) => format!(
             "four native teammates, twelve tasks; one will write a bug, one will be killed\n{how}\n"
         ),
         Thinking::Real { model } => format!(
             "four native teammates, twelve tasks, for real with {model}\nthey stop before they have \
-             used {}\n",
-            limit()
+             used {limit}\n"
         ),
     })?;
     let Some(watched) = run::watch::watch(&begun, session.again()?, Watching::default())? else {
@@ -120,20 +119,27 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
     Ok(watched.exit())
 }
 
-/// Puts the team to work.
-fn begin(thinking: &Thinking, folder: &Path, session: &mut Session) -> Result<run::Begun, Failure> {
+/// Puts the team to work; with how much it may spend, in words.
+fn begin(
+    thinking: &Thinking,
+    folder: &Path,
+    session: &mut Session,
+) -> Result<(run::Begun, String), Failure> {
     let model = match thinking {
         Thinking::Recorded(_) => Some(RECORDED.to_owned()),
         Thinking::Real { .. } => None,
     };
     let plan = folder.join("plan.toml");
     let begun = run::begin(&RunArgs::of(plan, "native".to_owned(), model), session)?;
-    match thinking {
-        Thinking::Recorded(_) => kill_one(session.again()?),
+    let limit = match thinking {
+        Thinking::Recorded(_) => {
+            kill_one(session.again()?);
+            String::new()
+        }
         // What they have used until now counts.
-        Thinking::Real { .. } => drop(session.ask(Ask::TeamBudget { budget: budget() })?),
-    }
-    Ok(begun)
+        Thinking::Real { .. } => limit_spending(session)?,
+    };
+    Ok((begun, limit))
 }
 
 /// What there was to see.

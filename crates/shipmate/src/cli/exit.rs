@@ -58,7 +58,7 @@ pub(crate) const EXITS: [(Exit, &str, &str); 11] = [
         Exit::Undone,
         "Undone",
         "`run` ended and not every task is completed, `shutdown` and not everybody stopped \
-         cleanly, or `resume` and whoever was started failed again. The report says what and why.",
+         cleanly, or `resume` and nobody could go on. The report says what and why.",
     ),
     (
         Exit::Waits,
@@ -91,8 +91,8 @@ pub(crate) fn of_refusal(refused: &Refused) -> Exit {
         // Another process has the log, or the server that keeps it is away.
         "LogInUse" | "LogUnavailable" | "Version" => Exit::Unreachable,
         code if code.starts_with("Log") => Exit::Storage,
-        // A token that nobody has is not a thing that was looked for.
-        "UnknownToken" => Exit::Refused,
+        // Neither is a thing that was looked for.
+        "UnknownToken" | "UnknownPrice" => Exit::Refused,
         code if code == "NoTeam" || code.starts_with("Unknown") => Exit::NotFound,
         _ => Exit::Refused,
     }
@@ -131,6 +131,7 @@ mod tests {
             ("BadWork", 2),
             ("UnknownTask", 3),
             ("UnknownTeammate", 3),
+            ("UnknownPrice", 1),
             ("NothingAvailable", 4),
             ("AlreadyClaimed", 5),
             ("StaleClaim", 5),

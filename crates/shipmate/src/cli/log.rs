@@ -216,6 +216,11 @@ mod tests {
                 "    3 00:00:00 person task.scope_granted 4, may also change Cargo.toml, ci\n",
             ),
             (
+                r#"{"n":3,"at":0,"by":"person","event":{"task.scope_left_out":{"task":4,
+                "files":["ci"]}}}"#,
+                "    3 00:00:00 person task.scope_left_out 4, is merged without ci\n",
+            ),
+            (
                 r#"{"n":3,"at":0,"by":"alpha/ana@1","event":{"question.asked":{"kind":"scope",
                 "who":"alpha/ana@1","text":"may it?","task":4,"files":["Cargo.toml"]}}}"#,
                 "    3 00:00:00 ana@1 question.asked ana@1, task 4, wants to change Cargo.toml, \

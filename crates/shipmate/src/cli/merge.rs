@@ -2,8 +2,6 @@
 
 mod progress;
 
-use std::path::Path;
-
 use shipmate_protocol::view::Merged;
 use shipmate_protocol::{Answer, Ask};
 
@@ -14,9 +12,10 @@ pub(crate) use progress::ask_with_progress;
 
 /// Merge the team's verified work into your branch, or make a branch per feature
 ///
-/// The team's branch, shipmate/NAME, only holds work that passed its gate. It is merged into the
-/// branch that is checked out. If your branch has moved since, the gate is run on the result first.
-/// If that is red, if it conflicts, or if your own changes are in the way, nothing is changed and
+/// The team's branch, shipmate/NAME, is merged into the branch that is checked out. The gate is run
+/// on the result first, unless that is a commit of the team's which is on record as green: your
+/// branch may have moved since, somebody may have committed on the team's, and the gate may be new.
+/// If it is red, if it conflicts, or if your own changes are in the way, nothing is changed and
 /// the refusal says what to do. With --branches your branch stays as it is: each group of tasks (or
 /// each task without one) becomes a branch of its own, to look at and merge one by one.
 #[derive(clap::Args, Debug)]
@@ -36,6 +35,7 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &MergeArgs, mut session: Session) -> Result<(), Failure> {
+    name_repository(&session)?;
     let ask = Ask::Merge { branches: args.branches, no_gate: args.no_gate };
     let Answer::Merged(merged) = ask_with_progress(&mut session, ask)? else {
         return Err(unexpected("a merge"));
@@ -43,26 +43,26 @@ pub(crate) fn run(args: &MergeArgs, mut session: Session) -> Result<(), Failure>
     if session.screen.json {
         return session.screen.json(&merged);
     }
-    let text = text(&merged, args.branches, elsewhere(&session));
-    session.screen.print(&text)
+    session.screen.print(&text(&merged, args.branches))
 }
 
-/// The repository, where it is not the current folder.
-pub(crate) fn elsewhere(session: &Session) -> Option<&Path> {
-    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
-    let workspace = session.place.workspace.as_path();
-    (here.as_deref() != Some(workspace)).then_some(workspace)
+/// Says which repository is about to be changed, where the person does not stand in it.
+pub(crate) fn name_repository(session: &Session) -> Result<(), Failure> {
+    match session.repository_elsewhere() {
+        Some(root) if !session.screen.json => {
+            let root = root.display().to_string();
+            session.screen.line(&format!("in the repository {}", plain(&root)))
+        }
+        _ => Ok(()),
+    }
 }
 
-fn text(merged: &Merged, branches: bool, elsewhere: Option<&Path>) -> String {
+fn text(merged: &Merged, branches: bool) -> String {
     let tasks: Vec<String> = merged.tasks.iter().map(ToString::to_string).collect();
     let plural = if tasks.len() == 1 { "task" } else { "tasks" };
     let tasks = format!("{plural} {}", tasks.join(", "));
     let mut text = format!("{}: {tasks}\n", plain(&merged.branch));
     let mut line = |words: &str| text.push_str(&format!("  {}\n", plain(words)));
-    if let Some(root) = elsewhere {
-        line(&format!("in {}", root.display()));
-    }
     for note in &merged.notes {
         line(note);
     }

@@ -1,12 +1,12 @@
 //! `shipmate resume`: go on after everything had ended, and say what became of everybody.
 
 use shipmate_protocol::ask::TaskFilter;
-use shipmate_protocol::view::{Resumed, TaskRow};
+use shipmate_protocol::view::{Resumed, Status, TaskRow};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::screen::{Paint, Screen, plain};
+use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
 
@@ -18,7 +18,7 @@ use crate::cli::table::{Column, Table, cell, owned, painted};
 /// in its old tree with what it had done, `waits` for a task, `failed` for the reason that is told,
 /// or `lost`: only a person can start it again. Nothing that was acknowledged is done twice.
 ///
-/// Ends with 8 when somebody failed and nobody is at work.
+/// Ends with 8 when nobody is at work because somebody failed or the team had to stop again.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,21 +43,28 @@ pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
     let Answer::Status(status) = session.ask(Ask::Status)? else {
         return Err(unexpected("a status"));
     };
-    let queue = status.queue.as_deref().unwrap_or_default();
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({
             "teammates": teammates, "in_flight": in_flight, "queue": status.queue
         }))?,
-        false => session.screen.print(&text(&teammates, &in_flight, queue, &session.screen))?,
+        false => {
+            let own = match &session.client.team {
+                Some(team) => format!("shipmate{} --team {team}", session.here()),
+                None => format!("shipmate{}", session.here()),
+            };
+            let text = text(&teammates, &in_flight, &session.screen) + &waits(&status, &own);
+            session.screen.print(&text)?;
+        }
     }
     let is = |words: &[&str]| teammates.iter().any(|mate| words.contains(&mate.how.as_str()));
-    match is(&["failed"]) && !is(&["resumed", "started", "restarted"]) {
+    let cannot = is(&["failed"]) || status.teams.iter().any(|team| team.paused.is_some());
+    match cannot && !is(&["resumed", "started", "restarted"]) {
         true => Err(Failure::Told(Exit::Undone)),
         false => Ok(()),
     }
 }
 
-fn text(teammates: &[Resumed], in_flight: &[TaskRow], queue: &str, screen: &Screen) -> String {
+fn text(teammates: &[Resumed], in_flight: &[TaskRow], screen: &Screen) -> String {
     let mut text = match teammates {
         [] => "the team goes on; it has no teammates\n".to_owned(),
         _ => table(teammates, screen),
@@ -67,8 +74,27 @@ fn text(teammates: &[Resumed], in_flight: &[TaskRow], queue: &str, screen: &Scre
         [] => text.push_str("nothing is in flight\n"),
         tasks => text.push_str(&flight(tasks, screen)),
     }
-    if !queue.is_empty() {
+    text
+}
+
+/// What the team waits for, and what somebody has to say to it.
+fn waits(status: &Status, own: &str) -> String {
+    let mut text = String::new();
+    if let Some(queue) = status.queue.as_deref().filter(|queue| !queue.is_empty()) {
         text.push_str(&format!("\nmerge queue: {}\n", plain(queue)));
+    }
+    for team in &status.teams {
+        if let Some(reason) = &team.paused {
+            text.push_str(&format!("\n{} waits: {}\n", plain(&team.name), hanging(reason, 2)));
+        }
+    }
+    for (count, what, command) in [
+        (status.open_plans, "plans", "plan list"),
+        (status.open_questions, "questions", "questions"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("\n{what} that wait for you: {count}  ({own} {command})\n"));
+        }
     }
     text
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
-use shipmate_protocol::view::KNOWN_AGENTS;
+use shipmate_protocol::view::{Counts, KNOWN_AGENTS};
 use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
 use crate::cli::exit::Exit;
@@ -296,7 +296,7 @@ fn found(
             }
         }
     }
-    refuse_existing(team, session)?;
+    refuse_existing(team, description, session)?;
     session.client.team = None;
     let made = session.ask(Ask::TeamCreate(TeamCreate {
         name: team.to_owned(),
@@ -307,8 +307,11 @@ fn found(
     }));
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
-    if budget.cost_micros_max.is_some() || budget.tokens_max.is_some() {
-        session.ask(Ask::TeamBudget { budget })?;
+    if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())
+        && let Err(failure) = session.ask(Ask::TeamBudget { budget })
+    {
+        take_back(session);
+        return Err(failure);
     }
     Ok(())
 }
@@ -323,12 +326,25 @@ fn own_paths(plans: &[PathBuf], workspace: &Path) -> Vec<String> {
 }
 
 /// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
-fn refuse_existing(team: &str, session: &mut Session) -> Result<(), Failure> {
+/// What is left of a run that was killed before it had a task is taken away instead.
+fn refuse_existing(team: &str, description: &str, session: &mut Session) -> Result<(), Failure> {
     session.client.team = None;
     let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
         return Err(unexpected("teams"));
     };
     let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
+    let Counts { pending, in_progress, completed, failed, deleted } = there.tasks;
+    let has_tasks = pending + in_progress + completed + failed + deleted > 0;
+    if there.phase == "active" && there.description == description && !has_tasks {
+        session.client.team = Some(team.to_owned());
+        let Answer::Teammates(mates) = session.ask(Ask::Teammates)? else {
+            return Err(unexpected("teammates"));
+        };
+        if mates.iter().all(|mate| mate.epoch == 0 && mate.unread == 0) {
+            take_back(session);
+            return Ok(());
+        }
+    }
     let (code, message, remedy) = match there.phase.as_str() {
         "active" => (
             "TeamExists",

@@ -63,7 +63,8 @@ pub(super) async fn stream(
         page.run().await;
         drop(seat);
     });
-    let mut response = Response::new(Body::new(Events(events)));
+    let visit = Visit::begin(&deck.visits);
+    let mut response = Response::new(Body::new(Events { events, _visit: visit }));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     // What is said over the line may have been written long before; this is the time now.
@@ -82,7 +83,11 @@ pub(super) fn event(name: &str, id: Option<u64>, data: &impl Serialize) -> Bytes
     text.into()
 }
 
-struct Events(mpsc::Receiver<Bytes>);
+struct Events {
+    events: mpsc::Receiver<Bytes>,
+    /// Until the last of them is written.
+    _visit: Visit,
+}
 
 impl hyper::body::Body for Events {
     type Data = Bytes;
@@ -92,7 +97,7 @@ impl hyper::body::Body for Events {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
+        self.events.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
     }
 }
 
@@ -135,10 +140,10 @@ impl Page {
         if self.say(Bytes::from_static(b": shipmate\n\n")).await.is_err() {
             return;
         }
-        let _visit = Visit::begin(&self.visits);
         let mut ticks = self.looking.0.ticks();
         let mut ended = self.visits.ended.subscribe();
         ended.mark_changed();
+        let mut gone = self.visits.gone.subscribe();
         let mut quiet = Instant::now();
         self.seen = self.looking.0.resume(self.after);
         while let Ok(said) = self.say_next().await {
@@ -156,6 +161,10 @@ impl Page {
                         Some(how) => self.say(how).await,
                         None => Ok(()),
                     }
+                }
+                () = async { drop(gone.wait_for(|gone| *gone).await) } => {
+                    drop(self.say(event("gone", None, &json!({}))).await);
+                    return;
                 }
                 () = tokio::time::sleep_until(quiet + KEEP_ALIVE) => {
                     quiet = Instant::now();

@@ -172,6 +172,47 @@ fn a_stopped_coordinator_that_has_lost_its_socket_is_stopped_all_the_same() {
 }
 
 #[test]
+fn a_coordinator_whose_socket_is_gone_is_named_and_nobody_waits_for_it_for_ever() {
+    let workspace = Workspace::with_team(&[]);
+    let pid = pid(&workspace);
+    // Stopped, so that it does not end by itself meanwhile.
+    signal(pid, rustix::process::Signal::STOP);
+    std::fs::remove_file(workspace.path.join(".shipmate/state/coordinator.sock")).unwrap();
+    let output = workspace.command("shipmate status").output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let pid = pid.as_raw_nonzero();
+    let fact =
+        format!("the coordinator, process {pid}, has the workspace's lock and does not listen");
+    let remedy = "  end it with `shipmate coordinator stop`";
+    let begin = format!("{fact}; waiting for it\nerror: {fact}\n{remedy}");
+    assert!(told.starts_with(&begin), "{told}");
+    assert_eq!(output.status.code(), Some(6), "{told}");
+    assert_eq!(coordinators(&workspace), [pid.get()], "the one that was started waits on");
+    workspace.check(
+        r#"
+        $ shipmate coordinator stop
+        stopped the coordinator, process [..]
+
+        $ shipmate team list --json
+        [{"name":"alpha",[..]}]
+        "#,
+    );
+}
+
+/// Processes that run, or would run, this workspace's coordinator.
+fn coordinators(workspace: &Workspace) -> Vec<i32> {
+    let place = workspace.path.canonicalize().unwrap().display().to_string();
+    let is_one = |pid: &i32| {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&str> = line.split('\0').collect();
+        words.contains(&place.as_str()) && words.contains(&"coordinator")
+    };
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(is_one).collect()
+}
+
+#[test]
 fn a_workspace_that_is_no_folder_is_an_error_of_usage() {
     let workspace = Workspace::new();
     workspace.write("file", "");

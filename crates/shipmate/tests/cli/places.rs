@@ -116,6 +116,28 @@ fn a_run_names_the_repository_where_it_is_not_the_folder_it_is_typed_in() {
 }
 
 #[test]
+fn a_merge_names_the_repository_before_it_changes_it_where_the_workspace_is_a_part_of_it() {
+    let workspace = Workspace::with_repository();
+    let text = "team = \"alpha\"\n[[tasks]]\nid = \"one\"\nsubject = \"one\"\n";
+    workspace.write("../plan.toml", text);
+    workspace.write("part/.shipmate/config.toml", "");
+    workspace.git("add part");
+    workspace.git("commit --quiet --message part");
+    let run = "shipmate run ../../plan.toml --dirty --agent 'echo 1 > one'";
+    let (code, text) = below(&workspace, "part", run);
+    assert_eq!(code, Some(0), "{text}");
+    let root = workspace.path.canonicalize().unwrap();
+    let named = format!("in the repository {}\n", root.display());
+    for line in ["shipmate merge", "shipmate team update"] {
+        let (code, text) = below(&workspace, "part", line);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.starts_with(&named), "{line}: {text}");
+    }
+    let (_, text) = below(&workspace, "part", "shipmate coordinator stop");
+    assert!(text.starts_with("stopped"), "{text}");
+}
+
+#[test]
 fn nobody_is_told_to_make_a_repository_of_a_folder_they_do_not_stand_in() {
     let workspace = Workspace::new();
     plan(&workspace);

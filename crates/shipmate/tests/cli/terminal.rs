@@ -388,6 +388,7 @@ fn a_page_that_is_open_when_the_run_ends_stays_with_the_outcome() {
     assert!(told.contains("shipmate merge"), "{told}");
     terminal.until("the page stays open; press Enter to leave it");
     terminal.keys.write_all(b"\n").unwrap();
+    until("event: gone");
     assert_eq!(terminal.end().1, 0);
     // Nobody looks: the command ends by itself.
     let line = "shipmate --team two run $W/../one.toml --agent 'echo y > mine.txt'";

@@ -98,11 +98,77 @@ fn a_gate_with_a_typo_starts_nobody_and_resume_goes_on_when_it_is_mended() {
     assert_eq!(stage.events("teammate.started").len(), 0, "{}", stage.story());
     let status = Ran::of(&stage.shipmate(&["status"]));
     assert!(status.out.contains("mak"), "{}", status.out);
+    // Before that nobody can go on, and it is told as it is.
+    tells(&Ran::of(&stage.shipmate(&["--team", TEAM, "resume"])), 8, &["alpha waits:", "team set"]);
     // Mended outside of the repository: nothing has to be changed in the team.
     program(&stage.root().join("bin/mak"), "true");
     assert_eq!(Ran::of(&stage.shipmate(&["--team", TEAM, "resume"])).code, 0);
     stage.finished(1);
     assert_eq!(stage.file("one.txt"), "1\n");
+}
+
+/// Whoever is there cannot take what is left: the run ends, and `resume` finishes it.
+#[test]
+fn a_run_ends_when_the_only_one_for_a_task_cannot_work() {
+    let mut stage = Stage::new("");
+    let plan = r#"
+[agents.front]
+command = "echo 1 > one.txt"
+[agents.back]
+command = "backend-agent"
+[[teammates]]
+name = "ana"
+role = "front"
+agent = "front"
+[[teammates]]
+name = "bo"
+role = "back"
+agent = "back"
+[[tasks]]
+id = "one"
+subject = "one"
+role = "front"
+files = ["one.txt"]
+[[tasks]]
+id = "two"
+subject = "two"
+role = "back"
+files = ["two.txt"]
+"#;
+    stage.write("plan.toml", plan);
+    stage.commit();
+    let broken = stage.root().join("bin/backend-agent");
+    program(&broken, "exec no-such-program");
+    let ran = run(&stage, &[&plan_of(&stage)]);
+    tells(&ran, 8, &["not all done: 1 of 2", "bo cannot work", "no-such-program", "resume"]);
+    program(&broken, "echo 2 > two.txt");
+    Ran::of(&stage.shipmate(&["--team", TEAM, "resume"])).ends(0, &["alpha/bo", "restarted"]);
+    stage.follow();
+    stage.finished(2);
+    assert_eq!(stage.file("two.txt"), "2\n");
+}
+
+/// A run that is killed before it has a task leaves a team that nobody could go on with.
+#[test]
+fn a_run_that_was_killed_before_it_had_a_task_is_begun_anew() {
+    let stage = planned();
+    let plan = plan_of(&stage);
+    let title = Ran::of(&stage.shipmate(&["--team", TEAM, "run", &plan, "--agent", AGENT]));
+    title.ends(0, &["done: 1 of 1"]);
+    let shown = Ran::of(&stage.shipmate(&["--team", TEAM, "team", "show", "--json"]));
+    let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+    Ran::of(&stage.shipmate(&["team", "delete", TEAM, "--now"])).ends(0, &["deleted"]);
+    stage.git(&["branch", "-D", "shipmate/alpha"]);
+    // What its first requests leave.
+    let description = shown["description"].as_str().unwrap();
+    let create =
+        ["team", "create", TEAM, "--description", description, "--trees", "own", "--check", "true"];
+    Ran::of(&stage.shipmate(&create)).ends(0, &[]);
+    let add = ["--team", TEAM, "teammate", "add", "dev-1", "--command", AGENT];
+    Ran::of(&stage.shipmate(&add)).ends(0, &[]);
+    run(&stage, &[&plan, "--agent", AGENT]).ends(0, &["done: 1 of 1"]);
+    // One that has tasks is not touched.
+    tells(&run(&stage, &[&plan, "--agent", AGENT]), 1, &["there is a team alpha already"]);
 }
 
 #[test]

@@ -4,20 +4,41 @@ use shipmate_protocol::{Answer, Ask};
 
 use crate::ran::Ran;
 use crate::scene::{Scene, events};
-use crate::stage::TEAM;
+use crate::stage::{SHIPMATE, TEAM, hermetic};
 
 const ONE_PART: &str = include_str!("scripts/one_part.model");
 
 /// Nobody listens there.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Changes a word of the configuration; the next coordinator reads it.
-fn set_config(scene: &Scene, was: &str, is: &str) {
+/// Changes a word of the configuration.
+fn edit_config(scene: &Scene, was: &str, is: &str) {
     let path = scene.stage.place().config();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(was), "{was} is not in {text}");
     std::fs::write(&path, text.replace(was, is)).unwrap();
+}
+
+/// The same, and the next coordinator reads it.
+fn set_config(scene: &Scene, was: &str, is: &str) {
+    edit_config(scene, was, is);
     scene.stage.shipmate(&["coordinator", "stop"]);
+}
+
+/// A command from a terminal with this key.
+fn with_key(scene: &Scene, key: &str, args: &[&str]) -> Ran {
+    let mut command = hermetic(&scene.stage.root(), SHIPMATE);
+    command.env("TEST_KEY", key).arg("--workspace").arg(scene.stage.place().workspace);
+    Ran::of(&command.args(["--team", TEAM]).args(args).output().unwrap())
+}
+
+/// Its lead was lost once, for something that only a person can mend, and nothing was tried again.
+fn was_unable_once(scene: &mut Scene) {
+    let log = scene.log();
+    let gone = events(&log, "teammate.disappeared");
+    assert_eq!(gone.len(), 1, "{log:?}");
+    assert_eq!(gone[0]["loss"], "unable");
+    assert!(events(&log, "breaker.opened").is_empty());
 }
 
 fn resume(scene: &Scene) -> Ran {
@@ -38,13 +59,38 @@ fn a_wrong_address_is_told_once_and_after_the_mend_resume_finishes_the_run() {
     set_config(&scene, &right, NOWHERE);
     let ran = scene.run("make one part", &["--yes"]);
     assert_eq!(ran.code, 8, "{}{}", ran.out, ran.err);
-    let log = scene.log();
-    assert_eq!(events(&log, "teammate.disappeared").len(), 1, "{log:?}");
-    assert_eq!(events(&log, "teammate.disappeared")[0]["loss"], "unable");
-    assert!(events(&log, "breaker.opened").is_empty());
+    was_unable_once(&mut scene);
     // Before the mend it fails again, and says so.
     resume(&scene).ends(8, &["alpha/lead", "failed", "127.0.0.1:9", "resume"]);
     set_config(&scene, NOWHERE, &right);
+    resume(&scene).ends(0, &["alpha/lead", "restarted"]);
+    approve(&mut scene);
+    scene.stage.finished(1);
+    assert_eq!(scene.stage.file("a.txt"), "a\n");
+}
+
+#[test]
+fn a_wrong_key_is_told_once_and_resume_with_the_right_one_finishes_the_run() {
+    let mut scene = Scene::new(&format!("key right\n{ONE_PART}"));
+    set_config(&scene, "key-variable = \"\"", "key-variable = \"TEST_KEY\"");
+    let run = ["run", "make one part", "--agent", "native", "--yes"];
+    with_key(&scene, "wrong", &run).ends(8, &["401", "TEST_KEY", "resume"]);
+    was_unable_once(&mut scene);
+    with_key(&scene, "still wrong", &["resume"]).ends(8, &["alpha/lead", "failed", "401"]);
+    // The coordinator that runs hears of it.
+    with_key(&scene, "right", &["resume"]).ends(0, &["alpha/lead", "restarted"]);
+    approve(&mut scene);
+    scene.stage.finished(1);
+    assert_eq!(scene.stage.file("a.txt"), "a\n");
+}
+
+#[test]
+fn a_model_that_is_none_is_told_once_and_after_the_mend_resume_finishes_the_run() {
+    let mut scene = Scene::new(&format!("model scripted\n{ONE_PART}"));
+    edit_config(&scene, "test/scripted", "test/scriptde");
+    scene.run("make one part", &["--yes"]).ends(8, &["404", "scriptde", "resume"]);
+    was_unable_once(&mut scene);
+    edit_config(&scene, "test/scriptde", "test/scripted");
     resume(&scene).ends(0, &["alpha/lead", "restarted"]);
     approve(&mut scene);
     scene.stage.finished(1);

@@ -382,7 +382,7 @@ fn layers_that_do_not_fit_together_are_mended_by_the_lead() {
 #[test]
 fn the_type_check_of_the_project_is_part_of_convergence() {
     // Green in every layer's own gate; red where the phase is looked at, until it is mended.
-    let check = "[ -e src/mended.sh ] || case $PWD in *.phase) echo types differ; exit 1; esac";
+    let check = "[ -e src/mended.sh ] || case $PWD in *._phase) echo types differ; exit 1; esac";
     let typed = WORKFLOW.replace("  lint:", &format!("  typecheck: '{check}'\n  lint:"));
     let scene = with("mend() { put src/mended.sh x=1; }", &[(".claude/workflow.yaml", &typed)]);
     let ran = run(&scene);

@@ -386,6 +386,31 @@ fn what_is_committed_by_hand_on_the_teams_branch_is_seen() {
 }
 
 #[test]
+fn work_is_not_taken_back_where_the_gate_passes_with_it_and_not_without_it() {
+    let repair = r#"
+[[phases]]
+name = "repair"
+reverts = { file = "back.json", key = "revert" }
+[[phases.tasks]]
+id = "decide"
+lead = true
+subject = "decide"
+"#;
+    let decide = "\"decide\") put back.json '{\"revert\": [\"01-01/T2\"]}' ;;\n  \"write a\")";
+    let agent = AGENT.replace("\"write a\")", decide);
+    let playbook = format!("{HEAD}{WORK}{repair}");
+    let files = [("plans/01-01.plan.jsonl", PLAN), (".shipmate/playbooks/own.toml", &playbook)];
+    let mut scene = Scene::new(&files, &agent);
+    // Whoever decides to take it back makes the other file needed.
+    let gate = "test ! -e back.json || test -e b.txt";
+    let ran = scene.run("own", &["plans", "--gate", gate]);
+    ran.ends(8, &["phase repair failed", "the gate is red without that work"]);
+    assert_eq!(scene.phases(), ["work done", "repair failed"]);
+    assert!(scene.stage.events("task.reverted").is_empty());
+    assert_eq!(scene.landed("b.txt"), "a\n");
+}
+
+#[test]
 fn a_coordinator_that_dies_after_work_was_taken_back_gives_none_of_it_to_the_lead() {
     let repair = r#"
 [values]

@@ -1,6 +1,7 @@
 //! Agents that are no good: missing, loud, deaf, leaving daemons, helping themselves.
 
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::Ask;
+use shipmate_protocol::ask::{Setup, TaskNew, TeamSet, TeammateAdd};
 
 use crate::processes;
 use crate::stage::{Stage, TEAM};
@@ -17,6 +18,36 @@ fn a_command_that_does_not_exist_ends_the_run_and_says_why() {
         String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(8), "{said}");
     assert!(said.contains("no-such-agent"), "{said}");
+}
+
+#[test]
+fn a_git_that_is_slow_to_find_a_command_keeps_nobody_else_waiting() {
+    let mut stage = Stage::new("");
+    stage.door("git");
+    let root = stage.root();
+    let root = root.display();
+    stage.replace_git(&format!(
+        "case \"$*\" in *ls-tree*work.sh*) echo '0 git 0 '$$ > {root}/here; read -r _ < \
+         {root}/git.door;; esac; exec git \"$@\""
+    ));
+    stage.team(Setup::default(), &["a"]);
+    let command = || "./work.sh".to_owned();
+    let add = TeammateAdd {
+        name: "b".to_owned(),
+        command: command(),
+        when_needed: true,
+        ..TeammateAdd::default()
+    };
+    let set = TeamSet { command: command(), ..TeamSet::default() };
+    for ask in [Ask::TeammateAdd(add), Ask::TeamSet(set)] {
+        let mut client = stage.client();
+        let asking = std::thread::spawn(move || client.ask(ask));
+        assert_eq!(stage.arrival().name, "git");
+        stage.ask(Ask::Status);
+        stage.open("git", 1);
+        let failure = asking.join().unwrap().unwrap_err();
+        assert!(failure.to_string().contains("work.sh is not in the commit"), "{failure}");
+    }
 }
 
 #[test]

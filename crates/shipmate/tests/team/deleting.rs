@@ -145,11 +145,16 @@ fn what_is_merged_goes_with_its_team_and_the_rest_is_the_persons() {
         [own[0], own[1], "refs/heads/shipmate/alpha.task-1", "refs/heads/shipmate/my-experiments"];
     let left = delete(&mut stage, false);
     // The copies that `merge --branches` makes are in no branch of the person's.
-    assert_eq!(names(&left), ["refs/heads/shipmate/alpha.task-2"], "{left:#?}");
+    let copies = ["refs/heads/shipmate/alpha.task-1", "refs/heads/shipmate/alpha.task-2"];
+    assert_eq!(names(&left), copies, "{left:#?}");
+    assert!(left[0].why.starts_with("NOT merged, 2 commits: "), "{left:#?}");
+    assert!(left[0].why.contains("my review"), "{left:#?}");
     let cleaned = found(&mut stage, true, &["shipmate/alpha.task-2"]);
     let removed: Vec<&Leftover> = cleaned.iter().filter(|one| one.removed).collect();
     assert_eq!(removed[0].name, "refs/heads/shipmate/alpha.task-2");
     assert_eq!(refs(&stage), own);
+    let cleaned = found(&mut stage, true, &["shipmate/alpha.task-1"]);
+    assert_eq!(refs(&stage), [own[0], own[1], own[3]]);
     // With everything merged, the record goes too.
     assert!(!stage.place().state().join("deleted/alpha-1").exists(), "{cleaned:#?}");
     assert_eq!(found(&mut stage, true, &[]).len(), 0);
@@ -314,4 +319,143 @@ fn the_command_waits_for_the_end_and_says_where_the_work_is() {
     let text = String::from_utf8(doctor.stdout).unwrap();
     assert!(!text.contains("there is no team"), "{text}");
     assert!(text.contains("NOT merged, 1 commit: "), "{text}");
+}
+
+#[test]
+fn a_team_branch_that_the_person_committed_to_is_named_and_goes_only_by_its_name() {
+    let mut stage = Stage::new(CONFIG);
+    stage.team(Setup::default(), &["a"]);
+    stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    stage.ask(Ask::Merge { branches: false, no_gate: false });
+    stage.git(&["switch", "--quiet", "shipmate/alpha"]);
+    stage.git(&["commit", "--quiet", "--allow-empty", "--message", "by hand"]);
+    stage.git(&["switch", "--quiet", "main"]);
+    let left = delete(&mut stage, false);
+    assert_eq!(names(&left), ["refs/heads/shipmate/alpha"], "{left:#?}");
+    assert!(left[0].why.contains("by hand"), "{left:#?}");
+    found(&mut stage, true, &[]);
+    assert_eq!(refs(&stage), ["refs/heads/main", "refs/heads/shipmate/alpha"]);
+    let forced = found(&mut stage, true, &["shipmate/alpha"]);
+    assert!(forced.iter().all(|one| one.removed), "{forced:#?}");
+    assert_eq!(refs(&stage), ["refs/heads/main"]);
+}
+
+/// A department of the team, with these teammates, each at work on its own line.
+fn department_at_work(stage: &mut Stage, lines: &[&str]) {
+    stage.door("never");
+    stage.team(Setup::default(), &[]);
+    let setup = Setup { trees: Some("own".to_owned()), ..Setup::default() };
+    let (name, parent) = ("dep".to_owned(), Some(TEAM.to_owned()));
+    let create =
+        TeamCreate { name, parent, gate: true, setup: Some(setup), ..TeamCreate::default() };
+    stage.ask(Ask::TeamCreate(create));
+    stage.person.team = Some("dep".to_owned());
+    for at in 0..lines.len() {
+        stage.add(&format!("d{at}"), |add| add);
+    }
+    stage.tasks(lines);
+    stage.arrivals(lines.len());
+}
+
+#[test]
+fn what_a_department_left_is_named_when_its_root_is_deleted() {
+    let mut stage = Stage::new(CONFIG);
+    department_at_work(&mut stage, &["put dep.txt x; here; pass never"]);
+    stage.person.team = Some(TEAM.to_owned());
+    let left = delete(&mut stage, true);
+    is_in(&stage, &left, "dep.txt");
+}
+
+#[test]
+fn a_department_that_is_deleted_alone_leaves_what_its_agents_had_in_hand() {
+    let mut stage = Stage::new(CONFIG);
+    let lines =
+        ["put dep.txt x; here; pass never", "git init -q sub; put sub/in.txt x; here; pass never"];
+    department_at_work(&mut stage, &lines);
+    let left = delete(&mut stage, true);
+    is_in(&stage, &left, "dep.txt");
+    let trees: Vec<&Leftover> = left.iter().filter(|one| one.kind == "tree").collect();
+    assert_eq!(trees.len(), 1, "{left:#?}");
+    let inside = std::path::Path::new(&trees[0].name).join("sub/in.txt");
+    assert_eq!(std::fs::read_to_string(inside).unwrap(), "x\n");
+    let seen = found(&mut stage, true, &[]);
+    is_in(&stage, &seen, "dep.txt");
+    assert!(seen.iter().all(|one| !one.precious || !one.removed), "{seen:#?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_put_away_is_the_answer_and_not_tried_for_ever() {
+    let mut stage = Stage::new(CONFIG);
+    stage.team(Setup::default(), &["a"]);
+    stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    let deleted = stage.place().state().join("deleted");
+    std::fs::write(&deleted, "in the way").unwrap();
+    stage.ask(Ask::TeamDelete { reason: "over".to_owned(), deadline_ms: 0, now: true });
+    let refused = stage.refusal(Ask::TeamEnd);
+    assert_eq!(refused.code, "NotPutAway", "{refused:?}");
+    assert!(refused.message.contains(deleted.to_str().unwrap()), "{refused:?}");
+    let output = stage.shipmate(&["team", "delete", TEAM]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("cannot be put away"), "{output:?}");
+    assert!(stage.place().team(TEAM).exists());
+    std::fs::remove_file(&deleted).unwrap();
+    let output = stage.shipmate(&["team", "delete", TEAM]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(deleted.join("alpha-1").exists() && !stage.place().team(TEAM).exists());
+}
+
+#[test]
+fn a_record_that_cannot_be_judged_is_kept_with_the_reason() {
+    let mut stage = Stage::new(CONFIG);
+    stage.team(Setup::default(), &["a"]);
+    stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    delete(&mut stage, false);
+    let folder = stage.place().state().join("deleted/alpha-1");
+    let name = folder.to_str().unwrap().to_owned();
+    let record = |left: &[Leftover]| left.iter().find(|one| one.name == name).unwrap().clone();
+
+    // The repository cannot be opened.
+    let head = stage.place().workspace.join(".git/HEAD");
+    let was = std::fs::read(&head).unwrap();
+    std::fs::write(&head, "nonsense").unwrap();
+    let kept = record(&found(&mut stage, true, &[]));
+    assert!(kept.precious && !kept.removed && folder.exists(), "{kept:#?}");
+    std::fs::write(&head, was).unwrap();
+
+    // The log cannot be read.
+    std::fs::remove_file(folder.join("made.json")).unwrap();
+    for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("log.db") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    std::fs::write(folder.join("log.db"), "nonsense").unwrap();
+    let kept = record(&found(&mut stage, true, &[]));
+    assert!(kept.precious && !kept.removed && folder.exists(), "{kept:#?}");
+    assert!(kept.why.contains("its log cannot be read"), "{kept:#?}");
+    let output = stage.shipmate(&["doctor"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(&format!("--clean --force {name}")), "{said}");
+    let forced = record(&found(&mut stage, true, &[&name]));
+    assert!(forced.removed && !folder.exists(), "{forced:#?}");
+    assert_eq!(refs(&stage), ["refs/heads/main", "refs/heads/shipmate/alpha"]);
+}
+
+#[test]
+fn a_merge_clone_of_an_earlier_release_goes_with_its_team_and_leaves_nothing() {
+    let mut stage = Stage::new(CONFIG);
+    let gate = vec!["echo x > made-by-the-gate".to_owned()];
+    stage.team(Setup { gate, ..Setup::default() }, &["a"]);
+    stage.tasks(&["put f1 x"]);
+    stage.finished(1);
+    for end in ["", ".shadow"] {
+        let [new, old] = ["_merge", "merge"].map(|name| stage.tree(&format!("{name}{end}")));
+        std::fs::rename(new, old).unwrap();
+    }
+    let left = delete(&mut stage, false);
+    assert_eq!(names(&left), ["refs/heads/shipmate/alpha"], "{left:#?}");
+    assert!(!stage.place().state().join("deleted/alpha-1/trees").exists());
 }

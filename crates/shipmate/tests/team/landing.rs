@@ -175,7 +175,7 @@ fn a_git_that_outlives_its_coordinator_is_ended_before_the_next_one_begins() {
     let root = stage.root();
     let root = root.display();
     stage.replace_git(&format!(
-        "case \"$*\" in *clone*{TEAM}.merge*) if mkdir {root}/slow 2>/dev/null; then echo '0 git 0 '$$ > \
+        "case \"$*\" in *clone*{TEAM}._merge*) if mkdir {root}/slow 2>/dev/null; then echo '0 git 0 '$$ > \
          {root}/here; exec sleep 600; fi;; esac; exec git \"$@\""
     ));
     stage.team(gate("true"), &["a"]);

@@ -102,6 +102,43 @@ fn work_that_cannot_be_rescued_lies_in_the_folder_that_was_put_aside() {
 }
 
 #[test]
+fn a_repository_that_is_all_that_an_agent_left_is_put_aside_too() {
+    let mut stage = Stage::new("");
+    stage.team(Setup::default(), &["a"]);
+    let leave = "git init -q vendor/x; cd vendor/x; put precious 'an hour of work'; git add -A; git -c \
+                 user.name=x -c user.email=x@x commit -qm x; exit 3";
+    let task = |subject: &str| TaskNew {
+        subject: subject.to_owned(),
+        retries_max: Some(0),
+        ..TaskNew::default()
+    };
+    stage.create(vec![task(leave), task("put f2 x")]);
+    let aside = stage.event("task.work_set_aside");
+    assert_eq!(aside["task"], 1, "{aside}");
+    let told = aside["work"].as_str().unwrap().to_owned();
+    let folder = told.strip_prefix("the folder ").unwrap().split(',').next().unwrap();
+    let inside = stage.place().workspace.join(folder).join("vendor/x");
+    let shown = stage.git(&["-C", inside.to_str().unwrap(), "show", "HEAD:precious"]);
+    assert_eq!(shown, "an hour of work\n");
+    stage.finished(2);
+    assert!(stage.has_file("f2"));
+}
+
+#[test]
+fn files_on_a_branch_without_a_commit_are_kept_when_their_task_is_taken_up_again() {
+    let mut stage = Stage::new("");
+    stage.team(Setup::default(), &["a"]);
+    let line = "if [ -e \"$S/second\" ]; then put f1 x; else : > \"$S/second\"; git checkout -q --orphan \
+                none; git rm -rqf .; put precious 'an hour of work'; exit 3; fi";
+    stage.tasks(&[line]);
+    let aside = stage.event("task.work_set_aside");
+    let work = aside["work"].as_str().unwrap();
+    assert_eq!(stage.git(&["show", &format!("{work}:precious")]), "an hour of work\n");
+    stage.finished(1);
+    assert!(stage.has_file("f1") && stage.has_file("README"));
+}
+
+#[test]
 fn a_result_that_is_a_pipe_or_has_no_end_holds_nobody() {
     let mut stage = Stage::new("");
     stage.team(Setup::default(), &["a"]);

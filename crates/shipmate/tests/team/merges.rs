@@ -104,6 +104,49 @@ fn the_gate_is_run_on_the_result_only_where_the_persons_branch_has_moved() {
     assert_eq!(stage.events("gate.ran").len(), with_update);
 }
 
+/// A commit of the person's on the team's branch itself.
+fn commit_on_the_teams(stage: &Stage, name: &str, text: &str) {
+    stage.git(&["checkout", "--quiet", "shipmate/alpha"]);
+    commit(stage, name, text);
+    stage.git(&["checkout", "--quiet", "main"]);
+}
+
+#[test]
+fn a_commit_by_hand_on_the_teams_branch_is_gated_before_it_is_merged() {
+    let stage = landed("! grep -qs bad f*");
+    let before = head(&stage);
+    commit_on_the_teams(&stage, "f2", "bad\n");
+    let said = refused(&stage, &["merge"]);
+    assert!(said.contains("the gate is red on shipmate/alpha; nothing was changed"), "{said}");
+    assert_eq!(head(&stage), before);
+    is_whole(&stage);
+    commit_on_the_teams(&stage, "f2", "good\n");
+    let said = done(&stage, &["merge"]);
+    assert!(said.contains("the gate passed on the result"), "{said}");
+    assert_eq!(stage.git(&["show", "main:f2"]), "good\n");
+}
+
+#[test]
+fn a_gate_that_was_set_since_is_run_before_the_work_is_merged() {
+    let mut stage = landed("! grep -qs bad f*");
+    let before = head(&stage);
+    done(&stage, &["team", "set", "--gate", "! test -e f1"]);
+    let said = refused(&stage, &["merge"]);
+    assert!(said.contains("the gate is red on shipmate/alpha"), "{said}");
+    assert_eq!(head(&stage), before);
+    // One that is on record as green for this commit is not run again.
+    done(&stage, &["team", "set", "--gate", "test -e f1"]);
+    let said = done(&stage, &["merge"]);
+    assert!(said.contains("the gate passed on the result"), "{said}");
+    stage.git(&["reset", "--quiet", "--hard", before.trim()]);
+    stage.catch_up();
+    let runs = stage.events("gate.ran").len();
+    let said = done(&stage, &["merge"]);
+    assert!(said.contains("merged into main") && !said.contains("the gate"), "{said}");
+    stage.catch_up();
+    assert_eq!(stage.events("gate.ran").len(), runs);
+}
+
 #[test]
 fn a_team_without_a_gate_says_nothing_about_one() {
     let stage = landed("");

@@ -1,10 +1,11 @@
 //! What agents spend: ceilings in money that somebody can keep, and models that go in circles.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Budget, TaskNew, TeammateAdd};
+use shipmate_protocol::ask::{Budget, TaskNew, TeamCreate, TeamSet, TeammateAdd};
 use shipmate_testkit::model::Server;
 
 use crate::native::{native, stage};
+use crate::stage::TEAM;
 
 const IN_MONEY: Budget = Budget { tokens_max: None, cost_micros_max: Some(5_000_000) };
 
@@ -23,9 +24,57 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
         let remedy = refused.remedy.unwrap();
         assert!(remedy.contains("[models.test]") && remedy.contains("--tokens"), "{remedy}");
     }
-    // With a ceiling in tokens beside it, that one holds.
-    let both = Budget { tokens_max: Some(1_000_000), ..IN_MONEY };
-    stage.ask(Ask::TeamBudget { budget: both });
+    // One in tokens beside it keeps another promise.
+    let both = Budget { tokens_max: Some(100_000_000), ..IN_MONEY };
+    assert_eq!(stage.refusal(Ask::TeamBudget { budget: both }).code, "UnknownPrice");
+    stage.ask(Ask::TeamBudget { budget: Budget { cost_micros_max: None, ..both } });
+}
+
+#[test]
+fn nobody_gets_an_agent_under_a_budget_in_money_who_cannot_be_counted() {
+    let server = Server::start("on *\n  say x\n");
+    let price = "price = { input = 0, output = 0 }\n";
+    let mut stage = stage(&server, "anthropic", price, &["a"]);
+    let set = Ask::TeamSet;
+    let model = || TeamSet { model: Some("ollama/dear".to_owned()), ..TeamSet::default() };
+    let command = || TeamSet { command: "true".to_owned(), ..TeamSet::default() };
+    for budget in [
+        Ask::TeamBudget { budget: IN_MONEY },
+        Ask::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY },
+    ] {
+        stage.ask(Ask::TeamBudget { budget: Budget::default() });
+        stage.ask(budget);
+        let refused = stage.refusal(set(model()));
+        assert!(refused.message.contains("the price of ollama/dear is not known"), "{refused:?}");
+        let refused = stage.refusal(set(command()));
+        assert_eq!(refused.code, "UnknownPrice", "{refused:?}");
+        assert!(refused.remedy.is_some_and(|remedy| !remedy.is_empty()));
+    }
+    stage.ask(Ask::TeammateBudget { name: "a".to_owned(), budget: Budget::default() });
+    stage.ask(set(command()));
+}
+
+#[test]
+fn the_ceiling_of_the_team_that_is_meant_counts_and_not_only_the_roots() {
+    let server = Server::start("on *\n  say x\n");
+    let mut stage = stage(&server, "anthropic", "", &[]);
+    let below = TeamCreate {
+        name: "dep".to_owned(),
+        parent: Some(TEAM.to_owned()),
+        ..TeamCreate::default()
+    };
+    stage.ask(Ask::TeamCreate(below));
+    let mut dep = stage.client();
+    dep.team = Some("dep".to_owned());
+    dep.ask(Ask::TeamBudget { budget: IN_MONEY }).unwrap();
+    let plain = |name: &str| {
+        let (name, command) = (name.to_owned(), "true".to_owned());
+        Ask::TeammateAdd(TeammateAdd { name, command, when_needed: true, ..Default::default() })
+    };
+    let failure = dep.ask(plain("x")).unwrap_err();
+    assert!(failure.to_string().contains("money cannot be counted for x"), "{failure}");
+    // The team above has none.
+    stage.ask(plain("y"));
 }
 
 #[test]

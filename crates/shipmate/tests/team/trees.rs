@@ -70,3 +70,45 @@ fn work_left_by_another_attempt_is_set_aside_under_its_own_task() {
     assert!(stage.has_file("f2") && stage.has_file("f1"));
     stage.all_once(&[1, 2]);
 }
+
+#[test]
+fn a_teammate_called_merge_does_not_work_where_work_is_merged() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup { gate: vec!["true".to_owned()], ..Setup::default() }, &["merge"]);
+    stage.tasks(&["put f1 x; here; pass go; put f2 x"]);
+    stage.arrival();
+    stage.add("b", |add| add);
+    stage.tasks(&["put f3 x"]);
+    stage.finished(1);
+    assert!(stage.tree("merge").join("f1").exists(), "the landing of f3 has taken it away");
+    stage.open("go", 1);
+    stage.finished(2);
+    assert!(stage.has_file("f1") && stage.has_file("f2") && stage.has_file("f3"));
+    stage.all_once(&[1, 2]);
+}
+
+#[test]
+fn a_disk_that_is_full_for_a_moment_costs_no_teammate_and_no_attempt() {
+    let mut stage = Stage::new("");
+    let full = stage.root().join("full");
+    stage.replace_git(&format!(
+        "case \"$*\" in *clone*alpha.a.making*) if [ -e {} ]; then echo '0 git 0 0 ' > {}/here; \
+         echo 'no space left' >&2; exit 128; fi;; esac; exec git \"$@\"",
+        full.display(),
+        stage.root().display()
+    ));
+    std::fs::write(&full, "").unwrap();
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["put f1 $SHIPMATE_EPOCH"]);
+    // Twice in the first try, in the place of the tree and beside it; then later.
+    stage.arrivals(3);
+    std::fs::remove_file(&full).unwrap();
+    stage.finished(1);
+    stage.catch_up();
+    for loss in ["teammate.disappeared", "task.released", "task.returned"] {
+        assert_eq!(stage.events(loss), Vec::<serde_json::Value>::new(), "{}", stage.story());
+    }
+    assert_eq!(stage.file("f1"), "1\n");
+    stage.all_once(&tasks);
+}

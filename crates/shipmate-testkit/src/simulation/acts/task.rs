@@ -159,15 +159,17 @@ pub(super) fn ask_scope(c: &mut Chooser<'_>) -> Option<Act> {
 
 /// The gate on what a team begins with is green.
 pub(crate) fn tried_gate(team: Name) -> Act {
-    let (commit, output) = ("ba5e".to_owned(), String::new());
-    Act::ReportGate(GateRun { team, tasks: Vec::new(), commit, passed: true, took_ms: 1, output })
+    let (commit, output, gate) = ("ba5e".to_owned(), String::new(), Vec::new());
+    let tasks = Vec::new();
+    Act::ReportGate(GateRun { team, tasks, commit, passed: true, took_ms: 1, output, gate })
 }
 
 pub(super) fn report_gate(c: &mut Chooser<'_>) -> Option<Act> {
     let (team, tasks) = (c.team(), vec![c.task()]);
     let (commit, output) = ("5eed".to_owned(), c.text("output"));
     let passed = c.random.chance(500);
-    Some(Act::ReportGate(GateRun { team, tasks, commit, passed, took_ms: 1, output }))
+    let gate = vec!["true".to_owned()];
+    Some(Act::ReportGate(GateRun { team, tasks, commit, passed, took_ms: 1, output, gate }))
 }
 
 pub(super) fn report_hook(c: &mut Chooser<'_>) -> Option<Act> {

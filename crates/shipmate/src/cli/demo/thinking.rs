@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 
 use shipmate_protocol::ask::Budget;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, ClientFailure};
 
 use super::{DemoArgs, stage};
 use crate::cli::failure::{Failure, unexpected};
@@ -84,12 +84,17 @@ fn agrees(model: &str) -> Result<bool, Failure> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-pub(super) fn budget() -> Budget {
-    let cost_micros_max = Some(DOLLARS_MAX * 1_000_000);
-    Budget { tokens_max: Some(TOKENS_MAX), cost_micros_max }
-}
-
-/// The budget in words.
-pub(super) fn limit() -> String {
-    format!("{DOLLARS_MAX} dollars, or {} million tokens", TOKENS_MAX / 1_000_000)
+/// Sets the budget, and says it in words. A model without a price is limited in tokens alone.
+pub(super) fn limit_spending(session: &mut Session) -> Result<String, Failure> {
+    let tokens = Budget { tokens_max: Some(TOKENS_MAX), cost_micros_max: None };
+    let both = Budget { cost_micros_max: Some(DOLLARS_MAX * 1_000_000), ..tokens };
+    let in_tokens = format!("{} million tokens", TOKENS_MAX / 1_000_000);
+    match session.ask(Ask::TeamBudget { budget: both }) {
+        Ok(_) => Ok(format!("{DOLLARS_MAX} dollars, or {in_tokens}")),
+        Err(Failure::Client(ClientFailure::Refused(refused))) if refused.code == "UnknownPrice" => {
+            session.ask(Ask::TeamBudget { budget: tokens })?;
+            Ok(in_tokens)
+        }
+        Err(failure) => Err(failure),
+    }
 }

@@ -191,6 +191,13 @@ fn remains(left: &Leftover, cleaning: &Cleaning) -> Finding {
                  `shipmate doctor --clean --force {name}` removes it as it is"
             ),
         ),
+        (false, _) if left.kind == "record" => Finding::warning(
+            what,
+            fact,
+            format!(
+                "mend that and look again; `shipmate doctor --clean --force {name}` removes it as it is"
+            ),
+        ),
         (false, _) => Finding::warning(
             what,
             fact,

@@ -258,6 +258,7 @@ pub(super) fn status() -> Status {
         teams: vec![team()],
         teammates: vec![teammate()],
         available: vec![4, 5],
+        nobody_takes: false,
         open_plans: 1,
         open_questions: 0,
         unread_by_person: 2,

@@ -205,6 +205,7 @@ const STATUS: &[(&str, &str)] = &[
     ("teams", "The teams of the tree."),
     ("teammates", "Everybody in them."),
     ("available", "Tasks that could be taken now, best first, at most 20."),
+    ("nobody_takes", "Whether there are such tasks and nobody who is there can take one."),
     ("open_plans", "Plans that wait for a decision."),
     ("open_questions", "Questions that wait for an answer."),
     ("unread_by_person", "Messages in the person's inbox."),

@@ -64,6 +64,9 @@ pub(crate) struct Account {
     pub(crate) gate_output: String,
     /// This command is ending the team: that nobody begins any more is its own doing.
     pub(crate) is_stopping: bool,
+    /// Whether nobody who is there can take what is on the board, as far as that was asked since the
+    /// last record.
+    pub(crate) nobody_takes: Option<bool>,
 }
 
 /// Something that went otherwise than planned.
@@ -105,6 +108,8 @@ pub(crate) struct MateLine {
     spent: bool,
     /// Somebody paused it, and it takes nothing until it may go on.
     paused: bool,
+    /// Somebody's own session, which ends when they like.
+    by_hand: bool,
     /// Tasks that it works on.
     held: BTreeSet<u32>,
 }
@@ -143,6 +148,7 @@ impl Account {
             self.began_ms = at_ms;
         }
         self.now_ms = at_ms;
+        self.nobody_takes = None;
         let (event, fields) = record.get("event")?.as_object()?.iter().next()?;
         let before = self.done();
         let told = match event.split_once('.')?.0 {
@@ -237,6 +243,13 @@ impl Account {
             "task.deleted" => {
                 self.set_task(id, Status::Deleted);
                 None
+            }
+            "task.scope_left_out" => {
+                let files = fields.get("files").and_then(Value::as_array).into_iter().flatten();
+                let files: Vec<&str> = files.filter_map(Value::as_str).collect();
+                let told = format!("{name} is merged without {}", files.join(", "));
+                self.deviates(Some(id), &told);
+                health(told)
             }
             "task.work_set_aside" => {
                 let told = format!("work on {name} was set aside: {}", text(fields, "work"));

@@ -27,7 +27,7 @@ use crate::cli::session::Session;
 use news::{News, follow};
 pub(super) use news::{interrupts, read_line, when_left};
 use quiet::Quiet;
-use rest::REPORT_WITHIN;
+use rest::{REPORT_WITHIN, STUCK_FOR};
 
 /// How often the table is drawn at most, and its clock at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -120,6 +120,8 @@ struct Watcher<'a> {
     events: Vec<Event>,
     drawn_at: Option<Instant>,
     stuck_since: Option<Instant>,
+    /// Since when somebody could take a task and nobody does.
+    idle_since: Option<Instant>,
     /// Since when only the lead's report is missing.
     done_since: Option<Instant>,
     /// The last plan of the lead's that was shown.
@@ -165,6 +167,7 @@ impl<'a> Watcher<'a> {
             events: Vec::new(),
             drawn_at: None,
             stuck_since: None,
+            idle_since: None,
             done_since: None,
             shown: None,
             stopping: None,
@@ -227,6 +230,7 @@ impl<'a> Watcher<'a> {
                 self.look_after_lead(told, session)?;
             }
             if self.stopping.is_none() && !self.asking {
+                self.notice_idle(session)?;
                 if self.notice_waiting(session)? {
                     return Ok(Some(Outcome::Waits));
                 }
@@ -279,8 +283,10 @@ impl<'a> Watcher<'a> {
         };
         let stuck = self.stuck_since.map(|since| left(self.stuck_for(), since));
         let waits = self.waits_since.map(|since| left(self.waits_for(), since));
+        let idle = self.idle_since.filter(|_| self.account.nobody_takes.is_none());
+        let idle = idle.map(|since| left(STUCK_FOR, since));
         let report = self.done_since.map(|since| left(REPORT_WITHIN, since));
-        match stuck.or(draw).into_iter().chain(report).chain(waits).min() {
+        match stuck.or(draw).into_iter().chain(report).chain(waits).chain(idle).min() {
             Some(wait) => told.recv_timeout(wait).ok(),
             None => told.recv().ok(),
         }

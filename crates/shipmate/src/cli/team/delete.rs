@@ -12,10 +12,11 @@ use crate::cli::time::{duration, parse_duration_ms};
 /// Delete a team and the departments below it
 ///
 /// Everybody who runs is asked to shut down and has until the deadline. What they were working on is
-/// rescued: uncommitted files, commits, branches and stashes of their clones go to
-/// refs/shipmate/TEAM/aside/ of your repository. Then their clones are removed, and with them every
-/// branch and ref of the team that a branch of yours has all of. The rest is named. The log stays
-/// readable on disk. You may interrupt the command: the deletion goes on.
+/// rescued: uncommitted files, commits, branches, tags and stashes of their clones go to
+/// refs/shipmate/TEAM/aside/ of your repository; files that git ignores are not kept. Then their
+/// clones are removed, and with them every branch and ref of the team that a branch of yours has all
+/// of. The rest is named. The log stays readable on disk. You may interrupt the command: the deletion
+/// goes on.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -57,6 +58,11 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
         session.client.team = Some(name);
         return session.change(ask, &said);
     }
+    session.client.team = Some(name.clone());
+    let is_known = match session.ask(Ask::Status) {
+        Err(failure) => code_of(&failure) != Some("UnknownTeam"),
+        Ok(_) => true,
+    };
     let awaited = members(&mut session, &name)?;
     if !session.screen.json && !awaited.is_empty() {
         let names: Vec<String> = awaited.iter().map(|mate| mate.name.clone()).collect();
@@ -70,7 +76,7 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
         // Who has left the log before it could be followed is no failure.
         Ok(position) => drop(wait::watch(&mut session.again()?, position, &awaited)),
         // Whoever asks again waits for what is under way.
-        Err(failure) if is_under_way(&failure) => {
+        Err(failure) if is_under_way(&failure, is_known) => {
             session.screen.line(&format!("team {} is being deleted already", plain(&name)))?;
         }
         Err(failure) => return Err(failure),
@@ -84,9 +90,14 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
     session.screen.print(&told(&name, &left))
 }
 
-fn is_under_way(failure: &Failure) -> bool {
-    let code = failure.refused().map(|refused| refused.code.as_str());
-    matches!(code, Some("TeamEnding" | "TeamGone"))
+fn is_under_way(failure: &Failure, is_known: bool) -> bool {
+    let code = code_of(failure);
+    // One that was there a moment ago is gone since.
+    matches!(code, Some("TeamEnding" | "TeamGone")) || is_known && code == Some("UnknownTeam")
+}
+
+fn code_of(failure: &Failure) -> Option<&str> {
+    failure.refused().map(|refused| refused.code.as_str())
 }
 
 /// Asks for it; where the log stood before.
@@ -132,7 +143,7 @@ fn told(name: &str, left: &[Leftover]) -> String {
     for one in left {
         text.push_str(&format!("  {}: {}\n", plain(&one.name), plain(&one.why)));
     }
-    if let Some(one) = left.iter().find(|one| one.kind != "tree") {
+    if let Some(one) = left.iter().find(|one| one.name.starts_with("refs/")) {
         let name = plain(&one.name);
         text.push_str(&format!(
             "look at it with `git log -p HEAD..{name}`, have it with `git merge {name}`, be rid of it \

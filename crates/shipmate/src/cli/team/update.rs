@@ -3,7 +3,7 @@
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::merge::{ask_with_progress, elsewhere};
+use crate::cli::merge::{ask_with_progress, name_repository};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
@@ -20,6 +20,7 @@ Examples:
 pub(crate) struct UpdateArgs {}
 
 pub(crate) fn run(_: &UpdateArgs, mut session: Session) -> Result<(), Failure> {
+    name_repository(&session)?;
     let Answer::Merged(updated) = ask_with_progress(&mut session, Ask::TeamUpdate)? else {
         return Err(unexpected("an update"));
     };
@@ -27,9 +28,6 @@ pub(crate) fn run(_: &UpdateArgs, mut session: Session) -> Result<(), Failure> {
         return session.screen.json(&updated);
     }
     let mut text = format!("{}: {}\n", plain(&updated.branch), plain(&updated.notes.join("; ")));
-    if let Some(root) = elsewhere(&session) {
-        text.push_str(&format!("  in {}\n", plain(&root.display().to_string())));
-    }
     if let Some(commit) = &updated.commit {
         text.push_str(&format!("  commit {commit}\n"));
     }

@@ -1,6 +1,7 @@
 //! Which requests keys come to: typed on the scene of the frames, compared as JSON.
 
 use serde_json::{Value, json};
+use shipmate_protocol::socket::{Silence, SilenceCause};
 use shipmate_protocol::view::{Card, Delta, LogLine};
 use shipmate_protocol::{Answer, ClientFailure};
 
@@ -184,7 +185,8 @@ fn what_is_refused_and_what_is_done_is_said() {
 #[test]
 fn a_coordinator_that_answers_nobody_is_told_of_and_watched_again() {
     let mut app = scene::team();
-    let silent = ClientFailure::Silent(shipmate_protocol::socket::Silence { pid: Some(7) });
+    let silent = Silence { pid: Some(7), cause: SilenceCause::NoAnswer };
+    let silent = ClientFailure::Silent(silent);
     let effects = app.update(Message::Over("alpha".to_owned(), silent));
     assert!(matches!(&effects[..], [Effect::Watch(root)] if root == "alpha"), "{effects:?}");
     let over = app.over.unwrap();

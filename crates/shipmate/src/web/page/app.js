@@ -61,6 +61,10 @@ class Session {
         this.store.setLink("trouble");
       },
       ended: (how) => shell.ended(how),
+      gone: () => {
+        this.stream.close();
+        this.store.setLink("gone");
+      },
       clock: (now) => this.store.setClock(now),
       output: (piece) => screen?.output?.(piece),
       position: () => this.store.position,

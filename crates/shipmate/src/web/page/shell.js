@@ -210,6 +210,19 @@ export class Shell {
         ),
         again,
       );
+    } else if (state === "gone") {
+      this.banner.hidden = false;
+      put(
+        this.banner,
+        el("strong", null, "This page is closed."),
+        el(
+          "span",
+          null,
+          prose(
+            "What you see is as of the last news: whoever served it has left. `shipmate serve` prints a new link.",
+          ),
+        ),
+      );
     } else if (state === "open" && !this.banner.hidden) {
       this.banner.hidden = true;
       put(this.banner);

@@ -42,7 +42,7 @@ export class Store {
     this.loaded = false;
     /** Server's clock minus ours. */
     this.skew = 0;
-    /** @type {"off" | "opening" | "open" | "waiting" | "resting" | "trouble"} */
+    /** @type {"off" | "opening" | "open" | "waiting" | "resting" | "trouble" | "gone"} */
     this.link = "off";
     /** @type {Map<number, Card>} */
     this.tasks = new Map();

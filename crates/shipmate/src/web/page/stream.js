@@ -21,6 +21,7 @@ const SILENCE_MAX_MS = 45_000;
  *   link(state: "opening" | "open" | "waiting" | "resting", retryInMs?: number): void,
  *   trouble(trouble: { message: string, remedy?: string }): void,
  *   ended(how: Ended): void,
+ *   gone(): void,
  *   clock(now: number): void,
  *   refused(error: Refused): void,
  *   position(): number,
@@ -131,6 +132,7 @@ export class Stream {
       else if (name === "output") this.hooks.output(JSON.parse(data));
       else if (name === "trouble") this.hooks.trouble(JSON.parse(data));
       else if (name === "ended") this.hooks.ended(JSON.parse(data));
+      else if (name === "gone") this.hooks.gone();
     });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let silence;

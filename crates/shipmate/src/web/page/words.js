@@ -127,6 +127,7 @@ const EVENTS = {
   "task.deleted": "deleted it",
   "task.work_set_aside": "set its work aside",
   "task.scope_granted": "allowed more files",
+  "task.scope_left_out": "left files out",
   "gate.ran": "ran the gate",
   "hook.noted": "noted, from a hook",
   "plan.submitted": "handed in a plan",

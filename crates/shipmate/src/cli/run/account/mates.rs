@@ -32,6 +32,7 @@ impl Account {
                 self.set_mate(&name, if plans { "plans" } else { "idle" }, at);
                 let mate = self.mates.get_mut(&name)?;
                 mate.running = true;
+                mate.by_hand = text(fields, "supervision") == "none";
                 mate.lives += 1;
                 let lives = mate.lives;
                 match (one_shot, lives) {
@@ -56,6 +57,10 @@ impl Account {
                 self.mates.get_mut(&name)?.running = false;
                 self.disappeared += 1;
                 let told = match text(fields, "reason") {
+                    // A key, a program, an address: nobody vanished.
+                    reason if text(fields, "loss") == "unable" => {
+                        format!("{name} cannot work: {}", first_line(reason))
+                    }
                     SILENT => {
                         let seconds = self.answer_ms / 1000;
                         format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")

@@ -8,13 +8,16 @@ impl Account {
     pub(crate) fn is_over(&self) -> bool {
         match self.phases.over() {
             None if self.phases.are_open() => return false,
-            Some(_) => return !self.mates.values().any(|mate| mate.running),
+            Some(_) => return !self.is_attended(),
             None => {}
         }
         let counts = self.tasks.counts();
-        counts.total > 0
-            && counts.done == counts.total
-            && !self.mates.values().any(|mate| mate.running)
+        counts.total > 0 && counts.done == counts.total && !self.is_attended()
+    }
+
+    /// Somebody runs that the runtime has started. A session is not waited for.
+    fn is_attended(&self) -> bool {
+        self.mates.values().any(|mate| mate.running && !mate.by_hand)
     }
 
     /// Every task is completed, and only the lead is still there, to say so.
@@ -82,11 +85,24 @@ impl Account {
         let at_work = counts.in_progress.saturating_sub(held.sum());
         let may_take = self.paused.is_none()
             && counts.available > 0
+            && self.nobody_takes != Some(true)
             && self.running().any(|(name, mate)| !mate.paused && !asks(name));
         // A lead that is at its plan.
         let plans = counts.total == 0
             && self.running().any(|(name, _)| self.led.is_lead(name) && !asks(name));
         at_work == 0 && self.at_the_gate() == 0 && !may_take && !plans
+    }
+
+    /// Somebody is there, tasks could be taken, and nothing is being done.
+    pub(crate) fn is_idle(&self) -> bool {
+        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
+        let held = self.running().filter(|(name, _)| asks(name)).map(|(_, mate)| mate.held.len());
+        let counts = self.tasks.counts();
+        self.paused.is_none()
+            && counts.available > 0
+            && counts.in_progress == held.sum::<usize>()
+            && self.at_the_gate() == 0
+            && self.running().next().is_some()
     }
 
     /// A lead is there that may still answer instead of the person.
@@ -126,7 +142,8 @@ impl Account {
         let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
         let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);
         // A lead hands out work and takes none.
-        let nobody = !self.running().any(|(name, mate)| !mate.spent && !self.led.is_lead(name));
+        let takes = |(name, mate): (&String, &MateLine)| !mate.spent && !self.led.is_lead(name);
+        let nobody = self.nobody_takes == Some(true) || !self.running().any(takes);
         nothing_on
             && counts.done < counts.total
             && (counts.available == 0 || nobody || self.paused.is_some())

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// How long a run must look stuck before it is ended: between two lives it does for a moment.
-const STUCK_FOR: Duration = Duration::from_secs(2);
+pub(super) const STUCK_FOR: Duration = Duration::from_secs(2);
 /// How long a lead may take to report on work that is done, or to find somebody for work that
 /// nobody is left for.
 pub(super) const REPORT_WITHIN: Duration = Duration::from_secs(120);
@@ -46,6 +46,23 @@ impl Watcher<'_> {
         let said: Vec<String> = status.teammates.into_iter().map(|mate| mate.last_words).collect();
         let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
         Ok(asks && std::mem::replace(&mut self.said, said.clone()) != said)
+    }
+
+    /// Asks, once after each news, whether somebody who is there can take what is on the board: only
+    /// the coordinator knows for whom it is.
+    pub(super) fn notice_idle(&mut self, session: &mut Session) -> Result<(), Failure> {
+        if !self.account.is_idle() {
+            self.idle_since = None;
+            return Ok(());
+        }
+        let since = *self.idle_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < STUCK_FOR || self.account.nobody_takes.is_some() {
+            return Ok(());
+        }
+        if let Answer::Status(status) = session.ask(Ask::Status)? {
+            self.account.nobody_takes = Some(status.nobody_takes);
+        }
+        Ok(())
     }
 
     /// Whether the run ends because only a person can let it go on, and none is there. The team is
