@@ -22,7 +22,7 @@ fn options(server: &Server) -> JetStreamOptions {
 
 /// For tests in which an answer never comes.
 fn impatient(server: &Server) -> JetStreamOptions {
-    JetStreamOptions { answer_within: Duration::from_millis(300), ..options(server) }
+    JetStreamOptions { answer_within: Duration::from_secs(2), ..options(server) }
 }
 
 async fn raw(server: &Server) -> async_nats::jetstream::Context {
@@ -108,7 +108,7 @@ fn what_was_confirmed_survives_kills_of_the_server() {
         let mut server = Server::start();
         let mut confirmed: Vec<String> = Vec::new();
         for round in 0..6 {
-            let mut log = JetStreamLog::open(impatient(&server)).await.unwrap();
+            let mut log = JetStreamLog::open(options(&server)).await.unwrap();
             assert_eq!(all_texts(&mut log).await, confirmed);
             for batch in 0..20 {
                 let texts = records(&format!("{round}-{batch}"), 1 + batch % 3);

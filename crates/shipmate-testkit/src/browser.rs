@@ -77,6 +77,8 @@ impl Browser {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("shipmate-browser-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
+        // A process that was killed had this number before, and could not clean up.
+        drop(fs::remove_dir_all(&folder));
         fs::create_dir(&folder).expect("a folder of our own can be made");
         let words = folder.join("words");
         let log = File::create(&words).expect("a file in our own folder can be made");

@@ -146,6 +146,9 @@ fn available(status: &Status) -> String {
     let shown: Vec<String> = ids.iter().take(LISTED_MAX).map(|id| format!("#{id}")).collect();
     let more = if ids.len() > shown.len() { ", …" } else { "" };
     let at_least = if ids.len() >= COUNTED_MAX { " or more" } else { "" };
-    let nobody = if status.nobody_takes { ", and nobody who is there can take them" } else { "" };
+    let nobody = match status.nobody_takes && !status.teammates.is_empty() {
+        true => ", and nobody who is there can take them",
+        false => "",
+    };
     format!("{}{at_least} ({}{more}){nobody}", ids.len(), shown.join(", "))
 }

@@ -417,7 +417,7 @@ fn answer(app: &mut App) -> Vec<Effect> {
     let Some(one) = decision(app).cloned() else { return Vec::new() };
     let key = decision_key(&one);
     let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
-    if let Some(option) = marked.and_then(|at| one.options.get(at)) {
+    if let Some(option) = marked.and_then(|at| options(&one).get(at).copied().cloned()) {
         let ask = Ask::Answer { question: one.id, answer: option.clone() };
         let then = Then::Say(format!("{} {} is answered: {option}", one.kind, one.id));
         app.marked = None;

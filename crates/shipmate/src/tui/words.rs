@@ -170,9 +170,12 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
     }
 }
 
-/// The options that are chosen by their number: none where yes and no are the answers.
-pub(super) fn options(one: &DecisionView) -> &[String] {
-    if verdicts(one).yes.is_some() { &[] } else { &one.options }
+/// The options that are chosen by their number: those that are neither yes nor no.
+pub(super) fn options(one: &DecisionView) -> Vec<&String> {
+    let said = verdicts(one);
+    let is_other =
+        |option: &&String| said.yes.as_ref() != Some(option) && said.no.as_ref() != Some(option);
+    one.options.iter().filter(is_other).collect()
 }
 
 /// `7 tasks wait, 42 min of work`

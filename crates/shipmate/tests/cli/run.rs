@@ -272,7 +272,7 @@ fn a_run_whose_time_is_over_is_ended() {
     let go = workspace.pipe("go");
     workspace.check(&format!(
         r#"
-        $ shipmate run $W/../two.toml --agent 'cat {}' --timeout 500ms
+        $ shipmate run $W/../two.toml --agent 'cat {}' --timeout 5s
         ...
         nothing done: 0 of 2 tasks in [..] (two, team two)
         not done

@@ -230,9 +230,9 @@ fn two_teammates_share_one_program_and_hear_only_their_own_thread() {
     let (to, body) = ("bo".to_owned(), "use tabs in b".to_owned());
     stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
     stage.event("message.injected");
+    assert_eq!(program(&stage).pid, shared.pid);
     let_go(&server);
     stage.finished(2);
-    assert_eq!(program(&stage).pid, shared.pid);
     // It was read in the running turn: there was no other.
     held(&server, "bo", "use tabs in b");
     assert_eq!(count(&told(&stage, "bo", 1), "turn/start"), 1);

@@ -118,23 +118,40 @@ fn a_plan_is_approved_or_rejected_with_words() {
     assert_eq!(plan(second)["state"], "approved");
 }
 
-#[test]
-fn work_out_of_its_scope_waits_for_a_word_and_lands_with_it() {
+/// Work that waits for a word about a file that is not its own.
+fn out_of_scope() -> Scene {
     let mut stage = Stage::new("");
     stage.team(Setup::default(), &[]);
     stage.add("ana", |add| TeammateAdd { scope: vec!["src/".to_owned()], ..add });
     stage.tasks(&["here; put src/a x; put docs/b x"]);
     stage.arrival();
     stage.event("question.asked");
-    let mut scene = Scene::on(stage);
+    let scene = Scene::on(stage);
     scene.turn("5", "Decisions");
     scene.page.see(".decision h2 >> Scope from ana");
+    scene
+}
+
+#[test]
+fn work_out_of_its_scope_waits_for_a_word_and_lands_with_it() {
+    let mut scene = out_of_scope();
     scene.page.see(".decision >> docs/b (outside the teammate's scope)");
     scene.page.key("y");
     scene.page.see(".empty >> Nothing waits for you.");
     scene.stage.finished(1);
     assert!(scene.stage.has_file("docs/b"));
     assert_eq!(scene.task(1)["status"], "completed");
+}
+
+#[test]
+fn work_lands_without_the_files_that_are_not_its_own() {
+    let mut scene = out_of_scope();
+    scene.page.see(".decision >> Without: the work is merged, but for these files.");
+    scene.page.click(".decision button >> Without");
+    scene.page.see(".empty >> Nothing waits for you.");
+    scene.stage.finished(1);
+    assert!(scene.stage.has_file("src/a"));
+    assert!(!scene.stage.has_file("docs/b"));
 }
 
 const PLAYBOOK: &str = r#"

@@ -86,6 +86,8 @@ fn a_teammate_is_added_replaced_shut_down_and_removed() {
     let second = scene.teammate("ana");
     assert_eq!((&second["state"], &second["epoch"]), (&"idle".into(), &2.into()));
 
+    // The page hears of it a moment later, and its menu is of what it knows.
+    page.see(&format!("{} >> idle", row("ana")));
     act(&scene, "ana", "Shut down");
     scene.form(&[("reason", "enough for today")], "Shut down");
     page.see(&format!("{} >> stopped", row("ana")));

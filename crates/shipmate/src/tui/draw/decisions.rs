@@ -74,7 +74,8 @@ fn text(one: &DecisionView, app: &App, columns: usize) -> Vec<Line<'static>> {
     let rows = wrap(&one.text, columns.saturating_sub(2));
     lines.extend(rows.into_iter().map(|row| Line::raw(format!("│ {row}"))));
     if !options(one).is_empty() {
-        heading(&mut lines, "Choose one", app);
+        let beside = verdicts(one).yes.is_some();
+        heading(&mut lines, if beside { "Or choose" } else { "Choose one" }, app);
         let key = decision_key(one);
         let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
         for (at, option) in options(one).iter().enumerate() {

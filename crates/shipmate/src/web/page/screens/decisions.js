@@ -55,6 +55,12 @@ function verdicts(one) {
   return {};
 }
 
+/** Answers beside yes and no. @param {DecisionView} one */
+function others(one) {
+  const said = verdicts(one);
+  return said.yesIs ? (one.options ?? []).filter((text) => text !== said.yesIs && text !== said.noIs) : [];
+}
+
 /** @param {string} text */
 const title = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -350,6 +356,10 @@ class Queue {
             { class: "buttons" },
             button(said.yes, () => this.yes(), { kind: "main", key: "y" }),
             said.no ? button(said.no, () => this.no(), { kind: "danger", key: "d" }) : null,
+            others(one).map((text) => button(title(text), () => this.other(one, text), {})),
+            one.kind === "scope" && others(one).includes("without")
+              ? el("span", { class: "hint" }, "Without: the work is merged, but for these files.")
+              : null,
             one.kind === "approval" ? el("span", { class: "hint" }, "Until then the team stays where it is.") : null,
           )
         : null,
@@ -444,6 +454,11 @@ class Queue {
       this.showDetail(true);
       this.fieldNode()?.focus();
     }
+  }
+
+  /** @param {DecisionView} one @param {string} text */
+  other(one, text) {
+    this.send(one, { answer: { question: one.id, answer: text } }, `Answered: ${text}`);
   }
 
   undeny() {
