@@ -151,6 +151,15 @@ impl Client {
 
     /// Asks and waits for the answer, through restarts of the coordinator.
     pub fn ask(&mut self, ask: Ask) -> Result<Answer, ClientFailure> {
+        self.ask_hearing(ask, |_| {})
+    }
+
+    /// The same, and hands on the notices that come before the answer.
+    pub fn ask_hearing(
+        &mut self,
+        ask: Ask,
+        mut each: impl FnMut(Notice),
+    ) -> Result<Answer, ClientFailure> {
         if let Some(answer) = self.without_state.filter(|_| self.is_without_state())
             && let Some(answer) = answer(&self.place, self.team.as_deref(), &ask)
         {
@@ -162,7 +171,7 @@ impl Client {
         line.push(b'\n');
         let mut last = String::new();
         for _ in 0..ATTEMPTS_MAX {
-            match self.exchange(request.id, &line) {
+            match self.exchange(request.id, &line, &mut each) {
                 Ok(answer) => return Ok(answer),
                 Err(Trouble::Final(failure)) => {
                     // Half a line may be on its way.
@@ -184,7 +193,12 @@ impl Client {
         self.without_state.is_some() && self.connection.is_none() && !self.place.has_state()
     }
 
-    fn exchange(&mut self, id: u64, line: &[u8]) -> Result<Answer, Trouble> {
+    fn exchange(
+        &mut self,
+        id: u64,
+        line: &[u8],
+        each: &mut impl FnMut(Notice),
+    ) -> Result<Answer, Trouble> {
         let connection = self.connected()?;
         connection.write(line)?;
         loop {
@@ -193,8 +207,9 @@ impl Client {
                 Reply::Refused { id: of, refused } if of == id || of == 0 => {
                     return Err(Trouble::Final(ClientFailure::Refused(refused)));
                 }
-                // Late answers to a request that was given up, and notices nobody follows.
-                Reply::Answer { .. } | Reply::Refused { .. } | Reply::Notice(_) => {}
+                Reply::Notice(notice) => each(notice),
+                // Late answers to a request that was given up.
+                Reply::Answer { .. } | Reply::Refused { .. } => {}
                 Reply::Welcome(_) => return Err(nonsense("a second welcome".to_owned())),
             }
         }

@@ -176,7 +176,7 @@ pub enum Notice {
     /// whatever they start next.
     Environment { variables: std::collections::BTreeMap<String, String> },
     /// Something was seen of a teammate, or the merge queue does something else; nothing of it is
-    /// recorded.
+    /// recorded. Who waits for a merge is also told so what is done for them.
     Sign { teammate: Option<Box<TeammateView>>, queue: Option<String> },
     /// There is more output of an attached teammate.
     Output { who: String, bytes: u64 },

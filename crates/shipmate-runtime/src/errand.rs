@@ -227,12 +227,12 @@ async fn run(crew: Rc<Crew>, job: Job) {
         }
         Ask::Merge { branches, no_gate } => {
             let team = job.about(&crew.board.root);
-            let merged = merge(&crew, &team, *branches, *no_gate).await;
+            let merged = merge(&crew, &job, &team, *branches, *no_gate).await;
             merged.map(|merged| Answer::Merged(Box::new(merged)))
         }
         Ask::TeamUpdate => {
             let team = job.about(&crew.board.root);
-            update(&crew, &team).await.map(|merged| Answer::Merged(Box::new(merged)))
+            update(&crew, &job, &team).await.map(|merged| Answer::Merged(Box::new(merged)))
         }
         other => unreachable!("{other:?} is no errand of a team"),
     };

@@ -15,7 +15,7 @@ mod verify;
 mod words;
 
 pub(crate) use gate::GateResult;
-pub(crate) use verify::Bench;
+pub(crate) use verify::{Bench, branch_is_gone};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -122,6 +122,7 @@ pub(crate) fn put_away(place: &Place, root: &str, made: &Made) -> Result<(), Str
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string());
         clear(&repository, &trees);
         if let Ok(repository) = &repository {
+            made.teams.keys().for_each(|team| repository.unlock(team));
             made.collect(repository);
             // What is not removed is listed by `doctor`.
             let left = repository.left(|left| made.began(left).into_iter().collect());

@@ -21,8 +21,9 @@
 //!   bitmaps) could lie about ancestry and are not read.
 //! - `.gitattributes` and `.gitignore` in the tree. Attributes may name filters and drivers, but no
 //!   config defines any. So files kept in LFS are pointers in a tree.
-//! - `HEAD`, refs and `MERGE_HEAD` of the clone, which are read as text, never followed through a
-//!   symlink, and believed only as far as the named commit exists.
+//! - `HEAD`, refs, logs and `MERGE_HEAD` of the clone, which are read as text, never followed through
+//!   a symlink, and believed only as far as the named commit exists. Its index is read by file too,
+//!   for what a sparse checkout leaves out and, when the clone goes, for what is staged.
 //! - Folders with a `.git` of their own. Commands that would start a git inside of them (`status`,
 //!   `add`) are not used on a tree; they are reported, never added.
 //!
@@ -35,17 +36,20 @@
 
 mod aside;
 mod bring_up;
+mod clone_index;
 mod deliver;
 mod diff;
 mod dot_git;
 mod features;
 mod files;
 mod git;
+mod in_the_way;
 mod interrupted;
 mod land;
 mod left;
 mod mend;
 mod merging;
+mod only_here;
 mod repository;
 mod revert;
 mod snapshot;
@@ -58,7 +62,9 @@ use std::fmt;
 
 pub use aside::{Kept, Leftover, LeftoverKind, LetGoFailure, RemoveFailure, Rescued};
 pub use bring_up::{BroughtUp, Keep};
-pub use deliver::{PlannedMerge, ReadyMerge, UserMergeFailure};
+pub use deliver::{
+    LandedWorkStands, LookFor, MissingFrom, PlannedMerge, ReadyMerge, UserMergeFailure,
+};
 pub use diff::{Difference, FileDifference};
 pub use features::{Feature, FeatureBranch};
 pub use git::Failure;

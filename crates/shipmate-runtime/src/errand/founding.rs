@@ -2,7 +2,9 @@
 //!
 //! Whatever stands in the way is said here, before anything has been started.
 
-use shipmate_protocol::{Refused, ask};
+use std::path::{Path, PathBuf};
+
+use shipmate_protocol::{Place, Refused, ask};
 
 use super::failed;
 use super::staffed::runnable;
@@ -70,6 +72,19 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
     let alone = !others.into_iter().any(|other| other.file_name() != name);
     let departments = setup.playbook.as_ref().filter(|_| alone);
     let departments = departments.map_or_else(Vec::new, playbook::departments_of);
+    let found_in = off_the_thread({
+        let (workspace, team) = (workspace.clone(), team.clone());
+        move || team_elsewhere(&workspace, &team)
+    });
+    if let Some(path) = found_in.await.map_err(|text| failed("RepositoryUnusable", text))? {
+        let text = format!(
+            "the branch shipmate/{name} is that of the team {name} of another checkout of this \
+             repository: {}",
+            path.display()
+        );
+        let remedy = "choose another name with --team: all checkouts have the same branches";
+        return Err(refused("BranchTaken", text, remedy));
+    }
     let left = off_the_thread(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         let text = |e: Failure| e.to_string();
@@ -92,4 +107,12 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
     }
     let base = setup.base.get_or_insert(found.base).clone();
     playbook::ahead::look(setup, &settings.place, Some(&base)).await
+}
+
+/// Another checkout of this repository whose workspace has a team of this name.
+fn team_elsewhere(workspace: &Path, team: &str) -> Result<Option<PathBuf>, String> {
+    let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
+    let others = repository.other_checkouts().map_err(|e| e.to_string())?;
+    let has_team = |path: &PathBuf| Place { workspace: path.clone() }.team(team).exists();
+    Ok(others.into_iter().find(has_team))
 }

@@ -6,21 +6,26 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use shipmate_core::setup::Setup;
+use shipmate_core::state::Status;
 use shipmate_core::{Act, Name, is_green};
 use shipmate_process::Watched;
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Merged;
+use shipmate_protocol::wire::{Notice, Reply};
+use tokio::sync::MutexGuard;
 
 use super::failed;
+use crate::board::Job;
 use crate::crew::Crew;
-use crate::merge::{Bench, GateResult};
+use crate::merge::{Bench, GateResult, branch_is_gone};
 use crate::open::refused;
 use crate::put_away::feature;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::workspace::{
-    AdvanceFailure, Begun, Commit, Feature, FeatureBranch, Intent, PlannedMerge, PlannedUpdate,
-    ReadyMerge, ReadyUpdate, Repository, Settled, UserMergeFailure,
+    AdvanceFailure, Begun, Commit, Feature, FeatureBranch, Intent, LandedWorkStands, LookFor,
+    MissingFrom, PlannedMerge, PlannedUpdate, ReadyMerge, ReadyUpdate, Repository, Settled,
+    UserMergeFailure,
 };
 
 /// How often a branch may move while the gate runs before that is the answer.
@@ -34,12 +39,15 @@ struct Wanted {
     setup: Setup,
     base: Commit,
     tasks: Vec<u32>,
+    /// Where the work of the tasks came to the team's branch.
+    landed: Vec<Commit>,
     features: Vec<Feature>,
 }
 
 /// Brings the team's work to the person.
 pub(super) async fn merge(
     crew: &Rc<Crew>,
+    job: &Job,
     team: &Name,
     branches: bool,
     no_gate: bool,
@@ -52,15 +60,20 @@ pub(super) async fn merge(
     let branch = format!("shipmate/{team}");
     let merged = Merged { branch, tasks: wanted.tasks.clone(), ..Merged::default() };
     if branches {
+        require_landed(crew, team, &wanted, LookFor::OnTeamBranch).await?;
         return feature_branches(crew, team, wanted, merged).await;
     }
-    let _alone = IN_CHECKOUT.lock().await;
+    let _alone = alone(crew, job).await;
     settle_earlier(&crew.settings).await?;
     for _ in 0..TRIES_MAX {
+        let mut merged = merged.clone();
+        if let Some(branch) = require_landed(crew, team, &wanted, LookFor::OnEither).await? {
+            merged.notes.push(format!("{branch} has all of it already"));
+            return Ok(merged);
+        }
         let (repository, name) = (open(crew).await?, team.to_string());
         let planned = off_the_thread(move || Ok(repository.plan_merge(&name)));
         let planned = planned.await.map_err(not_merged)?.map_err(not_merged)?;
-        let mut merged = merged.clone();
         let ready = match planned {
             PlannedMerge::Ready(ready) => ready,
             PlannedMerge::AlreadyMerged { branch } => {
@@ -81,7 +94,7 @@ pub(super) async fn merge(
                 merged.notes.push("the gate was not run on the result".to_owned());
             } else {
                 let on = gated_as(&ready);
-                let result = gate_on_result(crew, team, &wanted.setup, &ready, &on).await?;
+                let result = gate_on_result(crew, job, team, &wanted.setup, &ready, &on).await?;
                 let remedy = format!(
                     "mend it while you merge by hand: `git merge --no-commit {}`, or merge it as \
                      it is: `shipmate --team {team} merge --no-gate`",
@@ -109,13 +122,13 @@ pub(super) async fn merge(
 }
 
 /// Brings the person's branch to the team, if the gate passes on both together.
-pub(super) async fn update(crew: &Rc<Crew>, team: &Name) -> Result<Merged, Refused> {
+pub(super) async fn update(crew: &Rc<Crew>, job: &Job, team: &Name) -> Result<Merged, Refused> {
     let setup = wanted(crew, team)?.setup;
     let lands_on = setup.branch(team).to_string();
     let branch = format!("shipmate/{lands_on}");
     let mut merged = Merged { branch: branch.clone(), ..Merged::default() };
     // What lands meanwhile would need the gate again.
-    let _turn = crew.turn.lock().await;
+    let _turn = turn(crew, job).await;
     let mut bench = Bench::default();
     bench.open(crew, team, &setup).await.map_err(not_updated)?;
     for _ in 0..TRIES_MAX {
@@ -136,6 +149,7 @@ pub(super) async fn update(crew: &Rc<Crew>, team: &Name) -> Result<Merged, Refus
         };
         if !setup.gate.is_empty() {
             let what = format!("gate on {branch} with {}", ready.branch);
+            tell(job, &what);
             let result = bench.gate_alone(crew, team, &setup, &ready.commit, &what).await;
             let result = result.map_err(not_updated)?;
             let remedy = format!(
@@ -165,6 +179,74 @@ pub(super) async fn update(crew: &Rc<Crew>, team: &Name) -> Result<Merged, Refus
     }
     let text = format!("{branch} moved {TRIES_MAX} times while it was being brought up");
     Err(refused("NotUpdated", text, "update again when nobody commits there"))
+}
+
+/// Tells the one who asked what is done for them, or waited for. Nobody else hears it.
+fn tell(job: &Job, text: &str) {
+    let queue = Some(text.to_owned());
+    job.connection.send(&Reply::Notice(Notice::Sign { teammate: None, queue }));
+}
+
+async fn alone(crew: &Rc<Crew>, job: &Job) -> MutexGuard<'static, ()> {
+    let alone = match IN_CHECKOUT.try_lock() {
+        Ok(alone) => alone,
+        Err(_) => {
+            tell(job, "waiting for another merge, which is at work in this checkout");
+            IN_CHECKOUT.lock().await
+        }
+    };
+    let earlier = Intent::read(&folder(&crew.settings));
+    if let Some(pid) = earlier.and_then(|intent| intent.at_work()) {
+        tell(job, &format!("waiting for the git of an earlier merge (process {pid})"));
+    }
+    alone
+}
+
+async fn turn<'a>(crew: &'a Rc<Crew>, job: &Job) -> MutexGuard<'a, ()> {
+    if let Ok(turn) = crew.turn.try_lock() {
+        return turn;
+    }
+    let does = crew.board.signs.borrow().queue.clone();
+    let does = does.map(|does| format!(": {does}")).unwrap_or_default();
+    tell(job, &format!("waiting for the merge queue{does}"));
+    crew.turn.lock().await
+}
+
+/// Refuses where work that is on record as landed is on no branch. Names the person's branch
+/// where that has all of it and the team's is gone.
+async fn require_landed(
+    crew: &Rc<Crew>,
+    team: &Name,
+    wanted: &Wanted,
+    look_for: LookFor,
+) -> Result<Option<String>, Refused> {
+    let (repository, name) = (open(crew).await?, team.to_string());
+    let (base, landed) = (wanted.base.clone(), wanted.landed.clone());
+    let stands = off_the_thread(move || {
+        let stands = repository.landed_work_stands(&name, &base, &landed, look_for);
+        stands.map_err(|e| e.to_string())
+    });
+    let (last, team_branch) = match stands.await.map_err(not_merged)? {
+        LandedWorkStands::There => return Ok(None),
+        LandedWorkStands::MergedAndGone { branch } => return Ok(Some(branch)),
+        LandedWorkStands::Missing { last, team_branch } => (last, team_branch),
+    };
+    let branch = format!("shipmate/{team}");
+    if team_branch == MissingFrom::Gone {
+        let then = format!("shipmate --team {team} merge");
+        return Err(not_merged(branch_is_gone(team.as_str(), last.as_str(), &then)));
+    }
+    let text = format!(
+        "{branch} was moved by hand: it does not have {}, the newest work that landed there; \
+         nothing was changed",
+        last.short()
+    );
+    let remedy = format!(
+        "bring it back with `git branch -f {branch} {last}` (`git log {last}..{branch}` shows what \
+         it loses by that); where you have rewritten it on purpose, merge it by hand: `git merge \
+         {branch}`"
+    );
+    Err(refused("NotMerged", text, &remedy))
 }
 
 /// Ends what a coordinator that was killed has begun in the person's checkout. Their git, hooks
@@ -200,8 +282,13 @@ async fn settle_earlier(settings: &Settings) -> Result<(), Refused> {
         repository.settle(&intent, Begun::Before, &folder).map_err(|e| e.to_string())
     });
     settled.await.map(|_: Settled| ()).map_err(|text| {
-        let text = format!("an earlier merge was interrupted and cannot be ended: {text}");
-        refused("NotMerged", text, "`git status` shows what is left of it")
+        let text = format!(
+            "an earlier merge was interrupted and cannot be finished or taken back: {text}; nothing \
+             more is changed"
+        );
+        let remedy = "make room if the disk is full: the next `shipmate merge` does it; `git \
+                      status` shows what is left of it";
+        refused("NotMerged", text, remedy)
     })
 }
 
@@ -222,13 +309,16 @@ fn wanted(crew: &Rc<Crew>, team: &Name) -> Result<Wanted, Refused> {
         let done = state.tasks().iter().filter(|task| lands(&task.team));
         let done = done.filter(|task| task.status_word() == "completed");
         let mut features: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        let mut tasks = Vec::new();
+        let (mut tasks, mut landed) = (Vec::new(), Vec::new());
         for task in done {
+            if let Status::Completed { commit: Some(commit), .. } = &task.status {
+                landed.extend(Commit::parse(commit));
+            }
             features.entry(feature(task)).or_default().push(task.id);
             tasks.push(task.id);
         }
         let features = features.into_iter().map(|(name, tasks)| Feature { name, tasks }).collect();
-        Some(Wanted { setup, base, tasks, features })
+        Some(Wanted { setup, base, tasks, landed, features })
     });
     let found = found.ok_or_else(no_trees)?;
     if !crew.is_home(team) {
@@ -260,6 +350,7 @@ fn gated_as(ready: &ReadyMerge) -> String {
 
 async fn gate_on_result(
     crew: &Rc<Crew>,
+    job: &Job,
     team: &Name,
     setup: &Setup,
     ready: &ReadyMerge,
@@ -275,8 +366,9 @@ async fn gate_on_result(
             made.await.map_err(not_merged)?
         }
     };
-    let _turn = crew.turn.lock().await;
+    let _turn = turn(crew, job).await;
     let what = format!("gate on {on}");
+    tell(job, &what);
     let result = Bench::default().gate_alone(crew, team, setup, &commit, &what).await;
     result.map_err(not_merged)
 }

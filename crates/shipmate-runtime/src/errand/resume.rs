@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_core::event::{Supervision, TeamChanges};
-use shipmate_core::state::{Life, State, TeamPhase, Teammate};
+use shipmate_core::state::{Life, State, Task, TeamPhase, Teammate};
 use shipmate_core::{
     Act, Actor, Address, Name, NotStarted, TeammateRef, not_started, to_be_started,
 };
@@ -64,11 +64,20 @@ pub(super) async fn resume(
         board.with_state(|state| done(&state.teammates[&who.address]))
     };
     let failed_before = |who: &TeammateRef| failed.contains(&who.address);
-    let all_shown = || {
-        board.with_state(started).iter().all(|who| match failed_before(who) {
-            true => crew.has_answered(who) || handed_in(who),
-            false => crew.has_moved(who),
+    // What was handed in may stop the team again at once, and then somebody has to hear of it.
+    let queue_works = || {
+        board.with_state(|state| {
+            let open = |team: &Name| state.teams[team].paused.is_none();
+            let waits = |task: &Task| task.scope_question.is_none() && open(&task.team);
+            state.submissions().any(|task| teams.contains(&task.team) && waits(task))
         })
+    };
+    let all_shown = || {
+        !queue_works()
+            && board.with_state(started).iter().all(|who| match failed_before(who) {
+                true => crew.has_answered(who) || handed_in(who),
+                false => crew.has_moved(who),
+            })
     };
     let within = match board.with_state(started).iter().any(failed_before) {
         true => PROVEN_WITHIN,

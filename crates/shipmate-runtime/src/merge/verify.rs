@@ -146,7 +146,7 @@ impl Bench {
                 // A person may have named a commit of another branch.
                 let was_there = |commit: &Commit| repository.has_brought_work(&name, &base, commit);
                 if let Some(last) = landed.as_deref().and_then(Commit::parse).filter(was_there) {
-                    return Err(branch_is_gone(&name, last.as_str()));
+                    return Err(branch_is_gone(&name, last.as_str(), CONTINUE));
                 }
                 repository.begin(&name, &base).map_err(|e| e.to_string())?;
             }
@@ -276,7 +276,7 @@ impl Bench {
             // Where it stood when this queue last moved it, or what is known of that.
             let seen = self.seen.as_ref().map(ToString::to_string);
             let last = seen.or_else(|| last_landed(crew, team)).or(base).unwrap_or_default();
-            branch_is_gone(team.as_str(), &last)
+            branch_is_gone(team.as_str(), &last, CONTINUE)
         })
     }
 
@@ -489,11 +489,14 @@ fn last_landed(crew: &Rc<Crew>, branch: &Name) -> Option<String> {
     })
 }
 
-/// Nobody makes it anew: what landed would be lost.
-fn branch_is_gone(branch: &str, last: &str) -> String {
+/// What ends the pause of a queue that could not go on.
+const CONTINUE: &str = "shipmate continue";
+
+/// Nobody makes it anew: what landed would be lost. `then` is the command to go on with.
+pub(crate) fn branch_is_gone(branch: &str, last: &str, then: &str) -> String {
     format!(
         "the branch shipmate/{branch} is gone; bring it back with `git branch shipmate/{branch} \
-         {last}`, then `shipmate continue`"
+         {last}`, then `{then}`"
     )
 }
 

@@ -1,7 +1,5 @@
 //! Work that must not be lost, and the refs that a finished team leaves behind.
 
-use std::collections::BTreeSet;
-
 use super::dot_git::DotGit;
 use super::git::Failure;
 use super::repository::{Repository, team_ref};
@@ -33,6 +31,39 @@ pub struct Rescued {
     /// Folders with a `.git` of their own: not rescued, whether anything else was or not. Bringing
     /// the tree up would delete them.
     pub left_out: Vec<String>,
+}
+
+/// What rescued work is kept under.
+#[derive(Clone, Copy)]
+pub(super) struct Label<'a> {
+    pub(super) team: &'a str,
+    pub(super) text: &'a str,
+    /// Of what beside the work itself: a branch, say.
+    part: Option<&'a str>,
+}
+
+impl<'a> Label<'a> {
+    pub(super) fn and<'b>(self, part: &'b str) -> Label<'b>
+    where
+        'a: 'b,
+    {
+        Label { part: Some(part), ..self }
+    }
+
+    fn refname(self, number: u32) -> String {
+        let mut name = format!("refs/shipmate/{}/aside/{}", self.team, self.text);
+        name.extend(self.part.map(|part| format!("-{part}")));
+        name.extend((number > 1).then(|| format!("-{number}")));
+        name
+    }
+}
+
+/// What becomes of the tree.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    ItStays,
+    /// With the logs and the index of its clone.
+    ItGoes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +110,16 @@ pub enum LetGoFailure {
 impl Repository {
     /// Rescues what is in a tree and not on the team branch: commits, changes, and new files that
     /// are not ignored, as one commit under `refs/shipmate/<team>/aside/<label>`, and the clone's
-    /// other branches, tags and stashes beside it. Nothing in the tree changes. Nothing to rescue,
-    /// nothing made.
+    /// other branches, tags, stashes and refs beside it. Nothing in the tree changes. Nothing to
+    /// rescue, nothing made.
     ///
     /// A label that holds other work already gets a number: nothing is overwritten.
     pub fn keep_aside(&self, tree: &Tree, team: &str, label: &str) -> Result<Rescued, Failure> {
+        self.rescue(tree, Label { team, text: label, part: None }, Then::ItStays)
+    }
+
+    fn rescue(&self, tree: &Tree, label: Label<'_>, then: Then) -> Result<Rescued, Failure> {
+        let Label { team, text, .. } = label;
         let tip = match self.tip(team)? {
             Some(tip) => tip,
             None => self.head()?.commit,
@@ -94,17 +130,20 @@ impl Repository {
         let onto = head.unwrap_or_else(|| tip.clone());
         let mut staged = tree.stage(&onto, Paths::All)?;
         let commit = if staged.tree != tree.tree_of(&onto)? {
-            Some(tree.commit(&staged.tree, &[&onto], &format!("kept aside: {label}\n"))?)
+            Some(tree.commit(&staged.tree, &[&onto], &format!("kept aside: {text}\n"))?)
         } else if tree.is_ancestor(&onto, &tip)? || self.has(&onto, &handed_in(team))? {
             None
         } else {
-            Some(onto)
+            Some(onto.clone())
         };
-        let kept =
-            commit.map(|commit| self.keep_work(tree, team, label, &tip, commit)).transpose()?;
+        let kept = commit.map(|commit| self.keep_work(tree, label, &tip, commit)).transpose()?;
         // Without a `.git` there are no branches.
         if let Ok(dot_git) = DotGit::open(tree.path()) {
-            self.keep_names(tree, team, label, dot_git.names()?)?;
+            self.keep_names(tree, label, &tip, dot_git.names()?)?;
+            if then == Then::ItGoes {
+                self.keep_logged(tree, label, &tip, dot_git.logged())?;
+                self.keep_staged(tree, label, &onto, &staged, &dot_git)?;
+            }
             if dot_git.has(MODULES) {
                 staged.left_out.extend(tree.new_submodules(&tip, &staged.tree)?);
             }
@@ -115,49 +154,24 @@ impl Repository {
     fn keep_work(
         &self,
         tree: &Tree,
-        team: &str,
-        label: &str,
+        label: Label<'_>,
         tip: &Commit,
         commit: Commit,
     ) -> Result<Kept, Failure> {
-        let refname = self.keep(tree, team, label, &commit)?;
+        let refname = self.keep(tree, label, &commit)?;
         let commit = self.resolve(&refname)?.unwrap_or(commit);
         let files = self.changed(tip, &commit)?.into_iter().map(|change| change.path).collect();
         Ok(Kept { refname, commit, files })
     }
 
-    /// Keeps what only a name in the clone leads to.
-    fn keep_names(
-        &self,
-        tree: &Tree,
-        team: &str,
-        label: &str,
-        names: Vec<(String, Commit)>,
-    ) -> Result<(), Failure> {
-        // A clone begins with all tags of the user's.
-        let git = self.git().args(["for-each-ref", "--format=%(objectname)", "refs/tags"]);
-        let tags = path_text(&git.run()?.stdout);
-        let tags: BTreeSet<&str> = tags.lines().collect();
-        for (name, commit) in names {
-            if name.starts_with("refs/tags/") && tags.contains(commit.as_str()) {
-                continue;
-            }
-            // What is not there was never the agent's: a name can be written by hand.
-            let Some(commit) = tree.resolve(commit.as_str())? else { continue };
-            if !self.has(&commit, &format!("--glob=refs/shipmate/{team}"))? {
-                let name = name.trim_start_matches("refs/").trim_start_matches("heads/");
-                self.keep(tree, team, &format!("{label}-{}", plain(name)), &commit)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The only way in which a teammate's tree goes: what is in it and nowhere else is rescued
-    /// first, its files, commits, other branches, tags and stashes; ignored files go with it. What
-    /// cannot be rescued keeps the tree there. Repeating it after a crash rescues nothing twice.
+    /// first, its files, commits (also those that only a log of the clone leads to), every ref and
+    /// what is staged; ignored files go with it. What cannot be rescued keeps the tree there.
+    /// Repeating it after a crash rescues nothing twice.
     pub fn let_go(&self, tree: Tree, team: &str, label: &str) -> Result<(), LetGoFailure> {
         let has_submodules = DotGit::open(tree.path()).is_ok_and(|dot_git| dot_git.has(MODULES));
-        let folders = self.keep_aside(&tree, team, label)?.left_out;
+        let label = Label { team, text: label, part: None };
+        let folders = self.rescue(&tree, label, Then::ItGoes)?.left_out;
         if has_submodules {
             return Err(LetGoFailure::Submodules);
         }
@@ -175,19 +189,15 @@ impl Repository {
         Ok(output.code == 0 && output.stdout.is_empty())
     }
 
-    fn keep(
+    pub(super) fn keep(
         &self,
         tree: &Tree,
-        team: &str,
-        label: &str,
+        label: Label<'_>,
         commit: &Commit,
     ) -> Result<String, Failure> {
         let mut number = 1;
         loop {
-            let name = match number {
-                1 => format!("refs/shipmate/{team}/aside/{label}"),
-                number => format!("refs/shipmate/{team}/aside/{label}-{number}"),
-            };
+            let name = label.refname(number);
             match self.resolve(&name)? {
                 None => {
                     self.fetch_from(tree, commit, &name)?;
@@ -270,10 +280,4 @@ fn read_leftover(line: &str) -> Option<Leftover> {
 
 fn handed_in(team: &str) -> String {
     format!("--glob=refs/shipmate/{team}/work")
-}
-
-/// As a part of a ref's name.
-fn plain(name: &str) -> String {
-    let fits = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
-    name.chars().map(|letter| if fits(letter) { letter } else { '-' }).collect()
 }

@@ -94,7 +94,7 @@ impl Tree {
             && !under_way
             && let Some(index) = self.is_like(commit)?
         {
-            index.hand_over(self, index_lock)?;
+            index.hand_over(self, index_lock, commit)?;
             return Ok(BroughtUp::AlreadyThere);
         }
 
@@ -111,7 +111,7 @@ impl Tree {
         }
         self.arrived();
         self.forget_merge(&dot_git)?;
-        index.hand_over(self, index_lock)?;
+        index.hand_over(self, index_lock, commit)?;
         Ok(BroughtUp::At(commit.clone()))
     }
 
@@ -138,7 +138,7 @@ impl Tree {
         if self.is_ancestor(&head, tip)? {
             self.go(&index, &head, tip.as_str())?;
             move_head(&dot_git, &position, tip)?;
-            index.hand_over(self, index_lock)?;
+            index.hand_over(self, index_lock, tip)?;
             self.arrived();
             return Ok(BroughtUp::At(tip.clone()));
         }
@@ -147,7 +147,7 @@ impl Tree {
         if merged.clean {
             let commit = self.commit(&merged.tree, &[&head, tip], "merge the team's work\n")?;
             move_head(&dot_git, &position, &commit)?;
-            index.hand_over(self, index_lock)?;
+            index.hand_over(self, index_lock, tip)?;
             self.arrived();
             return Ok(BroughtUp::At(commit));
         }
@@ -155,7 +155,7 @@ impl Tree {
         dot_git.write("MERGE_MSG", b"merge the team's work\n")?;
         dot_git.write("MERGE_MODE", b"")?;
         self.show_conflicts(&index, &merged, tip)?;
-        index.show(index_lock)?;
+        index.show(self, index_lock, tip)?;
         self.arrived();
         Ok(BroughtUp::Conflicts(merged.conflicts()))
     }

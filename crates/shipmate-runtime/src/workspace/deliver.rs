@@ -18,8 +18,37 @@ use super::merging::merge_trees;
 use super::repository::{Repository, team_ref};
 use super::{Author, Commit, path_text};
 
-const DIRTY_SHOWN_MAX: usize = 20;
+const FILES_SHOWN_MAX: usize = 20;
 const SAID_BYTES_MAX: usize = 4 * 1024;
+
+/// What git advises when a hook said no. The merge is taken back by then: there is none to complete.
+const ADVICE: &str = "Not committing merge; use 'git commit' to complete the merge.";
+
+/// Whether what landed can still be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LandedWorkStands {
+    /// Nothing is known to be missing where it was looked for.
+    There,
+    /// The team branch is gone, and the branch that is checked out has all that was on it.
+    MergedAndGone { branch: String },
+    /// It was looked for `last`, the newest of what landed, in vain.
+    Missing { last: Commit, team_branch: MissingFrom },
+}
+
+/// Where work that landed is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookFor {
+    OnTeamBranch,
+    /// Or on the branch that is checked out.
+    OnEither,
+}
+
+/// Why work that landed is not on the team branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingFrom {
+    Gone,
+    Moved,
+}
 
 /// What a merge into the user's branch would come to. Nothing was changed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +95,13 @@ pub enum UserMergeFailure {
     OnTeamBranch { team: String },
     #[error("{} uncommitted: commit or stash first (git stash)", files.join(", "))]
     Dirty { files: Vec<String> },
+    /// Not in git, ignored or not. The first ones, and how many more there are.
+    #[error(
+        "in your checkout, but not in git, and the merge would write over it: {}{}; nothing was \
+             changed. Move it away (or delete it), then merge again; where it should not be on \
+             shipmate/{team} at all, have it removed there first", files.join(", "), and_more(*more)
+    )]
+    InTheWay { team: String, files: Vec<String>, more: usize },
     #[error("a merge, rebase or cherry-pick is under way in {at}; finish or abort it first")]
     UnderWay { at: String },
     #[error(
@@ -76,14 +112,89 @@ pub enum UserMergeFailure {
     /// Plan it again.
     #[error("{branch} or shipmate/{team} has moved meanwhile; merge again")]
     Moved { branch: String, team: String },
-    /// A hook or a setting of the user's said no. Everything is as before.
-    #[error("git did not merge, and nothing was changed: {said}")]
+    /// A hook or a setting of the user's said no, and the merge was taken back.
+    #[error("git did not merge, and nothing was changed; it said: {said}")]
     Refused { said: String },
-    #[error(transparent)]
+    /// The same, but a hook has changed files on its way.
+    #[error(
+        "git did not merge, and {branch} is where it was, but not as they were before, changed by \
+             a hook or by somebody meanwhile, are {}{} (see `git status`); git said: {said}",
+        files.join(", "), and_more(*more)
+    )]
+    LeftChanges { branch: String, files: Vec<String>, more: usize, said: String },
+    /// Somebody has gone on in the checkout before the merge could be taken back.
+    #[error(
+        "git did not merge, and something else was done in {at} meanwhile, which was left alone: \
+             `git status` shows it; git said: {said}"
+    )]
+    LeftAlone { at: String, said: String },
+    /// Git has ended; what it has done is neither finished nor taken back.
+    #[error(
+        "git has ended, and what it did cannot be finished or taken back yet: {failure}; nothing \
+             more is changed: make room if the disk is full, and the next `shipmate merge` does it"
+    )]
+    Unsettled { failure: Failure },
+    /// Before git was started.
+    #[error("{0}; nothing was changed")]
     Failed(#[from] Failure),
 }
 
+fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" and {more} more") }
+}
+
+/// The first of them, and how many more there are.
+fn some(mut files: Vec<String>) -> (Vec<String>, usize) {
+    let more = files.len().saturating_sub(FILES_SHOWN_MAX);
+    files.truncate(FILES_SHOWN_MAX);
+    (files, more)
+}
+
 impl Repository {
+    /// Looks whether the work that is on record as landed is still there: somebody may have moved
+    /// or deleted the team branch by hand.
+    pub fn landed_work_stands(
+        &self,
+        team: &str,
+        base: &Commit,
+        landed: &[Commit],
+        look_for: LookFor,
+    ) -> Result<LandedWorkStands, Failure> {
+        let (tip, head) = (self.tip(team)?, self.head()?);
+        let with_head = look_for == LookFor::OnEither;
+        let has: Vec<&Commit> = tip.iter().chain(with_head.then_some(&head.commit)).collect();
+        let all = self.newest_outside(landed, &has)?;
+        if all.is_none() && tip.is_some() {
+            return Ok(LandedWorkStands::There);
+        }
+        // A person may have completed a task with a commit of another branch.
+        let brought = |one: &&Commit| self.has_brought_work(team, base, one);
+        let brought: Vec<Commit> = landed.iter().filter(brought).cloned().collect();
+        let team_branch = if tip.is_some() { MissingFrom::Moved } else { MissingFrom::Gone };
+        // A commit that is nowhere any more may have been the newest.
+        let is_known = !landed.is_empty() && brought.len() == landed.len();
+        Ok(match (self.newest_outside(&brought, &has)?, head.branch) {
+            (Some(last), _) => LandedWorkStands::Missing { last, team_branch },
+            (None, Some(branch)) if tip.is_none() && with_head && is_known => {
+                LandedWorkStands::MergedAndGone { branch }
+            }
+            (None, _) => LandedWorkStands::There,
+        })
+    }
+
+    /// The newest of the commits, if one of them is not in the history of the others.
+    fn newest_outside(&self, of: &[Commit], has: &[&Commit]) -> Result<Option<Commit>, Failure> {
+        if of.is_empty() {
+            return Ok(None);
+        }
+        let of = of.iter().map(|one| format!("{one}\n"));
+        let names: String = of.chain(has.iter().map(|one| format!("^{one}\n"))).collect();
+        // A commit that another machine has, or that nobody ever made, says nothing here.
+        let args = ["rev-list", "--ignore-missing", "--topo-order", "--max-count=1", "--stdin"];
+        let found = self.git().args(args).input(names.into_bytes()).run()?;
+        Ok(Commit::parse(&found.text()))
+    }
+
     /// Looks whether the team branch can be merged into the branch that is checked out.
     pub fn plan_merge(&self, team: &str) -> Result<PlannedMerge, UserMergeFailure> {
         let name = || team.to_owned();
@@ -104,6 +215,7 @@ impl Repository {
             return Ok(PlannedMerge::Conflict { branch, files, text });
         }
         let (tree, head) = (tried.tree, head.commit);
+        self.check_in_the_way(team, &head, &tree)?;
         let is_the_teams = tree == self.tree_of(&tip)?;
         Ok(PlannedMerge::Ready(ReadyMerge { team: name(), branch, head, tip, tree, is_the_teams }))
     }
@@ -131,6 +243,8 @@ impl Repository {
             return Err(UserMergeFailure::Moved { branch, team });
         }
         self.check_checkout()?;
+        // Again: the gate may have taken an hour since the plan.
+        self.check_in_the_way(&ready.team, &ready.head, &ready.tree)?;
         let marker = Marker::new(digest, Intent::MARKED_AS, &ready.team)
             .map_err(|e| UserMergeFailure::Refused { said: e.to_string() })?
             .to_string();
@@ -156,18 +270,36 @@ impl Repository {
             }
         };
         intent.pid = Some(git.id());
-        intent.write(folder)?;
-        let status = git.wait().map_err(Failure::file("wait for git"))?;
-        let settled = self.settle(&intent, Begun::Now, folder)?;
-        if let Settled::Merged(commit) = settled {
-            return Ok(commit);
-        }
+        // It says whom to wait for if this process dies; git itself is waited for without it.
+        let _ = intent.write(folder);
+        let unsettled = |failure| UserMergeFailure::Unsettled { failure };
+        let status = git.wait().map_err(Failure::file("wait for git")).map_err(unsettled)?;
+        let settled = self.settle(&intent, Begun::Now, folder).map_err(unsettled)?;
         let text = fs::read(&output).map(|bytes| path_text(&bytes)).unwrap_or_default();
-        let said = match text.trim() {
-            "" => status.to_string(),
-            text => crate::hooks::evidence::tail(text, SAID_BYTES_MAX).to_owned(),
+        let said = match without_advice(&text) {
+            text if text.is_empty() => status.to_string(),
+            text => crate::hooks::evidence::tail(&text, SAID_BYTES_MAX).to_owned(),
         };
-        Err(UserMergeFailure::Refused { said })
+        match settled {
+            Settled::Merged(commit) => Ok(commit),
+            Settled::LeftAlone => {
+                let at = self.root.display().to_string();
+                Err(UserMergeFailure::LeftAlone { at, said })
+            }
+            Settled::Undone => Err(self.taken_back(ready, said).unwrap_or_else(unsettled)),
+        }
+    }
+
+    /// What to say of a merge that was taken back: a hook may have changed files before it failed,
+    /// and what it changed is not git's to put back.
+    fn taken_back(&self, ready: &ReadyMerge, said: String) -> Result<UserMergeFailure, Failure> {
+        let mut files = self.uncommitted()?;
+        files.extend(self.in_the_way(&ready.head, &ready.tree)?);
+        if files.is_empty() {
+            return Ok(UserMergeFailure::Refused { said });
+        }
+        let (branch, (files, more)) = (ready.branch.clone(), some(files));
+        Ok(UserMergeFailure::LeftChanges { branch, files, more, said })
     }
 
     /// Pushes the team's branch under a name to a remote, as the user's own git would. Repeating it
@@ -177,7 +309,7 @@ impl Repository {
         Git::of_user(&self.root).args(["push", "--quiet", "--", remote, &spec]).run().map(drop)
     }
 
-    /// Untracked files may be there: git itself refuses to overwrite them.
+    /// Untracked files may be there, where the merge writes nothing.
     fn check_checkout(&self) -> Result<(), UserMergeFailure> {
         let folder = self.git_dir()?;
         let marks =
@@ -185,10 +317,33 @@ impl Repository {
         if marks.iter().any(|mark| folder.join(mark).exists()) {
             return Err(UserMergeFailure::UnderWay { at: self.root.display().to_string() });
         }
-        let status = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no"];
-        let status = self.git().args(status).arg("--ignore-submodules=dirty").run()?;
-        let files = status.fields().map(|field| path_text(&field[3..]));
-        let files: Vec<_> = files.take(DIRTY_SHOWN_MAX).collect();
+        let (files, _) = some(self.uncommitted()?);
         if files.is_empty() { Ok(()) } else { Err(UserMergeFailure::Dirty { files }) }
     }
+
+    /// The files that git keeps and that are not as they were committed.
+    fn uncommitted(&self) -> Result<Vec<String>, Failure> {
+        let status = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no"];
+        let status = self.git().args(status).arg("--ignore-submodules=dirty").run()?;
+        Ok(status.fields().map(|field| path_text(&field[3..])).collect())
+    }
+
+    fn check_in_the_way(
+        &self,
+        team: &str,
+        head: &Commit,
+        tree: &str,
+    ) -> Result<(), UserMergeFailure> {
+        let (files, more) = some(self.in_the_way(head, tree)?);
+        match files.is_empty() {
+            true => Ok(()),
+            false => Err(UserMergeFailure::InTheWay { team: team.to_owned(), files, more }),
+        }
+    }
+}
+
+/// Only about what is shown: nothing is decided by it.
+fn without_advice(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| *line != ADVICE).collect();
+    lines.join("\n").trim().to_owned()
 }

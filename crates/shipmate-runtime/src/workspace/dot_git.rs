@@ -6,8 +6,9 @@
 //! git's own protocol (`<file>.lock` made exclusively, then renamed), so that a git of the agent at
 //! the same moment loses nothing.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -19,7 +20,13 @@ use super::Commit;
 use super::git::Failure;
 
 /// `packed-refs` of a repository with a hundred thousand tags has 10 MB.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// A hundred thousand moves of a branch; of a longer log only the end is read.
+const LOG_BYTES_MAX: u64 = 16 << 20;
+
+/// Nobody has moved more branches than this.
+const LOGS_MAX: usize = 1_000;
 
 /// A lock this old belongs to a git that died: its work under a lock takes moments.
 const LOCK_IS_STALE_AFTER: Duration = Duration::from_secs(60);
@@ -27,8 +34,8 @@ const LOCK_IS_STALE_AFTER: Duration = Duration::from_secs(60);
 /// A branch of more parts than this is nobody's.
 const REF_DEPTH_MAX: usize = 16;
 
-/// Where git keeps the names that an agent gives.
-const NAMED: [&str; 2] = ["refs/heads/", "refs/tags/"];
+/// What was fetched, which is nobody's work here.
+const FETCHED: &str = "refs/remotes/";
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -84,20 +91,15 @@ impl DotGit {
         Ok(entries.find(|(_, found)| *found == name).and_then(|(id, _)| Commit::parse(id)))
     }
 
-    /// Everything that a branch, a tag or a stash of the clone names, with that name. A tag may
-    /// name an object that is no commit.
+    /// Everything that a ref of the clone names, with that name: branches, tags, stashes, notes and
+    /// whatever else an agent has made, but not what was fetched. A tag may name an object that is
+    /// no commit.
     pub(super) fn names(&self) -> Result<Vec<(String, Commit)>, Failure> {
-        let mut names = Vec::new();
-        for folder in NAMED {
-            if let Ok((below, _)) = self.folder_of(folder, Missing::Fails) {
-                list(below.as_fd(), folder.trim_end_matches('/'), REF_DEPTH_MAX, &mut names);
-            }
-        }
+        let mut names = self.files_below("refs");
         let packed = self.read("packed-refs")?.unwrap_or_default();
         let packed = packed.split(|byte| *byte == b'\n').filter_map(|l| str::from_utf8(l).ok());
-        let packed = packed.filter_map(|line| Some(line.split_once(' ')?.1));
-        let is_named = |name: &&str| NAMED.iter().any(|folder| name.starts_with(folder));
-        names.extend(packed.filter(is_named).map(str::to_owned));
+        names.extend(packed.filter_map(|line| Some(line.split_once(' ')?.1.to_owned())));
+        names.retain(|name| !name.starts_with(FETCHED));
         names.sort_unstable();
         names.dedup();
         let mut found = Vec::new();
@@ -111,6 +113,39 @@ impl DotGit {
         let stashes = stashes.filter_map(|line| Commit::parse(line.split(' ').nth(1)?));
         found.extend(stashes.map(|commit| ("refs/stash".to_owned(), commit)));
         Ok(found)
+    }
+
+    /// What the logs of the clone say that its `HEAD` and its refs have been at, newest first in
+    /// each, those of fetched refs left out.
+    pub(super) fn logged(&self) -> Vec<Commit> {
+        let mut logs = self.files_below("logs");
+        // Of further checkouts that an agent has made of its clone.
+        let others = self.files_below("worktrees").into_iter();
+        logs.extend(others.filter(|path| path.contains("/logs/")));
+        logs.retain(|path| !path.starts_with(&format!("logs/{FETCHED}")));
+        // `logs/HEAD` comes first: it has most of what the others have.
+        logs.sort_unstable();
+        let mut found = Vec::new();
+        for path in logs.into_iter().take(LOGS_MAX) {
+            let Ok(Some(bytes)) = self.read_end(&path, LOG_BYTES_MAX) else { continue };
+            for line in bytes.split(|byte| *byte == b'\n').rev() {
+                // `OLD NEW WHO WHEN<tab>WHY`; only the ids are plain text for sure.
+                let mut ids = line.splitn(3, |byte| *byte == b' ');
+                let ids = [ids.next(), ids.next()].into_iter().flatten().rev();
+                found.extend(ids.filter_map(|id| Commit::parse(str::from_utf8(id).ok()?)));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        found.retain(|commit| seen.insert(commit.clone()));
+        found
+    }
+
+    fn files_below(&self, folder: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Ok((below, _)) = self.folder_of(&format!("{folder}/"), Missing::Fails) {
+            list(below.as_fd(), folder, REF_DEPTH_MAX, &mut found);
+        }
+        found
     }
 
     /// Moves a ref from one value to another; `Busy` when a git of the agent moved it meanwhile.
@@ -133,6 +168,19 @@ impl DotGit {
 
     /// Nothing when the file is not there.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        self.read_part(name, SeekFrom::Start(0), FILE_BYTES_MAX)
+    }
+
+    pub(super) fn read_start(&self, name: &str, bytes: u64) -> Result<Option<Vec<u8>>, Failure> {
+        self.read_part(name, SeekFrom::Start(0), bytes)
+    }
+
+    fn read_end(&self, name: &str, bytes: u64) -> Result<Option<Vec<u8>>, Failure> {
+        let back = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.read_part(name, SeekFrom::End(-back), bytes)
+    }
+
+    fn read_part(&self, name: &str, from: SeekFrom, most: u64) -> Result<Option<Vec<u8>>, Failure> {
         let read = || -> Result<Vec<u8>, Errno> {
             let (folder, last) = self.folder_of(name, Missing::Fails)?;
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -141,9 +189,10 @@ impl DotGit {
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                 return Err(Errno::ISDIR);
             }
-            let mut bytes = Vec::new();
-            File::from(file)
-                .take(FILE_BYTES_MAX)
+            let (mut file, mut bytes) = (File::from(file), Vec::new());
+            // A file that is shorter than its asked-for end is read from its start.
+            let _ = file.seek(from);
+            file.take(most)
                 .read_to_end(&mut bytes)
                 .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
             Ok(bytes)
@@ -154,6 +203,13 @@ impl DotGit {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR) => Ok(None),
             Err(error) => Err(self.broken(&format!(".git/{name} cannot be read ({error})"))),
         }
+    }
+
+    /// A file whose name begins so.
+    pub(super) fn has_like(&self, start: &str) -> bool {
+        let entries = rustix::fs::Dir::read_from(&self.folder).into_iter().flatten();
+        let mut names = entries.filter_map(Result::ok).map(|entry| entry.file_name().to_owned());
+        names.any(|name| name.to_bytes().starts_with(start.as_bytes()))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

@@ -214,7 +214,11 @@ impl Repository {
         Ok(whole.starts_with(&found))
     }
 
-    fn entries_changed(&self, before: &Commit, after: &str) -> Result<Vec<Changed>, Failure> {
+    pub(super) fn entries_changed(
+        &self,
+        before: &Commit,
+        after: &str,
+    ) -> Result<Vec<Changed>, Failure> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
         let output = self.git().args(args).arg(before).arg(after).run()?;
         let mut fields = output.fields();
@@ -231,7 +235,7 @@ impl Repository {
         Ok(found)
     }
 
-    fn entries_of_index(&self) -> Result<BTreeMap<Vec<u8>, (String, String)>, Failure> {
+    pub(super) fn entries_of_index(&self) -> Result<BTreeMap<Vec<u8>, (String, String)>, Failure> {
         let output = self.git().args(["ls-files", "--stage", "-z"]).run()?;
         let entries = output.fields().filter_map(|field| {
             let at = field.iter().position(|byte| *byte == b'\t')?;
@@ -270,12 +274,12 @@ impl Repository {
 }
 
 /// Mode and id; nothing where there is no such file.
-type Entry = Option<(String, String)>;
+pub(super) type Entry = Option<(String, String)>;
 
-struct Changed {
-    path: Vec<u8>,
-    before: Entry,
-    after: Entry,
+pub(super) struct Changed {
+    pub(super) path: Vec<u8>,
+    pub(super) before: Entry,
+    pub(super) after: Entry,
 }
 
 /// Whether the lock may be that of a git which the user has started since: one that has it

@@ -221,6 +221,21 @@ impl Repository {
         Ok(())
     }
 
+    /// Takes away locks on a team's refs. Only for one that has ended: whoever left them was killed.
+    pub fn unlock(&self, team: &str) {
+        unlock_below(&self.common.join("refs/shipmate").join(team));
+        // There rarely is one.
+        drop(std::fs::remove_file(self.common.join(format!("{}.lock", team_ref(team)))));
+    }
+
+    /// The user's other checkouts of this repository.
+    pub fn other_checkouts(&self) -> Result<Vec<PathBuf>, Failure> {
+        let list = self.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
+        let paths = list.fields().filter_map(|field| field.strip_prefix(b"worktree "));
+        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        Ok(paths.filter(|path| *path != self.root).collect())
+    }
+
     /// The id that stands for "no such ref".
     fn nothing(&self) -> String {
         "0".repeat(if self.format == "sha256" { 64 } else { 40 })
@@ -260,4 +275,15 @@ fn check_version() -> Result<(), OpenFailure> {
         return Err(OpenFailure::GitTooOld { found: found.to_owned() });
     }
     Ok(())
+}
+
+fn unlock_below(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            unlock_below(&path);
+        } else if path.extension().is_some_and(|end| end == "lock") {
+            drop(std::fs::remove_file(path));
+        }
+    }
 }

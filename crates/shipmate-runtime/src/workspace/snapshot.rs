@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::clone_index::LeftOut;
 use super::dot_git::{DotGit, Lock, Position};
 use super::git::{Failure, Git};
 use super::land::by;
@@ -81,7 +82,12 @@ impl Tree {
     pub fn is_clean(&self) -> Result<bool, Failure> {
         let dot_git = DotGit::open(self.path())?;
         let Some(head) = self.position()?.commit else { return Ok(false) };
-        Ok(!dot_git.has("MERGE_HEAD") && self.is_like(&head)?.is_some())
+        if dot_git.has("MERGE_HEAD") {
+            return Ok(false);
+        }
+        let (_, mut found) = self.compared(&head)?;
+        self.forgive_left_out(&mut found, &head);
+        Ok(found.is_empty())
     }
 
     /// Files of a merge under way that still have conflict markers.
@@ -130,12 +136,15 @@ impl Tree {
                 return Err(SnapshotFailure::Conflicts { files });
             }
         }
-        let staged = self.stage(&head, paths)?;
+        let staged = match &merging {
+            Some(other) => self.stage_merge(&head, other, paths)?,
+            None => self.stage(&head, paths)?,
+        };
         let left_out = staged.left_out.clone();
         if merging.is_none() && staged.tree == self.tree_of(&head)? {
             // After a crash between branch and index, the clone's index would still be the old one.
             if matches!(paths, Paths::All) {
-                staged.index.hand_over(self, index_lock)?;
+                staged.index.hand_over(self, index_lock, &head)?;
             }
             return Ok(Snapshot { commit: None, left_out });
         }
@@ -145,16 +154,37 @@ impl Tree {
         if merging.is_some() {
             self.forget_merge(&dot_git)?;
         }
-        staged.index.hand_over(self, index_lock)?;
+        staged.index.hand_over(self, index_lock, &head)?;
         Ok(Snapshot { commit: Some(commit), left_out })
+    }
+
+    /// The other side of a merge may have changed files that the agent's git leaves out of the tree:
+    /// then they are as the merge has them.
+    fn stage_merge(
+        &self,
+        head: &Commit,
+        other: &Commit,
+        paths: Paths<'_>,
+    ) -> Result<Staged, Failure> {
+        let merged = match self.leaves_out(head) {
+            Some(_) => self.merge_trees(head.as_str(), other.as_str())?,
+            None => None,
+        };
+        let onto = merged.as_ref().map_or(head.as_str(), |merged| &merged.tree);
+        self.stage_onto(onto, paths, head)
     }
 
     /// Everything in the tree, whatever state its merge is in, as a tree object. Changes nothing.
     pub(super) fn stage(&self, onto: &Commit, paths: Paths<'_>) -> Result<Staged, Failure> {
-        let index = self.index_of(onto.as_str())?;
-        let found = self.differences(&index, paths)?;
+        self.stage_onto(onto.as_str(), paths, onto)
+    }
+
+    fn stage_onto(&self, onto: &str, paths: Paths<'_>, like: &Commit) -> Result<Staged, Failure> {
+        let index = self.index_of(onto)?;
+        let mut found = self.differences(&index, paths)?;
+        self.forgive_left_out(&mut found, like);
         if !found.deleted.is_empty() {
-            let gone = |path: &Vec<u8>| [b"0 ", zero(onto).as_bytes(), b"\t", path, b"\0"].concat();
+            let gone = |path: &Vec<u8>| [b"0 ", zero(like).as_bytes(), b"\t", path, b"\0"].concat();
             let input = found.deleted.iter().flat_map(gone).collect();
             let git = self.git().index(&index.0).args(["update-index", "-z", "--index-info"]);
             git.input(input).run()?;
@@ -168,15 +198,36 @@ impl Tree {
         Ok(Staged { index, tree, left_out: found.nested })
     }
 
-    /// The index when the working tree is exactly this commit (ignored files aside).
+    /// The index when the working tree is exactly this commit (ignored files aside), with nothing
+    /// left out.
     pub(super) fn is_like(&self, commit: &Commit) -> Result<Option<OwnIndex>, Failure> {
+        let (index, found) = self.compared(commit)?;
+        Ok(found.is_empty().then_some(index))
+    }
+
+    fn compared(&self, commit: &Commit) -> Result<(OwnIndex, Differences), Failure> {
         let index = self.index_of(commit.as_str())?;
         // Reads again the files whose times are unknown, so that only real changes remain.
         let refresh = ["update-index", "-q", "--refresh", "--ignore-submodules"];
         self.git().index(&index.0).args(refresh).allow(&[0, 1]).run()?;
         let found = self.differences(&index, Paths::All)?;
-        let clean = found.deleted.is_empty() && found.present.is_empty() && found.nested.is_empty();
-        Ok(clean.then_some(index))
+        Ok((index, found))
+    }
+
+    /// What the agent's git leaves out of the working tree (a sparse checkout); nothing in nearly
+    /// every clone.
+    fn leaves_out(&self, like: &Commit) -> Option<LeftOut> {
+        // Without a `.git`, nothing says that any is.
+        LeftOut::of(&DotGit::open(self.path()).ok()?, like.as_str().len())
+    }
+
+    /// A file that is not there because the agent's git leaves it out was not deleted.
+    fn forgive_left_out(&self, found: &mut Differences, like: &Commit) {
+        if !found.deleted.is_empty()
+            && let Some(left_out) = self.leaves_out(like)
+        {
+            found.deleted.retain(|path| !left_out.has(path));
+        }
     }
 
     /// An index file of this commit or tree, with what is remembered of file times.
@@ -265,6 +316,12 @@ struct Differences {
     nested: Vec<String>,
 }
 
+impl Differences {
+    fn is_empty(&self) -> bool {
+        self.present.is_empty() && self.deleted.is_empty() && self.nested.is_empty()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Staged {
     pub(super) index: OwnIndex,
@@ -296,19 +353,55 @@ impl OwnIndex {
         let _ = fs::rename(&self.0, tree.shadow().join("index"));
     }
 
-    /// Makes it the clone's index.
-    pub(super) fn show(&self, lock: Lock) -> Result<(), Failure> {
+    /// Makes it the clone's index; says whether it is still fit to be remembered.
+    pub(super) fn show(&self, tree: &Tree, lock: Lock, like: &Commit) -> Result<Fit, Failure> {
+        let fit = self.leave_out(tree, like)?;
         let modified = fs::metadata(&self.0).and_then(|metadata| metadata.modified());
         let modified = modified.map_err(cannot("read", &self.0))?;
         let bytes = fs::read(&self.0).map_err(cannot("read", &self.0))?;
-        lock.commit(&bytes, Some(modified))
+        lock.commit(&bytes, Some(modified))?;
+        Ok(fit)
     }
 
-    pub(super) fn hand_over(self, tree: &Tree, lock: Lock) -> Result<(), Failure> {
-        self.show(lock)?;
-        self.remember(tree);
+    pub(super) fn hand_over(self, tree: &Tree, lock: Lock, like: &Commit) -> Result<(), Failure> {
+        if self.show(tree, lock, like)? == Fit::ToRemember {
+            self.remember(tree);
+        }
         Ok(())
     }
+
+    /// What the clone's index leaves out of the working tree, this one leaves out as well: else the
+    /// agent's next commit, and the next hand-in, would take it for deleted.
+    fn leave_out(&self, tree: &Tree, like: &Commit) -> Result<Fit, Failure> {
+        let Some(left_out) = tree.leaves_out(like) else { return Ok(Fit::ToRemember) };
+        let git = || tree.git().index(&self.0);
+        let listed = git().args(["ls-files", "--stage", "-z"]).run()?;
+        let is_absent = |path: &[u8]| {
+            let path = tree.path().join(OsStr::from_bytes(path));
+            fs::symlink_metadata(path).is_err()
+        };
+        // `MODE ID STAGE<tab>PATH`; what conflicts cannot be left out.
+        let merged = listed.fields().filter_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            line[..tab].ends_with(b" 0").then(|| &line[tab + 1..])
+        });
+        let paths: Vec<&[u8]> =
+            merged.filter(|path| left_out.has(path) && is_absent(path)).collect();
+        if paths.is_empty() {
+            return Ok(Fit::ToRemember);
+        }
+        let git = git().args(["update-index", "-z", "--skip-worktree", "--stdin"]);
+        git.input(paths.join(&0)).run()?;
+        Ok(Fit::ForTheCloneAlone)
+    }
+}
+
+/// What an index is good for after it was shown. One that leaves files out would hide what becomes
+/// of them from our own comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    ToRemember,
+    ForTheCloneAlone,
 }
 
 impl Drop for OwnIndex {

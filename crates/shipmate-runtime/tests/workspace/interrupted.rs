@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shipmate_runtime::workspace::{Begun, Commit, Intent, PlannedMerge, Repository, Settled};
+use shipmate_runtime::workspace::{
+    Begun, Commit, Intent, PlannedMerge, Repository, Settled, UserMergeFailure,
+};
 
 use crate::scene::{
     Scene, alone, commit_all, deliver, git, hook, key, land, plain_git, read, save, write,
@@ -212,5 +214,25 @@ fn what_the_user_did_after_a_killed_merge_is_theirs() {
         write(&scene.user(), "a.txt", "my own words\n");
         assert_eq!(settle(scene, &repository), Settled::LeftAlone);
         assert_eq!(read(&scene.user(), "a.txt"), "my own words\n");
+    });
+}
+
+#[test]
+fn a_merge_that_cannot_be_taken_back_yet_is_taken_back_by_the_next() {
+    alone(|scene| {
+        let repository = work(scene);
+        let before = git(&scene.user(), &["rev-parse", "main"]);
+        set(scene, ("smudge", ""));
+        // Where git cannot write, as on a full disk.
+        fs::create_dir_all(scene.path("merge/index")).unwrap();
+        let refused = deliver(scene, &repository).unwrap_err();
+        unset(scene, "smudge");
+        let said = refused.to_string();
+        assert!(matches!(refused, UserMergeFailure::Unsettled { .. }), "{said}");
+        assert!(said.contains("make room") && said.contains("next `shipmate merge`"), "{said}");
+        fs::remove_dir(scene.path("merge/index")).unwrap();
+        assert_eq!(settle(scene, &repository), Settled::Undone);
+        assert!(is_whole(scene, &before, "taken back"));
+        deliver(scene, &repository).unwrap();
     });
 }

@@ -11,5 +11,6 @@ mod repository;
 mod rescue;
 mod scene;
 mod shared;
+mod sparse;
 mod speed;
 mod tree;

@@ -2,7 +2,7 @@
 
 use shipmate_runtime::workspace::{Keep, LeftoverKind, LetGoFailure, RemoveFailure};
 
-use crate::scene::{alone, bytes_of, commit_all, files, git, key, land, save, write};
+use crate::scene::{Scene, alone, bytes_of, commit_all, files, git, key, land, read, save, write};
 
 #[test]
 fn work_is_kept_aside_and_the_tree_stays_byte_for_byte() {
@@ -191,5 +191,135 @@ fn a_submodule_that_the_team_does_not_have_is_left_out_like_any_repository() {
         assert_eq!(rescued.kept.unwrap().files, [".gitmodules", "sub"]);
         let failure = repository.let_go(tree, "crew", "x").unwrap_err();
         assert!(matches!(failure, LetGoFailure::Submodules), "{failure}");
+    });
+}
+
+/// The refs of the team in the user's repository.
+fn team_refs(scene: &Scene) -> Vec<String> {
+    let refs = git(&scene.user(), &["for-each-ref", "--format=%(refname)", "refs/shipmate"]);
+    refs.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn commits_that_only_the_reflog_of_a_clone_has_are_kept_when_it_goes() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        let at = tree.path();
+        git(at, &["checkout", "-q", "--detach"]);
+        write(at, "detached.txt", "x\n");
+        commit_all(at, "before the last one");
+        let detached = commit_all(at, "on no branch");
+        git(at, &["checkout", "-q", "ana"]);
+        write(at, "reset.txt", "x\n");
+        let reset = commit_all(at, "to be reset");
+        git(at, &["reset", "-q", "--hard", "HEAD~1"]);
+        // What an agent writes there by hand names nothing, or not enough.
+        let log = read(at, ".git/logs/HEAD");
+        let made_up = format!("{} {} x <x@x> 1 +0000\tx\n", "0".repeat(40), "e".repeat(40));
+        write(at, ".git/logs/HEAD", &format!("{log}{made_up}--all --all x\n\n\0"));
+
+        // Until the clone goes, its log has them.
+        assert_eq!(repository.keep_aside(&tree, "crew", "1-2").unwrap().kept, None);
+        assert_eq!(team_refs(scene), [] as [&str; 0]);
+        repository.let_go(tree, "crew", "1-2").unwrap();
+        assert_eq!(team_refs(scene), ["refs/shipmate/crew/aside/1-2-log"]);
+        let user = scene.user();
+        let parents = git(&user, &["log", "-1", "--format=%P", "refs/shipmate/crew/aside/1-2-log"]);
+        assert_eq!(parents, format!("{reset} {detached}"));
+
+        // A single one is kept as it is.
+        let tree = scene.tree(&repository, "bo");
+        write(tree.path(), "bo.txt", "x\n");
+        let lost = commit_all(tree.path(), "lost");
+        git(tree.path(), &["reset", "-q", "--hard", "HEAD~1"]);
+        repository.let_go(tree, "crew", "3-4").unwrap();
+        assert_eq!(git(&user, &["rev-parse", "refs/shipmate/crew/aside/3-4-log"]), lost.as_str());
+    });
+}
+
+#[test]
+fn a_clone_whose_work_was_handed_in_leaves_nothing_aside() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let user = scene.user();
+        let tree = scene.tree(&repository, "ana");
+        // The user goes on meanwhile, and amends what the next clone begins with.
+        write(&user, "users.txt", "x\n");
+        commit_all(&user, "to be amended");
+        let late = scene.tree(&repository, "bo");
+        git(&user, &["commit", "-q", "--amend", "-m", "amended"]);
+        for round in 1..4 {
+            for text in ["one", "two"] {
+                write(tree.path(), "a.txt", &format!("{text} {round}\n"));
+                commit_all(tree.path(), text);
+            }
+            write(tree.path(), "b.txt", &format!("{round}\n"));
+            let work = save(&tree);
+            match round {
+                3 => drop(repository.take_in(&tree, &work, &key(round, 1)).unwrap()),
+                _ => drop(land(&repository, &tree, &work, &key(round, 1))),
+            }
+            assert_eq!(repository.keep_aside(&tree, "crew", "x").unwrap().kept, None);
+            let tip = repository.tip("crew").unwrap().unwrap();
+            tree.bring_up(&tip, Keep::Nothing).unwrap();
+        }
+        repository.let_go(tree, "crew", "ana").unwrap();
+        repository.let_go(late, "crew", "bo").unwrap();
+        let work = (1..4).map(|round| format!("refs/shipmate/crew/work/{round}-1"));
+        assert_eq!(team_refs(scene), work.collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn commits_under_any_name_of_a_clone_are_kept_but_for_those_that_are_the_users() {
+    alone(|scene| {
+        let user = scene.user();
+        let (repository, base) = scene.begun();
+        git(&user, &["notes", "add", "-m", "the user's", "HEAD"]);
+        let tree = scene.tree(&repository, "ana");
+        let at = tree.path();
+        git(at, &["fetch", "-q", "origin", "refs/notes/*:refs/users-notes/*"]);
+        git(at, &["notes", "add", "-m", "the agent's", "HEAD"]);
+        write(at, "custom.txt", "x\n");
+        let custom = commit_all(at, "custom");
+        git(at, &["update-ref", "refs/custom/x", "HEAD"]);
+        git(at, &["reset", "-q", "--hard", base.as_str()]);
+        let kept = repository.keep_aside(&tree, "crew", "1-2").unwrap().kept;
+        assert_eq!(kept, None);
+        let aside = "refs/shipmate/crew/aside/1-2-";
+        let expected = [format!("{aside}custom-x"), format!("{aside}notes-commits")];
+        assert_eq!(team_refs(scene), expected);
+        assert_eq!(git(&user, &["rev-parse", &expected[0]]), custom.as_str());
+        // And nothing twice when it goes.
+        repository.let_go(tree, "crew", "1-2").unwrap();
+        assert_eq!(team_refs(scene), expected);
+    });
+}
+
+#[test]
+fn what_is_staged_and_nowhere_else_is_kept_when_a_clone_goes() {
+    alone(|scene| {
+        let (repository, _) = scene.begun();
+        let tree = scene.tree(&repository, "ana");
+        let at = tree.path();
+        for (name, staged) in [("a.txt", "staged\n"), ("only staged.txt", "x\n")] {
+            write(at, name, staged);
+            git(at, &["add", name]);
+        }
+        write(at, "a.txt", "in the file\n");
+        std::fs::remove_file(at.join("only staged.txt")).unwrap();
+        write(at, "b.txt", "staged as it is\n");
+        git(at, &["add", "b.txt"]);
+        // Any version of an index is read.
+        git(at, &["update-index", "--index-version", "4"]);
+        repository.let_go(tree, "crew", "1-2").unwrap();
+        let aside = "refs/shipmate/crew/aside/1-2";
+        assert_eq!(team_refs(scene), [aside.to_owned(), format!("{aside}-staged")]);
+        let show = |name: &str| git(&scene.user(), &["show", name]);
+        assert_eq!(show(&format!("{aside}:a.txt")), "in the file");
+        assert_eq!(show(&format!("{aside}-staged:a.txt")), "staged");
+        assert_eq!(show(&format!("{aside}-staged:only staged.txt")), "x");
+        assert_eq!(show(&format!("{aside}-staged:b.txt")), "staged as it is");
     });
 }

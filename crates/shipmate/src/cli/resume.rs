@@ -57,7 +57,8 @@ pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
         }
     }
     let is = |words: &[&str]| teammates.iter().any(|mate| words.contains(&mate.how.as_str()));
-    let cannot = is(&["failed"]) || status.teams.iter().any(|team| team.paused.is_some());
+    let is_stopped = status.teams.iter().any(|team| team.paused.is_some());
+    let cannot = is(&["failed"]) || is_stopped || status.nobody_takes;
     match cannot && !is(&["resumed", "started", "restarted"]) {
         true => Err(Failure::Told(Exit::Undone)),
         false => Ok(()),
@@ -66,7 +67,7 @@ pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
 
 fn text(teammates: &[Resumed], in_flight: &[TaskRow], screen: &Screen) -> String {
     let mut text = match teammates {
-        [] => "the team goes on; it has no teammates\n".to_owned(),
+        [] => "the team goes on; it has no teammates: `shipmate teammate add`\n".to_owned(),
         _ => table(teammates, screen),
     };
     text.push('\n');

@@ -12,7 +12,7 @@ use std::sync::Once;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::socket::Silence;
-use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Place};
+use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Notice, Place};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
@@ -84,6 +84,15 @@ impl Session {
     }
 
     pub(crate) fn ask(&mut self, ask: Ask) -> Result<Answer, Failure> {
+        self.ask_hearing(ask, |_| {})
+    }
+
+    /// The same, and hands on what the coordinator tells before it answers.
+    pub(crate) fn ask_hearing(
+        &mut self,
+        ask: Ask,
+        each: impl FnMut(Notice),
+    ) -> Result<Answer, Failure> {
         if !self.renewed && !ask.only_looks() {
             self.renewed = true;
             match self.client.ask(Ask::Renew { environment: environment() }) {
@@ -92,7 +101,7 @@ impl Session {
                 renewed => drop(renewed?),
             }
         }
-        Ok(self.client.ask(ask)?)
+        Ok(self.client.ask_hearing(ask, each)?)
     }
 
     /// Carries out a change and says so in words, or that nothing had to change.

@@ -57,7 +57,12 @@ fn branches(status: &Status, many: bool, session: &Session) -> String {
         let base = base.get(..12).unwrap_or(base);
         let merge = format!("{} merge", own(&team.name, many, session));
         let told = match unmerged(branch, &session.place.workspace) {
-            Some(0) if team.tasks.completed > 0 => ", all of it is merged".to_owned(),
+            Some(0) if team.tasks.completed > 0 => {
+                match has_work(branch, &team.name, base, &session.place.workspace) {
+                    true => ", all of it is merged".to_owned(),
+                    false => ", none of the team's work is on it".to_owned(),
+                }
+            }
             Some(0) | None => String::new(),
             Some(1) => format!(", 1 commit is not merged  ({merge})"),
             Some(count) => format!(", {count} commits are not merged  ({merge})"),
@@ -70,8 +75,19 @@ fn branches(status: &Status, many: bool, session: &Session) -> String {
 /// How many commits of a team's branch the branch that is checked out does not have.
 fn unmerged(branch: &str, workspace: &Path) -> Option<u64> {
     let range = format!("HEAD..refs/heads/{branch}");
+    counted(&["--first-parent", &range], workspace)
+}
+
+/// Whether work that landed is there: somebody may have moved the branch by hand.
+fn has_work(branch: &str, team: &str, base: &str, workspace: &Path) -> bool {
+    let range = format!("{base}..refs/heads/{branch}");
+    let landed = format!("--grep=^Shipmate-Team: {team}$");
+    counted(&["--max-count=1", &landed, &range], workspace) != Some(0)
+}
+
+fn counted(args: &[&str], workspace: &Path) -> Option<u64> {
     let mut git = Command::new("git");
-    git.args(["rev-list", "--first-parent", "--count", &range, "--"]).current_dir(workspace);
+    git.args(["rev-list", "--count"]).args(args).arg("--").current_dir(workspace);
     let output = git.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }

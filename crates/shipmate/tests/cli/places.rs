@@ -153,3 +153,24 @@ fn nobody_is_told_to_make_a_repository_of_a_folder_they_do_not_stand_in() {
     let (code, text) = below(&workspace, ".", &line);
     assert_eq!((code, text.contains(advice)), (Some(1), false), "{text}");
 }
+
+/// All checkouts of a repository have the same branches, and a team its own one.
+#[test]
+fn a_team_of_another_checkout_keeps_its_branch() {
+    let workspace = Workspace::with_repository();
+    plan(&workspace);
+    workspace.git("worktree add --quiet ../other -b other");
+    let agent = "shipmate run ../plan.toml --agent 'echo x > one'";
+    let (code, text) = below(&workspace, "../other", &format!("{agent} --detach"));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = below(&workspace, ".", agent);
+    assert_eq!(code, Some(1), "{text}");
+    for part in ["shipmate/alpha", "another checkout", "other", "--team"] {
+        assert!(text.contains(part), "{part:?} is missing in {text}");
+    }
+    let (code, text) = below(&workspace, ".", &agent.replace("shipmate", "shipmate --team mine"));
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = below(&workspace, "../other", "shipmate team delete alpha --now");
+    assert_eq!(code, Some(0), "{text}");
+    below(&workspace, "../other", "shipmate coordinator stop");
+}

@@ -1,5 +1,6 @@
 //! The team's work on its way to the person, and the person's to the team.
 
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Output, Stdio};
 
@@ -259,4 +260,87 @@ fn a_merge_whose_git_and_coordinator_are_killed_is_made_whole_by_the_next_comman
         assert_eq!(stage.git(&["rev-parse", "main^1"]), before, "{name}: merged once");
         assert_eq!(stage.git(&["show", "main:f1"]), "x\n");
     }
+}
+
+#[test]
+fn an_ignored_file_of_the_persons_is_not_written_over() {
+    let mut stage = Stage::new("");
+    stage.write(".gitignore", ".env\n");
+    stage.commit();
+    stage.write(".env", "my key\n");
+    stage.team(Setup::default(), &["a"]);
+    stage.tasks(&["put .env theirs && git add -f .env && git commit -qm env && put f1 x"]);
+    stage.finished(1);
+    assert_eq!(stage.git(&["show", "shipmate/alpha:.env"]), "theirs\n");
+    hook(&stage, "commit-msg", "exit 1");
+    let before = head(&stage);
+    for args in [["merge"].as_slice(), &["merge", "--no-gate"]] {
+        let said = refused(&stage, args);
+        assert!(said.contains(".env; nothing was changed. Move it away"), "{said}");
+        assert_eq!(std::fs::read_to_string(mine(&stage, ".env")).unwrap(), "my key\n");
+        assert_eq!(head(&stage), before);
+        is_whole(&stage);
+    }
+    std::fs::rename(mine(&stage, ".env"), stage.root().join("kept")).unwrap();
+    hook(&stage, "commit-msg", "exit 0");
+    done(&stage, &["merge"]);
+    assert_eq!(std::fs::read_to_string(mine(&stage, ".env")).unwrap(), "theirs\n");
+}
+
+fn mine(stage: &Stage, name: &str) -> std::path::PathBuf {
+    stage.place().workspace.join(name)
+}
+
+#[test]
+fn a_teams_branch_that_was_moved_or_deleted_by_hand_is_not_called_merged() {
+    let stage = landed("");
+    let tip = stage.git(&["rev-parse", "shipmate/alpha"]);
+    let tip = tip.trim();
+    stage.git(&["branch", "-f", "shipmate/alpha", "main"]);
+    for args in [["merge"].as_slice(), &["merge", "--branches"]] {
+        let said = refused(&stage, args);
+        assert!(said.contains(&format!("git branch -f shipmate/alpha {tip}")), "{said}");
+    }
+    let said = done(&stage, &["status"]);
+    assert!(said.contains("none of the team's work is on it"), "{said}");
+    stage.git(&["branch", "-D", "shipmate/alpha"]);
+    let said = refused(&stage, &["merge"]);
+    assert!(said.contains(&format!("`git branch shipmate/alpha {tip}`")), "{said}");
+    // What the refusal advises works.
+    stage.git(&["branch", "shipmate/alpha", tip]);
+    let said = done(&stage, &["merge"]);
+    assert!(said.contains("merged into main"), "{said}");
+    let said = done(&stage, &["status"]);
+    assert!(said.contains("all of it is merged"), "{said}");
+    stage.git(&["branch", "-D", "shipmate/alpha"]);
+    let said = done(&stage, &["merge"]);
+    assert!(said.contains("main has all of it already"), "{said}");
+}
+
+#[test]
+fn a_merge_that_waits_for_another_says_so_and_nothing_of_the_others() {
+    let mut stage = landed("");
+    stage.door("gate");
+    let root = stage.root();
+    let root = root.display();
+    let gate = format!("echo '0 gate 0 '$$ > {root}/here; read -r _ < {root}/gate.door");
+    done(&stage, &["team", "set", "--gate", &gate]);
+    let first = begin_merge(&stage);
+    stage.arrival();
+    let mut second = begin_merge(&stage);
+    let mut told = BufReader::new(second.stderr.take().unwrap());
+    let mut line = String::new();
+    told.read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for another merge"), "{line}");
+    stage.open("gate", 9);
+    let first = first.wait_with_output().unwrap();
+    assert!(
+        first.status.success() && text(&first).contains("gate on shipmate/alpha …"),
+        "{first:?}"
+    );
+    told.read_to_string(&mut line).unwrap();
+    let second = second.wait_with_output().unwrap();
+    assert!(second.status.success(), "{second:?}");
+    assert!(!line.contains("gate"), "{line}");
+    assert!(text(&second).contains("main has all of it already"), "{second:?}");
 }

@@ -11,13 +11,16 @@ use std::process::{Command, Stdio};
 use shipmate_protocol::{Answer, Ask};
 
 use super::Begun;
-use super::account::Account;
+use super::account::{Account, PausedBy};
 use super::report::{Asked, Outcome, Places, Report, Standing};
 use super::summary::{Summary, SummaryState, TestsSeen};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
 use shipmate_protocol::plan_file::{PlanFile, PlanHeader};
+
+/// Lines of what is to be done that are shown.
+const TO_DO_MAX: usize = 5;
 
 pub(super) fn report(
     begun: &Begun,
@@ -53,6 +56,7 @@ pub(super) fn report(
         waiting: waiting(account, &begun.team, session),
         own,
         gate_output: account.gate_output.clone(),
+        to_do: to_do(account),
         spent: account.spent,
         report: account.led.report.clone(),
         no_plan: account.led.no_plan.clone(),
@@ -90,6 +94,14 @@ fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
     };
     let is_alone = teams.iter().filter(|team| team.parent.is_none()).count() <= 1;
     Ok(if is_alone { format!("shipmate{here}") } else { format!("shipmate{here} --team {team}") })
+}
+
+/// The last lines of why the runtime has stopped the team: its remedies.
+fn to_do(account: &Account) -> Vec<String> {
+    let stopped = account.paused.as_ref().filter(|pause| pause.by == PausedBy::Runtime);
+    let rest = stopped.into_iter().flat_map(|pause| pause.reason.lines().skip(1));
+    let rest: Vec<String> = rest.map(str::to_owned).collect();
+    rest[rest.len().saturating_sub(TO_DO_MAX)..].to_vec()
 }
 
 /// What waits for a person when the run ends.

@@ -69,6 +69,9 @@ pub(crate) struct Report {
     /// The last lines of a gate that is red where the team began.
     #[serde(skip)]
     pub(crate) gate_output: String,
+    /// What the runtime says to do where it has stopped the team.
+    #[serde(skip)]
+    pub(crate) to_do: Vec<String>,
 }
 
 /// Something that waits for a person, and the command that decides it.
@@ -192,6 +195,7 @@ impl Report {
         section(&mut lines, "waits for you", waiting, &format!("{} status", self.own), screen);
         let output = self.gate_output.lines().map(str::to_owned).collect::<Vec<_>>();
         section(&mut lines, "the gate printed", output.into_iter(), "", screen);
+        section(&mut lines, "to go on", self.to_do.iter().cloned(), "", screen);
         let deviations = self.deviations.iter().cloned();
         section(&mut lines, "deviations", deviations, "--json shows all", screen);
         let mut fact = |label: &str, text: String| {
@@ -396,6 +400,7 @@ mod tests {
             course: Standing::Open,
             own: "shipmate".to_owned(),
             gate_output: String::new(),
+            to_do: Vec::new(),
             spent: Spent { tokens: 48_200, cost_micros: 536_000, tokens_unpriced: 0 },
             gates: GateTally { runs: 3, green: 2, red: 1 },
             took_ms: 252_000,
