@@ -7,6 +7,7 @@
 //! user's next `git gc`.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use super::aside::{Leftover, LeftoverKind};
 use super::features::COPY_OF;
@@ -124,13 +125,21 @@ impl Repository {
         branch: &str,
         done: impl Fn(u32) -> bool,
     ) -> Result<(), Failure> {
-        let Some(tip) = self.tip(branch)? else { return Ok(()) };
         let folder = format!("refs/shipmate/{team}/work/");
-        let landed = self.merged(&[tip.as_str()], &[&folder])?;
-        let is_done = |left: &Leftover| {
-            let task = left.refname.strip_prefix(&folder).and_then(|name| name.split_once('-'));
-            task.is_some_and(|(task, _)| task.parse().is_ok_and(&done))
+        let of_done = |name: &str| {
+            name.split_once('-').is_some_and(|(task, _)| task.parse().is_ok_and(&done))
         };
+        // A git that was killed has left them: nobody hands in what is done, and one of them would
+        // keep all refs from going.
+        for entry in fs::read_dir(self.common.join(&folder)).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name.to_str().and_then(|name| name.strip_suffix(".lock")).is_some_and(of_done) {
+                drop(fs::remove_file(entry.path()));
+            }
+        }
+        let Some(tip) = self.tip(branch)? else { return Ok(()) };
+        let landed = self.merged(&[tip.as_str()], &[&folder])?;
+        let is_done = |left: &Leftover| left.refname.strip_prefix(&folder).is_some_and(of_done);
         let all = self.leftovers()?.into_iter();
         let over: Vec<_> =
             all.filter(|left| landed.contains(&left.refname) && is_done(left)).collect();

@@ -164,6 +164,13 @@ fn what_is_merged_goes_with_its_team_and_the_rest_is_the_persons() {
 fn refs_of_work_that_has_landed_are_collected() {
     let mut stage = Stage::new(CONFIG);
     stage.team(Setup::default(), &["a", "b", "c"]);
+    // What a git leaves that was killed, which would be in the way of all of them.
+    let own = stage.place().workspace.join(".git/refs/shipmate/alpha");
+    let locks = ["work/1-999.lock", "aside/1-999.lock"].map(|name| own.join(name));
+    for lock in &locks {
+        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        std::fs::write(lock, "").unwrap();
+    }
     let lines: Vec<String> = (1..=12).map(|n| format!("put f{n} x")).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     stage.tasks(&lines);
@@ -179,10 +186,12 @@ fn refs_of_work_that_has_landed_are_collected() {
             .collect::<Vec<_>>()
     };
     assert!(work(&stage).len() <= 1, "{:#?}", work(&stage));
+    assert!(!locks[0].exists(), "nobody hands in a task that is done");
     // The branch is not merged: it stays, and what is on it needs no other name.
     let left = delete(&mut stage, false);
     assert_eq!(names(&left), ["refs/heads/shipmate/alpha"], "{left:#?}");
     assert_eq!(refs(&stage), ["refs/heads/main", "refs/heads/shipmate/alpha"]);
+    assert!(!locks[1].exists(), "nobody works for a team that is gone");
 }
 
 #[test]
