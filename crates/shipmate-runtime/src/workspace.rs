@@ -133,7 +133,7 @@ pub struct WorkKey {
 impl WorkKey {
     /// Where the work is kept in the user's repository.
     pub(crate) fn refname(&self) -> String {
-        format!("refs/shipmate/{}/work/{}-{}", self.team, self.task, self.token)
+        format!("{}{}-{}", repository::work_refs(&self.team), self.task, self.token)
     }
 }
 

@@ -13,7 +13,7 @@ use super::aside::{Leftover, LeftoverKind};
 use super::features::COPY_OF;
 use super::git::Failure;
 use super::land::COMMITTER;
-use super::repository::{Repository, team_ref};
+use super::repository::{Repository, team_ref, work_refs};
 use super::{Commit, path_text};
 
 /// A ref of a team that is gone.
@@ -125,7 +125,7 @@ impl Repository {
         branch: &str,
         done: impl Fn(u32) -> bool,
     ) -> Result<(), Failure> {
-        let folder = format!("refs/shipmate/{team}/work/");
+        let folder = work_refs(team);
         let of_done = |name: &str| {
             name.split_once('-').is_some_and(|(task, _)| task.parse().is_ok_and(&done))
         };

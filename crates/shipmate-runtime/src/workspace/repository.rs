@@ -230,9 +230,7 @@ impl Repository {
 
     /// The user's other checkouts of this repository.
     pub fn other_checkouts(&self) -> Result<Vec<PathBuf>, Failure> {
-        let list = self.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
-        let paths = list.fields().filter_map(|field| field.strip_prefix(b"worktree "));
-        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        let paths = self.checkouts()?.into_iter().map(|(path, _)| path);
         Ok(paths.filter(|path| *path != self.root).collect())
     }
 
@@ -243,17 +241,30 @@ impl Repository {
 
     /// The checkout of the user that stands on this branch, if any.
     pub(super) fn checkout_of(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
+        let on = |(_, branch): &(PathBuf, Vec<u8>)| branch == name.as_bytes();
+        Ok(self.checkouts()?.into_iter().find(on).map(|(path, _)| path))
+    }
+
+    /// The user's checkouts, each with its branch; none where it is detached.
+    fn checkouts(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
         let list = self.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
-        let mut at = None;
+        let mut found: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         for field in list.fields() {
             if let Some(path) = field.strip_prefix(b"worktree ") {
-                at = Some(PathBuf::from(OsStr::from_bytes(path)));
-            } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
-                return Ok(at);
+                found.push((PathBuf::from(OsStr::from_bytes(path)), Vec::new()));
+            } else if let (Some(branch), Some((_, of))) =
+                (field.strip_prefix(b"branch "), found.last_mut())
+            {
+                *of = branch.to_vec();
             }
         }
-        Ok(None)
+        Ok(found)
     }
+}
+
+/// Where work that was handed in to a team is kept, each piece by its task and token.
+pub(super) fn work_refs(team: &str) -> String {
+    format!("refs/shipmate/{team}/work/")
 }
 
 pub(super) fn team_ref(team: &str) -> String {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::diff::LOOKED_AT;
 use super::dot_git::DotGit;
+use super::repository::work_refs;
 use super::{Commit, Failure, Leftover, LeftoverKind, Repository, Tree, WorkKey};
 
 impl Repository {
@@ -15,7 +16,7 @@ impl Repository {
 
     /// What was last handed in for a task, under whichever claim.
     pub fn last_work(&self, team: &str, task: u32) -> Result<Option<Commit>, Failure> {
-        let folder = format!("refs/shipmate/{team}/work/");
+        let folder = work_refs(team);
         let format = "--format=%(refname)";
         let output =
             self.git().args(["for-each-ref", format, &format!("{folder}{task}-*")]).run()?;
@@ -49,7 +50,7 @@ impl Repository {
         let own = |left: &Leftover| left.team == team && left.kind == LeftoverKind::Work;
         // What the user's branch has needs nobody's attention.
         let head = self.head()?.commit;
-        let merged = self.merged(&[head.as_str()], &[&format!("refs/shipmate/{team}/work/")])?;
+        let merged = self.merged(&[head.as_str()], &[&work_refs(team)])?;
         let of = |left: &Leftover| own(left) && merged.contains(&left.refname);
         self.drop_refs(&self.leftovers()?.into_iter().filter(of).collect::<Vec<_>>())?;
         for left in self.leftovers()?.into_iter().filter(own) {

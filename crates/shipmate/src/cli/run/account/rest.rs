@@ -51,6 +51,18 @@ impl Account {
         self.mates.iter().filter(|(_, mate)| mate.running)
     }
 
+    /// It waits for an answer.
+    fn asks(&self, name: &str) -> bool {
+        self.waiting.values().any(|waits| waits.who == name)
+    }
+
+    /// Tasks that somebody works on who waits for no answer.
+    fn at_work(&self) -> usize {
+        let held = self.running().filter(|(name, _)| self.asks(name));
+        let held = held.map(|(_, mate)| mate.held.len()).sum();
+        self.tasks.counts().in_progress.saturating_sub(held)
+    }
+
     /// Nobody runs, and what was handed in has landed or come back.
     pub(crate) fn has_stopped(&self) -> bool {
         self.running().next().is_none() && self.at_the_gate() == 0
@@ -79,10 +91,8 @@ impl Account {
         if self.decisions().is_empty() {
             return false;
         }
-        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
-        let held = self.running().filter(|(name, _)| asks(name)).map(|(_, mate)| mate.held.len());
+        let asks = |name: &str| self.asks(name);
         let counts = self.tasks.counts();
-        let at_work = counts.in_progress.saturating_sub(held.sum());
         let may_take = self.paused.is_none()
             && counts.available > 0
             && self.nobody_takes != Some(true)
@@ -90,17 +100,14 @@ impl Account {
         // A lead that is at its plan.
         let plans = counts.total == 0
             && self.running().any(|(name, _)| self.led.is_lead(name) && !asks(name));
-        at_work == 0 && self.at_the_gate() == 0 && !may_take && !plans
+        self.at_work() == 0 && self.at_the_gate() == 0 && !may_take && !plans
     }
 
     /// Somebody is there, tasks could be taken, and nothing is being done.
     pub(crate) fn is_idle(&self) -> bool {
-        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
-        let held = self.running().filter(|(name, _)| asks(name)).map(|(_, mate)| mate.held.len());
-        let counts = self.tasks.counts();
         self.paused.is_none()
-            && counts.available > 0
-            && counts.in_progress == held.sum::<usize>()
+            && self.tasks.counts().available > 0
+            && self.at_work() == 0
             && self.at_the_gate() == 0
             && self.running().next().is_some()
     }
@@ -108,8 +115,8 @@ impl Account {
     /// A lead is there that may still answer instead of the person.
     pub(crate) fn lead_may_answer(&self) -> bool {
         let lead = |name: &str| self.led.seat() == Some(name);
-        let asks = |name: &str| self.waiting.values().any(|waits| waits.who == name);
-        let leads = self.running().any(|(name, mate)| lead(name) && !mate.paused && !asks(name));
+        let leads =
+            self.running().any(|(name, mate)| lead(name) && !mate.paused && !self.asks(name));
         leads && self.paused.is_none() && self.waiting.values().all(|waits| waits.for_lead)
     }
 
