@@ -202,7 +202,8 @@ fn a_permission_that_nobody_answers_is_refused_in_time_and_the_question_withdraw
 
 #[test]
 fn a_task_that_is_taken_away_cancels_the_turn_and_the_program_goes_on() {
-    let mut stage = stage("");
+    // It has all the time it needs for its answer.
+    let mut stage = with_agent(Stage::new("[agents]\nstop-grace-seconds = 600\n"), "");
     stage.door("go");
     stage.tasks(&["here; pass go", "here; put f2 x"]);
     let first = stage.arrival();
