@@ -253,6 +253,9 @@ async fn require_landed(
 /// and all, may still be at work: then it is waited for, and the commands that come meanwhile
 /// are not.
 pub(crate) async fn settle_at_start(settings: &Rc<Settings>) {
+    let workspace = settings.place.workspace.clone();
+    let unlocked = tokio::task::spawn_blocking(move || Repository::unlock_packed(&workspace));
+    drop(unlocked.await);
     let Some(intent) = Intent::read(&folder(settings)) else { return };
     let settings = Rc::clone(settings);
     let settle = async move {

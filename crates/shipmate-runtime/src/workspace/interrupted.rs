@@ -121,6 +121,7 @@ impl Repository {
             if merging.is_some() {
                 end_merge("--quit")?;
             }
+            self.clear_leftovers()?;
             return Ok(Settled::Merged(head.commit));
         }
         // Ours had no conflict: whoever has one there has merged by hand.
@@ -142,6 +143,22 @@ impl Repository {
             end_merge("--quit")?;
         }
         Ok(Settled::Undone)
+    }
+
+    /// Git takes away `MERGE_HEAD` first and may be killed before the rest. What belongs to
+    /// something else that the user has begun is none of it.
+    fn clear_leftovers(&self) -> Result<(), Failure> {
+        const OTHERS: [&str; 4] =
+            ["CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+        let folder = self.git_dir()?;
+        if OTHERS.iter().any(|name| folder.join(name).exists()) {
+            return Ok(());
+        }
+        for name in ["MERGE_RR", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"] {
+            // There rarely is one.
+            drop(fs::remove_file(folder.join(name)));
+        }
+        Ok(())
     }
 
     /// Puts back what a git that was killed has written; says whether there was anything.
@@ -264,7 +281,7 @@ impl Repository {
         let own = names.map(|name| folder.join(format!("{name}.lock")));
         let branch = self.common.join(format!("refs/heads/{branch}.lock"));
         for lock in own.into_iter().chain([branch]).filter(|lock| lock.exists()) {
-            if is_in_use(&self.root, &lock) {
+            if is_in_use(std::slice::from_ref(&self.root), &lock, Whose::TheUsers) {
                 return Err(Failure::Busy { lock });
             }
             fs::remove_file(&lock).map_err(Failure::file(format!("remove {}", lock.display())))?;
@@ -282,19 +299,27 @@ pub(super) struct Changed {
     pub(super) after: Entry,
 }
 
+/// Which gits count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    TheUsers,
+    Anybodys,
+}
+
 /// Whether the lock may be that of a git which the user has started since: one that has it
-/// open, or that waits there, for an editor say.
-fn is_in_use(root: &Path, lock: &Path) -> bool {
+/// open, or that waits in one of these folders, for an editor say.
+pub(super) fn is_in_use(folders: &[PathBuf], lock: &Path, whose: Whose) -> bool {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.map(|entry| entry.path()).any(|process| {
         let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
         let has_it = open.flat_map(|fd| fs::read_link(fd.path())).any(|target| target == lock);
         let is_git = || fs::read(process.join("comm")).is_ok_and(|name| name == b"git\n");
-        let is_there = || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == root);
+        let is_there =
+            || fs::read_link(process.join("cwd")).is_ok_and(|cwd| folders.contains(&cwd));
         let is_ours = || {
             let environ = fs::read(process.join("environ")).unwrap_or_default();
             environ.split(|byte| *byte == 0).any(|entry| entry.starts_with(b"SHIPMATE_LIFE="))
         };
-        has_it || (is_git() && is_there() && !is_ours())
+        has_it || (is_git() && is_there() && (whose == Whose::Anybodys || !is_ours()))
     })
 }

@@ -153,7 +153,12 @@ impl Repository {
         }
         let line = |left: &Leftover| format!("delete {} {}\n", left.refname, left.commit);
         let input: String = refs.iter().map(line).collect();
-        self.git().args(["update-ref", "--stdin"]).input(input.into_bytes()).run().map(drop)
+        let delete =
+            || self.git().args(["update-ref", "--stdin"]).input(input.clone().into_bytes());
+        delete().run().map(drop).or_else(|_| {
+            Repository::unlock_packed(&self.root);
+            delete().run().map(drop)
+        })
     }
 
     /// Removes what nothing is lost with; the names of what is gone then.

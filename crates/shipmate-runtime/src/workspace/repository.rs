@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{Failure, Git};
+use super::interrupted::{Whose, is_in_use};
 use super::{Commit, path_text};
 
 /// `merge-tree --write-tree` came with this one.
@@ -226,6 +227,23 @@ impl Repository {
         unlock_below(&self.common.join("refs/shipmate").join(team));
         // There rarely is one.
         drop(std::fs::remove_file(self.common.join(format!("{}.lock", team_ref(team)))));
+    }
+
+    /// Takes away the lock on packed refs that a git of ours left which was killed while it deleted
+    /// refs. That of a git which is alive stays, whoever has started it.
+    pub fn unlock_packed(workspace: &Path) {
+        const LOCK: &str = "packed-refs.lock";
+        let own = workspace.join(".git");
+        if own.is_dir() && !own.join(LOCK).exists() {
+            return;
+        }
+        let Ok(repository) = Repository::open(workspace) else { return };
+        let lock = repository.common.join(LOCK);
+        let mut folders = repository.other_checkouts().unwrap_or_default();
+        folders.extend([repository.root.clone(), repository.common.clone()]);
+        if lock.exists() && !is_in_use(&folders, &lock, Whose::Anybodys) {
+            drop(std::fs::remove_file(lock));
+        }
     }
 
     /// The user's other checkouts of this repository.

@@ -173,6 +173,32 @@ fn a_merge_that_lost_its_git_and_its_coordinator_is_settled_by_the_next() {
 }
 
 #[test]
+fn what_git_had_no_time_to_take_away_goes_and_nothing_of_something_else() {
+    alone(|scene| {
+        // Git takes away `MERGE_HEAD` first, and each of the others may be left.
+        let all = ["MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"];
+        for left in [&all[..], &all[1..], &all[2..]] {
+            scene.make_repository("sha1");
+            let repository = work(scene);
+            begin(scene, &repository);
+            left.iter().for_each(|name| write(&scene.user().join(".git"), name, ""));
+            assert!(matches!(settle(scene, &repository), Settled::Merged(_)));
+            let stays =
+                all.into_iter().filter(|name| scene.user().join(".git").join(name).exists());
+            assert_eq!(stays.collect::<Vec<_>>(), Vec::<&str>::new(), "{left:?}");
+        }
+        // The user has gone on with something that has a message of its own.
+        scene.make_repository("sha1");
+        let repository = work(scene);
+        begin(scene, &repository);
+        let mine = [("CHERRY_PICK_HEAD", "x"), ("MERGE_MSG", "my words")];
+        mine.iter().for_each(|(name, text)| write(&scene.user().join(".git"), name, text));
+        settle(scene, &repository);
+        assert_eq!(read(&scene.user(), ".git/MERGE_MSG"), "my words");
+    });
+}
+
+#[test]
 fn what_the_user_did_after_a_killed_merge_is_theirs() {
     alone(|scene| {
         // They have edited a file that the merge was about to change.

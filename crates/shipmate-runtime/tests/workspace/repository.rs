@@ -37,6 +37,26 @@ fn a_folder_below_the_root_opens_the_repository() {
 }
 
 #[test]
+fn a_lock_on_packed_refs_goes_unless_somebodys_git_is_at_work() {
+    alone(|scene| {
+        let lock = scene.user().join(".git/packed-refs.lock");
+        fs::write(&lock, "").unwrap();
+        let mut at_work = crate::scene::plain_git(&scene.user());
+        at_work.args(["cat-file", "--batch"]).stdin(std::process::Stdio::piped());
+        let mut at_work = at_work.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        // It has answered: it stands in its folder by now.
+        std::io::Write::write_all(at_work.stdin.as_mut().unwrap(), b"HEAD\n").unwrap();
+        std::io::Read::read_exact(at_work.stdout.as_mut().unwrap(), &mut [0; 1]).unwrap();
+        Repository::unlock_packed(&scene.user());
+        assert!(lock.exists(), "it may be that one's");
+        drop(at_work.stdin.take());
+        at_work.wait().unwrap();
+        Repository::unlock_packed(&scene.user());
+        assert!(!lock.exists());
+    });
+}
+
+#[test]
 fn head_names_the_branch_or_none_when_detached() {
     alone(|scene| {
         let repository = scene.open();
