@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use shipmate_protocol::Place;
 
-/// How often is looked at a thread that works and works.
-const LOOKS_MAX: usize = 20_000;
+/// So long is looked at a thread that works and works, or that waits for a processor.
+const LOOK_FOR: Duration = Duration::from_secs(10);
 
 /// A live process that carries a workspace's marker.
 #[derive(Debug, Clone)]
@@ -57,6 +57,19 @@ fn read(pid: u32, digest: &str) -> Option<Marked> {
     Some(Marked { pid, kind, label, token, words })
 }
 
+/// Every live git whose folder is this one or below it.
+#[must_use]
+pub fn gits(below: &Path) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_git = |pid: &u32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let folder = fs::read_link(format!("/proc/{pid}/cwd"));
+        name.starts_with("git") && folder.is_ok_and(|folder| folder.starts_with(below))
+    };
+    pids.filter(is_git).collect()
+}
+
 /// The command line of a process; empty for one that is gone.
 #[must_use]
 pub fn words(pid: u32) -> String {
@@ -87,8 +100,8 @@ pub fn let_go_on(threads: &BTreeSet<u32>) {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
     };
-    let mut left = threads.clone();
-    for _ in 0..LOOKS_MAX {
+    let (mut left, end) = (threads.clone(), Instant::now() + LOOK_FOR);
+    while Instant::now() < end {
         left.retain(|pid| match state(*pid) {
             Some('T') => {
                 signal(*pid, Signal::CONT);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::scene::{Scene, TEAM};
+use super::scene::{LIMIT, Scene, TEAM};
+use crate::processes;
 
 /// What git leaves beside a merge, commit or fetch that is over.
 const USUAL: [&str; 6] =
@@ -111,8 +112,33 @@ impl Repository {
     }
 }
 
-/// Locks that nobody holds any more, and the marks of a merge or rebase that is under way. A lock
-/// of a team's own ref is in nobody's way before that ref is written again: see [`locked_refs`].
+/// What is amiss when nobody is at it any more. A git at work has locks and files of its own: it
+/// ends first, and what is there then counts.
+pub(super) fn settled(
+    scene: &Scene,
+    look: impl Fn() -> Result<Vec<String>, String>,
+) -> Result<Vec<String>, String> {
+    loop {
+        let found = look()?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let at_work = processes::gits(&scene.root);
+        if at_work.is_empty() {
+            // Made by one that had begun and ended between the two looks, it is gone by now.
+            let now = look()?;
+            return Ok(found.into_iter().filter(|one| now.contains(one)).collect());
+        }
+        for pid in at_work {
+            if !processes::ends(pid, LIMIT) {
+                return Ok(vec![format!("git {pid} does not end: {}", processes::words(pid))]);
+            }
+        }
+    }
+}
+
+/// Locks, and the marks of a merge or rebase that is under way. A lock of a team's own ref is in
+/// nobody's way before that ref is written again: see [`locked_refs`].
 pub(super) fn unfinished(scene: &Scene) -> Vec<String> {
     let folder = scene.place.workspace.join(".git");
     let (_, mut found) = locks(&folder);

@@ -1,6 +1,6 @@
 //! The commands that are tried, and what must hold after each was killed.
 
-use super::repository::{Repository, locked_refs, unfinished};
+use super::repository::{Repository, locked_refs, settled, unfinished};
 use super::scene::{Ran, Scene, State, TASKS, TEAM};
 
 /// A command, and the state it is tried in.
@@ -101,8 +101,7 @@ impl Subject {
         if !left.is_empty() {
             return Err(format!("processes are left: {}", left.join("; ")));
         }
-        let found = [unfinished(scene), locked_refs(scene)].concat();
-        match found {
+        match settled(scene, || Ok([unfinished(scene), locked_refs(scene)].concat()))? {
             found if found.is_empty() => scene.git(&["fsck", "--strict"]).map(drop),
             found => Err(format!("at the end: {}", found.join("; "))),
         }
@@ -110,13 +109,15 @@ impl Subject {
 
     /// Everything of the user's is as before, or as after.
     fn hold(self, scene: &Scene, before: &Repository, when: &str) -> Result<(), String> {
-        let mut found = unfinished(scene);
-        let now = Repository::read(scene)?;
-        let differences = now.differences(before);
-        found.extend(match self {
-            Subject::Merge if now.commit != before.commit => now.merged(scene, before)?,
-            _ => differences,
-        });
+        let found = settled(scene, || {
+            let mut found = unfinished(scene);
+            let now = Repository::read(scene)?;
+            found.extend(match self {
+                Subject::Merge if now.commit != before.commit => now.merged(scene, before)?,
+                _ => now.differences(before),
+            });
+            Ok(found)
+        })?;
         match found.is_empty() {
             true => Ok(()),
             false => Err(format!("{when}: {}", found.join("; "))),

@@ -30,6 +30,8 @@ struct Terminal {
     keys: File,
     child: Child,
     told: Receiver<Vec<u8>>,
+    /// The beginning of a character whose rest has not come.
+    part: Vec<u8>,
     screen: String,
 }
 
@@ -73,7 +75,7 @@ impl Terminal {
                 }
             }
         });
-        Terminal { keys, child, told, screen: String::new() }
+        Terminal { keys, child, told, part: Vec::new(), screen: String::new() }
     }
 
     /// Waits until the screen was told this.
@@ -81,16 +83,25 @@ impl Terminal {
     fn until(&mut self, text: &str) {
         while !self.screen.contains(text) {
             match self.told.recv_timeout(LIMIT) {
-                Ok(bytes) => self.screen.push_str(&String::from_utf8_lossy(&bytes)),
+                Ok(bytes) => self.hear(&bytes),
                 Err(_) => panic!("{text:?} does not come:\n{}", self.screen),
             }
         }
     }
 
+    /// A terminal hands its bytes over in pieces that begin and end anywhere, also in a character.
+    fn hear(&mut self, bytes: &[u8]) {
+        self.part.extend(bytes);
+        let whole = std::str::from_utf8(&self.part).map_or_else(|e| e.valid_up_to(), str::len);
+        let rest = self.part.split_off(whole);
+        self.screen.push_str(std::str::from_utf8(&self.part).unwrap());
+        self.part = rest;
+    }
+
     /// The rest of what it says, and how it ends.
     fn end(mut self) -> (String, i32) {
         while let Ok(bytes) = self.told.recv_timeout(LIMIT) {
-            self.screen.push_str(&String::from_utf8_lossy(&bytes));
+            self.hear(&bytes);
         }
         (self.screen.replace("\r\n", "\n"), self.child.wait().unwrap().code().unwrap())
     }
