@@ -88,7 +88,7 @@ use record::Record;
 use server::Shared;
 
 /// Long enough for a loaded machine to start any of the programs; a test that waits so long failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A scripted model that runs until it is dropped.
 #[derive(Debug)]

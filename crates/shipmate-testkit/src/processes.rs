@@ -93,24 +93,30 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// Wakes those of these threads that are stopped. A stop that a tracer gave one of them on its way
-/// out comes when that thread is next on a processor: until it sleeps it may still be to come.
-pub fn let_go_on(threads: &BTreeSet<u32>) {
+/// Wakes whoever a tracer has left stopped: these threads, and everybody of the workspace with this
+/// digest, of whom the tracer may have said nothing yet. A stop that it gave on its way out comes
+/// when that thread is next on a processor: until it sleeps it may still be to come.
+pub fn let_go_on(threads: &BTreeSet<u32>, digest: &str) {
     let state = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
     };
-    let (mut left, end) = (threads.clone(), Instant::now() + LOOK_FOR);
+    let (mut safe, end) = (BTreeSet::new(), Instant::now() + LOOK_FOR);
     while Instant::now() < end {
-        left.retain(|pid| match state(*pid) {
-            Some('T') => {
-                signal(*pid, Signal::CONT);
-                true
+        let all = threads.iter().copied().chain(marked(digest).into_iter().map(|one| one.pid));
+        let mut left = false;
+        for pid in all.filter(|pid| !safe.contains(pid)).collect::<Vec<_>>() {
+            match state(pid) {
+                Some(state @ ('T' | 'R' | 't')) => {
+                    left = true;
+                    if state == 'T' {
+                        signal(pid, Signal::CONT);
+                    }
+                }
+                _ => drop(safe.insert(pid)),
             }
-            Some('R' | 't') => true,
-            _ => false,
-        });
-        if left.is_empty() {
+        }
+        if !left {
             return;
         }
         std::thread::yield_now();

@@ -17,7 +17,7 @@ use super::keys;
 use super::pipe::{LIMIT, Pipe};
 
 /// How long a page may take to show what it was asked for, on a loaded machine.
-const PATIENCE_MS: u32 = 60_000;
+const PATIENCE_MS: u32 = 300_000;
 
 /// What every expression may use.
 const WORDS: &str = r"

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Nothing that a browser is asked takes so long, even on a loaded machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(90);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
 pub(crate) struct Pipe {

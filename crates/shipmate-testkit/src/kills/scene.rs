@@ -24,7 +24,7 @@ use crate::processes::{self, marked};
 pub(super) const TEAM: &str = "crew";
 pub(super) const TASKS: usize = 3;
 /// Longer than any command takes on a loaded machine.
-pub(super) const LIMIT: Duration = Duration::from_secs(90);
+pub(super) const LIMIT: Duration = Duration::from_secs(300);
 
 /// Where there is a file `hold`, it leaves work that is committed in its clone and work that is
 /// not, says so and waits. Else it does its task.
@@ -304,7 +304,7 @@ impl Scene {
     pub(super) fn left_over(&self) -> Result<Vec<String>, String> {
         let working = |kind: &str| kind != "coordinator";
         for one in marked(&self.place.digest()).iter().filter(|one| working(&one.kind)) {
-            if !processes::ends(one.pid, Duration::from_secs(20)) {
+            if !processes::ends(one.pid, LIMIT) {
                 return Ok(vec![format!("{} {}: {}", one.kind, one.pid, one.words)]);
             }
         }
@@ -312,7 +312,7 @@ impl Scene {
             self.must(&["coordinator", "stop"])?;
         }
         let left = marked(&self.place.digest()).into_iter();
-        let left = left.filter(|one| !processes::ends(one.pid, Duration::from_secs(20)));
+        let left = left.filter(|one| !processes::ends(one.pid, LIMIT));
         Ok(left.map(|one| format!("{} {}: {}", one.kind, one.pid, one.words)).collect())
     }
 

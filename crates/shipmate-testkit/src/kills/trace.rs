@@ -25,7 +25,7 @@ const CALLS: &str = "write,pwrite64,writev,sendto,sendmsg,connect,bind,listen,re
     fchmodat,utimensat,ftruncate,fsync,fdatasync,execve,kill";
 
 /// Longer than any command takes under strace on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Who dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(super) fn run(
         }
     }
     // A stop that strace sent before it left must hold nobody.
-    processes::let_go_on(&run.alive);
+    processes::let_go_on(&run.alive, &place.digest());
     let status = match processes::ends(child.id(), LIMIT) {
         true => Some(child.wait().map_err(|e| e.to_string())?),
         false => {

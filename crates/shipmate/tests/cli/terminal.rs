@@ -15,7 +15,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::transcript::Workspace;
 
 /// Nothing here takes so long, even on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 const ONE: &str = r#"
 title = "One thing"

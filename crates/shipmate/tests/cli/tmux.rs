@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::transcript::Workspace;
 
 /// Far longer than anything takes: for a test that would never end.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
 pub(crate) struct Tmux {

@@ -43,7 +43,7 @@ impl Shown {
 
     fn until(&mut self, position: u64, told: &Receiver<Told>) {
         while self.position < position || self.lines < position {
-            match told.recv_timeout(Duration::from_secs(60)).unwrap() {
+            match told.recv_timeout(Duration::from_secs(300)).unwrap() {
                 Told::Delta(delta) => self.take(*delta),
                 Told::Over(failure) => panic!("{failure}"),
             }

@@ -10,7 +10,7 @@ use crate::stage::{Stage, TEAM};
 fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.2\n");
     stage.door("never");
-    stage.team(Setup { stall_ms: Some(600), ..Setup::default() }, &["a"]);
+    stage.team(Setup { stall_ms: Some(3_000), ..Setup::default() }, &["a"]);
     let tasks =
         stage.tasks(&["here; [ $SHIPMATE_EPOCH != 1 ] || pass never; put f1 $SHIPMATE_EPOCH"]);
     stage.arrival();
@@ -22,7 +22,7 @@ fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
     assert_eq!(told["to"][0], "person", "{told}");
     let gone = stage.event("teammate.disappeared");
     assert!(
-        gone["reason"].as_str().unwrap().contains("it hung: no sign of progress for 600 ms"),
+        gone["reason"].as_str().unwrap().contains("it hung: no sign of progress for 3 s"),
         "{gone}"
     );
     assert_eq!(stage.arrival().epoch, 2);
@@ -35,7 +35,7 @@ fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
 fn a_word_from_a_silent_agent_ends_the_alarm() {
     let mut stage = Stage::new("");
     stage.door("go");
-    stage.team(Setup { stall_ms: Some(1_600), ..Setup::default() }, &["a"]);
+    stage.team(Setup { stall_ms: Some(6_000), ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["here; pass go; echo a word; here; put f1 x"]);
     stage.arrival();
     assert_eq!(stage.event("teammate.stalled")["step"], 1);
@@ -49,7 +49,7 @@ fn a_word_from_a_silent_agent_ends_the_alarm() {
 fn a_supervisor_that_was_frozen_and_replaced_has_its_late_work_set_aside() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
     stage.door("go");
-    let setup = Setup { stall_ms: Some(1_600), answer_ms: Some(100), ..Setup::default() };
+    let setup = Setup { stall_ms: Some(6_000), answer_ms: Some(100), ..Setup::default() };
     stage.team(setup, &["a"]);
     let line = "if [ $SHIPMATE_EPOCH = 1 ]; then put late 1; here; pass go; put late 2; here; else ls > \
                 f1; here $(pwd); fi";
@@ -79,7 +79,7 @@ fn a_supervisor_that_was_frozen_and_replaced_has_its_late_work_set_aside() {
 fn the_life_after_the_next_does_not_find_the_late_work_either() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 5\n");
     stage.door("go");
-    let setup = Setup { stall_ms: Some(1_600), answer_ms: Some(100), ..Setup::default() };
+    let setup = Setup { stall_ms: Some(6_000), answer_ms: Some(100), ..Setup::default() };
     stage.team(setup, &["a"]);
     let line = "case $SHIPMATE_EPOCH in 1) put late 1; here; pass go;; 2) put half 2; here; while :; do \
                 echo .; sleep 0.1; done;; *) put f1 x; here;; esac";

@@ -28,7 +28,7 @@ pub(crate) const SHIPMATE: &str = env!("CARGO_BIN_EXE_shipmate");
 pub(crate) const TEAM: &str = "alpha";
 
 /// Nothing here takes so long, even on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What every agent's line may use.
 const WORDS: &str = r#"

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Nothing takes so long unless it hangs.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
 pub(crate) struct Request {
     port: u16,
