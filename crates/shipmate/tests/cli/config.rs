@@ -18,7 +18,7 @@ fn the_settings_in_force_are_shown_with_their_source() {
         durability                    "process"                             environment
         log                           "sqlite"                              default
         lease-seconds                 120                                   project file
-        idle-exit-seconds             60                                    environment
+        idle-exit-seconds             600                                   environment
         shutdown-deadline-seconds     30                                    default
         team-mode                     "auto"                                default
         playbook                      ""                                    default

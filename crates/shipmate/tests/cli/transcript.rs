@@ -138,7 +138,7 @@ impl Workspace {
             .env("HOME", &self.folder)
             .env_remove("XDG_CONFIG_HOME")
             .env("SHIPMATE_WORKSPACE", &self.path)
-            .env("SHIPMATE_IDLE_EXIT_SECONDS", "60")
+            .env("SHIPMATE_IDLE_EXIT_SECONDS", "600")
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .envs(env);
