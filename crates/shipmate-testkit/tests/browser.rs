@@ -90,6 +90,7 @@ fn a_page_is_driven_by_pointer_and_keys() {
 fn a_click_on_what_is_covered_does_not_happen() {
     let (_browser, page) = open();
     page.run("document.querySelector('#cover').classList.add('on')");
+    page.be_impatient();
     let clicked = catch_unwind(AssertUnwindSafe(|| page.click("#go")));
     let told = clicked.unwrap_err().downcast::<String>().unwrap();
     assert!(told.contains("this did not come true: `spot(\"#go\")`"), "{told}");

@@ -5,7 +5,7 @@
 //! the element is on the screen, once it has stopped moving and nothing is in front of it, so a
 //! button that a person could not press fails the test.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -75,6 +75,7 @@ pub struct Page {
     context: Option<String>,
     news: Receiver<Value>,
     heard: RefCell<Heard>,
+    patience_ms: Cell<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +104,7 @@ impl Page {
             context: context.map(str::to_owned),
             news,
             heard: RefCell::default(),
+            patience_ms: Cell::new(PATIENCE_MS),
         };
         for domain in ["Page", "Runtime", "Log", "Performance"] {
             page.call(&format!("{domain}.enable"), &json!({}));
@@ -176,9 +178,14 @@ impl Page {
         self.wait_for(&format!("!one({})", json!(selector)));
     }
 
+    /// For what is not to come: the page is not waited for as long as a slow machine needs.
+    pub fn be_impatient(&self) {
+        self.patience_ms.set(500);
+    }
+
     #[track_caller]
     fn wait_with(&self, words: &str, js: &str) -> Value {
-        let wait = WAIT.replace("PATIENCE", &PATIENCE_MS.to_string());
+        let wait = WAIT.replace("PATIENCE", &self.patience_ms.get().to_string());
         // A node cannot leave the page, but it is as true as anything.
         let test = format!(
             "const test = () => {{ const it = ({js}); return it instanceof Node ? true : it; }};"

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Nothing that a browser is asked takes so long, even on a loaded machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+/// Nothing that a browser is asked takes so long, even on a loaded machine: longer than a page's
+/// patience, so that a page tells itself what did not come.
+pub(crate) const LIMIT: Duration = Duration::from_secs(360);
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
