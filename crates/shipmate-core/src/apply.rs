@@ -35,9 +35,11 @@ fn apply_event(state: &mut State, record: &Record) {
             };
             team::apply_created(state, team, created);
         }
-        Event::TeamPaused { team, reason } => state.team_mut(team).paused = Some(reason.clone()),
+        Event::TeamPaused { team, reason, cause } => {
+            team::apply_paused(state, record, team, reason, cause.as_ref());
+        }
         Event::TeamContinued { team } => {
-            phase::apply_continued(state, team);
+            phase::approval::apply_continued(state, team);
             staff::recall(state, team);
         }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
@@ -58,8 +60,8 @@ fn apply_event(state: &mut State, record: &Record) {
             mate.idle = Some(reason.clone());
             mate.told &= !mate.inbox.is_empty();
         }
-        Event::TeammatePaused { who, reason } => {
-            state.teammate_mut(who).paused = Some(reason.clone());
+        Event::TeammatePaused { who, reason, cause } => {
+            teammate::apply_paused(state, record, who, reason, cause.as_ref());
         }
         Event::TeammateContinued { who } => state.teammate_mut(who).paused = None,
         Event::TeammateAgentChanged { who, choice } => {

@@ -266,6 +266,17 @@ pub enum Act {
         asked: Position,
     },
 
+    /// Asks a person to let a phase begin; until then the team is paused.
+    AskApproval {
+        team: Name,
+        phase: Name,
+        text: String,
+    },
+    /// The yes to that question.
+    ApprovePhase {
+        team: Name,
+        question: Position,
+    },
     BeginPhase(BeginPhase),
     /// What a phase waits for.
     HoldPhase {

@@ -193,6 +193,12 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::RaiseEscalation { escalation, asked } => {
             escalation::decide_pass(state, by, *escalation, *asked)
         }
+        Act::AskApproval { team, phase, text } => {
+            phase::approval::decide_ask(state, by, team, phase, text)
+        }
+        Act::ApprovePhase { team, question } => {
+            phase::approval::decide_approve(state, by, team, *question)
+        }
         Act::BeginPhase(cmd) => phase::decide_begin(state, by, cmd),
         Act::HoldPhase { team, phase, missing, outside } => {
             phase::decide_hold(state, by, team, phase, missing, *outside)

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Outcome, Record, TaskId};
-use crate::health::SILENT;
+use crate::health::is_silence;
 use crate::name::{Address, Name};
 use crate::state::{ShutdownEnd, State, Teammate};
 
@@ -49,8 +49,8 @@ fn note_health(state: &mut State, record: &Record) {
         Event::TeammateStarted { who, .. } => (who, HealthWord::Start, false),
         Event::TeammateIdle { who, .. } => (who, HealthWord::Idle, false),
         Event::TeammateStopped { who, .. } => (who, HealthWord::Stop, false),
-        Event::TeammateDisappeared { who, reason, .. } => {
-            (who, HealthWord::Disappeared, reason == SILENT)
+        Event::TeammateDisappeared { who, reason, loss, .. } => {
+            (who, HealthWord::Disappeared, is_silence(*loss, reason))
         }
         _ => return,
     };
@@ -90,14 +90,16 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::TaskWorkSetAside { task, who, work, .. } => about_task(state, *task, |name| {
             format!("work of {} on {name} was set aside: {work}", who.address.name)
         }),
-        Event::TeammateDisappeared { who, reason, .. } => {
+        Event::TeammateDisappeared { who, reason, loss, .. } => {
             let mate = &state.teammates[&who.address];
             let seconds = state.teams[&who.address.team].setup.answer_ms / 1000;
-            let text = match reason.as_str() {
-                SILENT => {
+            let text = match is_silence(*loss, reason) {
+                true => {
                     format!("[HEALTH] Agent {} disappeared after {seconds}s timeout.", who.address)
                 }
-                _ => format!("[HEALTH] Agent {} disappeared: {}", who.address, first_line(reason)),
+                false => {
+                    format!("[HEALTH] Agent {} disappeared: {}", who.address, first_line(reason))
+                }
             };
             of_life(state, &who.address, mate, text)
         }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::pause::PauseCause;
 use crate::phase::PhaseEnd;
 use crate::plan::work::PlannedWork;
 use crate::setup::{GateRun, Loss, Setup, StartRule};
@@ -68,7 +69,13 @@ pub enum Event {
     },
     /// Nobody starts or claims until it is continued; what is claimed goes on.
     #[serde(rename = "team.paused")]
-    TeamPaused { team: Name, reason: String },
+    TeamPaused {
+        team: Name,
+        reason: String,
+        /// What it is; absent in records from before there were causes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<PauseCause>,
+    },
     #[serde(rename = "team.continued")]
     TeamContinued { team: Name },
     #[serde(rename = "team.deletion_requested")]
@@ -94,7 +101,12 @@ pub enum Event {
     #[serde(rename = "teammate.idle")]
     TeammateIdle { who: TeammateRef, reason: String },
     #[serde(rename = "teammate.paused")]
-    TeammatePaused { who: Address, reason: String },
+    TeammatePaused {
+        who: Address,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<PauseCause>,
+    },
     #[serde(rename = "teammate.continued")]
     TeammateContinued { who: Address },
     #[serde(rename = "teammate.mode_changed")]

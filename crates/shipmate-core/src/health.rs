@@ -15,8 +15,14 @@ use crate::state::{BreakerPhase, Life, ShutdownEnd, State, Teammate};
 use crate::task::create::check_texts;
 use crate::teammate;
 
-/// Why a life is given up whose supervisor is asked and says nothing.
+/// Why a life is given up whose supervisor is asked and says nothing. What it means is in `Loss`;
+/// records from before that was told apart have these words alone.
 pub(crate) const SILENT: &str = "its supervisor did not answer in time";
+
+/// Its supervisor was asked and said nothing in time.
+pub(crate) fn is_silence(loss: Loss, reason: &str) -> bool {
+    loss == Loss::Silent || (loss == Loss::Died && reason == SILENT)
+}
 
 /// The runtime saw a process or connection go. What it held is free again, once.
 pub(crate) fn decide_disappeared(
@@ -34,7 +40,7 @@ pub(crate) fn decide_disappeared(
     let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss, given_up }];
     let (cause, word) = match loss {
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
-        Loss::Died => (ReleaseCause::HolderGone, "its holder disappeared"),
+        Loss::Died | Loss::Silent => (ReleaseCause::HolderGone, "its holder disappeared"),
         Loss::Broken | Loss::Hung => (ReleaseCause::HolderGone, reason),
         Loss::Unable => (ReleaseCause::HolderUnable, reason),
     };

@@ -20,6 +20,7 @@ pub mod limits;
 mod message;
 pub mod name;
 mod outstanding;
+pub mod pause;
 pub mod phase;
 mod plan;
 pub mod playbook;

@@ -241,7 +241,7 @@ fn when_over(watch: Watch) -> Option<Act> {
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
         Watch::Answer { who, .. } => {
-            Act::ReportDisappeared { who, reason: SILENT.to_owned(), loss: Loss::Died }
+            Act::ReportDisappeared { who, reason: SILENT.to_owned(), loss: Loss::Silent }
         }
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
         Watch::Shutdown { shutdown } | Watch::Held { shutdown } => Act::ExpireShutdown { shutdown },

@@ -6,6 +6,7 @@
 //! runtime finds in files is reported; every step from it is decided here.
 
 pub(crate) mod alone;
+pub(crate) mod approval;
 mod begin;
 mod settled;
 mod trouble;
@@ -35,8 +36,6 @@ const TIMEOUT: &str = "timeout";
 const ERROR: &str = "error";
 /// Most that is said about the end of a phase.
 pub const END_BYTES_MAX: usize = TEXT_BYTES_MAX / 2;
-/// How a pause begins that asks a person to let a phase begin.
-pub const APPROVAL: &str = "approval: ";
 
 /// Where a team is in its playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -345,18 +344,6 @@ pub(crate) fn apply_began(
     let left_to_lead = course.alone.is_some().then_some(began);
     let awaits = Vec::new();
     course.standing = Standing::Running { began, began_at, failed_before, left_to_lead, awaits };
-}
-
-/// A team goes on. Where its person was asked about the phase it waits for, that was the yes.
-pub(crate) fn apply_continued(state: &mut State, team: &Name) {
-    let team = state.team_mut(team);
-    let (paused, course) = (team.paused.take(), team.course.as_mut());
-    if let (Some(reason), Some(course)) = (paused, course) {
-        let question = format!("{APPROVAL}phase {} ", course.phase);
-        if reason.starts_with(&question) {
-            course.approved = Some(course.phase.clone());
-        }
-    }
 }
 
 pub(crate) fn apply_left_to_lead(

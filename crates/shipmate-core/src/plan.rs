@@ -150,7 +150,9 @@ const CARRIED_OUT: &str = ": its teammates and tasks are there, and you are in d
 /// Whether the answer to a plan says that it is carried out by others now. Nobody but the core
 /// writes such answers, so their words can be relied on.
 pub fn is_work_approved(answer: &str) -> bool {
-    answer.starts_with("plan ") && answer.ends_with(CARRIED_OUT) && !answer.contains('\n')
+    let plan = answer.strip_prefix("plan ").and_then(|rest| rest.strip_suffix(CARRIED_OUT));
+    let plan = plan.and_then(|rest| rest.strip_suffix(" is approved"));
+    plan.is_some_and(|id| id.parse::<PlanId>().is_ok())
 }
 
 /// The teammates and tasks of an approved plan, all in one step: a crash leaves all or nothing.

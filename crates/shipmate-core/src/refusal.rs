@@ -9,7 +9,7 @@ use crate::event::{
 };
 use crate::files::BadPattern;
 use crate::limits::PROBLEMS_TOLD_MAX;
-use crate::name::{Actor, Address, Alias, BadName, Name, TeammateRef};
+use crate::name::{Actor, Address, Alias, BadName, Name, Position, TeammateRef};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -146,6 +146,8 @@ pub enum Refusal {
 
     #[error("{team} is not in phase {phase}, or not as was thought")]
     OtherPhase { team: Name, phase: Name },
+    #[error("team {team} does not wait for the answer to approval {question}")]
+    ApprovalPast { team: Name, question: Position },
     #[error("phase {phase} of {team} cannot be left out")]
     PhaseNeeded { team: Name, phase: Name },
     #[error("there is no plan {plan}")]
@@ -250,6 +252,9 @@ impl Refusal {
             Refusal::BudgetSpent { .. } => "a person or the lead can raise it",
             Refusal::BreakerOpen { .. } => {
                 "starts are on hold for up to 2 minutes; a person ends that: `shipmate resume`"
+            }
+            Refusal::ApprovalPast { .. } => {
+                "it was answered, or the team is elsewhere: `shipmate decisions` names what is open"
             }
             Refusal::PlanFirst { .. } => {
                 "hand in tasks and teammates with the plan: ExitPlanMode, or Plan with action \

@@ -154,6 +154,8 @@ pub enum Loss {
     Broken,
     /// It was there and did nothing for too long.
     Hung,
+    /// Its supervisor was asked and said nothing in time.
+    Silent,
     /// Something that only a person can mend keeps it from working: a key, a program, an address.
     /// It is not started again until somebody says so, and nothing is counted against anybody.
     Unable,

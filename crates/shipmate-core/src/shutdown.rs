@@ -9,6 +9,7 @@ use crate::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, Shutd
 use crate::limits::TEXT_BYTES_MAX;
 use crate::message;
 use crate::name::{Actor, Address, TeammateRef};
+use crate::pause;
 use crate::plan::forget_oldest;
 use crate::playbook::ShutdownOrder;
 use crate::refusal::Refusal;
@@ -50,8 +51,8 @@ pub(crate) fn decide_request(
             let starters =
                 state.members_of(team).any(|(_, mate)| mate.profile.start == StartRule::WhenNeeded);
             if starters && state.teams[team].paused.is_none() {
-                let reason = format!("shut down: {reason}");
-                events.push(Event::TeamPaused { team: team.clone(), reason });
+                let (reason, cause) = (format!("shut down: {reason}"), Some(pause::of_team(by)));
+                events.push(Event::TeamPaused { team: team.clone(), reason, cause });
             }
             for (who, mate) in unasked {
                 let id = state.position + 1 + events.len() as u64;

@@ -61,8 +61,8 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
         StartRule::ByHand => NotStarted::ByHand,
         StartRule::Session => NotStarted::Session,
         StartRule::WhenNeeded => match (&team.paused, &mate.paused) {
-            (Some(reason), _) => NotStarted::TeamPaused { reason: reason.clone() },
-            (_, Some(reason)) => NotStarted::Paused { reason: reason.clone() },
+            (Some(pause), _) => NotStarted::TeamPaused { reason: pause.describe() },
+            (_, Some(pause)) => NotStarted::Paused { reason: pause.describe_for(who) },
             _ if mate.is_given_up() => NotStarted::GivenUp,
             _ if mate.dismissed => NotStarted::Dismissed,
             _ if !has_budget(state, who, mate) => NotStarted::NoBudget,

@@ -19,6 +19,7 @@ use crate::event::{
 use crate::files::FileSet;
 use crate::kept::Kept;
 use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::pause::Pause;
 use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::refusal::Refusal;
@@ -73,8 +74,8 @@ pub struct Team {
     pub description: String,
     pub verification: Verification,
     pub setup: Box<Setup>,
-    /// Why nobody starts or claims.
-    pub paused: Option<String>,
+    /// Why nobody starts or claims, and who wants it so.
+    pub paused: Option<Pause>,
     pub phase: TeamPhase,
     pub lead: Option<Name>,
     pub budget: Budget,
@@ -196,7 +197,7 @@ pub struct Teammate {
     pub token_hash: String,
     /// Why it has nothing to do; absent while it holds a task.
     pub idle: Option<String>,
-    pub paused: Option<String>,
+    pub paused: Option<Pause>,
     pub holds: BTreeSet<TaskId>,
     /// Submitted tasks that wait for their gate.
     pub submitted: BTreeSet<TaskId>,

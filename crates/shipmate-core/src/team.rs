@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::command::{CreateTeam, Urgency};
 use crate::event::{
-    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Seat, TeamChanges,
+    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TeamChanges,
 };
 use crate::health;
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Name};
-use crate::phase::{APPROVAL, alone};
+use crate::pause::{self, Pause, PauseCause};
+use crate::phase::alone;
 use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
@@ -107,7 +108,22 @@ pub(crate) fn decide_pause(
     if found.paused.is_some() {
         return Ok(Vec::new());
     }
-    Ok(vec![Event::TeamPaused { team: team.clone(), reason: reason.to_owned() }])
+    let cause = Some(pause::of_team(by));
+    Ok(vec![Event::TeamPaused { team: team.clone(), reason: reason.to_owned(), cause }])
+}
+
+pub(crate) fn apply_paused(
+    state: &mut State,
+    record: &Record,
+    team: &Name,
+    reason: &str,
+    cause: Option<&PauseCause>,
+) {
+    let team = state.team_mut(team);
+    let phase = team.course.as_ref().map(|course| &course.phase);
+    let old = || pause::of_old_record(&record.by, reason, phase);
+    let cause = cause.cloned().unwrap_or_else(old);
+    team.paused = Some(Pause::new(record, cause, reason));
 }
 
 pub(crate) fn decide_continue(
@@ -117,7 +133,7 @@ pub(crate) fn decide_continue(
 ) -> Result<Vec<Event>, Refusal> {
     let found = state.require_active_team(team)?;
     state.require_manager(by, team, "let the team continue")?;
-    let asks = found.paused.as_ref().is_some_and(|reason| reason.starts_with(APPROVAL));
+    let asks = found.paused.as_ref().is_some_and(|pause| pause.approval().is_some());
     let is_lead = matches!(by, Actor::Teammate(_));
     if asks && is_lead {
         let what = "let a phase begin that a person is asked about";
@@ -215,7 +231,8 @@ pub(crate) fn decide_expire(state: &State, by: &Actor, team: &Name) -> Result<Ve
         return Ok(Vec::new());
     };
     let reason = format!("the team's time of {} s is over", timeout_ms / 1000);
-    let mut events = vec![Event::TeamPaused { team: team.clone(), reason: reason.clone() }];
+    let (name, cause) = (team.clone(), Some(PauseCause::TimeOver));
+    let mut events = vec![Event::TeamPaused { team: name, reason: reason.clone(), cause }];
     for (address, mate) in state.members_of(team).filter(|(_, mate)| mate.is_running()) {
         let id = state.position + 1 + events.len() as u64;
         let ms = found.setup.shutdown_ms;

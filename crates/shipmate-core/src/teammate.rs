@@ -3,11 +3,12 @@
 
 use crate::command::StartTeammate;
 use crate::escalation;
-use crate::event::{Event, Mode, Outcome, Profile, ReleaseCause, Supervision};
+use crate::event::{Event, Mode, Outcome, Profile, Record, ReleaseCause, Supervision};
 use crate::health;
 use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
 use crate::name::{Actor, Address, Position, TeammateRef};
+use crate::pause::{self, Pause, PauseCause};
 use crate::phase;
 use crate::plan;
 use crate::refusal::Refusal;
@@ -135,8 +136,8 @@ pub(crate) fn decide_start(
     }
     check_texts(&[("the token's hash", &cmd.token_hash, SUBJECT_BYTES_MAX)])?;
     // A session that comes by itself may look on; it will be refused its claims.
-    if let Some(reason) = team.paused.as_ref().filter(|_| cmd.supervision != Supervision::None) {
-        let (team, reason) = (cmd.who.team.clone(), reason.clone());
+    if let Some(pause) = team.paused.as_ref().filter(|_| cmd.supervision != Supervision::None) {
+        let (team, reason) = (cmd.who.team.clone(), pause.describe());
         return Err(Refusal::TeamPaused { team, reason });
     }
     let mut events = match by {
@@ -259,10 +260,25 @@ pub(crate) fn decide_pause(
         _ => state.require_manager(by, &who.team, "pause teammates")?,
     }
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
-    if teammate.paused.as_deref() == Some(reason) {
+    let cause = pause::of_teammate(state, by, who, teammate, reason);
+    let is_so = |pause: &Pause| pause.reason == reason && pause.cause == cause && pause.by == *by;
+    if teammate.paused.as_ref().is_some_and(is_so) {
         return Ok(Vec::new());
     }
-    Ok(vec![Event::TeammatePaused { who: who.clone(), reason: reason.to_owned() }])
+    let (who, reason, cause) = (who.clone(), reason.to_owned(), Some(cause));
+    Ok(vec![Event::TeammatePaused { who, reason, cause }])
+}
+
+pub(crate) fn apply_paused(
+    state: &mut State,
+    record: &Record,
+    who: &Address,
+    reason: &str,
+    cause: Option<&PauseCause>,
+) {
+    let old = || pause::of_teammate(state, &record.by, who, &state.teammates[who], reason);
+    let cause = cause.cloned().unwrap_or_else(old);
+    state.teammate_mut(who).paused = Some(Pause::new(record, cause, reason));
 }
 
 pub(crate) fn decide_continue(
@@ -429,7 +445,7 @@ pub(crate) fn is_barren(teammate: &Teammate, loss: Loss) -> bool {
     match loss {
         Loss::Host | Loss::Unable => false,
         Loss::Broken => true,
-        Loss::Died | Loss::Hung => teammate.claims == 0,
+        Loss::Died | Loss::Hung | Loss::Silent => teammate.claims == 0,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::event::{Event, ReservationId, TaskId};
 use crate::limits::OPEN_MAX;
 use crate::message;
 use crate::name::{Actor, Address, Name, TeammateRef};
+use crate::pause::PauseCause;
 use crate::refusal::Refusal;
 use crate::state::{State, Teammate};
 
@@ -59,8 +60,20 @@ pub struct Budget {
     pub cost_micros_max: Option<u64>,
 }
 
-/// What the reason of a pause begins with that ends with the next budget.
+/// What the reason begins with where a teammate pauses itself until the next budget.
 pub const SPENT: &str = "its budget is spent";
+
+/// There is a ceiling: of the teammate, its team or one above.
+pub(crate) fn is_bounded(state: &State, who: &Address, teammate: &Teammate) -> bool {
+    let has = |budget: &Budget| *budget != Budget::default();
+    let mut at = Some(&who.team);
+    let mut found = has(&teammate.budget);
+    while let Some(team) = at.and_then(|name| state.teams.get(name)).filter(|_| !found) {
+        found = has(&team.budget);
+        at = team.parent.as_ref();
+    }
+    found
+}
 
 /// There is room for `more` in the teammate's budget and in those of its team and
 /// every team above.
@@ -189,7 +202,7 @@ pub(crate) fn decide_team_budget(
 
 /// Who stopped for want of a budget tries again when one is set, and stops again if it must.
 fn goes_on(state: &State, who: &Address, mate: &Teammate) -> Vec<Event> {
-    if !mate.paused.as_deref().is_some_and(|reason| reason.starts_with(SPENT)) {
+    if !mate.paused.as_ref().is_some_and(|pause| pause.cause == PauseCause::Budget) {
         return Vec::new();
     }
     let mut events = vec![Event::TeammateContinued { who: who.clone() }];

@@ -15,11 +15,13 @@
 //! users: the others lead around any fence. Renaming a file needs the right to write in its
 //! folder: a single file in the list can be written, not replaced.
 //!
-//! Deliberately absent: rights on device ioctls and on sockets that are files. Terminals,
-//! graphics cards and the coordinator's socket stay as they are; and so does whatever else
-//! listens on such a socket and does as it is told (a container engine, a service manager).
+//! Deliberately absent: rights on device ioctls. And Landlock has none on sockets that are files:
+//! whatever listens there and does as it is told (a container engine, a service manager) is in
+//! reach, unless the process may mount: then all but the named ones are covered. [`sockets`] finds
+//! those there are.
 
 mod freeze;
+pub(crate) mod sockets;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -57,6 +59,8 @@ const WRITE: u8 = b'+';
 const HIDDEN: u8 = b'-';
 const READ: u8 = b'~';
 const FREEZE: u8 = b'=';
+const TEMP: u8 = b'/';
+const REACH: u8 = b'@';
 
 /// The first that also covers emptying a file (Linux 6.2). Later ones add no way to write files.
 const WHOLE: ABI = ABI::V3;
@@ -75,6 +79,11 @@ pub struct Fence {
     /// Modes, owners and times of what is outside stay as they are too, where the system lets a
     /// process arrange that for itself.
     pub freeze: bool,
+    /// Its own folder for temporary files, which `write` lists too: `TMPDIR` names it, and where
+    /// the system lets a process arrange that, `/tmp` and `/var/tmp` are this folder.
+    pub temp: Option<PathBuf>,
+    /// Sockets that stay in reach where others can be covered; those below `write` do anyway.
+    pub reach: Vec<PathBuf>,
     /// Rather start nothing than without a whole fence.
     pub required: bool,
 }
@@ -112,17 +121,30 @@ pub fn achieved() -> Level {
     })
 }
 
+/// Whether sockets outside are covered here, and `/tmp` is a folder of the tree's own: whether
+/// this process may mount. Asks the kernel once.
+pub fn covers() -> bool {
+    static COVERS: OnceLock<bool> = OnceLock::new();
+    // A thread with mounts of its own, which end with it.
+    *COVERS.get_or_init(|| thread::spawn(|| freeze::own_mounts().is_ok()).join().unwrap_or(false))
+}
+
 impl Fence {
     /// Why a tree may not start behind this fence, if so.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         if self.required { missing(achieved()) } else { None }
     }
 
-    /// Fences this thread in, and what it becomes by exec.
-    pub(crate) fn close(&self) -> io::Result<()> {
+    /// Fences this thread in, and what it becomes by exec. Gives what its environment says about
+    /// temporary files from then on.
+    pub(crate) fn close(&self) -> io::Result<Option<PathBuf>> {
+        let mut temp = self.temp.clone();
         // Inside another fence nothing can be mounted, and that fence may have seen to it.
         if self.freeze && !no_new_privs().unwrap_or(false) {
-            let _ = freeze::freeze(&self.write);
+            // A short path: sockets made there have little room for theirs.
+            if let Ok(true) = freeze::freeze(self) {
+                temp = Some(freeze::TEMP.into());
+            }
         }
         shed_powers();
         let built = self.restrict();
@@ -132,7 +154,7 @@ impl Fence {
         };
         match lacks {
             Some(why) if self.required => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
-            _ => Ok(()),
+            _ => Ok(temp),
         }
     }
 
@@ -178,7 +200,9 @@ impl Fence {
         let write = self.write.iter().map(|path| (WRITE, path));
         let hidden = self.hidden.iter().map(|path| (HIDDEN, path));
         let read = self.read.iter().map(|path| (READ, path));
-        for (mark, path) in write.chain(hidden).chain(read) {
+        let temp = self.temp.iter().map(|path| (TEMP, path));
+        let reach = self.reach.iter().map(|path| (REACH, path));
+        for (mark, path) in write.chain(hidden).chain(read).chain(temp).chain(reach) {
             text.extend([b'\n', mark]);
             for byte in path.as_os_str().as_bytes() {
                 match byte {
@@ -199,6 +223,8 @@ impl Fence {
                 Some((&WRITE, path)) => fence.write.push(unescaped(path)),
                 Some((&HIDDEN, path)) => fence.hidden.push(unescaped(path)),
                 Some((&READ, path)) => fence.read.push(unescaped(path)),
+                Some((&TEMP, path)) if !path.is_empty() => fence.temp = Some(unescaped(path)),
+                Some((&REACH, path)) => fence.reach.push(unescaped(path)),
                 Some((&FREEZE, b"")) => fence.freeze = true,
                 _ => fence.required = true,
             }
@@ -267,8 +293,8 @@ mod tests {
         for write in &lists {
             for (hidden, required) in lists.iter().zip([true, false, true]) {
                 let (write, hidden) = (write.clone(), hidden.clone());
-                let read = hidden.clone();
-                let fence = Fence { write, hidden, read, required, freeze: !required };
+                let (read, reach, temp) = (hidden.clone(), write.clone(), hidden.last().cloned());
+                let fence = Fence { write, hidden, read, required, freeze: !required, temp, reach };
                 assert_eq!(Fence::from_variable(&fence.to_variable()), fence);
             }
         }

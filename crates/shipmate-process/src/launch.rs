@@ -60,10 +60,14 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
         return io::Error::new(io::ErrorKind::InvalidInput, "no program was named");
     };
     // Before the death signal: building a fence may change credentials, which forgets it.
-    if let Some(fence) = env::var_os(FENCE_VARIABLE)
-        && let Err(error) = Fence::from_variable(&fence).close()
-    {
-        return io::Error::new(error.kind(), format!("no fence could be built: {error}"));
+    let mut temp = None;
+    if let Some(fence) = env::var_os(FENCE_VARIABLE) {
+        match Fence::from_variable(&fence).close() {
+            Ok(own) => temp = own,
+            Err(error) => {
+                return io::Error::new(error.kind(), format!("no fence could be built: {error}"));
+            }
+        }
     }
     if let Err(errno) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
         return errno.into();
@@ -75,6 +79,9 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
         return io::Error::new(io::ErrorKind::NotFound, "the process that asked for it has ended");
     }
     let mut command = Command::new(program);
+    if let Some(temp) = temp {
+        command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, temp.clone())));
+    }
     command.args(args).env_remove(PARENT_VARIABLE).env_remove(FENCE_VARIABLE).exec()
 }
 

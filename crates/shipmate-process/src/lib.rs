@@ -32,7 +32,8 @@ mod tree;
 mod watched;
 
 pub use capture::Captured;
-pub use fence::{Fence, Level, achieved};
+pub use fence::sockets::in_reach;
+pub use fence::{Fence, Level, achieved, covers};
 pub use launch::{Launcher, PARENT_VARIABLE, become_subreaper, exec_tree};
 pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};

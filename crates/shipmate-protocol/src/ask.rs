@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::LookOf;
 
-pub use setup::{PlaybookFile, PlaybookOrder, Setup, TeamCreate};
+pub use setup::{PLAYBOOK_BYTES_MAX, PlaybookFile, PlaybookOrder, Setup, TeamCreate};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,9 +68,8 @@ pub enum Ask {
     Agents,
     /// The playbooks that can be used here.
     Playbooks,
-    PlaybookShow {
-        name: String,
-    },
+    /// By its name, or with the text of a file that the client has read: no request names a path.
+    PlaybookShow(PlaybookFile),
     /// Everything that is wrong with these.
     PlaybookCheck {
         files: Vec<PlaybookFile>,
@@ -79,6 +78,9 @@ pub enum Ask {
     Enrol(Enrol),
     /// An enrolled session stays for as long as this connection does.
     Stay,
+    /// The same of one that does not come back: its seat goes with it, unless mail or a task waits
+    /// there.
+    StayOnce,
     /// An enrolled session goes.
     Leave,
 
@@ -279,6 +281,10 @@ pub enum Ask {
         reason: String,
     },
 
+    /// Lets a phase begin that a person is asked about: the yes to this question and no other.
+    PhaseApprove {
+        approval: u64,
+    },
     /// Leaves out a phase of the team's playbook that waits and may be left out.
     PhaseSkip {
         phase: String,
@@ -347,7 +353,7 @@ impl Ask {
                 | Ask::TeamShow
                 | Ask::Settings
                 | Ask::Playbooks
-                | Ask::PlaybookShow { .. }
+                | Ask::PlaybookShow(_)
                 | Ask::PlaybookCheck { .. }
                 | Ask::Leftovers { .. }
                 | Ask::Teammates

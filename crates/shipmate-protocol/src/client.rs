@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 
 use crate::ask::Ask;
-use crate::place::{BadPlace, Place};
+use crate::place::{BadPlace, Place, read_token};
 use crate::socket::{self, Patience, Patient, Silence, SilenceCause};
 use crate::wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
 use crate::{LINE_BYTES_MAX, PROTOCOL};
@@ -169,6 +169,13 @@ impl Client {
         let request = Request { id: self.counter, team: self.team.clone(), ask };
         let mut line = serde_json::to_vec(&request).expect("a request is JSON");
         line.push(b'\n');
+        if line.len() > LINE_BYTES_MAX {
+            return Err(ClientFailure::Refused(Refused {
+                code: "TooLong".to_owned(),
+                message: format!("a request is longer than {LINE_BYTES_MAX} bytes"),
+                remedy: Some("send less at once".to_owned()),
+            }));
+        }
         let mut last = String::new();
         for _ in 0..ATTEMPTS_MAX {
             match self.exchange(request.id, &line, &mut each) {
@@ -200,7 +207,7 @@ impl Client {
         each: &mut impl FnMut(Notice),
     ) -> Result<Answer, Trouble> {
         let connection = self.connected()?;
-        connection.write(line)?;
+        connection.write(line).map_err(|trouble| connection.last_word(trouble))?;
         loop {
             match connection.read()? {
                 Reply::Answer { id: of, answer } if of == id => return Ok(answer),
@@ -331,7 +338,7 @@ impl Client {
             TokenSource::Given(token) => Ok(token.clone()),
             TokenSource::Person => {
                 let path = self.place.person_token();
-                std::fs::read_to_string(&path).map(|text| text.trim().to_owned()).map_err(|e| {
+                read_token(&path).map_err(|e| {
                     let text = format!("{}: {e}", path.display());
                     Trouble::Final(ClientFailure::Token(text))
                 })
@@ -430,6 +437,22 @@ impl Connection {
 
     fn write(&mut self, line: &[u8]) -> Result<(), Trouble> {
         write_line(&mut self.reader, line)
+    }
+
+    /// A coordinator that hangs up on a request has said why, as a rule.
+    fn last_word(&mut self, trouble: Trouble) -> Trouble {
+        if matches!(trouble, Trouble::Final(_)) {
+            return trouble;
+        }
+        loop {
+            match self.read() {
+                Ok(Reply::Refused { id: 0, refused }) => {
+                    return Trouble::Final(ClientFailure::Refused(refused));
+                }
+                Ok(_) => {}
+                Err(_) => return trouble,
+            }
+        }
     }
 }
 

@@ -1,6 +1,12 @@
 //! Where things lie: the workspace, its state folder and the coordinator's socket.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+const TOKEN_BYTES_MAX: u64 = 4096;
 
 /// The folders of one workspace.
 #[derive(Debug, Clone)]
@@ -62,6 +68,11 @@ impl Place {
         self.state().join("person.token")
     }
 
+    /// With it a session is enrolled over MCP, and nothing else can be done.
+    pub fn enrol_token(&self) -> PathBuf {
+        self.state().join("enrol.token")
+    }
+
     /// Tokens of teammates that were started by hand, readable by their owner only.
     pub fn teammate_token(&self, team: &str, name: &str) -> PathBuf {
         self.state().join("tokens").join(format!("{team}.{name}"))
@@ -88,8 +99,8 @@ impl Place {
     /// Longer than the system takes where the workspace lies deep: made and reached by
     /// [`crate::socket`] only.
     pub fn socket(&self) -> PathBuf {
-        match std::env::var_os("SHIPMATE_RUNTIME_DIR") {
-            Some(dir) => PathBuf::from(dir).join(format!("{}.sock", self.digest())),
+        match crate::socket::runtime_dir() {
+            Some(dir) => dir.join(format!("{}.sock", self.digest())),
             None => self.state().join("coordinator.sock"),
         }
     }
@@ -108,6 +119,21 @@ impl Place {
         });
         format!("{hash:016x}")
     }
+}
+
+/// A token from its file. Whatever lies there instead is not waited for.
+///
+/// # Errors
+/// The system's, and where it is no regular file.
+pub fn read_token(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(TOKEN_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -80,18 +81,55 @@ impl std::fmt::Display for Silence {
     }
 }
 
+/// Whoever can replace a socket gets the tokens that are sent to it: the folder that somebody has
+/// named for it must be this user's or root's, and nobody else may write in it.
+///
+/// # Errors
+/// `PermissionDenied` where it is not, with what to do about it.
+pub fn require_own_folder() -> io::Result<()> {
+    let Some(folder) = runtime_dir() else { return Ok(()) };
+    let denied = |why: String| {
+        let text = format!("{}: {why}", folder.display());
+        io::Error::new(ErrorKind::PermissionDenied, text)
+    };
+    let found = match std::fs::metadata(&folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    if !is_ours(found.uid()) {
+        let remedy = "name a folder of yours with SHIPMATE_RUNTIME_DIR";
+        return Err(denied(format!("it belongs to user {}: {remedy}", found.uid())));
+    }
+    if found.mode() & 0o022 != 0 {
+        let remedy = "`chmod 700` it, or name a folder of yours with SHIPMATE_RUNTIME_DIR";
+        return Err(denied(format!("others can write there: {remedy}")));
+    }
+    Ok(())
+}
+
+/// The folder for sockets that the environment names.
+pub(crate) fn runtime_dir() -> Option<PathBuf> {
+    std::env::var_os("SHIPMATE_RUNTIME_DIR").map(PathBuf::from)
+}
+
+/// A process of this user may do as this one does, and root may anyway.
+pub fn is_ours(uid: u32) -> bool {
+    uid == rustix::process::getuid().as_raw() || uid == 0
+}
+
 /// Connects without waiting: a full queue of a coordinator that takes nobody is `WouldBlock`.
 /// The stream does not block either.
 ///
 /// # Errors
-/// The system's, and `PermissionDenied` where another user listens: it would get a token.
+/// The system's, and `PermissionDenied` where another user listens, or could: it would get a token.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    require_own_folder()?;
     let (_folder, short) = within_reach(path)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     rustix::net::connect(&socket, &SocketAddrUnix::new(short)?)?;
     let peer = rustix::net::sockopt::socket_peercred(&socket)?.uid.as_raw();
-    if peer != rustix::process::getuid().as_raw() {
+    if !is_ours(peer) {
         let text =
             format!("user {peer} listens there, not you: remove that file if it is not yours");
         return Err(io::Error::new(ErrorKind::PermissionDenied, text));

@@ -1,9 +1,11 @@
 //! Views: what a front end shows. Neutral between terminal, page and tools; the
 //! fields of each are the documented shape of the CLI's `--json`.
 
+mod decided;
 mod delta;
 mod diff;
 mod look;
+mod pause;
 mod playbook;
 pub mod story;
 pub mod words;
@@ -13,9 +15,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use decided::{Decided, DecidedRow};
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
 pub use diff::{DiffFile, TaskDiff};
 pub use look::{Card, DecisionView, GateMark, Look, LookOf};
+pub use pause::PauseView;
 pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
 };
@@ -117,6 +121,9 @@ pub struct TeamView {
     /// Why nobody starts or claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// What that pause is, and whose word the reason is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<PauseView>,
     /// The commit it began at and the branch its work is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
@@ -253,6 +260,23 @@ pub struct AgentView {
     pub why: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remedy: String,
+    /// The folders that each teammate's program has of its own behind the fence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnFolder>,
+}
+
+/// A folder that a program is told of by a variable, and what of the person's is in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnFolder {
+    pub variable: String,
+    /// The person's own folder, which it stands for.
+    pub instead_of: String,
+    /// Read there through links.
+    pub read: Vec<String>,
+    /// Used where they are: what the program writes to them, the person has.
+    pub logins: Vec<String>,
+    /// Each life begins with a copy.
+    pub copied: Vec<String>,
 }
 
 /// What became of a teammate when its team was resumed.

@@ -17,8 +17,11 @@ use crate::signs::Signs;
 use crate::translate::{self, Scene};
 use crate::views::{self, look};
 
-/// Most records one answer carries.
+/// Most records one answer carries, and how many are read at once: a record may be large.
 const RECORDS_MAX: usize = 10_000;
+const RECORDS_AT_ONCE: usize = 64;
+/// After how many bytes a page of the log ends.
+pub(crate) const LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// Answers what the present state alone can tell; `None` if it takes the log.
 pub(crate) fn from_state(
@@ -277,16 +280,34 @@ fn message(record: &Record) -> InboxMessage {
     }
 }
 
-/// Records as they are stored, for `log` and for those who follow.
+/// Records as they are stored, for `log` and for those who follow. Fewer than `max` come once
+/// there are so many bytes; none means that there are none.
 pub(crate) async fn records(
     log: &mut AnyLog,
     after: u64,
     max: usize,
+    bytes_max: usize,
 ) -> Result<Vec<Box<RawValue>>, Refused> {
-    let page = log.read(after, max.min(RECORDS_MAX)).await.map_err(|e| read_refusal(&e))?;
-    let raw = page.into_iter().map(|entry| RawValue::from_string(entry.text));
-    raw.collect::<Result<_, _>>()
-        .map_err(|e| refused("LogDamaged", format!("a record is not JSON: {e}"), ""))
+    let max = max.min(RECORDS_MAX);
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while found.len() < max && bytes < bytes_max {
+        let next = after + found.len() as u64;
+        let page = log.read(next, (max - found.len()).min(RECORDS_AT_ONCE)).await;
+        let page = page.map_err(|e| read_refusal(&e))?;
+        if page.is_empty() {
+            break;
+        }
+        for entry in page {
+            if bytes >= bytes_max {
+                break;
+            }
+            bytes += entry.text.len();
+            let record = RawValue::from_string(entry.text);
+            let damaged = |e| refused("LogDamaged", format!("a record is not JSON: {e}"), "");
+            found.push(record.map_err(damaged)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Follows one message through the log.

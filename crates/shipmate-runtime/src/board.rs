@@ -7,6 +7,7 @@
 
 mod decide;
 mod keep;
+mod reads;
 mod reply;
 
 use std::cell::RefCell;
@@ -29,6 +30,7 @@ use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
 use crate::signs::Signs;
 use crate::translate;
+use reads::Reads;
 
 /// Most requests decided in one turn; the rest come in the next.
 const TURN_MAX: usize = 4096;
@@ -48,6 +50,8 @@ const FOLLOW_AGAIN_MS: u64 = 1_000;
 /// Timers are looked at this long after a change at the latest; they may be late by
 /// it and never early, and a busy board does not look after every turn.
 const LOOK_AFTER_MS: u64 = 100;
+
+const PARKED_LEAST: usize = 256;
 
 /// A request on its way.
 #[derive(Debug, Clone)]
@@ -163,6 +167,11 @@ impl Board {
         }
     }
 
+    /// Somebody has read what it was sent, and can be sent more.
+    pub(crate) fn look_at_readers(&self) {
+        self.wake.notify_one();
+    }
+
     /// Has the timers and effects looked at again.
     pub(crate) fn look(&self) {
         self.looks.set(true);
@@ -199,8 +208,8 @@ enum What {
         first: Position,
         last: Position,
     },
-    /// From the log, once the batch is in it.
-    Log,
+    /// From the state or the log, once the batch is in it, when its turn comes.
+    Read,
 }
 
 /// The board's own side.
@@ -223,7 +232,10 @@ pub(crate) struct Worker {
     put_off_until_ms: Option<u64>,
     /// When to try again to follow a log that could not be followed.
     follow_at_ms: Option<u64>,
+    reads: Reads,
     parked: Vec<Job>,
+    /// With so many, those are looked for that nobody waits for any more.
+    parked_max: usize,
     followers: Vec<Follower>,
     snapshot: Position,
     /// Another writer's records were taken in since the last turn.
@@ -277,7 +289,9 @@ pub(crate) fn new(
         put_off: Vec::new(),
         put_off_until_ms: None,
         follow_at_ms: None,
+        reads: Reads::default(),
         parked: Vec::new(),
+        parked_max: PARKED_LEAST,
         followers: Vec::new(),
         snapshot,
         news: false,
@@ -341,7 +355,7 @@ impl Worker {
             if let Err(end) = turned {
                 return end;
             }
-            if !self.board.queue.borrow().is_empty() {
+            if !self.board.queue.borrow().is_empty() || self.reads.is_ready() {
                 continue;
             }
             let end = self.board.with_state(|state| match state.position {
@@ -351,6 +365,7 @@ impl Worker {
             if let Some(end) = end {
                 let gone = translate::refusal(&Refusal::UnknownTeam { team: board.root.clone() });
                 refuse(std::mem::take(&mut self.parked), &gone);
+                refuse(self.reads.take_all(), &gone);
                 return end;
             }
         }
@@ -380,12 +395,20 @@ impl Worker {
                 queue.drain(..count).collect()
             };
             let due = self.look();
-            if jobs.is_empty() && due.is_empty() && !std::mem::take(&mut self.news) {
+            if !jobs.is_empty() || !due.is_empty() || std::mem::take(&mut self.news) {
+                self.serve(jobs, &due).await?;
+            } else if !self.has_readers() {
                 return Ok(());
             }
-            self.serve(jobs, &due).await?;
+            self.answer_reads().await;
             self.tell_followers().await;
             self.keep_snapshot().await;
+            if self.has_readers() {
+                // Others are heard before they get the rest.
+                self.board.wake.notify_one();
+                tokio::task::yield_now().await;
+                return Ok(());
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The process: socket, boards, idle exit, orderly end.
 
+mod conversation;
 mod leaving;
 
 use std::cell::{Cell, RefCell};
@@ -13,25 +14,28 @@ use std::rc::Rc;
 use shipmate_core::{Actor, Name};
 use shipmate_process::environment;
 use shipmate_protocol::problem::nearest;
-use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
-use shipmate_protocol::{Answer, Ask, HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Place, Refused};
+use shipmate_protocol::wire::{Reply, Request};
+use shipmate_protocol::{Answer, Ask, Place, Refused, socket};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 use crate::board::{self, Board, Job, WorkerEnd};
-use crate::connection::{Connection, LineEnd, Lines};
+use crate::connection::{Connection, Room};
 use crate::crew::{Crew, hooked};
 use crate::errand;
 use crate::ground::Ground;
 use crate::lock::{self, Lock};
 use crate::open::{self, refused};
-use crate::secret::{self, Secrets};
+use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
 use crate::{translate, views, workspace};
 
 /// How long a git that nobody waits for any more has to take its locks away.
 const GIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// How long nobody is let in when the system has nothing left to let somebody in with.
+const BREATH: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// How a coordinator ended, when it did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +54,10 @@ struct Coordinator {
     boards: RefCell<BTreeMap<Name, Rc<Board>>>,
     /// One at a time opens boards, so that none is opened twice.
     opening: tokio::sync::Mutex<()>,
+    /// Of each teammate one request at a time looks for programs and playbooks.
+    looks: RefCell<BTreeMap<String, Rc<tokio::sync::Mutex<()>>>>,
     connections: Cell<usize>,
+    room: Rc<Room>,
     /// Something changed that may make the coordinator idle, or broke it.
     changed: Rc<Notify>,
     stop: RefCell<Vec<Rc<Notify>>>,
@@ -69,6 +76,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
     prepare(&settings.place).map_err(|(path, e)| {
         format!("{}: {e}\n  the workspace must be writable by you", path.display())
     })?;
+    socket::require_own_folder().map_err(|e| e.to_string())?;
     let socket = settings.place.socket();
     let named = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
     let mut held = match lock::acquire(&settings.place, &socket)
@@ -97,7 +105,9 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             secrets: Rc::new(secrets),
             boards: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
+            looks: RefCell::default(),
             connections: Cell::new(0),
+            room: Room::new(),
             changed: Rc::new(Notify::new()),
             stop: RefCell::default(),
             workers: Cell::new(0),
@@ -142,34 +152,15 @@ fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
     fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
     let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
     let elsewhere = std::env::var_os("SHIPMATE_RUNTIME_DIR").map(std::path::PathBuf::from);
-    folders.extend(elsewhere.clone());
+    folders.extend(elsewhere);
     for folder in folders {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|e| (folder.clone(), e))?;
-    }
-    if let Some(folder) = elsewhere {
-        ours_alone(&folder).map_err(|e| (folder, e))?;
     }
     // Ignores itself too: the project's repository shows nothing of it.
     let ignore = place.state().join(".gitignore");
     if !ignore.exists() {
         fs::write(&ignore, "*\n").map_err(|e| (ignore.clone(), e))?;
-    }
-    Ok(())
-}
-
-/// Whoever can replace a socket gets the tokens that are sent to it.
-fn ours_alone(folder: &Path) -> io::Result<()> {
-    let found = fs::metadata(folder)?;
-    let owner = found.uid();
-    if owner != rustix::process::getuid().as_raw() && owner != 0 {
-        let text = format!("it belongs to user {owner}: name a folder of yours");
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-    }
-    // Write for others, without the bit that keeps them from each other's files.
-    if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
-        let text = "others can write there: chmod 700 it, or name a folder of yours";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     Ok(())
 }
@@ -183,7 +174,7 @@ fn bind(socket: &Path) -> io::Result<UnixListener> {
             _ => {}
         }
     }
-    let listener = shipmate_protocol::socket::bind(&fresh)?;
+    let listener = socket::bind(&fresh)?;
     listener.set_nonblocking(true)?;
     let listener = UnixListener::from_std(listener)?;
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
@@ -198,6 +189,7 @@ impl Coordinator {
         let mut interrupt = asked(SignalKind::interrupt())?;
         let mut hangup = asked(SignalKind::hangup())?;
         let mut idle_since = tokio::time::Instant::now();
+        let mut accepts_from = None;
         let ground = Ground::of(&self.settings.place);
         let mut vanished = std::pin::pin!(ground.vanished());
         loop {
@@ -208,12 +200,19 @@ impl Coordinator {
                     false => std::future::pending().await,
                 }
             };
+            let next = async {
+                if let Some(at) = accepts_from {
+                    tokio::time::sleep_until(at).await;
+                }
+                listener.accept().await
+            };
             tokio::select! {
-                accepted = listener.accept() => {
+                accepted = next => {
+                    idle_since = tokio::time::Instant::now();
+                    accepts_from = accepted.is_err().then(|| idle_since + BREATH);
                     if let Ok((stream, _)) = accepted {
                         self.accept(stream);
                     }
-                    idle_since = tokio::time::Instant::now();
                 }
                 () = self.changed.notified() => {
                     if let Some(broken) = self.broken.borrow().clone() {
@@ -252,15 +251,13 @@ impl Coordinator {
 
     fn accept(self: &Rc<Self>, stream: UnixStream) {
         // The socket's mode keeps others out already; this holds if the folder's does not.
-        let ours =
-            stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw());
-        if !ours {
+        if !stream.peer_cred().is_ok_and(|peer| socket::is_ours(peer.uid())) {
             return;
         }
         self.connections.set(self.connections.get() + 1);
         let this = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Ok(connection) = Connection::new(stream) {
+            if let Ok(connection) = Connection::new(stream, &this.room) {
                 if let Err(refused) = this.converse(&connection).await {
                     connection.send(&Reply::Refused { id: 0, refused });
                 }
@@ -269,36 +266,6 @@ impl Coordinator {
             this.connections.set(this.connections.get() - 1);
             this.changed.notify_one();
         });
-    }
-
-    /// Hello, then requests until the client goes.
-    async fn converse(self: &Rc<Self>, connection: &Rc<Connection>) -> Result<(), Refused> {
-        let mut lines = Lines::new(connection);
-        let hello = match lines.next(HELLO_BYTES_MAX).await {
-            Ok(line) => parse_hello(line)?,
-            Err(LineEnd::Closed) => return Ok(()),
-            Err(LineEnd::TooLong) => return Err(too_long(HELLO_BYTES_MAX)),
-        };
-        let (actor, root) = self.authenticate(&hello.token).await?;
-        let client = translate::name(&bound(&hello.client, &actor))?;
-        connection.send(&Reply::Welcome(Welcome {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            actor: actor.to_string(),
-        }));
-        loop {
-            let line = match lines.next(LINE_BYTES_MAX).await {
-                Ok(line) => line,
-                Err(LineEnd::Closed) => return Ok(()),
-                Err(LineEnd::TooLong) => return Err(too_long(LINE_BYTES_MAX)),
-            };
-            let request: Request = serde_json::from_slice(line).map_err(|e| {
-                let text = format!("that is not a request: {e}");
-                refused("BadRequest", text, "one JSON object a line; see docs/reference")
-            })?;
-            self.dispatch(connection, &client, &actor, root.as_ref(), request).await;
-        }
     }
 
     async fn dispatch(
@@ -313,11 +280,16 @@ impl Coordinator {
         if matches!(ask, Ask::Renew { .. } | Ask::Settings) {
             return connection.send(&Reply::to(id, self.about_itself(actor, ask)));
         }
-        if let Ask::TeamCreate(create) = &mut ask
-            && !self.is_recorded(&create.name).await
-            && let Err(refused) = errand::begin(&self.settings, create).await
-        {
-            return connection.send(&Reply::Refused { id, refused });
+        match &mut ask {
+            // A team that somebody in a team makes works as the one above it: nothing is read or
+            // changed for what else the request says.
+            Ask::TeamCreate(create) if *actor != Actor::Person => create.setup = None,
+            Ask::TeamCreate(create) if !self.is_recorded(&create.name).await => {
+                if let Err(refused) = errand::begin(&self.settings, create).await {
+                    return connection.send(&Reply::Refused { id, refused });
+                }
+            }
+            _ => {}
         }
         if matches!(ask, Ask::Leftovers { .. } | Ask::TeamEnd) {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
@@ -337,9 +309,15 @@ impl Coordinator {
         let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks);
         if needs_no_team && *actor == Actor::Person || any_team(&ask) {
             let (this, connection) = (Rc::clone(self), Rc::clone(connection));
+            let actor = actor.clone();
             connection.took_request();
             tokio::task::spawn_local(async move {
-                let answer = errand::without_team(&this.settings, &ask).await;
+                let turns = this.looks.borrow_mut().entry(actor.to_string()).or_default().clone();
+                let _in_turn = match actor {
+                    Actor::Person => None,
+                    _ => Some(turns.lock().await),
+                };
+                let answer = errand::without_team(&this.settings, &actor, &ask).await;
                 connection.send(&Reply::to(id, answer));
                 connection.settled_request();
             });
@@ -388,36 +366,6 @@ impl Coordinator {
         }
         let read = self.settings.agents.renew(&self.settings.place);
         read.map(|()| Answer::Unchanged).map_err(|text| refused("BadConfig", text, ""))
-    }
-
-    async fn authenticate(self: &Rc<Self>, token: &str) -> Result<(Actor, Option<Name>), Refused> {
-        if self.secrets.is_person(token) {
-            return Ok((Actor::Person, None));
-        }
-        let bad = || {
-            refused(
-                "BadToken",
-                "this token belongs to nobody here".to_owned(),
-                "start the teammate again for a new token",
-            )
-        };
-        let named = secret::named(token).ok_or_else(bad)?;
-        let root = translate::name(&named.root)?;
-        let board = self.board(&root).await?.ok_or_else(bad)?;
-        board.with_state(|state| {
-            let mate = state.teammates.get(&named.who.address).ok_or_else(bad)?;
-            if mate.epoch == named.who.epoch && secret::proves(token, &mate.token_hash) {
-                return Ok((Actor::Teammate(named.who.clone()), Some(root.clone())));
-            }
-            if *token == self.secrets.token(state, &named.who) && mate.epoch > named.who.epoch {
-                let (who, current) = (named.who.clone(), mate.epoch);
-                return Err(translate::refusal(&shipmate_core::Refusal::StaleTeammate {
-                    who,
-                    current,
-                }));
-            }
-            Err(bad())
-        })
     }
 
     async fn find_board(
@@ -601,15 +549,6 @@ async fn end_orphans(digest: String) {
     workspace::mark_every_git(&digest);
 }
 
-/// A client's requests are its actor's too: another one that uses the same id can
-/// neither get its answers nor make its requests look old.
-fn bound(client: &str, actor: &Actor) -> String {
-    match actor {
-        Actor::Teammate(_) => format!("{client}-{}", &secret::hash(&actor.to_string())[..12]),
-        _ => client.to_owned(),
-    }
-}
-
 enum Found {
     All,
     One(Rc<Board>, Option<Name>),
@@ -617,10 +556,7 @@ enum Found {
 
 /// Requests that everybody may make, about no team in particular.
 fn any_team(ask: &Ask) -> bool {
-    matches!(
-        ask,
-        Ask::Agents | Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. }
-    )
+    matches!(ask, Ask::Agents | Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. })
 }
 
 /// The same answers as a coordinator without a team gives, where there was never one: nothing
@@ -646,7 +582,8 @@ pub fn answer_without_state(
 fn alone(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| refused("NoRuntime", e.to_string(), ""))?;
-    tokio::task::LocalSet::new().block_on(&runtime, errand::without_team(settings, ask))
+    let answer = errand::without_team(settings, &Actor::Person, ask);
+    tokio::task::LocalSet::new().block_on(&runtime, answer)
 }
 
 fn nobody() -> Refused {
@@ -660,32 +597,4 @@ fn no_team(team: &str) -> Refused {
         format!("there is no team {team}"),
         "`shipmate team list` names the teams",
     )
-}
-
-fn too_long(limit: usize) -> Refused {
-    let text = format!("a line is longer than {limit} bytes");
-    refused("TooLong", text, "send less at once")
-}
-
-fn parse_hello(line: &[u8]) -> Result<Hello, Refused> {
-    let hello: serde_json::Value = serde_json::from_slice(line).map_err(|e| {
-        let text = format!("a connection begins with a hello, and this is none: {e}");
-        refused("BadHello", text, "use the shipmate command")
-    })?;
-    // The version comes first: a hello of another release may have other fields.
-    let theirs = hello.get("protocol").and_then(serde_json::Value::as_u64);
-    if theirs != Some(u64::from(PROTOCOL)) {
-        let release = hello.get("version").and_then(serde_json::Value::as_str).unwrap_or("?");
-        let theirs = theirs.map_or_else(|| "none".to_owned(), |n| n.to_string());
-        let text = format!(
-            "this client is shipmate {release} (protocol {theirs}), the running coordinator is {} \
-             (protocol {PROTOCOL})",
-            env!("CARGO_PKG_VERSION")
-        );
-        let remedy = "end it with `shipmate coordinator stop`; the next command starts a new one";
-        return Err(refused("Version", text, remedy));
-    }
-    serde_json::from_value(hello).map_err(|e| {
-        refused("BadHello", format!("this hello cannot be read: {e}"), "use the shipmate command")
-    })
 }

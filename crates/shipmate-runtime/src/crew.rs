@@ -28,6 +28,9 @@ use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
 
+pub(crate) use heard::Comes;
+use heard::Staying;
+
 use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
@@ -68,7 +71,7 @@ pub(crate) struct Crew {
     /// Somebody came, moved or went.
     pub(crate) moved: tokio::sync::Notify,
     /// Sessions that are there, by their connections.
-    staying: RefCell<BTreeMap<TeammateRef, usize>>,
+    staying: RefCell<BTreeMap<TeammateRef, Staying>>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -413,7 +416,6 @@ impl Crew {
     /// A supervisor's process has ended: so does everything it left.
     async fn gone(self: Rc<Self>, who: TeammateRef, life: &Life) {
         life.watched.gone().await;
-        crate::supervisor::let_go(&self.folder(&who)).await;
         for marker in &life.markers {
             shipmate_process::sweep(marker, Duration::ZERO).await;
         }
@@ -582,7 +584,6 @@ impl Crew {
 
     /// A life that ended while nobody watched.
     async fn bury(&self, who: &TeammateRef, loss: Loss) {
-        crate::supervisor::let_go(&self.folder(who)).await;
         for marker in self.order_of(who).map(|order| order.markers()).unwrap_or_default() {
             shipmate_process::sweep(&marker, Duration::ZERO).await;
         }
@@ -596,12 +597,10 @@ impl Crew {
         }
     }
 
-    /// A life that is there carries this marker, or a program that lives share.
+    /// A life that is there carries this marker.
     pub(crate) fn owns(&self, marker: &Marker) -> bool {
-        let team = self.settings.place.team(self.board.root.as_str());
         let covered = |life: &Rc<Life>| life.markers.iter().any(|own| own.covers(marker));
-        crate::supervisor::hub_owns(&team, marker)
-            || self.lives.borrow().values().any(covered)
+        self.lives.borrow().values().any(covered)
             || self.board.busy.get() > 0 && matches!(marker.kind(), "gate" | "hook")
     }
 }

@@ -21,7 +21,8 @@ use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use crate::board::{Board, Job};
-use crate::crew::{Crew, hooked};
+use crate::crew::{Comes, Crew, hooked};
+use crate::fence;
 use crate::hooks::{HookEvent, How, Payload};
 use crate::open::refused;
 use crate::playbook::{self, closing};
@@ -86,16 +87,23 @@ async fn after_look(crew: Rc<Crew>, mut job: Job, lines: Vec<Line>) {
             _ => return job.reply(Err(refused)),
         }
     }
-    job.connection.settled_request();
+    let connection = Rc::clone(&job.connection);
     if let Some(job) = route(&crew, job) {
         crew.board.push(job);
     }
+    // Only now: in between it would count as answered.
+    connection.settled_request();
 }
 
 /// Begins what the board alone cannot do; gives back what it can.
 fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
     match &job.ask {
-        Ask::Attend | Ask::Progress { .. } | Ask::Alive { .. } | Ask::Stay | Ask::Leave => {
+        Ask::Attend
+        | Ask::Progress { .. }
+        | Ask::Alive { .. }
+        | Ask::Stay
+        | Ask::StayOnce
+        | Ask::Leave => {
             sign(crew, &job);
             None
         }
@@ -150,7 +158,7 @@ fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
             beside(crew, job, after_hooks);
             None
         }
-        Ask::TeamContinue => {
+        Ask::TeamContinue | Ask::PhaseApprove { .. } => {
             // Somebody may have committed by hand what a phase waits for.
             crew.phases.nudge();
             crew.board.look();
@@ -195,7 +203,8 @@ fn sign(crew: &Rc<Crew>, job: &Job) {
         Ask::Progress { bytes, last_words, context } => {
             crew.progress(who, *bytes, last_words, *context);
         }
-        Ask::Stay => crew.stay(who, &job.connection),
+        Ask::Stay => crew.stay(who, &job.connection, Comes::Back),
+        Ask::StayOnce => crew.stay(who, &job.connection, Comes::Once),
         Ask::Leave => crew.leave(who),
         _ => {}
     }
@@ -240,11 +249,15 @@ async fn run(crew: Rc<Crew>, job: Job) {
 }
 
 /// Requests that need no team at all.
-pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
+pub(crate) async fn without_team(
+    settings: &Settings,
+    by: &Actor,
+    ask: &Ask,
+) -> Result<Answer, Refused> {
     match ask {
         Ask::Agents => Ok(Answer::Agents(programs::here(settings).await)),
-        Ask::Playbooks | Ask::PlaybookShow { .. } | Ask::PlaybookCheck { .. } => {
-            playbook::shown::answer(&settings.place, ask)
+        Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. } => {
+            playbook::shown::answer(&settings.place, by, ask).await
         }
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove, force } => {
@@ -255,12 +268,18 @@ pub(crate) async fn without_team(settings: &Settings, ask: &Ask) -> Result<Answe
 }
 
 async fn try_hooks(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
+    let tried = try_each_hook(settings).await;
+    drop(std::fs::remove_dir_all(fence::passing()));
+    tried
+}
+
+async fn try_each_hook(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
     let cwd = settings.place.workspace.clone();
     let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
     let mut tried = Vec::new();
     for event in HookEvent::ALL {
         let sample = Payload::sample(event, &cwd.display().to_string());
-        let fired = hooked::fire_all(settings, &hooks, &sample, &cwd).await;
+        let fired = hooked::fire_all(settings, "", &hooks, &sample, &cwd).await;
         let fired = fired.map_err(|text| failed("BadHooks", text))?;
         tried.extend(fired.runs.into_iter().map(|run| {
             let (result, detail) = match run.how {
@@ -312,8 +331,9 @@ async fn after_hooks(crew: Rc<Crew>, job: Job) {
             return job.reply(Err(refused("HookRejected", reason, "")));
         }
     }
-    job.connection.settled_request();
+    let connection = Rc::clone(&job.connection);
     crew.board.push(job);
+    connection.settled_request();
 }
 
 fn payloads(crew: &Crew, job: &Job, team: &Name, cwd: &Path) -> Vec<Payload> {

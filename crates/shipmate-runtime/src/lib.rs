@@ -12,6 +12,7 @@ mod connection;
 mod coordinator;
 mod crew;
 mod errand;
+mod fence;
 mod ground;
 pub mod hooks;
 mod lock;
@@ -31,6 +32,7 @@ mod views;
 pub mod workspace;
 
 pub use coordinator::{Ended, answer_without_state, run};
+pub use fence::here as fence_here;
 pub use settings::{
     Agents, Current, Durability, FenceSetting, Models, Native, Nats, ProgramSetting,
     ProviderSetting, ReadAgents, Settings, Store,

@@ -2,9 +2,10 @@
 //!
 //! A model is named `provider/model`. The known providers need nothing but their key in the
 //! environment; `[models.NAME]` of the configuration adds others, or changes a known one. What
-//! is not said is taken from the provider, then from the kind of model. Prices are those that
-//! were published when this was written: a provider's table in the configuration has the last
-//! word, and a model without a price is counted in tokens only.
+//! is not said is taken from the provider, then from the kind of model. A price in the
+//! configuration has the last word, and a model without a price is counted in tokens only.
+
+pub(crate) mod prices;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,17 +87,6 @@ const KNOWN: [Known; 5] = [
 
 const OUTPUT_TOKENS_MAX: u64 = 16_000;
 const CONTEXT_TOKENS: u64 = 128_000;
-
-/// Dollars for a million tokens: in, out, read from the cache, written to it.
-const PRICES: [(&str, [f64; 4]); 7] = [
-    ("claude-opus-4-5", [5.0, 25.0, 0.5, 6.25]),
-    ("claude-opus", [15.0, 75.0, 1.5, 18.75]),
-    ("claude-sonnet", [3.0, 15.0, 0.3, 3.75]),
-    ("claude-haiku", [1.0, 5.0, 0.1, 1.25]),
-    ("gpt-5-mini", [0.25, 2.0, 0.025, 0.25]),
-    ("gpt-5", [1.25, 10.0, 0.125, 1.25]),
-    ("gemini-2.5-pro", [1.25, 10.0, 0.31, 1.25]),
-];
 
 /// Why there is no model, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -206,7 +196,7 @@ fn order(
             Some(own) => own.clone(),
             None => known.map(|known| known.key_variable.to_owned()).unwrap_or_default(),
         },
-        price: own.price.unwrap_or_else(|| price(&model)),
+        price: own.price.or_else(|| prices::known(&model)).unwrap_or_default(),
         model,
         context_tokens: own.context_tokens.unwrap_or(usual),
         output_tokens_max: own.output_tokens.unwrap_or(OUTPUT_TOKENS_MAX),
@@ -218,18 +208,6 @@ fn order(
 pub(crate) fn has_price(order: &ModelOrder, models: &Models) -> bool {
     let own = models.providers.get(&order.provider).and_then(|own| own.price);
     own.is_some() || order.price != Price::default()
-}
-
-fn price(model: &str) -> Price {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let known = PRICES.iter().find(|(begin, _)| name.starts_with(begin));
-    let micros = |dollars: f64| (dollars * 1e6) as u64;
-    known.map_or(Price::default(), |(_, [input, output, read, write])| Price {
-        input: micros(*input),
-        output: micros(*output),
-        cache_read: micros(*read),
-        cache_write: micros(*write),
-    })
 }
 
 /// Where all agents of this user agree on pauses of a key, in whatever workspace they are.

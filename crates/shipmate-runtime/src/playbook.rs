@@ -44,16 +44,18 @@ mod weight;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shipmate_core::files::Pattern;
 use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::Setup;
+use shipmate_protocol::ask::PLAYBOOK_BYTES_MAX;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
 use crate::open::refused;
+use crate::supervisor::regular_file::read_whole;
 
 /// The playbooks that come with shipmate.
 pub(crate) const BUILTIN: [(&str, &str); 5] = [
@@ -79,33 +81,50 @@ pub(crate) struct Found {
     pub(crate) builtin: bool,
 }
 
-/// Finds a playbook by its name or path: the project's own come first.
+/// The playbook that is asked for: by its name, or with its text.
+pub(crate) fn given(file: &ask::PlaybookFile, project: &Path) -> Result<Found, Refused> {
+    let Some(text) = &file.text else { return find(&file.name, project) };
+    if text.len() > PLAYBOOK_BYTES_MAX {
+        let long = format!("{} is longer than {PLAYBOOK_BYTES_MAX} bytes", file.name);
+        return Err(refused("BadPlaybook", long, "a playbook is a short TOML file"));
+    }
+    let stem = Path::new(&file.name).file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().into_owned();
+    Ok(Found { name, file: file.name.clone(), text: text.clone(), builtin: false })
+}
+
+/// Finds a playbook by its name: the project's own come first. A path is never read: whoever may
+/// ask is not always whoever may look there.
 pub(crate) fn find(name: &str, project: &Path) -> Result<Found, Refused> {
-    let is_path = name.contains('/') || name.ends_with(".toml");
-    let own = project.join("playbooks").join(format!("{name}.toml"));
-    let builtin = BUILTIN.iter().find(|(own, _)| *own == name && !is_path);
-    let (file, shown) = match is_path {
-        true => (PathBuf::from(name), name.to_owned()),
-        false => (own, format!(".shipmate/playbooks/{name}.toml")),
-    };
-    let name = match is_path {
-        true => file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        false => name.to_owned(),
-    };
-    match (std::fs::read_to_string(&file), builtin) {
-        (Ok(text), _) => Ok(Found { name, file: shown, text, builtin: false }),
+    let unknown = |text: String| refused("UnknownPlaybook", text, &known(project));
+    if name.contains('/') || name.ends_with(".toml") {
+        let text = format!("{name:?} is a path, and no request reads one");
+        let remedy = "put the file into .shipmate/playbooks/ and give its name";
+        return Err(refused("UnknownPlaybook", text, remedy));
+    }
+    let file = project.join("playbooks").join(format!("{name}.toml"));
+    let shown = shown(name);
+    let builtin = BUILTIN.iter().find(|(own, _)| *own == name);
+    let name = name.to_owned();
+    match (read_whole(&file, PLAYBOOK_BYTES_MAX), builtin) {
+        (Ok(bytes), _) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Found { name, file: shown, text, builtin: false }),
+            Err(_) => Err(unknown(format!("{shown} is not UTF-8"))),
+        },
         (Err(e), Some((_, text))) if e.kind() == std::io::ErrorKind::NotFound => {
             let file = format!("{name} (built in)");
             Ok(Found { file, name, text: (*text).to_owned(), builtin: true })
         }
-        (Err(e), None) if e.kind() == std::io::ErrorKind::NotFound && !is_path => {
-            let text = format!("there is no playbook {name}");
-            Err(refused("UnknownPlaybook", text, &known(project)))
+        (Err(e), None) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(unknown(format!("there is no playbook {name}")))
         }
-        (Err(e), _) => {
-            Err(refused("UnknownPlaybook", format!("{shown} cannot be read: {e}"), &known(project)))
-        }
+        (Err(e), _) => Err(unknown(format!("{shown} cannot be read: {e}"))),
     }
+}
+
+/// Where one of the project's own lies, as it is shown.
+fn shown(name: &str) -> String {
+    format!(".shipmate/playbooks/{name}.toml")
 }
 
 /// The names of the project's own playbooks, in order.
@@ -129,7 +148,8 @@ fn known(project: &Path) -> String {
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
 pub(crate) fn order(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
     let Some(order) = &mut setup.playbook else { return Ok(None) };
-    let found = find(&order.name, &place.project())?;
+    let file = ask::PlaybookFile { name: order.name.clone(), text: order.text.take() };
+    let found = given(&file, &place.project())?;
     let compiled = compile::compile(&found.file, &found.text)
         .map_err(|problems| bad(&order.name, &problems))?;
     let mut playbook = compiled.playbook;

@@ -9,6 +9,7 @@
 //! driver's; here are only those that choose the protocol.
 
 pub(crate) mod command_line;
+mod homes;
 mod known;
 mod probe;
 #[cfg(test)]
@@ -57,13 +58,6 @@ impl Protocol {
     }
 }
 
-/// Whether a one-shot agent may change anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OneShot {
-    Writing,
-    Reading,
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
     pub(crate) name: String,
@@ -104,32 +98,31 @@ pub(crate) fn find(name: &str, settings: &Agents) -> Result<Profile, Unknown> {
 /// How one teammate's agent is started and driven.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Way {
-    /// `inline`, `command`, `claude`, `codex`, `acp`, or `one_shot`: a prompt on its input.
+    /// `inline`, `command`, `native`, `claude`, `codex` or `acp`.
     pub(crate) protocol: String,
     pub(crate) argv: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
-    pub(crate) own_folders: Vec<PathBuf>,
+    /// What it must be able to write, in any mode.
+    pub(crate) own: Vec<PathBuf>,
 }
 
-/// The way of an agent. Where a program can be run for one prompt, a one-shot agent is.
-pub(crate) fn way(
-    agent: &str,
-    one_shot: Option<OneShot>,
-    settings: &Agents,
-) -> Result<Way, Unknown> {
+/// The way of an agent, with this folder for what is its own; without one it shares the person's.
+pub(crate) fn way(agent: &str, settings: &Agents, home: Option<&Path>) -> Result<Way, String> {
     if matches!(agent, "command" | "inline") {
         return Ok(Way { protocol: agent.to_owned(), ..Way::default() });
     }
-    let (profile, around) = (find(agent, settings)?, Around::here());
-    let once = one_shot.and_then(|way| profile.one_shot(&around, way));
-    let (protocol, argv) = match once {
-        Some(argv) if profile.known.is_some() && profile.protocol != Protocol::Command => {
-            ("one_shot", argv)
-        }
-        _ => (profile.protocol.word(), profile.argv(&around)),
-    };
-    let own_folders = profile.own_folders(&around);
-    Ok(Way { protocol: protocol.to_owned(), argv, env: profile.env, own_folders })
+    let profile = find(agent, settings).map_err(|unknown| unknown.to_string())?;
+    let around = Around::here();
+    let (protocol, argv) = (profile.protocol.word(), profile.argv(&around));
+    let mut env = profile.env.clone();
+    let mut own = Vec::new();
+    if let Some(home) = home {
+        let made = profile.at_home(&around, home);
+        let made = made.map_err(|e| format!("{}: {e}", home.display()))?;
+        env.extend(made.env);
+        own = made.write;
+    }
+    Ok(Way { protocol: protocol.to_owned(), argv, env, own })
 }
 
 /// Whether an agent of this name can be talked to.
@@ -221,8 +214,12 @@ pub(crate) fn profiles(settings: &Agents) -> Vec<Profile> {
 pub(crate) async fn here(settings: &Settings) -> Vec<AgentView> {
     let launcher = Launcher::through(settings.agents.program.clone(), vec!["exec-tree".into()]);
     let digest = settings.place.digest();
-    let mut views =
-        probe_all(profiles(&settings.agents), &Around::here(), &launcher, &digest).await;
+    let (around, all) = (Around::here(), profiles(&settings.agents));
+    let own: Vec<_> = all.iter().map(|profile| profile.own(&around)).collect();
+    let mut views = probe_all(all, &around, &launcher, &digest).await;
+    for (view, own) in views.iter_mut().zip(own) {
+        view.own = own;
+    }
     for native in views.iter_mut().filter(|view| view.protocol == NATIVE) {
         let models = &settings.agents.native.models;
         match no_model(NATIVE, "", &settings.agents) {
@@ -276,36 +273,6 @@ impl Profile {
         [vec![program], self.args.clone()].concat()
     }
 
-    /// How it is started for one prompt, which it reads from its standard input. None for a
-    /// program that only knows how to stay.
-    pub(crate) fn one_shot(&self, around: &Around, way: OneShot) -> Option<Vec<String>> {
-        let args = match (self.known, self.protocol, way) {
-            (Some(known), _, OneShot::Writing) => known.one_shot_writing,
-            (Some(known), _, OneShot::Reading) => known.one_shot_reading,
-            (None, Protocol::Command, _) => return Some(self.argv(around)),
-            (None, _, _) => return None,
-        };
-        if args.is_empty() {
-            return None;
-        }
-        let program = self.argv(around).swap_remove(0);
-        let args = args.iter().map(|word| (*word).to_owned());
-        Some(std::iter::once(program).chain(args).collect())
-    }
-
-    /// What it must be able to write whatever its mode: its sessions, settings and caches.
-    /// Those that are not there yet are made, because a fence leaves out what is not there.
-    pub(crate) fn own_folders(&self, around: &Around) -> Vec<PathBuf> {
-        let own = self.known.map_or(&[][..], |known| known.own);
-        let found = own.iter().filter_map(|(base, path)| self.path(around, *base, path));
-        let found: Vec<PathBuf> = found.collect();
-        for path in found.iter().filter(|path| path.extension().is_none()) {
-            // A folder that cannot be made is the program's to complain about.
-            drop(std::fs::create_dir_all(path));
-        }
-        found
-    }
-
     fn path(&self, around: &Around, base: Base, path: &str) -> Option<PathBuf> {
         let home = || self.var(around, "HOME").map(PathBuf::from);
         let or_home = |variable: &str, below: &str| match self.var(around, variable) {
@@ -317,7 +284,6 @@ impl Profile {
             Base::Config => or_home("XDG_CONFIG_HOME", ".config"),
             Base::Data => or_home("XDG_DATA_HOME", ".local/share"),
             Base::State => or_home("XDG_STATE_HOME", ".local/state"),
-            Base::Cache => or_home("XDG_CACHE_HOME", ".cache"),
             Base::Named { variable, below_home } => or_home(variable, below_home),
         }?;
         Some(if path.is_empty() { folder } else { folder.join(path) })

@@ -14,6 +14,7 @@ use shipmate_core::state::TeamPhase;
 use shipmate_core::{Name, State};
 use shipmate_protocol::Place;
 
+use crate::supervisor::regular_file::read_start;
 use crate::supervisor::{author, tree_label};
 use crate::workspace::{Leftover, LeftoverKind, Repository, Tree};
 
@@ -188,14 +189,15 @@ pub(crate) fn clear(repository: &Result<Repository, String>, trees: &Path) {
     drop(fs::remove_dir(trees));
 }
 
-/// The end of the name of the file that says why a tree stays.
+/// The end of the name of the file that says why a tree stays, and what is read of it.
 const STAYS: &str = "stays";
+const WHY_BYTES_MAX: u64 = 64 * 1024;
 
 /// The trees that could not be rescued, each with the reason.
 pub(crate) fn staying(trees: &Path) -> Vec<(PathBuf, String)> {
     let reason = |path: PathBuf| {
-        let text = fs::read_to_string(path.with_added_extension(STAYS));
-        (path, text.unwrap_or_default())
+        let text = read_start(&path.with_added_extension(STAYS), WHY_BYTES_MAX);
+        (path, String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
     };
     clones(trees).into_iter().map(reason).collect()
 }

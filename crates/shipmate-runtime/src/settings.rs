@@ -95,6 +95,13 @@ pub struct Agents {
     /// Agent programs of the configuration, by name.
     pub programs: BTreeMap<String, ProgramSetting>,
     pub native: Native,
+    pub fence: FenceSetting,
+    /// Where everybody behind the fence may write besides.
+    pub fence_write: Vec<PathBuf>,
+    /// Variables that look like secrets and that gates and hooks get all the same.
+    pub gate_env: Vec<String>,
+    /// Files with secrets that gates and hooks may read all the same.
+    pub gate_read: Vec<PathBuf>,
 }
 
 /// How native teammates think and work.
@@ -102,9 +109,6 @@ pub struct Agents {
 pub struct Native {
     pub models: Models,
     pub limits: Limits,
-    pub fence: FenceSetting,
-    /// Where they may write besides their trees: caches of builds, say.
-    pub fence_write: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,14 +133,14 @@ pub struct ProviderSetting {
     pub price: Option<Price>,
 }
 
-/// The fence around native teammates.
+/// The fence around agents, gates and hooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FenceSetting {
     Off,
-    /// As much of one as the kernel has.
+    /// As much of one as the system has.
     #[default]
-    Wanted,
+    On,
     /// Rather start nobody than without a whole one.
     Required,
 }

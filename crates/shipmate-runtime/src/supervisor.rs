@@ -14,6 +14,7 @@ mod brief;
 mod claude;
 mod codex;
 mod command;
+mod denied;
 mod desk;
 mod driver;
 mod inline;
@@ -27,6 +28,7 @@ mod program;
 mod ready;
 pub(crate) mod regular_file;
 mod rpc;
+mod spending;
 mod talk;
 mod transcript;
 mod tree;
@@ -44,8 +46,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use attend::{attend, take_mail, tell_progress};
-pub use codex::hub::run as host;
-pub(crate) use codex::hub::{let_go, owns as hub_owns};
 use desk::Desk;
 use driver::{Driver, Finished, Injected, NotGiven, Work};
 use link::{Line, Link, LinkEnd, SharedLink};
@@ -138,7 +138,7 @@ async fn supervise(order: Order, folder: LifeFolder) -> Ending {
         "inline" => {
             return Supervisor::new(order, line, desk, inline::InlineAgent::default()).live().await;
         }
-        "command" | "one_shot" => {
+        "command" => {
             let agent = command::CommandAgent::new(&order, &folder, marker, desk.clone());
             return Supervisor::new(order, line, desk, agent).live().await;
         }
@@ -268,15 +268,18 @@ impl<D: Driver> Supervisor<D> {
         let mut fresh = Link::new(&self.line);
         std::mem::swap(&mut fresh, &mut self.work);
         // The link is in use for as long as the claim waits.
-        let mut waiting = std::pin::pin!(async move {
-            let answer = fresh.ask(Ask::TaskNext { lease_ms: None, wait: true }).await;
-            (fresh, answer)
-        });
+        let mut waiting = Box::pin(wait_for_task(fresh));
         let mut refused = false;
         loop {
             tokio::select! {
                 biased;
                 (link, answer) = &mut waiting, if !refused => {
+                    if let Some(reason) = not_paid(&answer) {
+                        self.stop_taking(&reason).await;
+                        // Who is paused waits until it may go on.
+                        waiting = Box::pin(wait_for_task(link));
+                        continue;
+                    }
                     self.work = link;
                     match claimed(answer)? {
                         Some(task) => return Ok(task),
@@ -303,7 +306,11 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn claim(&mut self, wait: bool) -> Result<Option<(TaskView, u64)>, Ending> {
-        claimed(self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await)
+        let answer = self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await;
+        if let Some(reason) = not_paid(&answer) {
+            self.stop_taking(&reason).await;
+        }
+        claimed(answer)
     }
 
     /// Puts a piece of work together, with the messages that wait.
@@ -425,10 +432,12 @@ impl<D: Driver> Supervisor<D> {
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
         self.talks = 0;
         self.desk.takes_up(&work);
+        let tree = work.tree.clone();
         let (finished, ended) = self.turns(work, Some((id, token))).await;
         if ended.is_some() {
             return ended;
         }
+        self.tell_denied(&tree).await;
         let told = match finished {
             Finished::Done { ref result } | Finished::Stated { ref result } => {
                 let title = format!("task {id}: {subject}");
@@ -532,8 +541,8 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn tell_session(&mut self) {
-        let Some(session) = self.agent.session() else { return };
-        let fence = self.agent.fence();
+        let session = self.agent.session().unwrap_or_else(|| self.order.session.clone());
+        let fence = self.desk.fence_word();
         if session != self.order.session || fence != self.fence {
             self.order.session.clone_from(&session);
             self.fence.clone_from(&fence);
@@ -595,6 +604,21 @@ impl<D: Driver> Supervisor<D> {
 fn ids(messages: &[InboxMessage]) -> Vec<u64> {
     // A hook's words have no id.
     messages.iter().map(|message| message.id).filter(|id| *id > 0).collect()
+}
+
+async fn wait_for_task(mut link: Link) -> (Link, Result<Answer, LinkEnd>) {
+    let answer = link.ask(Ask::TaskNext { lease_ms: None, wait: true }).await;
+    (link, answer)
+}
+
+/// Why there is no budget for a task that is there.
+fn not_paid(answer: &Result<Answer, LinkEnd>) -> Option<String> {
+    match answer {
+        Err(LinkEnd::Refused(refused)) if refused.code == "BudgetSpent" => {
+            Some(refused.message.clone())
+        }
+        _ => None,
+    }
 }
 
 fn claimed(answer: Result<Answer, LinkEnd>) -> Result<Option<(TaskView, u64)>, Ending> {

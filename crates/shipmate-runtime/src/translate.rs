@@ -232,6 +232,9 @@ impl Scene<'_> {
             Ask::QuestionWithdraw { question, reason } => {
                 Act::WithdrawQuestion { question: *question, reason: reason.clone() }
             }
+            Ask::PhaseApprove { approval } => {
+                Act::ApprovePhase { team: self.team.clone(), question: *approval }
+            }
             Ask::PhaseSkip { phase, reason } => self.skip(&name(phase)?, reason)?,
             Ask::Shutdown { name, reason, deadline_ms } => Act::RequestShutdown {
                 whom: match name {

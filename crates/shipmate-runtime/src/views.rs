@@ -6,6 +6,7 @@ use crate::signs::Signs;
 use shipmate_core::event::{
     Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
 };
+use shipmate_core::pause::Pause;
 use shipmate_core::phase::{PhaseEnd, Standing};
 use shipmate_core::playbook::Phase;
 use shipmate_core::state::{
@@ -15,8 +16,8 @@ use shipmate_core::state::{
 use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
 use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::view::{
-    Counts, InboxMessage, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, QuestionView,
-    Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
+    Counts, InboxMessage, PauseView, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView,
+    QuestionView, Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
 };
 
 pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
@@ -144,7 +145,8 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
             failed: counts.failed,
             deleted: counts.deleted,
         },
-        paused: team.paused.clone(),
+        paused: team.paused.as_ref().map(|pause| pause.reason.clone()),
+        pause: team.paused.as_ref().map(pause_view),
         base: team.setup.trees.as_ref().map(|trees| trees.base.clone()),
         branch: team.setup.trees.as_ref().map(|_| crate::crew::branch(name)),
         breaker: match team.breaker.phase {
@@ -177,7 +179,8 @@ fn phases(team: &Team) -> Vec<PhaseView> {
         let (state, why) = match (&course.standing, course.end_of(&phase.name)) {
             (Standing::Waiting { missing }, _) if course.phase == phase.name => {
                 // What a pause holds up has not been looked at since.
-                let paused = team.paused.as_ref().and_then(|reason| reason.lines().next());
+                let paused = team.paused.as_ref().map(|pause| pause.describe());
+                let paused = paused.as_deref().and_then(|reason| reason.lines().next());
                 let paused = paused.map(|reason| format!("the team is paused: {reason}"));
                 let why: Vec<String> = missing.iter().cloned().chain(paused).collect();
                 ("waits", why.join("; "))
@@ -217,7 +220,7 @@ pub(crate) fn teammate(
     mate: &Teammate,
     signs: &Signs,
 ) -> TeammateView {
-    let (word, why) = presence(mate);
+    let (word, why) = presence(address, mate);
     let sign = signs.of(address, mate.epoch);
     let context = sign.and_then(|sign| sign.context);
     TeammateView {
@@ -259,7 +262,7 @@ pub(crate) fn teammate(
     }
 }
 
-fn presence(mate: &Teammate) -> (&'static str, String) {
+fn presence(who: &Address, mate: &Teammate) -> (&'static str, String) {
     let held = || {
         let ids: Vec<String> = mate.holds.iter().map(ToString::to_string).collect();
         format!("task {}", ids.join(", "))
@@ -276,11 +279,21 @@ fn presence(mate: &Teammate) -> (&'static str, String) {
         }
         Life::Removed => ("removed", String::new()),
         Life::Running if mate.shutdown.is_some() => ("stopping", "asked to shut down".to_owned()),
-        Life::Running if mate.paused.is_some() => {
-            ("paused", mate.paused.clone().unwrap_or_default())
-        }
-        Life::Running if mate.holds.is_empty() => ("idle", idle()),
-        Life::Running => ("active", held()),
+        Life::Running => match &mate.paused {
+            Some(pause) => ("paused", pause.describe_for(who)),
+            None if mate.holds.is_empty() => ("idle", idle()),
+            None => ("active", held()),
+        },
+    }
+}
+
+fn pause_view(pause: &Pause) -> PauseView {
+    PauseView {
+        id: pause.n,
+        kind: pause.kind().to_owned(),
+        by: pause.by.to_string(),
+        at: pause.at,
+        phase: pause.approval().map(ToString::to_string),
     }
 }
 

@@ -88,6 +88,18 @@ pub struct Surroundings;
 pub type Environment = Vec<(OsString, OsString)>;
 
 impl Surroundings {
+    /// The same as lines of a script that is found in the program's place, but for what names the
+    /// folders that a teammate's program has of its own.
+    #[must_use]
+    pub fn exports(environment: impl IntoIterator<Item = (OsString, OsString)>) -> String {
+        const OWN: [&str; 5] =
+            ["CODEX_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR"];
+        let text = |text: OsString| text.into_string().expect("it is text");
+        let pairs = environment.into_iter().map(|(name, value)| (text(name), text(value)));
+        let others = pairs.filter(|(name, _)| !OWN.contains(&name.as_str()));
+        others.map(|(name, value)| format!("export {name}='{value}'\n")).collect()
+    }
+
     /// For `claude`, in any of its modes.
     #[must_use]
     pub fn claude(home: &Path, server: &Server) -> Environment {

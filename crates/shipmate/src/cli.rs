@@ -10,6 +10,7 @@ pub(crate) mod attach;
 mod config;
 mod r#continue;
 mod coordinator;
+mod decisions;
 mod demo;
 mod doctor;
 mod exit;
@@ -114,6 +115,7 @@ enum Command {
     Ask(ask::AskArgs),
     Answer(answer::AnswerArgs),
     Questions(questions::QuestionsArgs),
+    Decisions(decisions::DecisionsArgs),
     Log(log::LogArgs),
     Shutdown(shutdown::ShutdownArgs),
     Mcp(mcp::McpArgs),
@@ -196,6 +198,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Playbook(command) => return Ok(playbook::run(command, session()?)?.into()),
         Command::Ask(args) => ask::run(&args, session()?)?,
         Command::Answer(args) => answer::run(&args, session()?)?,
+        Command::Decisions(args) => decisions::run(&args, session()?)?,
         Command::Questions(args) => questions::run(&args, session()?)?,
         Command::Log(args) => log::run(&args, session()?)?,
         Command::Shutdown(args) => shutdown::run(&args, session()?)?,

@@ -45,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) notify: NotifyConfig,
     /// `run` serves the page.
     pub(crate) page: bool,
+    pub(crate) fence: FenceConfig,
+    pub(crate) fence_write: Vec<String>,
     pub(crate) agents: AgentsConfig,
     pub(crate) models: ModelsConfig,
     pub(crate) native: NativeConfig,
@@ -101,8 +103,6 @@ pub(crate) struct ModelsConfig {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NativeConfig {
-    pub(crate) fence: FenceConfig,
-    pub(crate) fence_write: Vec<String>,
     pub(crate) requests_max: u64,
     pub(crate) shell_timeout_seconds: u64,
     pub(crate) shown_bytes: u64,
@@ -112,15 +112,15 @@ pub(crate) struct NativeConfig {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FenceConfig {
     Off,
-    Wanted,
+    On,
     Required,
 }
 
 impl FenceConfig {
-    fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             FenceConfig::Off => "off",
-            FenceConfig::Wanted => "wanted",
+            FenceConfig::On => "on",
             FenceConfig::Required => "required",
         }
     }
@@ -150,6 +150,8 @@ pub(crate) struct GateConfig {
     pub(crate) commands: Vec<String>,
     pub(crate) timeout_seconds: u64,
     pub(crate) batch: u64,
+    pub(crate) env: Vec<String>,
+    pub(crate) read: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,6 +202,8 @@ impl Default for Config {
             playbook: String::new(),
             notify: NotifyConfig::Bell,
             page: true,
+            fence: FenceConfig::On,
+            fence_write: Vec::new(),
             agents: AgentsConfig {
                 default: String::new(),
                 output_bytes: 16 * 1024 * 1024,
@@ -209,8 +213,6 @@ impl Default for Config {
             },
             models: ModelsConfig::default(),
             native: NativeConfig {
-                fence: FenceConfig::Wanted,
-                fence_write: Vec::new(),
                 requests_max: 1_000,
                 shell_timeout_seconds: 120,
                 shown_bytes: 16 * 1024,
@@ -223,7 +225,13 @@ impl Default for Config {
                 timeout_seconds: 0,
                 protected: vec![".shipmate/".to_owned(), ".github/workflows/".to_owned()],
             },
-            gate: GateConfig { commands: Vec::new(), timeout_seconds: 1_800, batch: 16 },
+            gate: GateConfig {
+                commands: Vec::new(),
+                timeout_seconds: 1_800,
+                batch: 16,
+                env: Vec::new(),
+                read: Vec::new(),
+            },
             hooks: HooksConfig {
                 commands: HOOK_SETTINGS.map(|(event, _)| (event, Vec::new())).into(),
                 timeout_seconds: 60,
@@ -392,6 +400,8 @@ impl Config {
             ("playbook", text(&self.playbook)),
             ("notify", text(notify)),
             ("page", toml::Value::Boolean(self.page)),
+            ("fence", text(self.fence.word())),
+            ("fence-write", list(&self.fence_write)),
             ("agent-teams", toml::Value::Boolean(self.agent_teams)),
             ("agent-teams-env", text(&self.agent_teams_env)),
             ("agents.default", text(&self.agents.default)),
@@ -399,8 +409,6 @@ impl Config {
             ("agents.stop-grace-seconds", seconds(self.agents.stop_grace_ms)),
             ("agents.patience-seconds", number(self.agents.patience_seconds)),
             ("models.default", text(&self.models.default)),
-            ("native.fence", text(self.native.fence.word())),
-            ("native.fence-write", list(&self.native.fence_write)),
             ("native.requests-max", number(self.native.requests_max)),
             ("native.shell-timeout-seconds", number(self.native.shell_timeout_seconds)),
             ("native.shown-bytes", number(self.native.shown_bytes)),
@@ -413,6 +421,8 @@ impl Config {
             ("gate.commands", list(&self.gate.commands)),
             ("gate.timeout-seconds", number(self.gate.timeout_seconds)),
             ("gate.batch", number(self.gate.batch)),
+            ("gate.env", list(&self.gate.env)),
+            ("gate.read", list(&self.gate.read)),
         ];
         let hooks = HOOK_SETTINGS;
         entries.extend(hooks.map(|(event, setting)| (setting, list(&self.hooks.commands[event]))));

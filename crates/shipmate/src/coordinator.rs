@@ -58,6 +58,11 @@ pub(crate) fn without_state(
     shipmate_runtime::answer_without_state(&settings, team, ask)
 }
 
+/// What a fence here would be, and the sockets that it would leave in reach.
+pub(crate) fn fence_here(place: &Place) -> (String, Vec<PathBuf>) {
+    shipmate_runtime::fence_here(place)
+}
+
 fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
     Ok(Settings {
         place: place.clone(),
@@ -87,15 +92,18 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         default: config.agents.default.clone(),
         programs: config.agents.programs.iter().map(program).collect(),
         native: native(config),
+        fence: match config.fence {
+            FenceConfig::Off => FenceSetting::Off,
+            FenceConfig::On => FenceSetting::On,
+            FenceConfig::Required => FenceSetting::Required,
+        },
+        fence_write: config.fence_write.iter().map(whole).collect(),
+        gate_env: config.gate.env.clone(),
+        gate_read: config.gate.read.iter().map(whole).collect(),
     })
 }
 
 fn native(config: &Config) -> Native {
-    let home = environment::var("HOME").map(PathBuf::from).unwrap_or_default();
-    let whole = |path: &String| match path.strip_prefix("~/") {
-        Some(below) => home.join(below),
-        None => PathBuf::from(path),
-    };
     let own = &config.native;
     Native {
         models: Models {
@@ -107,12 +115,15 @@ fn native(config: &Config) -> Native {
             shell_timeout_ms: own.shell_timeout_seconds * 1000,
             output_bytes_max: usize::try_from(own.shown_bytes).unwrap_or(usize::MAX),
         },
-        fence: match own.fence {
-            FenceConfig::Off => FenceSetting::Off,
-            FenceConfig::Wanted => FenceSetting::Wanted,
-            FenceConfig::Required => FenceSetting::Required,
-        },
-        fence_write: own.fence_write.iter().map(whole).collect(),
+    }
+}
+
+/// A path as a setting has it.
+fn whole(path: &String) -> PathBuf {
+    let home = environment::var("HOME").map(PathBuf::from).unwrap_or_default();
+    match path.strip_prefix("~/") {
+        Some(below) => home.join(below),
+        None => PathBuf::from(path),
     }
 }
 

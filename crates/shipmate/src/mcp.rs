@@ -19,5 +19,5 @@ mod session;
 pub(crate) mod stdio;
 
 pub(crate) use hub::{Caller, Hub};
-pub(crate) use seat_file::seat_above;
+pub(crate) use seat_file::{is_below_teammate, seat_above};
 pub(crate) use session::Wish;

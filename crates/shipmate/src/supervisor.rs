@@ -1,6 +1,5 @@
-//! This program as what stands behind a teammate: its supervisor, the program that several
-//! share, the door through which an agent is started, and the pipe from an agent's MCP client
-//! to its desk.
+//! This program as what stands behind a teammate: its supervisor, the door through which an agent
+//! is started, and the pipe from an agent's MCP client to its desk.
 //!
 //! All are invoked by the program itself, never by a person, and none parses options: an
 //! agent is started through here for every task. The pipe looks at nothing that it carries.
@@ -31,7 +30,6 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
                 ExitCode::from(stopped.code())
             }
         }),
-        "host-agent" => Some(ended(shipmate_runtime::supervisor::host(args.next()?.into()))),
         "desk-mcp" => {
             let socket = args.next()?;
             let named = |e: io::Error| format!("{}: {e}", Path::new(&socket).display());
@@ -53,6 +51,8 @@ fn desk_mcp(socket: &Path) -> io::Result<()> {
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
     let mut from = UnixStream::connect(short)?;
     let mut to = from.try_clone()?;
+    let key = std::env::var("SHIPMATE_DESK_KEY").unwrap_or_default();
+    writeln!(to, "{key}")?;
     std::thread::spawn(move || {
         // Either end may go first: the other is told so.
         drop(carry(&mut io::stdin().lock(), &mut to));

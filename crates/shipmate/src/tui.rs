@@ -14,6 +14,7 @@ mod input;
 mod keys;
 mod list;
 mod message;
+mod outbox;
 mod store;
 mod tail;
 mod terminal;
@@ -120,7 +121,13 @@ impl Running {
     fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Option<End>> {
         for effect in effects {
             match effect {
-                Effect::Quit => return Ok(Some(End::Quit)),
+                Effect::Quit => {
+                    // What was decided is sent before the screen is left.
+                    if self.app.waiting > 0 {
+                        self.world.finish();
+                    }
+                    return Ok(Some(End::Quit));
+                }
                 Effect::Suspend => {
                     let said = self.screen.suspend()?;
                     self.app.suspended(said);

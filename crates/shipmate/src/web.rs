@@ -13,6 +13,7 @@ mod listen;
 mod output;
 mod patience;
 mod reply;
+mod seats;
 mod stream;
 mod tree;
 
@@ -37,6 +38,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use desk::Desk;
 use door::Door;
 pub(crate) use listen::{bind, serve};
+pub(crate) use seats::has_token;
 
 /// How long a tab that is loaded again, or whose line broke, may be away.
 const RELOAD_MAX: Duration = Duration::from_secs(10);
@@ -101,7 +103,13 @@ async fn enter(State(deck): State<Arc<Deck>>, request: Request, next: Next) -> R
     let is_api = request.uri().path().starts_with("/api/");
     let checked = deck.door.check(request.method(), request.uri(), request.headers());
     let mut response = match checked {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            // Whatever else is there is there for everybody.
+            if is_api {
+                has_token(&request);
+            }
+            next.run(request).await
+        }
         Err(refusal) => refusal.into_response(),
     };
     // A number that is none is noticed before anybody here sees the request.

@@ -21,9 +21,17 @@ mod stage;
 
 #[path = "clients/acp.rs"]
 mod acp;
+#[path = "clients/cast.rs"]
+mod cast;
 #[path = "clients/claude.rs"]
 mod claude;
 #[path = "clients/codex.rs"]
 mod codex;
+#[path = "clients/fenced.rs"]
+mod fenced;
 #[path = "clients/mixed.rs"]
 mod mixed;
+#[path = "clients/money.rs"]
+mod money;
+#[path = "clients/words.rs"]
+mod words;

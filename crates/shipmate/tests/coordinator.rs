@@ -5,8 +5,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "coordinator/floods.rs"]
+mod floods;
 #[path = "../../shipmate-log/tests/support/nats.rs"]
 mod nats;
+#[path = "coordinator/owners.rs"]
+mod owners;
+#[path = "coordinator/paths.rs"]
+mod paths;
 #[path = "../../shipmate-log/tests/support/temp.rs"]
 mod temp;
 #[path = "coordinator/watch.rs"]

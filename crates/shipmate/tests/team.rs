@@ -22,6 +22,8 @@ mod deaths;
 mod deleting;
 #[path = "team/diffs.rs"]
 mod diffs;
+#[path = "team/fences.rs"]
+mod fences;
 #[path = "team/fifos.rs"]
 mod fifos;
 #[path = "team/gates.rs"]

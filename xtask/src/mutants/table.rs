@@ -328,8 +328,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "budget-of-parents-ignored",
         guarantee: "budget",
         file: "crates/shipmate-core/src/usage.rs",
-        find: "        at = team.parent.as_ref();\n",
-        replace: "        at = None;\n",
+        find: "used, more)?;\n        at = team.parent.as_ref();\n",
+        replace: "used, more)?;\n        at = None;\n",
     },
     Mutant {
         name: "the-gone-keep-their-reservations",

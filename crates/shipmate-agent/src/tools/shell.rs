@@ -305,6 +305,8 @@ fn spawn(place: &Place, command: &str, output: &Printed) -> Result<Tree, String>
             read: place.fence.read.clone(),
             freeze: true,
             required: place.fence.required,
+            // The agent around it has its own `/tmp` where there is one.
+            ..Fence::default()
         }
     });
     let mut env: Vec<(OsString, OsString)> =

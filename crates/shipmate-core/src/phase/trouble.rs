@@ -11,6 +11,7 @@ use crate::files::FileSet;
 use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use crate::message;
 use crate::name::{Address, Alias, Name};
+use crate::pause::PauseCause;
 use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
 use crate::state::{State, Status, Team, TeamPhase};
@@ -63,7 +64,10 @@ impl At<'_> {
                     team.phase == TeamPhase::Active && team.paused.is_none()
                 };
                 let others = state.teams.iter().filter(active).map(|(team, _)| team.clone());
-                events.extend(others.map(|team| Event::TeamPaused { team, reason: text.clone() }));
+                events.extend(others.map(|team| {
+                    let cause = Some(PauseCause::Halt { team: name.clone() });
+                    Event::TeamPaused { team, reason: text.clone(), cause }
+                }));
                 let kind = MessageKind::Notice;
                 events.extend(message::to_one(state, Recipient::Person, kind, text, None));
                 events

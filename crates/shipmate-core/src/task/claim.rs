@@ -36,6 +36,7 @@ pub(crate) fn decide_claim(
         _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
     }
     require_free_hands(state, who, teammate)?;
+    require_money(state, who, teammate)?;
     require_room(state, &who.address.team)?;
     if task.team != who.address.team {
         return Err(Refusal::OtherTeam { task: id, team: task.team.clone() });
@@ -89,6 +90,7 @@ fn claim_own(
         Stage::Submitted { .. } => Err(Refusal::AlreadySubmitted { task: task.id }),
         Stage::Returned { .. } => {
             require_free_hands(state, who, teammate)?;
+            require_money(state, who, teammate)?;
             Ok(vec![claimed(task.id, who, teammate, lease_ms)])
         }
     }
@@ -111,6 +113,8 @@ pub(crate) fn decide_claim_next(
     if teammate.returned.is_empty() {
         require_room(state, &who.address.team)?;
     }
+    // Last: who waits for a task is told that it cannot pay for it when there is one, not before.
+    require_money(state, who, teammate)?;
     Ok(vec![claimed(task, who, teammate, lease_ms)])
 }
 
@@ -180,15 +184,16 @@ fn require_free_hands(
 ) -> Result<(), Refusal> {
     let team = state.require_active_team(&who.address.team)?;
     let address = || who.address.clone();
-    if let Some(reason) = &team.paused {
-        let (team, reason) = (who.address.team.clone(), reason.clone());
+    if let Some(pause) = &team.paused {
+        let (team, reason) = (who.address.team.clone(), pause.describe());
         return Err(Refusal::TeamPaused { team, reason });
     }
     if teammate.supervision == Supervision::OneShot && teammate.claims > 0 {
         return Err(Refusal::OneShotDone { who: address() });
     }
-    if let Some(reason) = &teammate.paused {
-        return Err(Refusal::Paused { who: address(), reason: reason.clone() });
+    if let Some(pause) = &teammate.paused {
+        let reason = pause.describe_for(&who.address);
+        return Err(Refusal::Paused { who: address(), reason });
     }
     if teammate.shutdown.is_some() {
         return Err(Refusal::ShuttingDown { who: address() });
@@ -201,6 +206,10 @@ fn require_free_hands(
             tasks: teammate.holds.iter().copied().collect(),
         });
     }
+    Ok(())
+}
+
+fn require_money(state: &State, who: &TeammateRef, teammate: &Teammate) -> Result<(), Refusal> {
     usage::require_budget(state, &who.address, teammate, &Default::default())
 }
 

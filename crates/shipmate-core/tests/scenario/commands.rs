@@ -36,7 +36,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal
 
 pub(crate) type Read = Option<Result<(Actor, Act), Refusal>>;
 
-fn person(act: Act) -> Result<(Actor, Act), Refusal> {
+pub(crate) fn person(act: Act) -> Result<(Actor, Act), Refusal> {
     Ok((Actor::Person, act))
 }
 

@@ -10,8 +10,8 @@ use shipmate_core::{Act, Event, Refusal};
 use crate::play::{Touched, first_word, play};
 use crate::{
     alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
-    observer, phases, plans, repairs, requests, room, routes, scope, shutdown, staff, stalls,
-    tasks, teammates, teams, unchanged, usage,
+    observer, pauses, phases, plans, repairs, requests, room, routes, scope, shutdown, staff,
+    stalls, tasks, teammates, teams, unchanged, usage,
 };
 
 /// The names of all variants; `is` exists to make the compiler count them.
@@ -35,7 +35,8 @@ every! { ACTS, is_act, Act:
     ReportHook FailTask ReleaseTask AssignTask RetryTask RevertTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
-    BeginPhase HoldPhase EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage
+    AskApproval ApprovePhase BeginPhase HoldPhase EndPhase
+    ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage
     ReportUsage
 }
 
@@ -63,7 +64,7 @@ every! { REFUSALS, is_refusal, Refusal:
     NothingAvailable QueueFull StaleClaim Renewed NotSubmitted AlreadySubmitted GateCompletes NotFailed
     NotAllowed NotTheirs InboxFull NotInInbox NobodyElse NoRoute NotByMessage NoInbox NotOneUp
     AlreadyEscalated NoEscalation
-    UnknownEscalation OtherPhase PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
+    UnknownEscalation OtherPhase ApprovalPast PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
     BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
@@ -152,6 +153,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         led_phases::ALL,
         messages::ALL,
         observer::ALL,
+        pauses::ALL,
         phases::ALL,
         plans::ALL,
         requests::ALL,

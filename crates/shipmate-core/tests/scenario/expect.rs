@@ -1,6 +1,7 @@
 //! `expect` lines: what must be true of the state or of what the world owes it.
 
 use shipmate_core::event::{Outcome, Supervision, TaskId};
+use shipmate_core::pause::Pause;
 use shipmate_core::state::{BreakerPhase, Life, Stage, State, TeamPhase};
 use shipmate_core::{Effect, Wanted, available, available_for, obstacles, outstanding, untaken};
 
@@ -48,7 +49,20 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
         }
         (["paused", team], Some(expected)) => {
             let team = &world.state().teams[&team.parse().expect("a team")];
-            (team.paused.clone().unwrap_or_else(|| "no".to_owned()), expected.to_owned())
+            let pause = team.paused.as_ref().map(|pause| pause.reason.clone());
+            (pause.unwrap_or_else(|| "no".to_owned()), expected.to_owned())
+        }
+        (["pause", team], Some(expected)) => {
+            let team = &world.state().teams[&team.parse().expect("a team")];
+            (pause(team.paused.as_ref()), expected.to_owned())
+        }
+        (["pause", "of", who], Some(expected)) => {
+            let mate = &world.state().teammates[&world.address(who).expect("a teammate")];
+            (pause(mate.paused.as_ref()), expected.to_owned())
+        }
+        (["deviations", team], Some(expected)) => {
+            let own = world.state().deviations.iter().filter(|one| one.team.as_str() == *team);
+            (or_nothing(own.map(|one| one.text.clone()).collect(), "; "), expected.to_owned())
         }
         (["phase", team], Some(expected)) => {
             (crate::playbooks::standing(world, team), expected.to_owned())
@@ -112,6 +126,10 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
         _ => panic!("cannot read this expectation: {line}"),
     };
     assert!(matches_text(&expected, &is), "\n  {line}\n  is: {is}\n");
+}
+
+fn pause(pause: Option<&Pause>) -> String {
+    pause.map_or("no".to_owned(), |pause| format!("{} by {}", pause.kind(), pause.by))
 }
 
 fn number(text: &str) -> TaskId {

@@ -26,6 +26,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v6.jsonl"), include_str!("../golden/v6.summary.txt")),
     (include_str!("../golden/v7.jsonl"), include_str!("../golden/v7.summary.txt")),
     (include_str!("../golden/v8.jsonl"), include_str!("../golden/v8.summary.txt")),
+    (include_str!("../golden/v9.jsonl"), include_str!("../golden/v9.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -62,7 +63,8 @@ fn summary(state: &State) -> String {
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
             let setup = setup.replace(", no_change: false", "").replace(", red_base: false", "");
-            lines.push(format!("  paused {:?} setup {setup}", team.paused));
+            let paused = team.paused.as_ref().map(|pause| &pause.reason);
+            lines.push(format!("  paused {paused:?} setup {setup}"));
         }
     }
     for (who, mate) in &state.teammates {
@@ -71,7 +73,8 @@ fn summary(state: &State) -> String {
         if !mate.session.is_empty() {
             lines.push(format!("  session {} stalls {}", mate.session, mate.stalls));
         }
-        lines.push(format!("  idle {:?} paused {:?} host {:?}", mate.idle, mate.paused, mate.host));
+        let paused = mate.paused.as_ref().map(|pause| &pause.reason);
+        lines.push(format!("  idle {:?} paused {paused:?} host {:?}", mate.idle, mate.host));
         lines.push(format!("  holds {:?} {:?} {:?}", mate.holds, mate.submitted, mate.returned));
         lines.push(format!("  inbox {:?} plan {:?}", mate.inbox, mate.approved_plan));
         lines.push(format!("  budget {:?} used {:?}", mate.budget, mate.usage));
@@ -544,5 +547,29 @@ const STORIES: &[&str] = &[
     continue-team alpha
     staff
     disappeared ana broken
+"#,
+    // What each pause is, and a supervisor that says nothing.
+    r#"
+    team alpha lead lia timeout 60s \
+        playbook "phase plan root optional | phase work root departments | phase build fails halt | department back"
+    start lia
+    join ana supervised
+    team-budget alpha tokens 10
+    pause ana reason "wait" by lia
+    continue ana
+    pause ana reason "its budget is spent: 10 tokens" by ana
+    pause-team alpha reason "approval: phase plan begins when you say so" by lia
+    continue-team alpha
+    ask-approval plan
+    approve-phase
+    end-phase plan skip by person
+    pause-team alpha reason "the gate fails" by runtime
+    continue-team alpha
+    expire-team alpha
+    continue-team alpha
+    begin work
+    begin build in alpha-back
+    end-phase build failed in alpha-back reason red
+    disappeared ana silent
 "#,
 ];

@@ -3,7 +3,7 @@
 scenarios! {
     the_yes_of_a_person_outlives_the_coordinator: "
         team alpha playbook \"phase plan optional | phase build\"
-        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        ask-approval plan                   => team.paused
         expect approved alpha: nothing
         restart
         continue-team alpha
@@ -13,19 +13,19 @@ scenarios! {
         continue-team alpha
         expect approved alpha: plan
         // What was asked about another phase says nothing about this one.
-        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        ask-approval plan
         end-phase plan skip by person
         continue-team alpha
         expect approved alpha: plan
         expect phase alpha: build 1 waits
-        pause-team alpha reason \"approval: phase build begins when you say so\"
+        ask-approval build
         continue-team alpha
         expect approved alpha: build
     ",
     a_lead_says_no_yes_for_its_person: "
         team alpha lead lia playbook \"phase plan\"
         start lia
-        pause-team alpha reason \"approval: phase plan begins when you say so\"
+        ask-approval plan
         continue-team alpha by lia \
             => refused: alpha/lia@1 may not let a phase begin that a person is asked about
         continue-team alpha

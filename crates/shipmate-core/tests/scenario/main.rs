@@ -33,6 +33,7 @@ mod led_phases;
 mod messages;
 mod observations;
 mod observer;
+mod pauses;
 mod phases;
 mod plans;
 mod play;

@@ -17,8 +17,12 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
     let reason = || words.text("reason", "the process is gone");
     Some((|| match &*words.verb {
         "disappeared" => {
-            let losses =
-                [("with-host", Loss::Host), ("broken", Loss::Broken), ("unable", Loss::Unable)];
+            let losses = [
+                ("with-host", Loss::Host),
+                ("broken", Loss::Broken),
+                ("unable", Loss::Unable),
+                ("silent", Loss::Silent),
+            ];
             let loss = losses.iter().find(|(word, _)| words.has(word));
             let loss = loss.map_or(Loss::Died, |(_, loss)| *loss);
             runtime(Act::ReportDisappeared { who: life(), reason: reason(), loss })

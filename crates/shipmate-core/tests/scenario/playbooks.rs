@@ -2,7 +2,7 @@
 //!
 //! `team alpha playbook "phase plan optional | phase build fails lead | role dev"`: its parts
 //! stand behind one another, between bars, each with the word for what it is. The runtime's
-//! part of a phase is `begin`, `hold` and `end-phase`; who joins and what is to be done stand
+//! part of a phase is `ask-approval`, `begin`, `hold` and `end-phase`; who joins and what is to be done stand
 //! between bars as well. `playbook full` has everything that a playbook can have.
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use shipmate_core::phase::{PhaseEnd, Standing};
 use shipmate_core::playbook::Playbook;
 use shipmate_core::{Name, Refusal};
 
-use crate::commands::{Read, mode, new_task, not_a_verb, profile, runtime, task};
+use crate::commands::{Read, mode, new_task, not_a_verb, person, profile, runtime, task};
 use crate::play::World;
 use crate::words::Words;
 
@@ -189,6 +189,17 @@ pub(crate) fn read(world: &World, words: &Words) -> Read {
                 alone,
                 awaits,
             }))
+        }
+        "ask-approval" => {
+            let default = format!("approval: phase {} begins when you say so", phase());
+            let (team, phase) = (team(), phase());
+            runtime(Act::AskApproval { team, phase, text: words.text("reason", &default) })
+        }
+        "approve-phase" => {
+            let pause = world.state().teams.get(&team()).and_then(|team| team.paused.as_ref());
+            let question = words.get("on").map(|label| world.label(label));
+            let question = question.or(pause.map(|pause| pause.n)).unwrap_or(999);
+            person(Act::ApprovePhase { team: team(), question })
         }
         "hold" => {
             let missing = words.list("missing");

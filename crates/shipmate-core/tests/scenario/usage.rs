@@ -5,6 +5,7 @@ scenarios! {
         team alpha
         join ana
         join bo
+        team-budget alpha tokens 10
         pause ana reason \"its budget is spent: 10 tokens\" by ana  => teammate.paused
         pause bo reason \"tea\"         => teammate.paused
         pause bo reason \"x\" by ana \
@@ -30,6 +31,15 @@ scenarios! {
             => refused: the budget of alpha/ana is used up: 100 of 100 tokens spent
         budget ana tokens 200
         next by ana                    => task.claimed
+    ",
+    who_waits_for_a_task_is_told_of_the_budget_only_when_there_is_one: "
+        join ana
+        budget ana tokens 100
+        spend by ana tokens 100
+        next by ana                    => refused: no task is available for alpha/ana now
+        create x
+        next by ana \
+            => refused: the budget of alpha/ana is used up: 100 of 100 tokens spent
     ",
     a_reservation_counts_until_it_is_settled: "
         join ana
@@ -87,6 +97,7 @@ scenarios! {
             => refused: the budget of team alpha is used up: $0.004 of $1.23 spent, the next \
             request may cost up to $2.00
         team-budget alpha cost 12
+        create x
         next by ana \
             => refused: the budget of team alpha is used up: $0.004 of $0.000012 spent
     ",

@@ -1,11 +1,13 @@
 //! Modes, owners and times of what is outside a fence, which Landlock leaves to whoever owns the
-//! files: there all is mounted read-only, in a mount namespace of the tree's own.
+//! files: there all is mounted read-only, in a mount namespace of the tree's own. In the same one
+//! the sockets that are not its business are covered, and `/tmp`, terminals and shared memory are
+//! its own.
 //!
 //! Best effort: it takes the right to mount, which is root's.
 //!
 //! Deliberately absent: a user namespace, in which everybody may mount. Files of other users seem
 //! to be nobody's there, and programs that look whose their settings are (ssh) refuse to work.
-//! And `/proc`, `/sys` and `/dev`: what is there belongs to the system.
+//! And `/proc`, `/sys` and the rest of `/dev`: what is there belongs to the system.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,21 +16,36 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, mount_bind_recursive, mount_change, mount_remount,
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
+    mount_remount,
 };
 use rustix::thread::UnshareFlags;
 
-/// Makes all but these read-only for this process. A process that is fenced already may not.
-pub(super) fn freeze(write: &[PathBuf]) -> io::Result<()> {
+use super::{Fence, sockets};
+
+/// Where programs put temporary files without asking.
+pub(super) const TEMP: &str = "/tmp";
+const TEMPS: [&str; 2] = [TEMP, "/var/tmp"];
+
+/// Makes all but what it may write read-only for this process; says whether `/tmp` is its own
+/// now. A process that is fenced already may not.
+pub(super) fn freeze(fence: &Fence) -> io::Result<bool> {
     own_mounts()?;
     // What is mounted outside later is seen here, and never the other way round.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
-    let mut open: Vec<PathBuf> = write.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    let mut open: Vec<PathBuf> = fence.write.iter().filter_map(real).collect();
     open.sort();
     open.dedup_by(|path, before| path.starts_with(before));
     for path in &open {
         mount_bind_recursive(path, path)?;
     }
+    for socket in sockets::in_reach(fence) {
+        // Gone in this moment: then nobody reaches it.
+        let _ = mount_bind("/dev/null", &socket);
+    }
+    own_devices();
+    let has_temp = own_temp(fence, &mut open)?;
     let system = ["/proc", "/sys", "/dev"].map(PathBuf::from);
     let stays = |path: &Path| open.iter().chain(&system).any(|open| path.starts_with(open));
     let mounts = fs::read("/proc/self/mountinfo")?;
@@ -38,12 +55,47 @@ pub(super) fn freeze(write: &[PathBuf]) -> io::Result<()> {
         }
     }
     // The folder it stands in is the same one as before, on the mount that is read-only now.
-    env::set_current_dir(env::current_dir()?)
+    env::set_current_dir(env::current_dir()?)?;
+    Ok(has_temp)
+}
+
+/// Puts its own folder in the place of the system's temporary ones. Not where that would take
+/// away something it works with.
+fn own_temp(fence: &Fence, open: &mut Vec<PathBuf>) -> io::Result<bool> {
+    let Some(temp) = fence.temp.as_ref().and_then(|temp| temp.canonicalize().ok()) else {
+        return Ok(false);
+    };
+    let cwd = env::current_dir()?;
+    let mut needed = fence.write.iter().chain(&fence.read).chain(&fence.reach).chain([&cwd]);
+    let is_needed = needed.any(|path| TEMPS.iter().any(|temp| path.starts_with(temp)));
+    let program = env::current_exe().is_ok_and(|path| TEMPS.iter().any(|t| path.starts_with(t)));
+    let is_searched = env::var_os("PATH").is_some_and(|all| {
+        env::split_paths(&all).any(|path| TEMPS.iter().any(|temp| path.starts_with(temp)))
+    });
+    if is_needed || program || is_searched {
+        return Ok(false);
+    }
+    for place in TEMPS.iter().filter(|place| Path::new(place).is_dir()) {
+        mount_bind(&temp, *place)?;
+        open.push(place.into());
+    }
+    Ok(true)
+}
+
+/// Terminals and shared memory without those of the person's programs. What it has open stays.
+fn own_devices() {
+    let (quiet, data) = (MountFlags::NOSUID | MountFlags::NOEXEC, MountFlags::NOSUID);
+    let terminals = c"newinstance,ptmxmode=0666,mode=0620";
+    // Best effort, as all of this: where one of them is not there it is nobody's.
+    if mount("devpts", "/dev/pts", "devpts", quiet, terminals).is_ok() {
+        let _ = mount_bind("/dev/pts/ptmx", "/dev/ptmx");
+    }
+    let _ = mount("tmpfs", "/dev/shm", "tmpfs", data | MountFlags::NODEV, c"mode=1777");
 }
 
 #[expect(deprecated, reason = "unsafe only where descriptors are unshared, and they are not")]
-fn own_mounts() -> io::Result<()> {
-    rustix::thread::unshare(UnshareFlags::NEWNS)?;
+pub(super) fn own_mounts() -> io::Result<()> {
+    rustix::thread::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWIPC)?;
     Ok(())
 }
 

@@ -73,7 +73,10 @@ pub struct Setup {
     pub plans: Vec<String>,
 }
 
-/// A playbook by its name, or with the text of its file.
+/// Longest text of a playbook.
+pub const PLAYBOOK_BYTES_MAX: usize = 1024 * 1024;
+
+/// A playbook by its name, or with the text of its file. Only whoever has the file reads it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PlaybookFile {
     pub name: String,
@@ -81,11 +84,19 @@ pub struct PlaybookFile {
     pub text: Option<String>,
 }
 
+impl PlaybookFile {
+    pub fn named(name: impl Into<String>) -> PlaybookFile {
+        PlaybookFile { name: name.into(), text: None }
+    }
+}
+
 /// A playbook for one run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PlaybookOrder {
-    /// One that comes with shipmate, one of `.shipmate/playbooks/`, or a file.
+    /// One that comes with shipmate or one of `.shipmate/playbooks/`; with a text, where that is from.
     pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// What its placeholders stand for: `goal`, `dir`, …
     #[serde(default)]
     pub values: BTreeMap<String, String>,

@@ -210,6 +210,8 @@ pub(crate) fn page(seat: &Seat, view: &TaskView) -> String {
     field("Owner", row.owner.as_deref().map(|who| words::short(seat, who)).unwrap_or_default());
     field("Assigned to", view.assignee.as_deref().unwrap_or_default());
     field("Role", view.role.as_deref().unwrap_or_default());
+    // Whose words the rest is: a teammate's are not the user's.
+    field("Made by", words::short(seat, &view.created_by));
     field("Description", &view.description);
     field("Blocked by", &row.blocked_by.iter().map(sign).collect::<Vec<_>>().join(", "));
     field("Blocks", &ids(&view.blocks));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Card, DecisionView, TeamView, TeammateView};
+use super::{Card, DecidedRow, DecisionView, TeamView, TeammateView};
 
 /// What changed up to a record; with `whole` everything there is, in place of all before.
 /// What is empty is left out.
@@ -32,6 +32,9 @@ pub struct Delta {
     /// All of them where they changed; absent where they did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<DecisionView>>,
+    /// The latest that were made, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<DecidedRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<MessageRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -67,12 +67,12 @@ pub struct GateMark {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DecisionView {
-    /// Of the plan or question; 0 where a team waits for a person's yes.
+    /// Of the plan or question, or the record with which the runtime asks for an approval.
     pub id: u64,
     /// `plan`, `permission`, `scope`, `question` or `approval`.
     pub kind: String,
     pub team: String,
-    /// `team/name@epoch`; nobody for an approval.
+    /// `team/name@epoch`; nobody for an approval, which the runtime asks for.
     pub who: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,

@@ -10,7 +10,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::words::{self, Fields};
-use super::{CostRow, Delivery, GateMark, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
+use super::{
+    CostRow, Decided, DecidedRow, Delivery, GateMark, GateRow, LifeRow, LogLine, MessageRow, Span,
+    SpanPart,
+};
 
 /// Messages that are kept; older ones are in the log.
 const MESSAGES_MAX: usize = 20_000;
@@ -50,6 +53,7 @@ pub struct Story {
     gates_of: BTreeMap<u32, Vec<u64>>,
     steps: BTreeMap<u32, Vec<LogLine>>,
     lines: VecDeque<LogLine>,
+    decided: Decided,
     moments: Vec<(u64, u64)>,
     /// One of so many records is a moment.
     stride: u64,
@@ -64,6 +68,7 @@ pub struct Touched {
     pub lives: BTreeSet<(String, u32)>,
     pub costs: BTreeSet<Cost>,
     pub lines: Vec<LogLine>,
+    pub decided: Vec<DecidedRow>,
 }
 
 impl Story {
@@ -93,6 +98,8 @@ impl Story {
             _ => {}
         }
         self.decision(&line, fields, touched);
+        let decided = self.decided.take((line.n, line.at, &line.by), &line.event, fields);
+        touched.decided.extend(decided);
         self.step(&line, fields, touched);
         self.lines.push_back(line.clone());
         if self.lines.len() > LINES_MAX {
@@ -321,6 +328,11 @@ impl Story {
         row.cost_micros = row.cost_micros.saturating_add(used("cost_micros"));
         row.calls += 1;
         touched.costs.insert(key);
+    }
+
+    /// The latest decisions, oldest first.
+    pub fn decided(&self, max: usize) -> Vec<DecidedRow> {
+        self.decided.rows(max)
     }
 
     /// The latest messages before this one, oldest first.

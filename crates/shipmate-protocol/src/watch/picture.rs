@@ -14,6 +14,7 @@ use crate::view::{
 /// What a whole brings of the log; the rest is asked for.
 const MESSAGES: usize = 300;
 const LINES: usize = 300;
+const DECIDED: usize = 200;
 /// Signs of life that lie closer together look the same.
 const SIGN_MS: u64 = 1_000;
 
@@ -87,6 +88,7 @@ impl Picture {
             teammates: self.teammates.values().cloned().collect(),
             tasks: self.cards.values().cloned().collect(),
             decisions: Some(self.decisions.clone()),
+            decided: self.story.decided(DECIDED),
             messages: self.story.messages(u64::MAX, MESSAGES),
             lines: self.story.lines(LINES),
             ..self.heading()
@@ -118,6 +120,7 @@ impl Picture {
             lives: self.story.life_rows(&touched.lives),
             costs: self.story.cost_rows(&touched.costs),
             lines: touched.lines.clone(),
+            decided: touched.decided.clone(),
             ..Delta::default()
         }
     }

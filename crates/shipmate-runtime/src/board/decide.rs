@@ -2,9 +2,12 @@
 
 use shipmate_core::{Act, Actor, Command, Outcome, Position, Record, Refusal, RequestId};
 use shipmate_log::{AppendFailure, Log as _};
+use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{CONFLICTS_MAX, Decided, Job, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse};
+use super::{
+    CONFLICTS_MAX, Decided, Job, PARKED_LEAST, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse,
+};
 use crate::answer;
 use crate::clock::wall_ms;
 use crate::open::refused;
@@ -40,7 +43,7 @@ impl Worker {
             // The desk ran ahead of the log: throw it away, and those who waited wait again.
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
-            self.parked.extend(parked);
+            parked.into_iter().for_each(|job| self.wait(job));
             if let Err(mut refused) = self.rebuild().await {
                 refused.message.push_str("; it is not known whether the request was carried out");
                 return self.give_up(again, &refused);
@@ -100,6 +103,7 @@ impl Worker {
     pub(super) fn give_up(&mut self, jobs: Vec<Job>, refused: &Refused) -> Result<(), WorkerEnd> {
         refuse(jobs, refused);
         refuse(std::mem::take(&mut self.parked), refused);
+        refuse(self.reads.take_all(), refused);
         refuse(self.board.queue.borrow_mut().drain(..).collect(), refused);
         *self.board.broken.borrow_mut() = Some(refused.clone());
         Err(WorkerEnd::Broken(refused.message.clone()))
@@ -122,6 +126,7 @@ impl Worker {
             // Those who waited are told first: the others know that they asked just now.
             let asked = std::mem::take(&mut decided);
             for job in std::mem::take(&mut self.parked) {
+                job.connection.end_wait();
                 self.decide_one(at, job, &mut decided);
             }
             decided.extend(asked);
@@ -136,15 +141,7 @@ impl Worker {
             Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
         let what = match scene.act(&job.ask) {
             Err(refused) => What::Answer(Err(refused)),
-            Ok(None) => match answer::from_state(
-                &scene,
-                &job.ask,
-                self.log_word(),
-                &self.board.signs.borrow(),
-            ) {
-                Some(answer) => What::Answer(answer),
-                None => What::Log,
-            },
+            Ok(None) => What::Read,
             Ok(Some(act)) => {
                 // What is read leaves the state with that; take it while it is there.
                 let unread = match act {
@@ -184,6 +181,18 @@ impl Worker {
     /// Lets a request wait; it is owed nothing until there is something for it.
     pub(super) fn park(&mut self, job: Job) {
         job.connection.settled_request();
+        self.wait(job);
+    }
+
+    fn wait(&mut self, job: Job) {
+        if let Err(refused) = job.connection.begin_wait() {
+            return job.connection.send(&Reply::Refused { id: job.id, refused });
+        }
+        // Those who went while nothing happened.
+        if self.parked.len() >= self.parked_max {
+            self.parked.retain(|job| job.connection.is_listening());
+            self.parked_max = PARKED_LEAST.max(2 * self.parked.len());
+        }
         self.parked.push(job);
     }
 
@@ -204,7 +213,6 @@ fn is_worth_waiting(refusal: &Refusal) -> bool {
             | Refusal::Paused { .. }
             | Refusal::TeamPaused { .. }
             | Refusal::HoldsEnough { .. }
-            | Refusal::BudgetSpent { .. }
     )
 }
 

@@ -1,33 +1,68 @@
 //! What a board keeps up: its followers, its snapshots, and the state beside the log.
 
-use shipmate_core::Desk;
+use std::rc::Rc;
+
+use shipmate_core::{Desk, Position};
 use shipmate_log::Log as _;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Notice, Refused};
 
-use super::{SNAPSHOT_EVERY, Worker};
+use super::{Follower, SNAPSHOT_EVERY, Worker};
 use crate::answer;
+use crate::connection::Connection;
 use crate::open::{self, read_refusal};
 
+/// What followers are sent at once: so many records, or so many bytes.
+const PAGE: usize = 1000;
+const PAGE_BYTES: usize = 64 * 1024;
+/// So many of them, before new requests are heard.
+const FOLLOWERS_AT_ONCE: usize = 32;
+
+impl Follower {
+    fn is_behind(&self, end: Position) -> bool {
+        self.sent < end && self.connection.has_read_all()
+    }
+}
+
 impl Worker {
+    /// Sends this connection every record after this one; a connection follows once.
+    pub(super) fn follow(&mut self, connection: &Rc<Connection>, sent: Position) {
+        let is_it = |follower: &&mut Follower| Rc::ptr_eq(&follower.connection, connection);
+        if let Some(follower) = self.followers.iter_mut().find(is_it) {
+            follower.sent = sent;
+            return;
+        }
+        connection.wake_when_read(&self.board);
+        self.followers.push(Follower { connection: Rc::clone(connection), sent });
+    }
+
+    /// Somebody is to be answered, or sent records, and can be now.
+    pub(super) fn has_readers(&self) -> bool {
+        let end = self.position();
+        self.reads.is_ready() || self.followers.iter().any(|follower| follower.is_behind(end))
+    }
+
+    /// Sends each the next page who has read the last one. Nothing is kept for the others but where
+    /// they are.
     pub(super) async fn tell_followers(&mut self) {
         self.followers.retain(|follower| follower.connection.is_open());
         let end = self.position();
         let mut followers = std::mem::take(&mut self.followers);
-        for follower in &mut followers {
-            while follower.sent < end && follower.connection.is_open() {
-                let Ok(records) = answer::records(&mut self.log, follower.sent, 1000).await else {
-                    follower.connection.close();
-                    break;
-                };
-                if records.is_empty() {
-                    break;
+        let behind = followers.iter_mut().filter(|follower| follower.is_behind(end));
+        for Follower { connection, sent } in behind.take(FOLLOWERS_AT_ONCE) {
+            let page = answer::records(&mut self.log, *sent, PAGE, PAGE_BYTES);
+            match page.await {
+                Ok(records) if !records.is_empty() => {
+                    *sent += records.len() as u64;
+                    let team = self.board.root.to_string();
+                    connection.send(&Reply::Notice(Notice::Records { team, records }));
                 }
-                follower.sent += records.len() as u64;
-                let team = self.board.root.to_string();
-                follower.connection.send(&Reply::Notice(Notice::Records { team, records }));
+                _ => connection.close(),
             }
         }
+        // Those who had their turn come last the next time.
+        let many = followers.len().min(FOLLOWERS_AT_ONCE);
+        followers.rotate_left(many);
         self.followers = followers;
     }
 

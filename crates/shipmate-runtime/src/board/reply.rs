@@ -1,7 +1,5 @@
 //! The answers of a turn, after the log has confirmed it.
 
-use std::rc::Rc;
-
 use shipmate_core::event::Event;
 use shipmate_core::setup::StartRule;
 use shipmate_core::{Position, Record};
@@ -10,7 +8,7 @@ use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::view::LookOf;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::{Decided, Follower, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
+use super::{Decided, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
 use crate::answer;
 use crate::open::{self, read_refusal, refused};
 use crate::translate::Scene;
@@ -30,7 +28,10 @@ impl Worker {
             let answer = match what {
                 What::Answer(answer) => answer,
                 What::Records { first, last } => self.answer_done(&job, first, last, records).await,
-                What::Log => self.answer_from_log(&job).await,
+                What::Read => {
+                    self.reads.push(job);
+                    continue;
+                }
             };
             job.reply(answer);
         }
@@ -78,15 +79,24 @@ impl Worker {
         Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets))
     }
 
-    async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
+    /// None if it takes the log.
+    pub(super) fn answer_from_state(&self, job: &Job) -> Option<Result<Answer, Refused>> {
+        let team = job.about(&self.board.root);
+        let desk = self.board.desk.borrow();
+        let (state, actor) = (desk.state(), &job.actor);
+        let scene = Scene { state, actor, secrets: &self.secrets, team: &team };
+        answer::from_state(&scene, &job.ask, self.log_word(), &self.board.signs.borrow())
+    }
+
+    pub(super) async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
         match &job.ask {
             Ask::Log { after, max } => {
-                Ok(Answer::Log(answer::records(&mut self.log, *after, *max).await?))
+                let records = answer::records(&mut self.log, *after, *max, answer::LOG_BYTES);
+                Ok(Answer::Log(records.await?))
             }
             Ask::Follow { after } => {
                 let sent = (*after).min(self.position());
-                let connection = Rc::clone(&job.connection);
-                self.followers.push(Follower { connection, sent });
+                self.follow(&job.connection, sent);
                 Ok(Answer::Following { after: sent })
             }
             Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,

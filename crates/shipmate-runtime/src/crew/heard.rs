@@ -7,7 +7,7 @@ use shipmate_core::command::Probe;
 use shipmate_core::event::Outcome;
 use shipmate_core::event::Supervision;
 use shipmate_core::setup::StartRule;
-use shipmate_core::state::{BreakerPhase, Teammate};
+use shipmate_core::state::{BreakerPhase, State, Task, Teammate};
 use shipmate_core::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
 use shipmate_protocol::ask::Context;
@@ -19,6 +19,29 @@ use crate::connection::Connection;
 
 /// How long a session may take to find the next coordinator.
 const RETURN_WITHIN: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Whether a session takes its seat again when it comes back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Comes {
+    #[default]
+    Back,
+    Once,
+}
+
+/// A session that is there.
+#[derive(Debug, Default)]
+pub(super) struct Staying {
+    connections: usize,
+    comes: Comes,
+}
+
+/// It leads, has unread mail, or is the one who is to do a task.
+fn is_waited_for(state: &State, who: &Address) -> bool {
+    let is_open = |task: &Task| !matches!(task.status_word(), "completed" | "deleted");
+    let mut tasks = state.tasks().iter().filter(|task| task.team == who.team && is_open(task));
+    state.member(who).is_some_and(|mate| mate.is_lead() || !mate.inbox.is_empty())
+        || tasks.any(|task| task.spec.assignee.as_ref() == Some(&who.name))
+}
 
 impl Crew {
     /// A supervised teammate that works in a tree.
@@ -72,14 +95,25 @@ impl Crew {
     }
 
     /// A session is there for as long as this connection is.
-    pub(crate) fn stay(self: &Rc<Self>, who: &TeammateRef, connection: &Rc<Connection>) {
-        *self.staying.borrow_mut().entry(who.clone()).or_default() += 1;
+    pub(crate) fn stay(
+        self: &Rc<Self>,
+        who: &TeammateRef,
+        connection: &Rc<Connection>,
+        comes: Comes,
+    ) {
+        if !connection.begin_stay() {
+            return;
+        }
+        let mut staying = self.staying.borrow_mut();
+        let here = staying.entry(who.clone()).or_default();
+        (here.connections, here.comes) = (here.connections + 1, comes);
+        drop(staying);
         let (this, who, connection) = (Rc::clone(self), who.clone(), Rc::clone(connection));
         tokio::task::spawn_local(async move {
             connection.closed().await;
-            let left = this.staying.borrow_mut().get_mut(&who).map(|count| {
-                *count -= 1;
-                *count
+            let left = this.staying.borrow_mut().get_mut(&who).map(|here| {
+                here.connections -= 1;
+                here.connections
             });
             if left == Some(0) {
                 this.leave(&who);
@@ -87,17 +121,23 @@ impl Crew {
         });
     }
 
-    /// A session goes; what it held is free again, and its mail waits.
+    /// A session goes; what it held is free again. Its mail waits for it, and what is assigned to
+    /// it: only a seat at which nothing waits goes with a session that does not come back.
     pub(crate) fn leave(&self, who: &TeammateRef) {
-        self.staying.borrow_mut().remove(who);
+        let here = self.staying.borrow_mut().remove(who);
         let is_session = self.board.with_state(|state| {
             state.member(&who.address).is_some_and(|mate| {
                 mate.profile.start == StartRule::Session && mate.epoch == who.epoch
             })
         });
         if is_session {
-            let (who, outcome) = (who.clone(), Outcome::Clean);
-            self.board.tell(Act::ReportStopped { who, outcome });
+            let goes = here.is_some_and(|here| here.comes == Comes::Once)
+                && !self.board.with_state(|state| is_waited_for(state, &who.address));
+            let outcome = Outcome::Clean;
+            self.board.tell(Act::ReportStopped { who: who.clone(), outcome });
+            if goes {
+                self.board.tell(Act::RemoveTeammate { who: who.address.clone() });
+            }
         }
     }
 
@@ -163,7 +203,7 @@ impl Crew {
         for (of, connection) in attached.iter() {
             if of.address == who.address {
                 let who = who.to_string();
-                connection.send(&Reply::Notice(Notice::Output { who, bytes }));
+                connection.notify(&Reply::Notice(Notice::Output { who, bytes }));
             }
         }
         drop(attached);
@@ -179,7 +219,14 @@ impl Crew {
 
     /// Somebody wants to be told when a teammate prints.
     pub(crate) fn attach(&self, who: &TeammateRef, connection: &Rc<Connection>) -> PathBuf {
-        self.attached.borrow_mut().push((who.clone(), Rc::clone(connection)));
+        let mut attached = self.attached.borrow_mut();
+        let is_it = |(of, there): &(TeammateRef, Rc<Connection>)| {
+            of == who && Rc::ptr_eq(there, connection)
+        };
+        if !attached.iter().any(is_it) {
+            attached.push((who.clone(), Rc::clone(connection)));
+        }
+        drop(attached);
         self.folder(who).output()
     }
 }

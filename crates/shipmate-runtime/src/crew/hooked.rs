@@ -16,6 +16,7 @@ use shipmate_process::{Launcher, Marker};
 
 use super::Crew;
 use crate::errand::IDLE_REJECTIONS_MAX;
+use crate::fence::{self, Grounds};
 use crate::hooks::{Fired, HookEvent, Hooks, Payload, Scene, Verdict, fire};
 use crate::settings::Settings;
 
@@ -89,6 +90,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// Fires hooks, and says how each of them ended.
 pub(crate) async fn fire_all(
     settings: &Settings,
+    root: &str,
     hooks: &Hooks,
     payload: &Payload,
     cwd: &Path,
@@ -96,12 +98,17 @@ pub(crate) async fn fire_all(
     let label = payload.hook_event_name.to_string();
     let marker = Marker::new(&settings.place.digest(), "hook", &label);
     let program = settings.agents.program.clone();
+    let kept = settings.place.team(root).join("hooks");
+    let grounds = Grounds::of(settings, root, "_hooks")?;
+    let gated = fence::gated(&grounds, &settings.place, cwd, vec![kept])?;
     let scene = Scene {
         cwd: cwd.to_owned(),
         project_dir: settings.place.workspace.clone(),
         marker: marker.map_err(|e| e.to_string())?,
         launcher: Launcher::through(program, vec!["exec-tree".into()]),
-        env: Vec::new(),
+        env: gated.env,
+        env_remove: gated.env_remove,
+        fence: gated.fence,
     };
     Ok(fire(hooks, payload, &scene).await)
 }
@@ -155,7 +162,8 @@ impl Crew {
         payload: &Payload,
         cwd: &Path,
     ) -> Result<(), String> {
-        let fired = fire_all(&self.settings, &self.hooks(), payload, cwd).await?;
+        let fired =
+            fire_all(&self.settings, self.board.root.as_str(), &self.hooks(), payload, cwd).await?;
         match fired.verdict {
             Verdict::Accepted { notes } => {
                 for note in notes {

@@ -1,15 +1,18 @@
 //! What a supervisor is told when it starts: who it is, its agent, its tree and its limits.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 
 use shipmate_core::TeammateRef;
-use shipmate_core::event::{Mode, Supervision};
+use shipmate_core::event::Supervision;
 use shipmate_core::setup::TreeMode;
 use shipmate_process::Marker;
 
 use super::{Crew, NotOrdered};
+use crate::fence::{self, Grounds};
 use crate::models;
-use crate::programs::{self, Around, OneShot};
+use crate::programs::{self, Around};
+use crate::settings::FenceSetting;
 use crate::supervisor::order::{NativeOrder, Order, TreeOrder};
 use crate::workspace::Commit;
 
@@ -32,14 +35,24 @@ impl Crew {
             };
             let profile = &mate.profile;
             let part = crate::playbook::part::of(state, &who.address);
-            let one_shot = match (mate.supervision, profile.mode) {
-                (Supervision::OneShot, Mode::Normal) => Some(OneShot::Writing),
-                (Supervision::OneShot, Mode::ReadOnly | Mode::Delegate) => Some(OneShot::Reading),
-                // A plan has to be decided in the middle: only a program that stays can wait.
-                (Supervision::OneShot, Mode::Plan) => None,
-                _ => None,
+            let label = format!("{}.{}", who.address.team, who.address.name);
+            let grounds = Grounds::of(&self.settings, self.board.root.as_str(), &label)
+                .map_err(NotOrdered::Passing)?;
+            // Without a fence around it, a program is the person's own with all that is theirs.
+            let is_fenced = grounds.level != FenceSetting::Off && setup.trees.is_some();
+            let home = is_fenced.then(|| grounds.home());
+            let way = programs::way(kind, agents, home.as_deref())?;
+            let mut env: BTreeMap<String, String> = match is_fenced {
+                true => fence::variables(&grounds.caches).into_iter().collect(),
+                false => BTreeMap::new(),
             };
-            let way = programs::way(kind, one_shot, agents).map_err(|e| e.to_string())?;
+            env.extend(way.env);
+            let one_shot = mate.supervision == Supervision::OneShot;
+            let session = match way.protocol.as_str() {
+                // One task is a conversation of its own.
+                protocol if one_shot && protocol != "command" => String::new(),
+                _ => self.last_session(who).unwrap_or_else(|| mate.session.clone()),
+            };
             let native = match way.protocol.as_str() {
                 "native" => Some(self.native_order(who, &profile.model)?),
                 _ => None,
@@ -51,12 +64,13 @@ impl Crew {
                 name: who.address.name.to_string(),
                 epoch: who.epoch,
                 token: self.secrets.token(state, who),
-                one_shot: mate.supervision == Supervision::OneShot,
+                one_shot,
                 agent: kind.to_owned(),
                 protocol: way.protocol,
                 argv: way.argv,
-                env: way.env,
-                own_folders: way.own_folders,
+                env,
+                own: way.own,
+                grounds,
                 protected: setup.protected.iter().map(ToString::to_string).collect(),
                 patience_ms: agents.patience.as_millis() as u64,
                 model: profile.model.clone(),
@@ -78,7 +92,7 @@ impl Crew {
                     base: trees.base.clone(),
                     branch: setup.branch(&who.address.team).to_string(),
                 }),
-                session: self.last_session(who).unwrap_or_else(|| mate.session.clone()),
+                session,
                 marker: agent.to_string(),
                 own_marker: own.to_string(),
                 output_bytes_max: agents.output_bytes_max,
@@ -105,8 +119,6 @@ impl Crew {
             model,
             folder,
             limits: native.limits,
-            fence: native.fence,
-            fence_write: native.fence_write.clone(),
             pools,
             secrets: models::key_variables(&native.models),
         })

@@ -12,7 +12,10 @@ use crate::views;
 
 impl Crew {
     pub(crate) fn show_signs(&self, connection: &Rc<Connection>) {
-        self.onlookers.borrow_mut().push(Rc::clone(connection));
+        let mut onlookers = self.onlookers.borrow_mut();
+        if !onlookers.iter().any(|there| Rc::ptr_eq(there, connection)) {
+            onlookers.push(Rc::clone(connection));
+        }
     }
 
     /// Says what the merge queue does now, and whether it holds up the teammates.
@@ -50,7 +53,7 @@ impl Crew {
         }
         let notice = Reply::Notice(notice());
         for connection in onlookers.iter() {
-            connection.send(&notice);
+            connection.notify(&notice);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use shipmate_core::playbook::Playbook;
 use shipmate_protocol::{Place, Refused, ask};
 
 use super::failed;
@@ -27,7 +28,7 @@ pub(crate) async fn begin(
     let Some(setup) = &mut create.setup else { return Ok(()) };
     setup.home = settings.place.digest();
     setup.hooks_digest = hooks.digest();
-    let playbook = playbook::order(setup, &settings.place)?;
+    let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {
         true => based(settings, &create.name, setup).await?,
         false => playbook::ahead::look(setup, &settings.place, None).await?,
@@ -37,6 +38,18 @@ pub(crate) async fn begin(
         Some(playbook) => leading::check(settings, setup, playbook).await,
         None => Ok(()),
     }
+}
+
+/// Files are read for it, so it does not keep the coordinator.
+async fn ordered(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
+    let (mut filled, place) = (setup.clone(), place.clone());
+    let ordered = off_the_thread(move || {
+        let playbook = playbook::order(&mut filled, &place);
+        Ok(playbook.map(|playbook| (filled, playbook)))
+    });
+    let (filled, playbook) = ordered.await.map_err(|text| failed("Bug", text))??;
+    *setup = filled;
+    Ok(playbook)
 }
 
 /// The agent that a lead's plan will be carried out by is looked for before the plan is paid for.

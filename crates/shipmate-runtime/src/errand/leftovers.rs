@@ -21,11 +21,14 @@ use crate::crew::Crew;
 use crate::open::{self, refused};
 use crate::put_away::{self, MADE, Made};
 use crate::settings::Settings;
+use crate::supervisor::regular_file::read_start;
 use crate::supervisor::{Unfinished, off_the_thread};
 use crate::workspace::{self, Intent, Left, Repository};
 
 /// How many commits are named of those that are not merged.
 const COMMITS_SHOWN: usize = 3;
+/// What is read of what a deleted team had made.
+const MADE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// What is to be done with what is found.
 #[derive(Debug, Clone, Copy)]
@@ -247,8 +250,8 @@ async fn recorded(place: &Place) -> Result<Vec<Deleted>, Refused> {
     folders.sort_unstable();
     let mut found = Vec::new();
     for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
-        let made = match fs::read(folder.join(MADE)).ok().map(|text| serde_json::from_slice(&text))
-        {
+        let text = read_start(&folder.join(MADE), MADE_BYTES_MAX).ok();
+        let made = match text.map(|text| serde_json::from_slice(&text)) {
             Some(Ok(made)) => Ok(made),
             // Put away by an earlier release.
             _ => from_log(&folder).await,

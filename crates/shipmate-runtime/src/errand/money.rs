@@ -1,8 +1,9 @@
 //! Whether a ceiling in money can be kept: only where somebody tells what is spent.
 //!
-//! Our own agent counts with the price of its model, claude tells its cost itself, and what an ACP
-//! program tells is its own affair. codex tells tokens only, and a plain command nothing at all: a
-//! ceiling that counts nothing would be a promise that nobody keeps.
+//! Our own agent counts with the price of its model; claude, opencode and claude-agent-acp tell
+//! their cost themselves. codex, gemini and the other programs that speak ACP tell tokens only: they
+//! are counted where they are given a model whose price is known. A plain command tells nothing at
+//! all. A ceiling that counts nothing would be a promise that nobody keeps.
 
 use shipmate_core::setup::StartRule;
 use shipmate_core::state::{State, Teammate};
@@ -11,11 +12,14 @@ use shipmate_protocol::{Ask, Refused};
 
 use crate::board::Job;
 use crate::crew::Crew;
-use crate::models;
+use crate::models::{self, prices};
 use crate::open::refused;
 use crate::programs::{self, Around, NATIVE, Protocol};
 use crate::settings::Agents;
 use crate::translate;
+
+/// Programs that speak ACP and tell what they cost.
+const TELL_COST: [&str; 2] = ["opencode", "claude-agent-acp"];
 
 /// Why money cannot be counted for somebody, and what can be done about it.
 fn uncounted(agent: &str, model: &str, command: &str, agents: &Agents) -> Option<(String, String)> {
@@ -36,8 +40,16 @@ fn uncounted(agent: &str, model: &str, command: &str, agents: &Agents) -> Option
     }
     let protocol = programs::find(agent, agents).ok().map(|profile| profile.protocol);
     match protocol {
-        Some(Protocol::Codex) => {
-            Some((format!("{agent} tells its tokens and not what they cost"), tokens.to_owned()))
+        Some(Protocol::Acp) if TELL_COST.contains(&agent) => None,
+        Some(Protocol::Codex | Protocol::Acp) => {
+            let fact = match (model, prices::known(model)) {
+                (_, Some(_)) => return None,
+                ("", None) => "tells its tokens and not what they cost".to_owned(),
+                (model, None) => format!("tells its tokens, and the price of {model} is not known"),
+            };
+            let remedy =
+                format!("name a model whose price is known (`--model MODEL`), or {tokens}");
+            Some((format!("{agent} {fact}"), remedy))
         }
         Some(Protocol::Command) => Some(plain(agent)),
         None if !command.is_empty() => Some(plain(command)),

@@ -46,8 +46,15 @@ pub(super) async fn resume(
     });
     // Somebody may have committed by hand what a phase waits for.
     crew.phases.nudge();
-    for team in &teams {
-        board.tell_as(by.clone(), Act::ContinueTeam { team: team.clone() });
+    for below in &teams {
+        // One word answers one question: what a team below asks about is answered by its own name.
+        let asks = board.with_state(|state| {
+            let pause = state.teams.get(below).and_then(|team| team.paused.as_ref());
+            pause.is_some_and(|pause| pause.approval().is_some())
+        });
+        if below == team || !asks {
+            board.tell_as(by.clone(), Act::ContinueTeam { team: below.clone() });
+        }
     }
     board.look();
     board.settled().await;

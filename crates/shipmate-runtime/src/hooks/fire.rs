@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Ran, Spec, Stdin, run};
+use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Ran, Spec, Stdin, run};
 
 use super::evidence::{ends, tail};
 use super::{Hook, HookCommand, HookEvent, Hooks, Payload};
@@ -30,6 +30,8 @@ pub struct Scene {
     pub marker: Marker,
     pub launcher: Launcher,
     pub env: Vec<(OsString, OsString)>,
+    pub env_remove: Vec<OsString>,
+    pub fence: Option<Fence>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +124,8 @@ fn spec(hook: &Hook, payload: &Payload, scene: &Scene) -> Spec {
     }
     Spec {
         env,
+        env_remove: scene.env_remove.clone(),
+        fence: scene.fence.clone(),
         stdin: Stdin::Bytes(input),
         output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
         launcher: scene.launcher.clone(),

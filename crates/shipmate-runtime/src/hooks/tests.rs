@@ -45,6 +45,8 @@ impl Folder {
             marker: Marker::new(digest, "hook", "one").unwrap(),
             launcher: Launcher::direct(),
             env: vec![("ONE_MORE".into(), "here".into())],
+            env_remove: Vec::new(),
+            fence: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One run of a team's gate: its commands, one after the other, on a tree.
 //!
 //! The commands are those recorded with the team, never those in the tree. They run with
-//! pipefail, under a limit of time, and nothing they start outlives them. A command that somebody
+//! pipefail, under a limit of time, behind a fence and without secrets in their environment: they
+//! run what agents have handed in. Nothing they start outlives them. A command that somebody
 //! ended from outside (the kernel for want of memory, a person) has said nothing about the tree:
 //! the gate is run again.
 
@@ -15,6 +16,7 @@ use shipmate_core::{Act, Name};
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 
 use crate::crew::Crew;
+use crate::fence::{self, Grounds};
 use crate::hooks::evidence;
 
 /// What is kept of a gate's output, and how much of it goes into a reason.
@@ -112,8 +114,14 @@ async fn run_one(
     };
     let digest = crew.settings.place.digest();
     let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
+    let root = crew.board.root.as_str();
+    let gated = Grounds::of(&crew.settings, root, "_gate")
+        .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
+        .map_err(failed)?;
     let spec = Spec {
-        env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(Into::into).to_vec(),
+        env: gated.env,
+        env_remove: gated.env_remove,
+        fence: gated.fence,
         output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
         launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
         ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)

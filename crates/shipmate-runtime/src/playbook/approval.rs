@@ -7,7 +7,7 @@
 use shipmate_core::command::NewTask;
 use shipmate_core::event::{Dependency, Mode, Profile};
 use shipmate_core::limits::TEXT_BYTES_MAX;
-use shipmate_core::phase::APPROVAL;
+use shipmate_core::pause::APPROVAL;
 use shipmate_core::{Act, Name};
 
 use super::engine::{Stage, cut};
@@ -39,7 +39,8 @@ pub(super) fn asked(stage: &Stage, tasks: &[NewTask], joining: &[(Name, Profile)
         text.push_str(&format!("\n  and {} more", tasks.len() - SHOWN_MAX));
     }
     cut(&mut text, TEXT_BYTES_MAX);
-    Some(Act::PauseTeam { team: stage.team.clone(), reason: text })
+    let (team, phase) = (stage.team.clone(), stage.phase.name.clone());
+    Some(Act::AskApproval { team, phase, text })
 }
 
 fn line(task: &NewTask, all: &[NewTask]) -> String {

@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::fill::Values;
+use crate::supervisor::regular_file::read_whole;
 use yaml::Node;
+
+const FILE_BYTES_MAX: usize = 1024 * 1024;
 
 /// The values of a file by the places that a playbook names; none where there is no such file.
 pub(super) fn read(
@@ -18,8 +21,8 @@ pub(super) fn read(
     file: &str,
     places: &BTreeMap<String, String>,
 ) -> Result<Values, String> {
-    let text = match std::fs::read_to_string(workspace.join(file)) {
-        Ok(text) => text,
+    let text = match read_whole(&workspace.join(file), FILE_BYTES_MAX) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8"))?,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Values::new()),
         Err(e) => return Err(format!("{file}: {e}")),
     };

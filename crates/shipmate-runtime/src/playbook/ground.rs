@@ -3,11 +3,13 @@
 //! The branch holds what has passed its gate, and nothing else counts for a phase: a file that
 //! somebody has in its own tree is not there yet.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shipmate_core::files::Pattern;
 
+use crate::supervisor::regular_file::read_whole;
 use crate::workspace::{Commit, Repository};
 
 /// Longest file that is looked into.
@@ -69,7 +71,7 @@ impl Ground {
             Ground::Branch { repository, tip } => {
                 repository.read_file(tip, path).map_err(|e| e.to_string())?
             }
-            Ground::Folder(root) => match std::fs::read(root.join(path)) {
+            Ground::Folder(root) => match read_inside(root, path) {
                 Ok(bytes) => Some(bytes),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
                 Err(e) => return Err(format!("{path}: {e}")),
@@ -102,6 +104,16 @@ impl Ground {
     }
 }
 
+/// A file of a folder that agents may write: a regular one, of bounded length, and no link that
+/// leads out of the folder.
+pub(super) fn read_inside(root: &Path, path: &str) -> io::Result<Vec<u8>> {
+    let file = root.join(path).canonicalize()?;
+    if !file.starts_with(root.canonicalize()?) {
+        return Err(io::Error::other("it leads out of the folder"));
+    }
+    read_whole(&file, FILE_BYTES_MAX)
+}
+
 fn walk(root: &Path, at: &Path, found: &mut Vec<String>) {
     let Ok(meta) = std::fs::symlink_metadata(at) else { return };
     if meta.is_file() {
@@ -114,5 +126,35 @@ fn walk(root: &Path, at: &Path, found: &mut Vec<String>) {
     }
     for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
         walk(root, &entry.path(), found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_inside_a_folder_are_read() {
+        let top = std::env::temp_dir().join(format!("shipmate-ground-{}", std::process::id()));
+        let root = top.join("root");
+        std::fs::create_dir_all(root.join("deep")).unwrap();
+        std::fs::write(top.join("outside"), "secret").unwrap();
+        std::fs::write(root.join("deep/file"), "text").unwrap();
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        link("deep/file", "inward");
+        link("../outside", "outward");
+        link("..", "up");
+        link("/dev/zero", "zero");
+        let pipe = std::process::Command::new("mkfifo").arg(root.join("pipe")).status();
+        assert!(pipe.unwrap().success());
+        let ground = Ground::Folder(root.clone());
+        for path in ["deep/file", "inward"] {
+            assert_eq!(ground.read(path).unwrap().as_deref(), Some("text"), "{path}");
+        }
+        assert_eq!(ground.read("nothing"), Ok(None));
+        for path in ["outward", "up/outside", "../outside", "zero", "pipe", "deep"] {
+            assert!(ground.read(path).is_err(), "{path}");
+        }
+        std::fs::remove_dir_all(&top).unwrap();
     }
 }

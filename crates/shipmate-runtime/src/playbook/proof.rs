@@ -13,7 +13,7 @@ use shipmate_core::playbook::{Coverage, Gate};
 use super::condition::Scene;
 use super::coverage::{self, Touched};
 use super::fill::{Values, is_test};
-use super::ground::Ground;
+use super::ground::{Ground, read_inside};
 use crate::workspace::Commit;
 
 /// What is weighed.
@@ -146,7 +146,8 @@ impl Case<'_> {
     fn report(&self, asked: &Coverage) -> Result<(String, String), String> {
         let files = reports(asked);
         for file in &files {
-            if let Ok(text) = std::fs::read_to_string(self.tree.join(file)) {
+            let text = read_inside(self.tree, file).ok().and_then(|b| String::from_utf8(b).ok());
+            if let Some(text) = text {
                 return Ok((file.clone(), text));
             }
         }

@@ -1,12 +1,14 @@
 //! What is said about playbooks: those there are, what one says, what is wrong with one.
 //!
-//! Nothing here changes anything, and anybody may ask.
+//! Nothing here changes anything, and anybody may ask. But what a playbook's text says is looked
+//! for in the workspace, so only a person may give a text that is not there.
 
 mod page;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use shipmate_core::Actor;
 use shipmate_protocol::ask::PlaybookFile;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::view::{PlaybookChecked, PlaybookRow, PlaybookView};
@@ -14,35 +16,55 @@ use shipmate_protocol::{Answer, Ask, Place, Refused};
 
 use super::compile::{Compiled, compile, compile_in};
 use super::ground::Ground;
-use super::{BUILTIN, Found, find, own_playbooks, schema};
+use super::{BUILTIN, Found, find, given, own_playbooks, schema, shown};
+use crate::open::refused;
+use crate::supervisor::off_the_thread;
 
-pub(crate) fn answer(place: &Place, ask: &Ask) -> Result<Answer, Refused> {
+/// Reads files, so it does not keep the coordinator.
+pub(crate) async fn answer(place: &Place, by: &Actor, ask: &Ask) -> Result<Answer, Refused> {
+    let brings_text = match ask {
+        Ask::PlaybookShow(file) => file.text.is_some(),
+        Ask::PlaybookCheck { files } => files.iter().any(|file| file.text.is_some()),
+        _ => false,
+    };
+    if brings_text && *by != Actor::Person {
+        let text = format!("{by} may not give the text of a playbook: that is for a person");
+        return Err(refused("NotAllowed", text, "name one of `shipmate playbook list`"));
+    }
+    let (place, ask) = (place.clone(), ask.clone());
+    let looked = off_the_thread(move || Ok(look(&place, &ask))).await;
+    looked.unwrap_or_else(|text| Err(refused("Bug", text, "")))
+}
+
+fn look(place: &Place, ask: &Ask) -> Result<Answer, Refused> {
     match ask {
-        Ask::PlaybookShow { name } => {
-            let found = find(name, &place.project())?;
+        Ask::PlaybookShow(file) => {
+            let found = given(file, &place.project())?;
             show(&found, &place.workspace).map(|view| Answer::Playbook(Box::new(view)))
         }
         Ask::PlaybookCheck { files } => {
             let checked: Result<Vec<_>, _> = files.iter().map(|file| check(file, place)).collect();
             checked.map(Answer::PlaybooksChecked)
         }
-        _ => list(place).map(Answer::Playbooks),
+        _ => Ok(Answer::Playbooks(list(place))),
     }
 }
 
 /// The project's own, then those that come with shipmate and have no namesake there.
-fn list(place: &Place) -> Result<Vec<PlaybookRow>, Refused> {
+fn list(place: &Place) -> Vec<PlaybookRow> {
     let project = place.project();
     let own = own_playbooks(&project);
     let builtin = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
     let builtin = builtin.filter(|name| !own.contains(name));
     let mut rows = Vec::new();
     for name in own.iter().cloned().chain(builtin) {
-        let found = find(&name, &project)?;
-        let compiled = compile(&found.file, &found.text);
-        rows.push(row(&found, &compiled, &place.workspace));
+        rows.push(match find(&name, &project) {
+            Ok(found) => row(&found, &compile(&found.file, &found.text), &place.workspace),
+            // What cannot be read keeps nobody from the others.
+            Err(_) => PlaybookRow { file: shown(&name), name, problems: 1, ..Default::default() },
+        });
     }
-    Ok(rows)
+    rows
 }
 
 fn row(found: &Found, compiled: &Result<Compiled, Vec<Problem>>, workspace: &Path) -> PlaybookRow {
@@ -84,15 +106,7 @@ fn show(found: &Found, workspace: &Path) -> Result<PlaybookView, Refused> {
 }
 
 fn check(file: &PlaybookFile, place: &Place) -> Result<PlaybookChecked, Refused> {
-    let found = match &file.text {
-        None => find(&file.name, &place.project())?,
-        Some(text) => Found {
-            name: file.name.clone(),
-            file: file.name.clone(),
-            text: text.clone(),
-            builtin: false,
-        },
-    };
+    let found = given(file, &place.project())?;
     let problems = compile_in(&found.file, &found.text, Some(&place.workspace));
     let problems = problems.err().unwrap_or_default();
     let problems = problems.into_iter().map(Into::into).collect();

@@ -5,6 +5,7 @@
 //! nobody else can see it, so "not logged in" is a warning and stops nothing.
 
 use super::Protocol;
+use super::homes::Home;
 use super::probe::Version;
 
 #[derive(Debug)]
@@ -20,11 +21,8 @@ pub(super) struct Known {
     pub(super) login_variables: &'static [&'static str],
     /// Any of these files does; with a text, only if the file holds it.
     pub(super) login_files: &'static [(Base, &'static str, &'static str)],
-    /// Files (with an extension) and folders that are its own.
-    pub(super) own: &'static [(Base, &'static str)],
-    /// Arguments that run one prompt from standard input, and end. Empty where there are none.
-    pub(super) one_shot_writing: &'static [&'static str],
-    pub(super) one_shot_reading: &'static [&'static str],
+    /// Folders that it keeps its own in.
+    pub(super) homes: &'static [Home],
     pub(super) install: &'static str,
     pub(super) log_in: &'static str,
 }
@@ -36,7 +34,6 @@ pub(super) enum Base {
     Config,
     Data,
     State,
-    Cache,
     /// The folder that a variable names, else one below the home folder.
     Named {
         variable: &'static str,
@@ -60,17 +57,97 @@ const CLAUDE_FILES: &[(Base, &str, &str)] = &[
     (CLAUDE, "settings.json", "apiKeyHelper"),
     (CLAUDE, "settings.json", "ANTHROPIC_"),
 ];
-/// A single file can be written behind a fence and not replaced, which it does without.
-const CLAUDE_OWN: &[(Base, &str)] = &[
-    (CLAUDE, ""),
-    (Base::Home, ".claude.json"),
-    (Base::Cache, "claude"),
-    (Base::Cache, "claude-cli-nodejs"),
-];
+const CLAUDE_HOMES: &[Home] = &[Home {
+    variable: "CLAUDE_CONFIG_DIR",
+    of: CLAUDE,
+    inside: "",
+    read: &[
+        "settings.json",
+        "settings.local.json",
+        "remote-settings.json",
+        "CLAUDE.md",
+        "agents",
+        "commands",
+        "hooks",
+        "keybindings.json",
+        "output-styles",
+        "plugins",
+        "rules",
+        "skills",
+    ],
+    logins: &[".credentials.json"],
+    copied: &[(Base::Home, ".claude.json")],
+}];
 const CODEX_VARIABLES: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
 const CODEX_FILES: &[(Base, &str, &str)] =
     &[(CODEX, "auth.json", ""), (CODEX, "config.toml", "model_provider")];
-const CODEX_OWN: &[(Base, &str)] = &[(CODEX, "")];
+const CODEX_HOMES: &[Home] = &[Home {
+    variable: "CODEX_HOME",
+    of: CODEX,
+    inside: "",
+    read: &[
+        "config.toml",
+        "managed_config.toml",
+        "requirements.toml",
+        "AGENTS.md",
+        "AGENTS.override.md",
+        "agents",
+        "hooks",
+        "hooks.json",
+        "plugins",
+        "prompts",
+        "rules",
+        "skills",
+    ],
+    logins: &["auth.json"],
+    copied: &[],
+}];
+/// Data and state of a program that goes by the XDG variables. Its settings stay where they are:
+/// behind the fence they are only read.
+const fn xdg(logins: &'static [&'static str], data: &'static str) -> [Home; 2] {
+    [
+        Home {
+            variable: "XDG_DATA_HOME",
+            of: Base::Data,
+            inside: data,
+            read: &[],
+            logins,
+            copied: &[],
+        },
+        Home {
+            variable: "XDG_STATE_HOME",
+            of: Base::State,
+            inside: data,
+            read: &[],
+            logins: &[],
+            copied: &[],
+        },
+    ]
+}
+const OPENCODE_HOMES: &[Home] = &xdg(&["auth.json", "mcp-auth.json"], "opencode");
+const GOOSE_HOMES: &[Home] = &xdg(&[], "goose");
+const GEMINI_HOMES: &[Home] = &[Home {
+    variable: "GEMINI_CLI_HOME",
+    of: GEMINI,
+    inside: ".gemini",
+    read: &[
+        "settings.json",
+        "GEMINI.md",
+        "agents",
+        "commands",
+        "extensions",
+        "hooks",
+        "keybindings.json",
+        "policies",
+        "skills",
+        ".env",
+        "google_accounts.json",
+        "installation_id",
+        "trustedFolders.json",
+    ],
+    logins: &["oauth_creds.json", "gemini-credentials.json", "mcp-oauth-tokens.json"],
+    copied: &[],
+}];
 
 pub(super) const KNOWN: [Known; 7] = [
     Known {
@@ -82,15 +159,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([2, 0, 0]),
         login_variables: CLAUDE_VARIABLES,
         login_files: CLAUDE_FILES,
-        own: CLAUDE_OWN,
-        one_shot_writing: &[
-            "-p",
-            "--output-format",
-            "json",
-            "--permission-mode",
-            "bypassPermissions",
-        ],
-        one_shot_reading: &["-p", "--output-format", "json", "--permission-mode", "plan"],
+        homes: CLAUDE_HOMES,
         install: "npm install -g @anthropic-ai/claude-code",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     },
@@ -103,9 +172,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([0, 100, 0]),
         login_variables: CODEX_VARIABLES,
         login_files: CODEX_FILES,
-        own: CODEX_OWN,
-        one_shot_writing: &["exec", "--json", "--sandbox", "danger-full-access", "-"],
-        one_shot_reading: &["exec", "--json", "--sandbox", "read-only", "-"],
+        homes: CODEX_HOMES,
         install: "npm install -g @openai/codex",
         log_in: "run `codex login`, or set OPENAI_API_KEY",
     },
@@ -127,9 +194,7 @@ pub(super) const KNOWN: [Known; 7] = [
             (GEMINI, ".gemini/gemini-credentials.json", ""),
             (GEMINI, ".gemini/.env", "API_KEY"),
         ],
-        own: &[(GEMINI, ".gemini")],
-        one_shot_writing: &["--output-format", "json", "--skip-trust", "--approval-mode", "yolo"],
-        one_shot_reading: &["--output-format", "json", "--skip-trust", "--approval-mode", "plan"],
+        homes: GEMINI_HOMES,
         install: "npm install -g @google/gemini-cli",
         log_in: "run `gemini` and log in, or set GEMINI_API_KEY",
     },
@@ -152,14 +217,7 @@ pub(super) const KNOWN: [Known; 7] = [
             (Base::Config, "opencode/opencode.json", "provider"),
             (Base::Config, "opencode/opencode.jsonc", "provider"),
         ],
-        own: &[
-            (Base::Config, "opencode"),
-            (Base::Data, "opencode"),
-            (Base::State, "opencode"),
-            (Base::Cache, "opencode"),
-        ],
-        one_shot_writing: &["run", "--format", "json", "--auto"],
-        one_shot_reading: &["run", "--format", "json", "--agent", "plan"],
+        homes: OPENCODE_HOMES,
         install: "npm install -g opencode-ai",
         log_in: "run `opencode auth login`, or name a provider in its opencode.json",
     },
@@ -172,14 +230,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([1, 8, 0]),
         login_variables: &["GOOSE_PROVIDER"],
         login_files: &[(Base::Config, "goose/config.yaml", "GOOSE_PROVIDER")],
-        own: &[
-            (Base::Config, "goose"),
-            (Base::Data, "goose"),
-            (Base::State, "goose"),
-            (Base::Cache, "goose"),
-        ],
-        one_shot_writing: &["run", "--instructions", "-"],
-        one_shot_reading: &[],
+        homes: GOOSE_HOMES,
         install: "see the goose project's releases",
         log_in: "run `goose configure`",
     },
@@ -192,9 +243,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([0, 20, 0]),
         login_variables: CLAUDE_VARIABLES,
         login_files: CLAUDE_FILES,
-        own: CLAUDE_OWN,
-        one_shot_writing: &[],
-        one_shot_reading: &[],
+        homes: CLAUDE_HOMES,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         log_in: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     },
@@ -207,9 +256,7 @@ pub(super) const KNOWN: [Known; 7] = [
         oldest: Version([0, 0, 0]),
         login_variables: CODEX_VARIABLES,
         login_files: CODEX_FILES,
-        own: CODEX_OWN,
-        one_shot_writing: &[],
-        one_shot_reading: &[],
+        homes: CODEX_HOMES,
         install: "npm install -g @agentclientprotocol/codex-acp",
         log_in: "run `codex login`, or set OPENAI_API_KEY",
     },

@@ -1,6 +1,7 @@
 //! Profiles as the configuration makes them, and programs of every sort that is no good.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use shipmate_process::{Launcher, Marker};
 use shipmate_protocol::view::AgentView;
 
 use super::*;
+use crate::settings::FenceSetting;
 
 /// A home of its own, with a folder of programs that is all of `PATH` but for the shell.
 struct Home(PathBuf);
@@ -76,6 +78,10 @@ fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
         batch_max: 1,
         programs: programs.iter().map(|(name, p)| ((*name).to_owned(), p.clone())).collect(),
         native: crate::settings::Native::default(),
+        fence: FenceSetting::On,
+        fence_write: Vec::new(),
+        gate_env: Vec::new(),
+        gate_read: Vec::new(),
     }
 }
 
@@ -228,7 +234,6 @@ async fn a_program_of_ones_own_is_started_as_it_says() {
     let around = home.around(&[]);
     assert_eq!(profile.argv(&around), [home.text("bin/my-agent"), "serve".to_owned()]);
     assert_eq!((profile.protocol, profile.env["KEY"].as_str()), (Protocol::Acp, "value"));
-    assert_eq!(profile.one_shot(&around, OneShot::Writing), None);
     let view = home.probe(&profile, &[]).await;
     assert_eq!((view.state.as_str(), view.version), ("ready", None));
     assert!(!home.0.join("ran").exists(), "nothing of it is run");
@@ -241,43 +246,57 @@ fn a_known_program_keeps_what_its_setting_leaves_out() {
     let at = ProgramSetting { program: "/opt/gemini".into(), ..ProgramSetting::default() };
     let profile = find("gemini", &settings(&[("gemini", at)])).unwrap();
     assert_eq!(profile.argv(&around), ["/opt/gemini", "--acp"]);
-    assert_eq!(profile.own_folders(&around), [home.0.join(".gemini")]);
+    assert!(
+        profile.at_home(&around, &home.0.join("own")).unwrap().env.contains_key("GEMINI_CLI_HOME")
+    );
     let other = ProgramSetting { protocol: "command".into(), ..ProgramSetting::default() };
     let profile = find("gemini", &settings(&[("gemini", other)])).unwrap();
     assert_eq!((profile.protocol, profile.argv(&around).len()), (Protocol::Command, 1));
 }
 
 #[test]
-fn own_folders_follow_the_variables_and_are_made() {
-    let home = Home::new();
-    let data = home.text("data");
-    let around = home.around(&[("XDG_DATA_HOME", data.as_str())]);
-    let folders = known("opencode").own_folders(&around);
-    assert_eq!(
-        folders,
-        [".config/opencode", "data/opencode", ".local/state/opencode", ".cache/opencode"]
-            .map(|path| home.0.join(path))
-    );
-    assert!(folders.iter().all(|folder| folder.is_dir()));
-    let claude = known("claude").own_folders(&around);
-    assert!(claude.contains(&home.0.join(".claude.json")));
-    assert!(!home.0.join(".claude.json").exists(), "an empty file would be no settings");
-}
-
-#[test]
-fn one_prompt_is_read_from_standard_input() {
+fn a_program_is_at_home_in_a_folder_of_its_own_with_the_persons_settings_and_login() {
     let home = Home::new();
     let around = home.around(&[]);
-    let line = |name: &str, way| known(name).one_shot(&around, way).map(|argv| argv.join(" "));
-    let writing = |name| line(name, OneShot::Writing).unwrap();
-    assert_eq!(writing("codex"), "codex exec --json --sandbox danger-full-access -");
-    assert_eq!(
-        writing("claude"),
-        "claude -p --output-format json --permission-mode bypassPermissions"
-    );
-    assert_eq!(
-        line("gemini", OneShot::Reading).unwrap(),
-        "gemini --output-format json --skip-trust --approval-mode plan"
-    );
-    assert_eq!(line("codex-acp", OneShot::Writing), None);
+    let persons = home.0.join(".claude");
+    std::fs::create_dir_all(persons.join("skills/x")).unwrap();
+    for (file, text) in [("settings.json", "{}"), (".credentials.json", "login"), ("log", "l")] {
+        std::fs::write(persons.join(file), text).unwrap();
+    }
+    std::fs::write(home.0.join(".claude.json"), "theirs").unwrap();
+    let at = home.0.join("own");
+    let made = known("claude").at_home(&around, &at).unwrap();
+    let own = PathBuf::from(&made.env["CLAUDE_CONFIG_DIR"]);
+    assert_eq!(made.write, [own.clone(), persons.join(".credentials.json")]);
+    assert!(own.starts_with(&at) && own.join("settings.json").is_symlink());
+    assert!(own.join("skills/x").is_dir() && !own.join("log").exists());
+    // A login is used where it is: what the program writes there, the person has.
+    std::fs::write(own.join(".credentials.json"), "newer").unwrap();
+    assert_eq!(std::fs::read_to_string(persons.join(".credentials.json")).unwrap(), "newer");
+    // What it writes anew by itself is its own.
+    std::fs::write(own.join(".claude.json"), "its own").unwrap();
+    assert_eq!(std::fs::read_to_string(home.0.join(".claude.json")).unwrap(), "theirs");
+    // The next life finds the person's settings again, whatever this one has put there.
+    std::fs::remove_file(own.join("settings.json")).unwrap();
+    std::fs::write(own.join("settings.json"), "its own hooks").unwrap();
+    std::fs::create_dir_all(own.join("projects/kept")).unwrap();
+    known("claude").at_home(&around, &at).unwrap();
+    assert_eq!(std::fs::read_to_string(own.join("settings.json")).unwrap(), "{}");
+    assert_eq!(std::fs::read_to_string(own.join(".claude.json")).unwrap(), "theirs");
+    assert!(own.join("projects/kept").is_dir(), "sessions stay");
+
+    let data = home.text("data");
+    let around = home.around(&[("XDG_DATA_HOME", data.as_str())]);
+    std::fs::create_dir_all(home.0.join("data/opencode")).unwrap();
+    std::fs::write(home.0.join("data/opencode/auth.json"), "login").unwrap();
+    let made = known("opencode").at_home(&around, &at).unwrap();
+    let own = PathBuf::from(&made.env["XDG_DATA_HOME"]);
+    assert_eq!(std::fs::read_to_string(own.join("opencode/auth.json")).unwrap(), "login");
+    assert!(made.write.contains(&home.0.join("data/opencode/auth.json")));
+    assert!(!made.env.contains_key("XDG_CONFIG_HOME"), "settings are read where they are");
+    // A link in the place of its folder leads the next life nowhere.
+    std::fs::remove_dir_all(own.join("opencode")).unwrap();
+    std::os::unix::fs::symlink(home.0.join("data/opencode"), own.join("opencode")).unwrap();
+    known("opencode").at_home(&around, &at).unwrap();
+    assert_eq!(std::fs::read_to_string(home.0.join("data/opencode/auth.json")).unwrap(), "login");
 }

@@ -10,6 +10,7 @@ mod door;
 mod session;
 mod updates;
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::Starter;
 use super::rpc::{Dialect, Peer};
+use super::spending::Spending;
 use super::transcript::Transcript;
 
 /// How long what a dead program said last may take to be read, and a program that has closed
@@ -40,6 +42,7 @@ pub(crate) struct AcpAgent {
     desk: Desk,
     starter: Starter,
     transcript: Transcript,
+    spending: Spending,
     door: Option<Door>,
     live: Option<Live>,
     /// The end of the turn, once it is there.
@@ -53,6 +56,9 @@ struct Live {
     tree: Tree,
     open: Rc<Open>,
     prompts: mpsc::UnboundedSender<Prompt>,
+    /// What its fence was built for.
+    cwd: PathBuf,
+    read_only: bool,
 }
 
 impl AcpAgent {
@@ -63,7 +69,17 @@ impl AcpAgent {
         let starter = starter
             .with_env("GEMINI_CLI_NO_RELAUNCH", "true")
             .with_env("GEMINI_CLI_TRUST_WORKSPACE", "true");
-        AcpAgent { desk, starter, transcript, door: None, live: None, turn: None, session }
+        let spending = Spending::new(&desk);
+        AcpAgent {
+            desk,
+            starter,
+            transcript,
+            spending,
+            door: None,
+            live: None,
+            turn: None,
+            session,
+        }
     }
 
     fn start(&mut self, work: &Work) -> Result<Live, NotGiven> {
@@ -72,8 +88,13 @@ impl AcpAgent {
             let door = Door::open(&folder.0, &self.desk, &self.transcript);
             self.door = Some(door.map_err(|e| format!("the desk's socket: {e}"))?);
         }
-        let door = self.door.as_ref().expect("it was just opened").path.clone();
-        let running = self.starter.start(&work.tree, &[], self.desk.fence())?;
+        let door = self.door.as_ref().expect("it was just opened");
+        let (door, key) = (door.path.clone(), door.key.clone());
+        let mut fence = self.desk.fence(&work.tree, &[])?;
+        if let Some(fence) = &mut fence {
+            fence.reach.push(door.clone());
+        }
+        let running = self.starter.start(&work.tree, &[], fence)?;
         let (peer, incoming) =
             Peer::start(running.stdout, running.stdin, Dialect::Standard, self.transcript.clone());
         let open = Open::new(peer);
@@ -83,16 +104,20 @@ impl AcpAgent {
             incoming,
             desk: self.desk.clone(),
             transcript: self.transcript.clone(),
+            spending: self.spending.clone(),
             folder,
             tree: work.tree.clone(),
             door,
+            key,
             updates: Updates::new(&work.tree),
             replays: false,
             heard_garbage: false,
             cost_told: 0,
+            name: String::new(),
         };
         tokio::task::spawn_local(conversation.hold(self.session.clone(), to_hold));
-        Ok(Live { tree: running.tree, open, prompts })
+        let (cwd, read_only) = (work.tree.clone(), self.desk.is_read_only());
+        Ok(Live { tree: running.tree, open, prompts, cwd, read_only })
     }
 
     /// How the turn ended, as far as the conversation knows.
@@ -118,15 +143,22 @@ impl AcpAgent {
 
 impl Driver for AcpAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
+        self.desk.look_at_mode().await;
+        let read_only = self.desk.is_read_only();
         // Its program may have ended between two turns.
         if self.live.as_ref().is_some_and(|live| live.prompts.is_closed()) {
             self.bury().await;
         }
-        if self.live.is_none() {
-            self.live = Some(self.start(work)?);
+        let fits = |live: &Live| live.cwd == work.tree && live.read_only == read_only;
+        if self.live.as_ref().is_some_and(|live| !fits(live)) {
+            self.stop(Duration::from_millis(self.desk.order().stop_grace_ms)).await;
         }
         let text = brief::turn(work);
         let whole = brief::whole_turn(work);
+        self.spending.begin(&whole).await.map_err(NotGiven::Spent)?;
+        if self.live.is_none() {
+            self.live = Some(self.start(work)?);
+        }
         let (ended, turn) = watch::channel(None);
         let live = self.live.as_ref().expect("it was just started");
         // Gone in this moment: then the turn has ended as well.
@@ -136,12 +168,14 @@ impl Driver for AcpAgent {
     }
 
     async fn over(&mut self) {
+        let grace = Duration::from_millis(self.desk.order().stop_grace_ms);
         let Some(turn) = &mut self.turn else { return };
         let Some(live) = &self.live else { return };
         tokio::select! {
             // An error is a conversation that ended without a word.
             _ = turn.wait_for(Option::is_some) => return,
             _ = live.tree.exited() => {}
+            () = self.spending.overstays(grace) => return,
         }
         // A child of the program's may hold its output open for good.
         drop(tokio::time::timeout(LAST_WORDS_WITHIN, turn.wait_for(Option::is_some)).await);
@@ -152,15 +186,22 @@ impl Driver for AcpAgent {
             return Finished::Failed { reason: "it was stopped".to_owned() };
         }
         self.session = self.session_of_live().or(self.session.take());
-        match self.end() {
-            End::Done { result, usage } => {
-                self.desk.used(usage).await;
-                Finished::Done { result }
+        let end = self.end();
+        let told = match &end {
+            End::Done { usage, .. } | End::Failed { usage, .. } => Some(*usage),
+            End::NotStarted { .. } | End::Gone { .. } => None,
+        };
+        self.spending.over(told).await;
+        if let Some(spent) = self.spending.finished().await {
+            // One that did not end its turn when it was told to.
+            if told.is_none() {
+                self.stop(Duration::from_millis(self.desk.order().stop_grace_ms)).await;
             }
-            End::Failed { reason, usage } => {
-                self.desk.used(usage).await;
-                Finished::Failed { reason }
-            }
+            return spent;
+        }
+        match end {
+            End::Done { result, .. } => Finished::Done { result },
+            End::Failed { reason, .. } => Finished::Failed { reason },
             End::NotStarted { reason } => {
                 self.bury().await;
                 Finished::Unable { reason }

@@ -1,10 +1,15 @@
 //! What an agent is told: who it is, the task, and what others said.
 //!
 //! Words of other members reach a model only inside an envelope that names the sender and
-//! that no body can close. Nothing here is enforced by being said: limits are the runtime's.
+//! that no body can close; a task that a teammate made is such words too. Nothing here is enforced
+//! by being said: limits are the runtime's.
+//!
+//! Programs act on some words by themselves, without their model: they attach a file for `@path`,
+//! or run a command for a `/` at the beginning. So every text begins with words of ours, and ends
+//! with [`CLOSING`] in a part of its own.
 
 use shipmate_protocol::tools::envelope::envelope;
-use shipmate_protocol::view::TaskView;
+use shipmate_protocol::view::{InboxMessage, TaskView};
 
 use super::driver::Work;
 use super::order::Order;
@@ -17,6 +22,12 @@ const LEAD: &str = include_str!("brief/lead.md");
 const GOAL: &str = include_str!("brief/lead_goal.md");
 const HANDS_ON: &str = include_str!("brief/lead_hands_on.md");
 const TASK: &str = include_str!("brief/task.md");
+
+/// The last part of whatever a program is handed. Claude Code looks for files to attach in the last
+/// part alone, so none of the words before it is one; and where a text must be given that a program
+/// reads for itself, it is this one. Other ways to the same end would change the words: a mark
+/// behind each `@` goes into the code that a model copies.
+pub(crate) const CLOSING: &str = "(Handed over by your team's runtime.)";
 
 /// How much of a plan's text goes with each of its tasks, in bytes.
 const PLAN_BYTES_MAX: usize = 4 * 1024;
@@ -163,12 +174,21 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
             files.join(", ")
         ),
     };
-    let own = sections(task.description.trim());
+    let enveloped = by_teammate(task);
+    // What a teammate writes takes the place of nothing that the runtime says.
+    let own = match &enveloped {
+        Some((_, words)) => vec![("", words.clone())],
+        None => sections(task.description.trim()),
+    };
+    let subject = match &enveloped {
+        Some((who, _)) => format!("what {who} asks for below. {who} is a teammate, not your user."),
+        None => task.row.subject.clone(),
+    };
     let text = fill(
         TASK.trim(),
         &[
             ("id", &task.row.id.to_string()),
-            ("subject", &task.row.subject),
+            ("subject", &subject),
             ("teammate", &work.teammate),
             ("team", &work.team),
             ("role", &role(&work.role)),
@@ -181,6 +201,22 @@ fn assignment(task: &TaskView, work: &Work, completion: &str) -> String {
         ],
     );
     merged(text.trim(), &own, &conflicts)
+}
+
+/// The name of the teammate that made a task, and its words in their envelope.
+fn by_teammate(task: &TaskView) -> Option<(String, String)> {
+    let (_, name) = task.created_by.split_once('/')?;
+    let name = name.split('@').next().unwrap_or_default().to_owned();
+    let body = format!("{}\n\n{}", task.row.subject, task.description);
+    let message = InboxMessage {
+        id: u64::from(task.row.id),
+        from: task.created_by.clone(),
+        kind: "task".to_owned(),
+        body: body.trim().to_owned(),
+        reply_to: None,
+        sent_at: task.created_at,
+    };
+    Some((name, envelope(&message)))
 }
 
 const EXCERPT: &str = "## Plan Excerpt";
@@ -258,25 +294,6 @@ fn test_command(gate: &[String]) -> String {
         [] => "Test command: whatever tests the repository has.".to_owned(),
         gate => format!("Test command: {}", gate.join(" && ")),
     }
-}
-
-/// The whole of what an agent is told that runs for one prompt and has none of the tools.
-pub(crate) fn once(order: &Order, work: &Work) -> String {
-    let (name, team) = (&order.name, &order.team);
-    let completion = "End when it is done: your last message is the result. If nothing has to be \
-                      changed, write why into the file that SHIPMATE_RESULT names.";
-    let task = work.task.as_ref().map(|task| assignment(task, work, completion));
-    let messages: Vec<String> = work.messages.iter().map(envelope).collect();
-    let prompt = match order.prompt.trim() {
-        "" => String::new(),
-        prompt => format!("{prompt}\n\n"),
-    };
-    format!(
-        "You are {name} in the team {team}. Do the one task below in the current directory and \
-         end.\n\n{prompt}{}\n\n{}\n",
-        task.unwrap_or_default(),
-        messages.join("\n\n")
-    )
 }
 
 fn how_to_end(id: u32, alone: bool) -> String {

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shipmate_process::{Exit, Tree};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::view::InboxMessage;
@@ -26,8 +26,9 @@ use super::brief;
 use super::desk::{Desk, SERVER};
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::program::{Running, Starter};
+use super::spending::Spending;
 use super::transcript::Transcript;
-use pipe::{Pipe, Surroundings};
+use pipe::{Pipe, Surroundings, Whose};
 use turn::Turns;
 
 /// How long the program may take to answer its first request.
@@ -62,13 +63,14 @@ const NOT_OFFERED: [&str; 22] = [
     "Workflow",
 ];
 /// Nothing the program starts goes on by itself once a turn has ended.
-const SETTINGS: &str = r#"{"env":{"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS":"1"}}"#;
+const BACKGROUND: &str = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS";
 
 #[derive(Debug)]
 pub(crate) struct ClaudeAgent {
     desk: Desk,
     starter: Starter,
     transcript: Transcript,
+    spending: Spending,
     running: Option<Process>,
     session: Option<String>,
     /// The turn was broken off from here.
@@ -83,6 +85,8 @@ struct Process {
     cwd: PathBuf,
     /// It has taken up an earlier conversation.
     resumed: bool,
+    /// What its fence was built for.
+    read_only: bool,
 }
 
 /// Why a program is not there to be talked to.
@@ -96,6 +100,7 @@ impl ClaudeAgent {
     pub(crate) fn new(desk: Desk, starter: Starter, transcript: Transcript) -> ClaudeAgent {
         let session = Some(desk.order().session.clone()).filter(|session| !session.is_empty());
         ClaudeAgent {
+            spending: Spending::new(&desk),
             desk,
             starter,
             transcript,
@@ -106,10 +111,17 @@ impl ClaudeAgent {
         }
     }
 
+    /// Whether the program that runs is the one for this tree and this mode.
+    fn fits(&self, tree: &Path) -> bool {
+        let read_only = self.desk.is_read_only();
+        self.running.as_ref().is_some_and(|process| {
+            process.cwd == tree && process.read_only == read_only && !process.pipe.is_closed()
+        })
+    }
+
     /// The program in this tree, started if need be, with its conversation where there is one.
     async fn process(&mut self, tree: &Path) -> Result<&Process, NotGiven> {
-        let fits = |process: &Process| process.cwd == tree && !process.pipe.is_closed();
-        if !self.running.as_ref().is_some_and(fits) {
+        if !self.fits(tree) {
             self.stop(self.grace()).await;
             let mut tried = self.start(tree).await;
             if let Err(NoStart::UnknownConversation) = tried {
@@ -131,11 +143,13 @@ impl ClaudeAgent {
 
     async fn start(&mut self, tree: &Path) -> Result<(), NoStart> {
         let words = self.arguments();
+        let fence = self.desk.fence(tree, &[]).map_err(|why| NoStart::Reason(why.into()))?;
         let Running { tree: processes, stdin, stdout } =
-            self.starter.start(tree, &words, self.desk.fence()).map_err(NoStart::Reason)?;
+            self.starter.start(tree, &words, fence).map_err(NoStart::Reason)?;
         let around = Surroundings {
             desk: self.desk.clone(),
             transcript: self.transcript.clone(),
+            spending: self.spending.clone(),
             folder: self.starter.folder().clone(),
             cwd: tree.to_owned(),
         };
@@ -145,7 +159,8 @@ impl ClaudeAgent {
         let answer = pipe.control(hello);
         // Kept before anything is waited for: a supervisor that is told to end ends it too.
         let resumed = self.session.is_some();
-        self.running = Some(Process { tree: processes, pipe, cwd: tree.to_owned(), resumed });
+        let (cwd, read_only) = (tree.to_owned(), self.desk.is_read_only());
+        self.running = Some(Process { tree: processes, pipe, cwd, resumed, read_only });
         let reason = match tokio::time::timeout(self.handshake_within, answer).await {
             Ok(Ok(Ok(_))) => return Ok(()),
             Ok(Ok(Err(error))) => {
@@ -201,7 +216,7 @@ impl ClaudeAgent {
             "--permission-prompt-tool",
             "stdio",
             "--settings",
-            SETTINGS,
+            &self.settings().to_string(),
             "--mcp-config",
             &config.to_string(),
             "--allowedTools",
@@ -223,13 +238,29 @@ impl ClaudeAgent {
         words
     }
 
+    fn settings(&self) -> Value {
+        let program = self.desk.order().program.display().to_string();
+        json!({
+            "env": { BACKGROUND: "1" },
+            // The person's own way to the team: a teammate that went by it would be somebody else.
+            "deniedMcpServers": [
+                { "serverName": "shipmate" },
+                { "serverCommand": ["shipmate", "mcp"] },
+                { "serverCommand": [program, "mcp"] },
+            ],
+        })
+    }
+
     fn grace(&self) -> Duration {
         Duration::from_millis(self.desk.order().stop_grace_ms)
     }
 
-    /// Reports and tells what the turns since the last report have used.
+    /// Reports and tells what the turns since the last report have used. Of one that did not end
+    /// the program tells nothing: what was seen of it stands.
     async fn account(&self, pipe: &Pipe) {
-        let (used, fill) = pipe.turns(|turns| (turns.used(), turns.context()));
+        let (used, fill, ended) =
+            pipe.turns(|turns| (turns.used(), turns.context(), turns.is_over()));
+        self.spending.over(used.filter(|_| ended)).await;
         let Some(used) = used else { return };
         let fill = fill.and_then(|context| context.percent());
         let fill = fill.map(|percent| format!(", context {percent} % full")).unwrap_or_default();
@@ -240,20 +271,21 @@ impl ClaudeAgent {
             used.tokens_out,
             used.cost_micros as f64 / 1e6,
         ));
-        self.desk.used(used).await;
     }
 }
 
 impl Driver for ClaudeAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         self.cancelled = false;
-        let knew = self.running.as_ref().is_some_and(|process| !process.pipe.is_closed());
+        self.desk.look_at_mode().await;
+        self.spending.begin(&brief::whole_turn(work)).await.map_err(NotGiven::Spent)?;
+        let knew = self.fits(&work.tree);
         let process = self.process(&work.tree).await?;
         let line = uuid();
         process.pipe.turns(|turns| turns.begin(line.clone()));
         let knows = knew || process.resumed;
         let text = if knows { brief::turn(work) } else { brief::whole_turn(work) };
-        process.pipe.user(&line, &text);
+        process.pipe.user(&line, &text, Whose::Users);
         Ok(())
     }
 
@@ -265,6 +297,7 @@ impl Driver for ClaudeAgent {
                 // What it left running may hold its output open for ever.
                 drop(tokio::time::timeout(LAST_WORDS_WITHIN, pipe.ended()).await);
             }
+            () = self.spending.overstays(self.grace()) => {}
         }
     }
 
@@ -278,10 +311,11 @@ impl Driver for ClaudeAgent {
             .pipe
             .turns(|turns| (turns.is_over(), turns.session.clone(), turns.is_too_long()));
         self.session = named.or(self.session.take());
+        let spent = self.spending.finished().await;
         if !over {
             let (reason, _) = self.obituary(process).await;
             self.transcript.say(&format!("({reason})"));
-            return Finished::Died { reason };
+            return spent.unwrap_or(Finished::Died { reason });
         }
         let finished = process.pipe.turns(Turns::outcome);
         self.running = Some(process);
@@ -291,7 +325,7 @@ impl Driver for ClaudeAgent {
         }
         match finished {
             _ if self.cancelled => Finished::Failed { reason: broken_off },
-            finished => finished,
+            finished => spent.unwrap_or(finished),
         }
     }
 
@@ -301,7 +335,8 @@ impl Driver for ClaudeAgent {
         if process.pipe.is_closed() || !process.pipe.turns(|turns| turns.add(line.clone())) {
             return Injected::Later;
         }
-        process.pipe.user(&line, &envelope(message));
+        let whose = if message.from == "person" { Whose::Users } else { Whose::Others };
+        process.pipe.user(&line, &envelope(message), whose);
         Injected::Now
     }
 

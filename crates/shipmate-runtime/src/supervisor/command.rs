@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
@@ -15,7 +14,6 @@ use tokio::sync::watch;
 
 use crate::hooks::evidence;
 
-use super::brief;
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::order::{LifeFolder, Order};
@@ -59,10 +57,6 @@ impl CommandAgent {
         }
     }
 
-    fn result_file(&self) -> PathBuf {
-        self.folder.0.join("result")
-    }
-
     fn environment(&self, work: &Work) -> Vec<(OsString, OsString)> {
         let order = &self.order;
         let task = work.task.as_ref();
@@ -85,40 +79,25 @@ impl CommandAgent {
             ("SHIPMATE_SCOPE", work.scope.join("\n")),
             ("SHIPMATE_TREE", work.tree.display().to_string()),
             ("SHIPMATE_FEEDBACK", work.feedback.clone().unwrap_or_default()),
-            ("SHIPMATE_RESULT", self.result_file().display().to_string()),
+            ("SHIPMATE_RESULT", self.folder.result().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
-        // It was not told of the tools, and runs with nobody asked: it acts as nobody.
-        let hidden = if order.protocol == "one_shot" { "SHIPMATE_TOKEN" } else { "" };
-        let pairs = pairs.into_iter().filter(|(name, _)| *name != hidden);
         let own = order.env.iter().map(|(name, value)| (name.into(), value.into()));
-        pairs.map(|(name, value)| (name.into(), value.into())).chain(own).collect()
-    }
-
-    fn last_message(&self) -> Option<String> {
-        let path = self.folder.output();
-        let more = path.with_added_extension("more");
-        let bytes_max = self.order.output_bytes_max;
-        let text = read_end(&more, bytes_max).or_else(|_| read_end(&path, bytes_max)).ok()?;
-        last_message(&String::from_utf8_lossy(&text))
+        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).chain(own).collect()
     }
 
     fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
         let command = &self.order.command;
         match exit {
             Exit::Code(0) => {
-                let said = read_end(&self.result_file(), RESULT_BYTES_MAX as u64).ok();
+                let said = read_end(&self.folder.result(), RESULT_BYTES_MAX as u64).ok();
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
                 let short = |text: &str| evidence::tail(text, RESULT_BYTES_MAX).to_owned();
                 if let Some(said) = said.filter(|text| !text.is_empty()) {
                     return Finished::Stated { result: short(&said) };
                 }
-                let result = match self.order.protocol.as_str() {
-                    "one_shot" => self.last_message().unwrap_or_else(|| "done".to_owned()),
-                    _ => last_words.to_owned(),
-                };
-                Finished::Done { result: short(&result) }
+                Finished::Done { result: short(last_words) }
             }
             Exit::Code(code @ (NOT_EXECUTABLE | NOT_FOUND)) => Finished::Unable {
                 reason: format!(
@@ -135,21 +114,6 @@ impl CommandAgent {
     }
 }
 
-/// The last message in the output of a program that prints JSON, by the names the known ones
-/// have for it: a line for each event, or one object over many lines.
-fn last_message(output: &str) -> Option<String> {
-    const PLACES: [&str; 4] = ["/result", "/response", "/item/text", "/part/text"];
-    let text = |value: &serde_json::Value| {
-        PLACES.iter().find_map(|place| value.pointer(place)?.as_str().map(str::to_owned))
-    };
-    let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
-    let by_line = output.lines().rev().filter_map(read).find_map(|value| text(&value));
-    by_line.or_else(|| {
-        let begins = output.match_indices("\n{").map(|(at, _)| at + 1).chain([0]);
-        begins.filter_map(|at| read(output.get(at..)?.trim())).find_map(|value| text(&value))
-    })
-}
-
 fn said(how: String, last_words: &str) -> String {
     match last_words {
         "" => format!("the agent command failed: {how}"),
@@ -159,22 +123,21 @@ fn said(how: String, last_words: &str) -> String {
 
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
-        drop(fs::remove_file(self.result_file()));
-        let input = match self.order.protocol.as_str() {
-            "one_shot" => brief::once(&self.order, work).into_bytes(),
-            _ => [serde_json::to_vec(work).expect("work is JSON"), b"\n".to_vec()].concat(),
-        };
-        let fence = self.desk.fence().map(|mut fence| {
-            // Its result and its session's name are written there.
-            fence.write.push(self.folder.0.clone());
-            fence
-        });
+        drop(fs::remove_file(self.folder.result()));
+        let input = [serde_json::to_vec(work).expect("work is JSON"), b"\n".to_vec()].concat();
+        // Its result and its session's name are written there.
+        let fence = self.desk.fence(&work.tree, &[self.folder.hand()])?;
         let program = match self.order.argv.as_slice() {
             [] => Program::Shell(self.order.command.clone()),
             argv => Program::Argv(argv.iter().map(OsString::from).collect()),
         };
+        let mut env = self.environment(work);
+        if fence.is_some() {
+            // A coordinator that began behind the fence could not write its log.
+            env.push(("SHIPMATE_FENCED".into(), "1".into()));
+        }
         let spec = Spec {
-            env: self.environment(work),
+            env,
             stdin: Stdin::Bytes(input),
             output: Output::Files {
                 path: self.folder.output(),

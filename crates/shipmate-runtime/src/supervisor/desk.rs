@@ -40,6 +40,8 @@ struct Inside {
     approved: Cell<bool>,
     /// How far a lead has come with the plan for its team.
     planning: Cell<Planning>,
+    /// How much of a fence its program stands behind.
+    fence: RefCell<String>,
     /// Permissions that were asked for and not answered yet.
     waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
 }
@@ -91,6 +93,7 @@ impl Desk {
             said: RefCell::default(),
             approved: Cell::new(false),
             planning: Cell::default(),
+            fence: RefCell::default(),
             waiting: RefCell::default(),
         }))
     }
@@ -134,12 +137,7 @@ impl Desk {
         tools::call(self, &self.seat(), tool, arguments).await
     }
 
-    /// Tells what a turn has cost.
-    pub(crate) async fn used(&self, usage: Usage) {
-        self.used_of(usage, None).await;
-    }
-
-    /// The same, of what was set aside for it.
+    /// Tells what was spent, and what of it was set aside before.
     pub(crate) async fn used_of(&self, usage: Usage, reservation: Option<u64>) {
         let task = self.0.held.get().map(|(task, _)| task.to_string());
         let ask = Ask::UsageReport { usage, task, reservation };
@@ -186,13 +184,23 @@ impl Desk {
         mode.clone_into(&mut self.0.mode.borrow_mut());
     }
 
-    /// Nothing may be written: the program is fenced in so that it cannot.
+    /// Nothing may be written: the program is fenced in so that it cannot. What is no mode that is
+    /// known is no leave to write.
     pub(super) fn is_read_only(&self) -> bool {
         match self.0.mode.borrow().as_str() {
+            "normal" => false,
             "plan" => !self.is_approved(),
-            "read_only" | "delegate" => true,
-            _ => false,
+            _ => true,
         }
+    }
+
+    pub(super) fn stands_behind(&self, fence: String) {
+        self.0.fence.replace(fence);
+    }
+
+    /// How much of a fence its program stands behind, once it was started.
+    pub(super) fn fence_word(&self) -> String {
+        self.0.fence.borrow().clone()
     }
 
     pub(super) fn expect_answer(&self, question: u64, tell: oneshot::Sender<()>) {

@@ -88,6 +88,8 @@ pub(crate) enum NotGiven {
     Passing(String),
     /// Its program was killed before it could take anything up.
     Died(String),
+    /// There is no budget for its first step.
+    Spent(String),
 }
 
 impl From<String> for NotGiven {
@@ -107,8 +109,12 @@ impl From<SpawnFailure> for NotGiven {
 
 impl std::fmt::Display for NotGiven {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (NotGiven::Unable(reason) | NotGiven::Passing(reason) | NotGiven::Died(reason)) = self;
-        f.write_str(reason)
+        match self {
+            NotGiven::Unable(reason)
+            | NotGiven::Passing(reason)
+            | NotGiven::Died(reason)
+            | NotGiven::Spent(reason) => f.write_str(reason),
+        }
     }
 }
 
@@ -149,11 +155,6 @@ pub(crate) trait Driver {
 
     /// The agent's own name for its conversation, once it is known.
     fn session(&self) -> Option<String>;
-
-    /// How much of a fence it stands behind; nothing where none was asked for.
-    fn fence(&self) -> String {
-        String::new()
-    }
 
     /// What was seen of the agent so far; changes wake whoever waits on it.
     fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;

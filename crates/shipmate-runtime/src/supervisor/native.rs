@@ -52,7 +52,6 @@ struct Live {
     say: mpsc::UnboundedSender<String>,
     heard: Rc<Heard>,
     seat: Seat,
-    fenced: bool,
     /// What its fence was built for.
     read_only: bool,
 }
@@ -90,7 +89,7 @@ impl NativeAgent {
         let folder = native.folder.clone();
         let scratch = folder.join("scratch");
         let read_only = self.desk.is_read_only();
-        let fences = fences::of(&order, &native, read_only, tree, &folder)?;
+        let fences = fences::of(&self.desk, &native, tree, &folder)?;
         let seat = self.seat();
         let begin = Begin {
             team: order.team.clone(),
@@ -110,13 +109,11 @@ impl NativeAgent {
             limits: native.limits,
             secrets: native.secrets.clone(),
         };
-        let fenced = fences.agent.is_some();
         let running = self.starter.start(tree, &[], fences.agent)?;
         let (say, lines) = mpsc::unbounded_channel();
         tokio::task::spawn_local(write_lines(running.stdin, lines));
         let heard = hear(running.stdout, &self.desk, &self.transcript, say.clone());
-        let live =
-            Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, fenced, read_only };
+        let live = Live { tree: running.tree, cwd: tree.to_owned(), say, heard, seat, read_only };
         self.tell(&live, &ToAgent::Begin(Box::new(begin)));
         Ok(live)
     }
@@ -234,11 +231,6 @@ impl Driver for NativeAgent {
     fn session(&self) -> Option<String> {
         let order = self.desk.order();
         self.live.as_ref().map(|_| format!("{}.{}", order.team, order.name))
-    }
-
-    fn fence(&self) -> String {
-        let fenced = self.live.as_ref().is_some_and(|live| live.fenced);
-        if fenced { shipmate_process::achieved().to_string() } else { String::new() }
     }
 
     fn progress(&self) -> watch::Receiver<Progress> {

@@ -16,7 +16,7 @@ use shipmate_process::Marker;
 use shipmate_protocol::native::{Limits, ModelOrder};
 
 use super::regular_file::{read_end, read_start};
-use crate::settings::FenceSetting;
+use crate::fence::Grounds;
 
 /// How often a lock is looked at whose holder has not written its number yet.
 const LOOKS_MAX: usize = 10_000;
@@ -43,7 +43,10 @@ pub(crate) struct Order {
     pub(crate) env: std::collections::BTreeMap<String, String>,
     /// What the program must be able to write in any mode.
     #[serde(default)]
-    pub(crate) own_folders: Vec<PathBuf>,
+    pub(crate) own: Vec<PathBuf>,
+    /// What its fence is built from.
+    #[serde(default)]
+    pub(crate) grounds: Grounds,
     #[serde(default)]
     pub(crate) protected: Vec<String>,
     /// How long a permission may wait for its answer.
@@ -102,8 +105,6 @@ pub(crate) struct NativeOrder {
     /// The teammate's own, whichever life: its conversation, outputs that were too long.
     pub(crate) folder: PathBuf,
     pub(crate) limits: Limits,
-    pub(crate) fence: FenceSetting,
-    pub(crate) fence_write: Vec<PathBuf>,
     /// Where the agents of this user agree on pauses of a key.
     pub(crate) pools: PathBuf,
     /// Variables that its shells never get.
@@ -147,7 +148,7 @@ pub(crate) enum Pulse {
 
 impl LifeFolder {
     pub(crate) fn write(&self, order: &Order) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(self.hand())?;
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(true)
@@ -182,9 +183,19 @@ impl LifeFolder {
         drop(fs::write(self.session(), session));
     }
 
+    /// What the agent may write here: nothing else in this folder.
+    pub(crate) fn hand(&self) -> PathBuf {
+        self.0.join("hand")
+    }
+
     /// Where the agent may name its conversation.
     pub(crate) fn session(&self) -> PathBuf {
-        self.0.join("session")
+        self.hand().join("session")
+    }
+
+    /// Where the agent may say what came of its task.
+    pub(crate) fn result(&self) -> PathBuf {
+        self.hand().join("result")
     }
 
     /// What it named it, without the line end.

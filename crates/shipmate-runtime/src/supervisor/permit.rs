@@ -3,16 +3,17 @@
 //! The mode is looked up each time: it may be changed while the agent works. A question
 //! that nobody answers in time is withdrawn, and the answer is no.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shipmate_core::event::Mode;
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_process::Fence;
 use shipmate_protocol::ask::QuestionKind;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, Place};
 use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
+use crate::fence::{self, Yard};
 use crate::permission::{self, Bounds, Request, Rule};
 
 impl Desk {
@@ -82,23 +83,39 @@ impl Desk {
     async fn mode_now(&self) -> Mode {
         self.look_at_mode().await;
         match self.mode().as_str() {
+            "normal" => Mode::Normal,
             "plan" => Mode::Plan,
             "delegate" => Mode::Delegate,
-            "read_only" => Mode::ReadOnly,
-            _ => Mode::Normal,
+            // What is not known is no leave to write.
+            _ => Mode::ReadOnly,
         }
     }
 
     /// Its program's own folders, and temporary ones.
     fn free(&self) -> Vec<PathBuf> {
-        let mut free = self.order().own_folders.clone();
-        free.push(std::env::temp_dir());
+        let order = self.order();
+        let mut free = order.own.clone();
+        free.push(order.grounds.temp());
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let temp = real(std::env::temp_dir());
+        if !real(order.workspace.clone()).starts_with(&temp) {
+            free.push(temp);
+        }
         free
     }
 
-    /// What the program is started behind: while nothing may be written, nothing can be.
-    pub(crate) fn fence(&self) -> Option<Fence> {
-        self.is_read_only().then(|| Fence { write: self.free(), ..Fence::default() })
+    /// What the program is started behind: while nothing may be written in its tree, nothing can
+    /// be. The text says why a fence that is required cannot be had.
+    pub(crate) fn fence(&self, tree: &Path, more: &[PathBuf]) -> Result<Option<Fence>, String> {
+        let order = self.order();
+        let place = Place { workspace: order.workspace.clone() };
+        let mut own = order.own.clone();
+        own.extend(more.iter().cloned());
+        let yard =
+            Yard { tree: tree.to_owned(), writes: !self.is_read_only(), own, ..Yard::default() };
+        let fence = fence::around(&order.grounds, &place, yard)?;
+        self.stands_behind(fence::word(fence.as_ref(), order.grounds.level));
+        Ok(fence)
     }
 
     fn bounds(&self) -> Bounds {
@@ -112,7 +129,7 @@ impl Desk {
             may: patterns(&order.may),
             free: self.free(),
             notes: order.native.iter().map(|native| native.folder.join("scratch")).collect(),
-            sealed: vec![shipmate_protocol::Place { workspace: order.workspace.clone() }.state()],
+            sealed: vec![Place { workspace: order.workspace.clone() }.state()],
         }
     }
 

@@ -7,11 +7,12 @@
 use std::time::Duration;
 
 use shipmate_process::{Exit, Launcher, Output, Program, Spec};
-use shipmate_protocol::Ask;
+use shipmate_protocol::{Ask, Place};
 
 use super::Supervisor;
 use super::driver::Driver;
 use super::tree::Ready;
+use crate::fence;
 use crate::hooks::evidence;
 
 const OUTPUT_BYTES_MAX: usize = 512 * 1024;
@@ -40,8 +41,13 @@ impl<D: Driver> Supervisor<D> {
         let failed = |how: String| format!("`{line}` {how}");
         let marker = self.order.marker.parse().map_err(|e| failed(format!("{e}")))?;
         let program = self.order.program.clone();
+        let place = Place { workspace: self.order.workspace.clone() };
+        let gated = fence::gated(&self.order.grounds, &place, &ready.path, Vec::new());
+        let gated = gated.map_err(failed)?;
         let spec = Spec {
-            env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(Into::into).to_vec(),
+            env: gated.env,
+            env_remove: gated.env_remove,
+            fence: gated.fence,
             output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
             launcher: Launcher::through(program, vec!["exec-tree".into()]),
             ..Spec::new(Program::Shell(line.to_owned()), &ready.path, marker)

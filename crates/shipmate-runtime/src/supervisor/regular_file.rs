@@ -16,6 +16,16 @@ pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The whole of a file that a person keeps, so links are followed; an error where it is longer.
+pub(crate) fn read_whole(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_with(path, OFlags::empty())?.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    match bytes.len() > bytes_max {
+        true => Err(io::Error::other(format!("it is longer than {bytes_max} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
 /// The last bytes of a file.
 pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
@@ -27,7 +37,11 @@ pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    open_with(path, OFlags::NOFOLLOW)
+}
+
+fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&file)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -53,7 +67,12 @@ mod tests {
         assert_eq!(read_end(&file, 40).unwrap(), b"0123456789");
         for other in [&pipe, &link, &folder, Path::new("/dev/zero")] {
             assert!(read_start(other, 4).is_err() && read_end(other, 4).is_err(), "{other:?}");
+            assert!(read_whole(other, 4).is_err(), "{other:?}");
         }
+        let kept = folder.join("kept");
+        std::os::unix::fs::symlink(&file, &kept).unwrap();
+        assert_eq!(read_whole(&kept, 10).unwrap(), b"0123456789");
+        assert!(read_whole(&kept, 9).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -41,6 +41,7 @@ impl<D: Driver> Supervisor<D> {
                 let reason = format!("the agent could not be started: {not}");
                 return match not {
                     NotGiven::Died(_) => (Finished::Died { reason }, None),
+                    NotGiven::Spent(reason) => (self.not_begun(reason), None),
                     _ => (Finished::Unable { reason }, None),
                 };
             }
@@ -84,6 +85,16 @@ impl<D: Driver> Supervisor<D> {
                 Err(NotGiven::Passing(_)) if !patience.is_over() => patience.wait().await,
                 given => return given,
             }
+        }
+    }
+
+    /// There was no budget for another turn. What was said of the task in the turns before stands.
+    fn not_begun(&mut self, reason: String) -> Finished {
+        let handed = std::mem::take(&mut self.handed);
+        self.kept.splice(0..0, handed);
+        match self.desk.said().verdict {
+            Some(verdict) => verdict.finished(),
+            None => Finished::Spent { reason },
         }
     }
 
@@ -157,15 +168,7 @@ impl<D: Driver> Supervisor<D> {
         };
         match said.verdict {
             Some(Verdict::Done { result }) if result.trim().is_empty() => return After::Over(None),
-            Some(Verdict::Done { result }) => {
-                return After::Over(Some(Finished::Stated { result }));
-            }
-            Some(Verdict::Failed { reason }) => {
-                return After::Over(Some(Finished::Failed { reason }));
-            }
-            Some(Verdict::GivenBack { reason }) => {
-                return After::Over(Some(Finished::GivenBack { reason }));
-            }
+            Some(verdict) => return After::Over(Some(verdict.finished())),
             None => {}
         }
         if said.spoke {
@@ -260,6 +263,17 @@ impl Patience {
         let until = tokio::time::Instant::now() + self.next;
         self.next *= 2;
         tokio::time::sleep_until(until).await;
+    }
+}
+
+impl Verdict {
+    /// What came of the task by the agent's own word.
+    fn finished(self) -> Finished {
+        match self {
+            Verdict::Done { result } => Finished::Stated { result },
+            Verdict::Failed { reason } => Finished::Failed { reason },
+            Verdict::GivenBack { reason } => Finished::GivenBack { reason },
+        }
     }
 }
 

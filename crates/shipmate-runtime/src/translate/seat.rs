@@ -21,7 +21,7 @@ impl Scene<'_> {
     pub(super) fn enrol(&self, enrol: &ask::Enrol) -> Result<Act, Refused> {
         if *self.actor != Actor::Person {
             let text = format!("{} has a seat already", self.actor);
-            let remedy = "a session is enrolled with the person's token";
+            let remedy = "a session without a seat is enrolled by `shipmate mcp` or `serve`";
             return Err(refused("NotAllowed", text, remedy));
         }
         let who = self.free_seat(enrol)?;

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use shipmate_core::phase::APPROVAL;
+use shipmate_core::pause::APPROVAL;
 use shipmate_core::state::{Decision, State, Task, TeamPhase};
 use shipmate_core::{TaskId, TeammateRef, around, behind};
 use shipmate_protocol::view::{Card, DecisionView, Look, LookOf};
@@ -124,11 +124,14 @@ fn waits(state: &State, who: &TeammateRef, task: Option<TaskId>) -> (usize, u64)
 fn approvals(state: &State) -> impl Iterator<Item = DecisionView> {
     let active = state.teams.iter().filter(|(_, team)| team.phase == TeamPhase::Active);
     active.filter_map(|(name, team)| {
-        let text = team.paused.as_ref()?.strip_prefix(APPROVAL)?;
+        let pause = team.paused.as_ref().filter(|pause| pause.approval().is_some())?;
+        let text = pause.reason.strip_prefix(APPROVAL).unwrap_or(&pause.reason);
         let waits = |task: &&Task| task.team == *name && !task.status_word().starts_with("comp");
         let held = state.tasks().iter().filter(waits).map(|task| task.id);
         let (waiting, waiting_ms) = behind(state, held);
         Some(DecisionView {
+            id: pause.n,
+            at: pause.at,
             kind: "approval".to_owned(),
             team: name.to_string(),
             text: text.to_owned(),

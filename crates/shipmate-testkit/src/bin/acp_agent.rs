@@ -70,6 +70,11 @@ fn main() {
 }
 
 impl Agent {
+    /// A file that it may write, behind its fence too.
+    fn kept(&self, name: &str) -> PathBuf {
+        self.folder.join("notes").join(name)
+    }
+
     fn is(&self, fault: &str) -> bool {
         self.faults.contains(fault)
     }
@@ -85,8 +90,8 @@ impl Agent {
                 Event::End if self.is("ignores-end") => {}
                 Event::End => return,
                 Event::Ran { prompt, stop } => {
-                    if self.is("dies-in-turn") && !self.folder.join("died").exists() {
-                        fs::write(self.folder.join("died"), "").expect("the folder is there");
+                    if self.is("dies-in-turn") && !self.kept("died").exists() {
+                        fs::write(self.kept("died"), "").expect("the folder is there");
                         eprintln!("out of memory");
                         std::process::exit(7);
                     }
@@ -152,7 +157,7 @@ impl Agent {
 
     fn begin_turn(&mut self, id: &Value, params: &Value) {
         let text = params["prompt"][0]["text"].as_str().unwrap_or_default();
-        let kept = self.folder.join(&self.session);
+        let kept = self.kept(&self.session);
         // A turn that names no task goes on with the one of the session.
         let task = match text.lines().find_map(|line| line.strip_prefix("Task ")) {
             Some(task) => {
@@ -194,7 +199,7 @@ impl Agent {
 
     /// Keeps the task until what was asked is answered.
     fn faults_then(&self, task: String) {
-        fs::write(self.folder.join("asked"), task).expect("the folder is there");
+        fs::write(self.kept("asked"), task).expect("the folder is there");
     }
 
     /// The client has answered what it was asked.
@@ -210,9 +215,7 @@ impl Agent {
         say(&self.session, &told);
         let prompt = self.prompt.clone().unwrap_or_default();
         match (fits, outcome["outcome"] == "cancelled") {
-            (true, _) => {
-                self.run(fs::read_to_string(self.folder.join("asked")).unwrap_or_default())
-            }
+            (true, _) => self.run(fs::read_to_string(self.kept("asked")).unwrap_or_default()),
             (false, true) => {}
             (false, false) => drop(self.tell.send(Event::Ran { prompt, stop: "refusal" })),
         }

@@ -231,6 +231,24 @@ impl Page {
         self.pointer("mouseReleased", (x, y), 1);
     }
 
+    /// Presses an element twice in a row, as fast as a hand that is used to it.
+    #[track_caller]
+    pub fn double_click(&self, selector: &str) {
+        let (x, y) = self.spot(selector);
+        self.pointer("mouseMoved", (x, y), 0);
+        for clicks in [1, 2] {
+            for kind in ["mousePressed", "mouseReleased"] {
+                self.call(
+                    "Input.dispatchMouseEvent",
+                    &json!({
+                        "type": kind, "x": x, "y": y, "button": "left", "buttons": 1,
+                        "clickCount": clicks,
+                    }),
+                );
+            }
+        }
+    }
+
     /// Presses an element, moves by this much in some steps, and lets go.
     #[track_caller]
     pub fn drag(&self, selector: &str, (dx, dy): (f64, f64)) {

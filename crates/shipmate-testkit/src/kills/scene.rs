@@ -166,7 +166,10 @@ impl Scene {
 
     fn repository(&self) -> Result<(), String> {
         fs::create_dir_all(self.place.project()).map_err(|e| e.to_string())?;
-        let config = "idle-exit-seconds = 0\ndurability = \"process\"\nnotify = \"off\"\n";
+        let here = self.root.join("here");
+        let config = format!(
+            "idle-exit-seconds = 0\ndurability = \"process\"\nnotify = \"off\"\nfence-write = [{here:?}]\n"
+        );
         fs::write(self.place.config(), config).map_err(|e| e.to_string())?;
         self.write("repo/README", "begin\n")?;
         self.git(&["init", "--quiet", "--initial-branch=main"])?;

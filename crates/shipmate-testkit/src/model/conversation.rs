@@ -104,10 +104,15 @@ impl Conversation {
 /// again and again.
 fn is_by_the_program(text: &str) -> bool {
     let text = text.trim_start();
-    ["<system-reminder>", "<environment_context>", "<session_context>", "<user_instructions>"]
-        .iter()
-        .any(|tag| text.starts_with(tag))
-        && !brings_a_message(text)
+    let tags = [
+        "<system-reminder>",
+        "<environment_context>",
+        "<session_context>",
+        "<user_instructions>",
+        // What shipmate puts behind everything that it hands over.
+        "(Handed over by your team's runtime",
+    ];
+    tags.iter().any(|tag| text.starts_with(tag)) && !brings_a_message(text)
 }
 
 fn brings_a_message(text: &str) -> bool {

@@ -32,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 64] = [
+const TABLE: [([u32; 4], Make); 66] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -88,6 +88,8 @@ const TABLE: [([u32; 4], Make); 64] = [
     ([2, 1, 1, 0], talk::request_shutdown),
     ([0, 6, 8, 0], talk::answer_shutdown),
     ([0, 0, 1, 1], talk::expire_shutdown),
+    ([0, 0, 1, 2], phase::ask_approval),
+    ([6, 2, 1, 0], phase::approve),
     ([0, 0, 1, 4], phase::begin),
     ([0, 0, 1, 1], phase::hold),
     ([2, 1, 1, 1], phase::end),

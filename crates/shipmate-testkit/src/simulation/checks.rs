@@ -166,6 +166,7 @@ impl Checker {
             health::reservations_stay_in_the_budget(model, record)?;
             health::a_deleted_team_is_empty(model, record)?;
             course::phases_come_in_their_order(model, record)?;
+            course::only_the_runtime_asks_and_only_a_person_answers(model, record)?;
             routes::mail_keeps_to_its_routes(model, record)?;
             routes::trouble_climbs_and_answers_come_down(model, record)?;
             course::nobody_goes_round_for_ever(&self.reference, record)?;

@@ -92,7 +92,8 @@ words!(ACTS, act_word, Act:
     ClaimNext RenewClaim ExpireClaim SubmitTask CompleteTask ReturnTask ReturnUnchanged AskScope ReportGate
     ReportHook FailTask ReleaseTask AssignTask RetryTask DeleteTask SetAsideWork SendMessage
     ReadInbox TakeInbox InjectMessages AcknowledgeMessages ExpireMessages SubmitPlan DecidePlan Ask
-    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation BeginPhase HoldPhase
+    Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation AskApproval
+    ApprovePhase BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
     ReserveUsage ReportUsage RevertTask);
 

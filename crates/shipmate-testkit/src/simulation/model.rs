@@ -50,6 +50,10 @@ pub(crate) struct TeamFacts {
     pub(crate) phase: Phase,
     pub(crate) gate: bool,
     pub(crate) paused: bool,
+    /// The question that the runtime asks with its pause, and the phase it is about.
+    pub(crate) asks: Option<(Position, Name)>,
+    /// The last phase that a person let begin.
+    pub(crate) approved: Option<Name>,
     pub(crate) lead: Option<Name>,
     pub(crate) budget: Budget,
     pub(crate) used: Usage,
@@ -100,6 +104,8 @@ pub(crate) struct MateFacts {
     pub(crate) life: LifeFacts,
     pub(crate) supervision: Supervision,
     pub(crate) paused: bool,
+    /// It paused for want of a budget.
+    pub(crate) spent: bool,
     /// Tasks it took in this life.
     pub(crate) claims: u32,
     pub(crate) stalls: u32,

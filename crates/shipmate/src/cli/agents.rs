@@ -1,5 +1,8 @@
 //! `shipmate agents`.
 
+use std::path::Path;
+
+use shipmate_protocol::problem::nearest;
 use shipmate_protocol::view::AgentView;
 use shipmate_protocol::{Answer, Ask};
 
@@ -15,19 +18,40 @@ use crate::cli::table::{Column, Table, cell, painted};
 /// `not_logged_in` may still work, if its login is somewhere else. PATH and keys are those of this
 /// command: agents that are started from now on have them.
 ///
-/// `[agents.NAME]` in the configuration adds a program, or says where a known one is.
+/// `[agents.NAME]` in the configuration adds a program, or says where a known one is. `--fence`
+/// shows what one of them may read and write as a teammate, and where its login and settings are.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   shipmate agents
   shipmate agents --json | jq -r '.[] | select(.state == \"ready\") | .name'
+  shipmate agents --fence claude
   shipmate teammate add ana --agent claude")]
-pub(crate) struct AgentsArgs {}
+pub(crate) struct AgentsArgs {
+    /// Show what this one may read and write as a teammate
+    #[arg(long, value_name = "NAME")]
+    fence: Option<String>,
+}
 
-pub(crate) fn run(_: &AgentsArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Agents(agents) = session.ask(Ask::Agents)? else {
+pub(crate) fn run(args: &AgentsArgs, mut session: Session) -> Result<(), Failure> {
+    let Answer::Agents(mut agents) = session.ask(Ask::Agents)? else {
         return Err(unexpected("agents"));
     };
+    if let Some(name) = &args.fence {
+        let known: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
+        agents.retain(|agent| agent.name == *name);
+        let Some(agent) = agents.first() else {
+            let mut fact = format!("there is no agent {name}");
+            if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                fact.push_str(&format!("; did you mean {near}?"));
+            }
+            return Err(Failure::Usage(format!("{fact}\n  `shipmate agents` lists them")));
+        };
+        return match session.screen.json {
+            true => session.screen.json(agent),
+            false => session.screen.print(&fence(agent, &session)?),
+        };
+    }
     if session.screen.json {
         return session.screen.json(&agents);
     }
@@ -62,4 +86,53 @@ fn table(agents: &[AgentView], screen: &Screen) -> String {
         ]);
     }
     table.render(screen)
+}
+
+/// What one may read and write as a teammate.
+fn fence(agent: &AgentView, session: &Session) -> Result<String, Failure> {
+    let config = session.config()?.config;
+    let mut lines = vec![
+        format!("{} as a teammate, fence = \"{}\"", agent.name, config.fence.word()),
+        String::new(),
+    ];
+    let mut say = |what: &str, text: &str| lines.push(format!("{what:<10}  {}", plain(text)));
+    say("writes", "its own tree, unless its mode is plan, delegate or read_only");
+    say("", "a temporary folder of its own: TMPDIR");
+    say("", "the team's caches: CARGO_HOME, npm_config_cache, PIP_CACHE_DIR, GOMODCACHE, …");
+    for path in &config.fence_write {
+        say("", &format!("{path}: by fence-write"));
+    }
+    for own in &agent.own {
+        say("", &format!("a folder of its own: {}, instead of {}", own.variable, own.instead_of));
+    }
+    for own in &agent.own {
+        let there = |names: &[String]| {
+            let names: Vec<&str> = names
+                .iter()
+                .map(String::as_str)
+                .filter(|name| Path::new(&own.instead_of).join(name).exists())
+                .collect();
+            names.join(", ")
+        };
+        for (what, names) in [("login", &own.logins), ("reads", &own.read), ("copied", &own.copied)]
+        {
+            let names = if what == "copied" { names.join(", ") } else { there(names) };
+            let text = match what {
+                "login" => format!("{names} of {}: used and renewed where it is", own.instead_of),
+                "reads" => format!("{names} of {}", own.instead_of),
+                _ => format!("{names}, anew for each life"),
+            };
+            if !names.is_empty() {
+                say(what, &text);
+            }
+        }
+    }
+    say("reads", "everything else that you can read");
+    say("hidden", ".shipmate/state: tokens, logs, other teammates' trees");
+    lines.push(String::new());
+    lines.push(
+        "More may be written by `fence-write` in .shipmate/config.toml; docs/security.md"
+            .to_owned(),
+    );
+    Ok(lines.join("\n") + "\n")
 }

@@ -15,7 +15,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::{Globals, Session, place};
-use crate::config;
+use crate::config::{self, FenceConfig};
 use team::Cleaning;
 
 /// Check everything that can stand in the way, and say what to do about it
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &DoctorArgs, globals: &Globals) -> Result<(), Failure> {
     }
     found.extend(state::permissions(&place));
     found.push(machine::ignored(&place));
-    found.push(fence());
+    found.push(fence(&place));
     show(&found, &screen)?;
     match found.iter().any(|finding| finding.verdict == Verdict::Problem) {
         true => Err(Failure::Told(Exit::Refused)),
@@ -132,13 +132,32 @@ fn configuration(place: &Place) -> Finding {
 }
 
 /// Said plainly, because a person has to know it.
-fn fence() -> Finding {
-    Finding::warning(
-        "fence",
-        "only native agents, and those who may not write, are fenced in: any other program that runs \
-         as the same user could read the person's token and act as the person",
-        "run programs you do not trust as another user or in a container",
-    )
+fn fence(place: &Place) -> Finding {
+    let level = config::load(&place.config()).map(|loaded| loaded.config.fence);
+    if let Ok(FenceConfig::Off) = level {
+        let fact =
+            "it is off: every agent, gate and hook can read the person's token and act as you";
+        return Finding::warning("fence", fact, "set fence = \"on\" in .shipmate/config.toml");
+    }
+    let (whole, open) = crate::coordinator::fence_here(place);
+    match (whole.as_str(), open.as_slice()) {
+        ("full", []) => Finding::ok("fence", "agents, gates and hooks stand behind a whole one"),
+        ("full", open) => {
+            let open: Vec<String> = open.iter().map(|path| path.display().to_string()).collect();
+            let fact = format!(
+                "agents, gates and hooks stand behind one that leaves what listens here in reach: {}",
+                open.join(", ")
+            );
+            let remedy = "run shipmate as root in a container, where it covers them, or as a user \
+                          without them; fence = \"required\" starts nobody while they are in reach";
+            Finding::warning("fence", fact, remedy)
+        }
+        (level, _) => {
+            let fact =
+                format!("this system has no whole one ({level}): agents can write elsewhere");
+            Finding::warning("fence", fact, "use Linux 6.2 or newer with Landlock switched on")
+        }
+    }
 }
 
 fn show(found: &[Finding], screen: &Screen) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use crate::cli::failure::Failure;
 use crate::cli::session::{self, Globals};
 use crate::config::{self, Config, Resolved};
-use crate::mcp::{Wish, stdio};
+use crate::mcp::{Wish, is_below_teammate, stdio};
 
 /// Serve the team's tools to an MCP client, on standard input and output
 ///
@@ -34,17 +34,21 @@ pub(crate) fn run(_: &McpArgs, globals: &Globals) -> Result<(), Failure> {
         },
         |loaded| loaded.config,
     );
-    // A teammate's program may find this server in the project's settings. Its tools come from
-    // its own supervisor; here it would be somebody else.
-    let inside =
-        std::env::var_os("SHIPMATE_LIFE").is_some() && std::env::var_os("SHIPMATE_TOKEN").is_none();
-    let config = Config { agent_teams: config.agent_teams && !inside, ..config };
+    // A teammate's program may find this server in the person's or the project's settings. Its
+    // tools come from its own supervisor; here it would be somebody else.
+    let is_inside = std::env::var_os("SHIPMATE_TOKEN").is_none() && is_below_teammate();
+    if is_inside {
+        eprintln!(
+            "shipmate: no tools are offered to a teammate here: it has them from its runtime"
+        );
+    }
+    let config = Config { agent_teams: config.agent_teams && !is_inside, ..config };
     let caller = session::caller(globals, &place)?;
     let wish = Wish {
         team: globals.for_team.clone(),
         client: rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
         ..Wish::of_environment()
     };
-    stdio::serve(place, launch, config, caller, wish)
+    stdio::serve(place, launch, config, caller, wish, is_inside)
         .map_err(|e| Failure::Storage(format!("standard input cannot be served: {e}")))
 }

@@ -7,9 +7,10 @@ mod show;
 mod r#use;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
+use shipmate_protocol::ask::{PLAYBOOK_BYTES_MAX, PlaybookFile};
 use shipmate_protocol::view::PlaybookRow;
 use shipmate_protocol::{Answer, Ask};
 
@@ -87,10 +88,27 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
-/// The coordinator stands somewhere else: a path is given in full.
-pub(crate) fn full_path(name: &str) -> String {
-    let full = std::path::absolute(name).ok().filter(|_| is_path(name));
-    full.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| name.to_owned())
+/// A playbook as it is asked for. A file is read here: the coordinator reads none that a request
+/// names, and its path is from where one stands.
+pub(crate) fn given(name: &str) -> Result<PlaybookFile, Failure> {
+    if !is_path(name) {
+        return Ok(PlaybookFile::named(name));
+    }
+    let mut bytes = Vec::new();
+    let most = PLAYBOOK_BYTES_MAX as u64 + 1;
+    let read = fs::File::open(name).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|e| {
+        Failure::Usage(format!(
+            "{name} cannot be read: {e}\n  `shipmate playbook list` names those there are"
+        ))
+    })?;
+    if bytes.len() > PLAYBOOK_BYTES_MAX {
+        let text = format!("{name} is longer than {PLAYBOOK_BYTES_MAX} bytes");
+        return Err(Failure::Usage(format!("{text}\n  a playbook is a short TOML file")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::Usage(format!("{name} is not UTF-8\n  save the file as UTF-8")))?;
+    Ok(PlaybookFile { name: name.to_owned(), text: Some(text) })
 }
 
 /// Writes a file of the project in one step, unless it is not what it was: `before`, or not there.

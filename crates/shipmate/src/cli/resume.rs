@@ -33,6 +33,7 @@ pub(crate) fn run(_: &ResumeArgs, session: Session) -> Result<(), Failure> {
 
 /// Has the team go on, and tells what became of everybody.
 pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
+    session.say_if_unfenced()?;
     let Answer::Resumed(teammates) = session.ask(Ask::Resume)? else {
         return Err(unexpected("what became of the teammates"));
     };
@@ -85,8 +86,8 @@ fn waits(status: &Status, own: &str) -> String {
         text.push_str(&format!("\nmerge queue: {}\n", plain(queue)));
     }
     for team in &status.teams {
-        if let Some(reason) = &team.paused {
-            text.push_str(&format!("\n{} waits: {}\n", plain(&team.name), hanging(reason, 2)));
+        if let Some(words) = team.pause_words() {
+            text.push_str(&format!("\n{} waits: {}\n", plain(&team.name), hanging(&words, 2)));
         }
     }
     for (count, what, command) in [

@@ -296,6 +296,7 @@ fn found(
             }
         }
     }
+    session.say_if_unfenced()?;
     refuse_existing(team, description, session)?;
     session.client.team = None;
     let made = session.ask(Ask::TeamCreate(TeamCreate {

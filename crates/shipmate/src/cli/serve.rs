@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use serde_json::json;
+use shipmate_protocol::place::read_token;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::failure::Failure;
@@ -19,10 +20,11 @@ use crate::web;
 /// Show the team in a browser, and serve its tools to MCP clients over HTTP, on this machine only
 ///
 /// The printed link opens the page. Whoever has it acts as you, for as long as this command runs:
-/// it is made anew each time. MCP clients use the other token, with which a session is enrolled as
-/// a new member, or the token of a teammate. The headers shipmate-team, shipmate-seat and
-/// shipmate-seat-lead say what SHIPMATE_TEAM, SHIPMATE_SEAT and SHIPMATE_SEAT_LEAD say to `shipmate
-/// mcp`. It ends with Ctrl-C; sessions that are open then leave the team.
+/// it is made anew each time. MCP clients use the other token: with it a session joins a team as a
+/// new member, and nothing else can be done. The token of a teammate works too. The headers
+/// shipmate-team, shipmate-seat and shipmate-seat-lead say what SHIPMATE_TEAM, SHIPMATE_SEAT and
+/// SHIPMATE_SEAT_LEAD say to `shipmate mcp`. A member leaves with its session; one that has mail or
+/// a task waiting keeps its seat. It ends with Ctrl-C, and with it all sessions.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -41,11 +43,14 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &ServeArgs, globals: &Globals) -> Result<(), Failure> {
     let mut session = Session::open(globals)?;
-    // The coordinator writes the person's token at its first start: to serve is more than to look.
+    // The coordinator writes the tokens at its start: to serve is more than to look.
     session.client.without_state = None;
     session.client.welcome()?;
-    let token = std::fs::read_to_string(session.place.person_token())
-        .map_err(|e| Failure::Usage(format!("the person's token cannot be read: {e}")))?;
+    let token = session.place.enrol_token();
+    let token = read_token(&token).map_err(|e| {
+        let remedy = "`shipmate coordinator stop`: the next coordinator writes it";
+        Failure::Usage(format!("{}: {e}\n  {remedy}", token.display()))
+    })?;
     let config = session.config()?.config;
     let place = session.place.clone();
     let listener = web::bind(args.port).map_err(|e| unbound(args.port, &e))?;
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &ServeArgs, globals: &Globals) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|e| Failure::Storage(format!("no threads to serve with: {e}")))?;
-    tell(&session.screen, &link, port, token.trim())?;
+    tell(&session.screen, &link, port, &token)?;
     let opened = args.open.then(|| Opened::begin(&place.state(), &link));
     let served = runtime.block_on(serve(listener, page, &hub, port));
     drop(opened);

@@ -16,7 +16,7 @@ use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Notice, Pl
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
-use crate::config::{self, Loaded};
+use crate::config::{self, FenceConfig, Loaded};
 use crate::mcp::Caller;
 
 /// Variables that are about the shell a command is typed in, not about the person's setup.
@@ -130,6 +130,15 @@ impl Session {
 
     pub(crate) fn config(&self) -> Result<Loaded, Failure> {
         Ok(config::load(&self.place.config())?)
+    }
+
+    /// Said whenever somebody is started.
+    pub(crate) fn say_if_unfenced(&self) -> Result<(), Failure> {
+        if self.screen.json || self.config()?.config.fence != FenceConfig::Off {
+            return Ok(());
+        }
+        self.screen
+            .line("note: fence = \"off\": every agent, gate and hook can do whatever you can")
     }
 
     /// The token of a claim: the one given, else that of the claim this very life holds.

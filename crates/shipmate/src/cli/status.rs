@@ -1,9 +1,10 @@
 //! `shipmate status`: a whole tree of teams at a glance.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use shipmate_protocol::view::Status;
+use shipmate_protocol::view::{Status, TeamView, TeammateView};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
@@ -139,8 +140,8 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
             fact("phase", &hanging(&line, 17));
         }
         if let Some(reason) = team.paused.as_ref().filter(|_| team.state() == "paused") {
-            let line = format!("{}: {reason}  ({own} resume)", team.name);
-            fact("paused", &hanging(&line, 17));
+            let (what, line) = paused(team, reason, own);
+            fact(what, &hanging(&line, 17));
         }
     }
     // What departments used is counted with their team.
@@ -148,9 +149,34 @@ pub(crate) fn text(status: &Status, screen: &Screen, own: &str, work: &str) -> S
     if let Some(team) = root.filter(|team| team.tokens_used > 0 || team.cost_micros > 0) {
         fact("used", &used(team.tokens_used, team.cost_micros, team.tokens_unpriced()));
     }
+    for (fence, names) in less_than_whole(&status.teammates) {
+        fact("fence", &hanging(&plain(&format!("{fence}: {}", names.join(", "))), 17));
+    }
     let records = if status.position == 1 { "record" } else { "records" };
     fact("log", &format!("{} {records} in {}", status.position, status.log));
     text
+}
+
+/// Who stands behind less than a whole fence, by what it is.
+fn less_than_whole(mates: &[TeammateView]) -> BTreeMap<&str, Vec<&str>> {
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for mate in mates.iter().filter(|mate| !matches!(mate.fence.as_str(), "" | "full")) {
+        found.entry(&mate.fence).or_default().push(&mate.name);
+    }
+    found
+}
+
+/// A team that waits: what it is, and who asks. What a lead wrote is told as its words.
+fn paused(team: &TeamView, reason: &str, own: &str) -> (&'static str, String) {
+    let name = &team.name;
+    match team.paused_by() {
+        Some(who) => ("paused", format!("{name}, by {who}: {reason}  ({own} resume)")),
+        // The question says the command by itself.
+        None if team.awaits_approval() => {
+            ("approval", format!("{name}: {}", reason.strip_prefix("approval: ").unwrap_or(reason)))
+        }
+        None => ("paused", format!("{name}: {reason}  ({own} resume)")),
+    }
 }
 
 /// How many tasks could be taken now, and which are the best of them.

@@ -28,6 +28,8 @@ pub(super) struct Layer {
     playbook: Option<Spanned<String>>,
     notify: Option<NotifyConfig>,
     page: Option<bool>,
+    fence: Option<FenceConfig>,
+    fence_write: Option<Lines>,
     #[serde(default)]
     agents: AgentsLayer,
     #[serde(default)]
@@ -47,8 +49,6 @@ pub(super) struct Layer {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct NativeLayer {
-    fence: Option<FenceConfig>,
-    fence_write: Option<Lines>,
     requests_max: Option<Spanned<u64>>,
     shell_timeout_seconds: Option<Spanned<u64>>,
     shown_bytes: Option<Spanned<u64>>,
@@ -71,6 +71,8 @@ struct GateLayer {
     commands: Option<Lines>,
     timeout_seconds: Option<Spanned<u64>>,
     batch: Option<Spanned<u64>>,
+    env: Option<Lines>,
+    read: Option<Lines>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -123,6 +125,9 @@ impl Layer {
         taking.text("team-mode", self.team_mode, any_line, |config| &mut config.team_mode)?;
         taking.take("notify", self.notify, |config| &mut config.notify);
         taking.take("page", self.page, |config| &mut config.page);
+        taking.take("fence", self.fence, |config| &mut config.fence);
+        taking
+            .lines("fence-write", self.fence_write, absolute, |config| &mut config.fence_write)?;
         taking.text("playbook", self.playbook, any_line, |config| &mut config.playbook)?;
         taking.number("lease-seconds", self.lease_seconds, 1..=86_400, |c| &mut c.lease_seconds)?;
         taking.number("idle-exit-seconds", self.idle_exit_seconds, 0..=604_800, |config| {
@@ -232,10 +237,6 @@ impl Taking<'_> {
     }
 
     fn native(&mut self, layer: NativeLayer) -> Result<(), BadConfig> {
-        self.take("native.fence", layer.fence, |config| &mut config.native.fence);
-        self.lines("native.fence-write", layer.fence_write, absolute, |config| {
-            &mut config.native.fence_write
-        })?;
         self.number("native.requests-max", layer.requests_max, 1..=100_000, |config| {
             &mut config.native.requests_max
         })?;
@@ -268,7 +269,9 @@ impl Taking<'_> {
         self.number("gate.timeout-seconds", layer.timeout_seconds, 1..=86_400, |config| {
             &mut config.gate.timeout_seconds
         })?;
-        self.number("gate.batch", layer.batch, 1..=256, |config| &mut config.gate.batch)
+        self.number("gate.batch", layer.batch, 1..=256, |config| &mut config.gate.batch)?;
+        self.lines("gate.env", layer.env, variable, |config| &mut config.gate.env)?;
+        self.lines("gate.read", layer.read, absolute, |config| &mut config.gate.read)
     }
 
     fn hooks(&mut self, layer: HooksLayer) -> Result<(), BadConfig> {

@@ -1,12 +1,15 @@
 //! The same server over streamable HTTP: many sessions, each with the token of its requests.
 //!
 //! A request without a good token is answered before anything else looks at it. A session belongs
-//! to the token it was begun with. Clients of the newest protocol have no sessions: there, the
-//! same token, wishes and program are the same session, until it stops listening or nothing is
-//! heard of it for a while.
+//! to the token it was begun with: the one that `shipmate serve` prints, with which it is enrolled
+//! and nothing else can be done, a teammate's, or the person's own. Clients of the newest protocol
+//! have no sessions: there, the same token, wishes and program are the same session, until it stops
+//! listening or nothing is heard of it for a while. With a session goes its seat, unless something
+//! waits there.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -22,6 +25,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
+use shipmate_protocol::place::read_token;
 use tokio::time::Instant;
 
 use crate::mcp::desk::CALL_MAX;
@@ -29,6 +33,7 @@ use crate::mcp::hub::{Caller, Hub};
 use crate::mcp::link::Link;
 use crate::mcp::server::{Server, Sessions};
 use crate::mcp::session::{Session, Wish};
+use crate::web;
 
 /// Sessions at once; whoever comes then is told so.
 const SESSIONS_MAX: usize = 512;
@@ -87,6 +92,7 @@ async fn enter(State(door): State<Arc<Door>>, mut request: Request, next: Next) 
             "this token is nobody's: take the one that `shipmate serve` has printed, or a teammate's",
         );
     };
+    web::has_token(&request);
     let begins =
         request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
     if begins && door.hub.sessions() >= SESSIONS_MAX {
@@ -105,8 +111,12 @@ async fn enter(State(door): State<Arc<Door>>, mut request: Request, next: Next) 
 
 impl Door {
     async fn caller(&self, token: &str) -> Option<Caller> {
-        let person = std::fs::read_to_string(self.hub.place.person_token()).ok();
-        if person.is_some_and(|person| is_same(person.trim(), token)) {
+        let is_in = |path: PathBuf| read_token(&path).is_ok_and(|known| is_same(&known, token));
+        let place = &self.hub.place;
+        if is_in(place.enrol_token()) {
+            return Some(Caller::Guest);
+        }
+        if is_in(place.person_token()) {
             return Some(Caller::Person);
         }
         let caller = Caller::Token(token.to_owned());
@@ -151,6 +161,7 @@ fn wish(headers: &HeaderMap) -> Wish {
         name: said("shipmate-seat"),
         lead: said("shipmate-seat-lead").is_some_and(|lead| lead != "0" && lead != "false"),
         client: None,
+        once: true,
     }
 }
 
@@ -239,21 +250,36 @@ struct Heard {
 }
 
 impl Shared {
-    fn session(&self, key: Key) -> Arc<Session> {
+    fn session(self: &Arc<Shared>, key: Key) -> Arc<Session> {
         let mut sessions = self.sessions();
         let now = Instant::now();
-        let is_silent =
-            |_: &Key, heard: &mut Heard| heard.listening == 0 && now - heard.last > SILENCE_MAX;
-        for (_, heard) in sessions.extract_if(is_silent) {
-            tokio::spawn(async move { heard.session.leave().await });
+        if let Some(heard) = sessions.get_mut(&key) {
+            heard.last = now;
+            return Arc::clone(&heard.session);
         }
-        let heard = sessions.entry(key).or_insert_with_key(|key| Heard {
-            session: Session::open(&self.hub, key.caller.clone(), key.wish.clone()),
-            last: now,
-            listening: 0,
-        });
-        heard.last = now;
-        Arc::clone(&heard.session)
+        let session = Session::open(&self.hub, key.caller.clone(), key.wish.clone());
+        let heard = Heard { session: Arc::clone(&session), last: now, listening: 0 };
+        sessions.insert(key.clone(), heard);
+        tokio::spawn(Shared::end_in_silence(Arc::downgrade(self), key, Arc::downgrade(&session)));
+        session
+    }
+
+    /// Ends a session that nothing is heard of for long.
+    async fn end_in_silence(this: Weak<Shared>, key: Key, session: Weak<Session>) {
+        let mut heard = Instant::now();
+        loop {
+            tokio::time::sleep_until(heard + SILENCE_MAX).await;
+            let (Some(shared), Some(session)) = (this.upgrade(), session.upgrade()) else { return };
+            let last = shared.sessions().get(&key).and_then(|heard| {
+                let is_it = Arc::ptr_eq(&heard.session, &session);
+                is_it.then_some(if heard.listening > 0 { Instant::now() } else { heard.last })
+            });
+            match last {
+                Some(last) if last > heard => heard = last,
+                Some(last) => return shared.end(&key, last).await,
+                None => return,
+            }
+        }
     }
 
     fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Heard>> {

@@ -11,13 +11,16 @@ use tokio::sync::broadcast::{Receiver, WeakSender};
 
 use crate::config::Config;
 use crate::mcp::news::{self, Happening};
+use crate::mcp::prompts;
 use crate::mcp::session::Session;
 
 /// On whose behalf a session is: it cannot be changed by what the session says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Caller {
-    /// The person of the workspace: its sessions are enrolled.
+    /// The person of the workspace: its sessions are enrolled, or make a team to be in.
     Person,
+    /// Somebody who may be enrolled in a team and nothing else.
+    Guest,
     /// The teammate with this token.
     Token(String),
 }
@@ -27,6 +30,8 @@ pub(crate) struct Hub {
     pub(crate) place: Place,
     launch: Launch,
     pub(crate) config: Config,
+    /// It was started by the program of a teammate, which has its tools from elsewhere.
+    pub(crate) is_inside: bool,
     /// Who follows logs for everybody.
     follower: Caller,
     followed: Mutex<HashMap<String, WeakSender<Happening>>>,
@@ -36,12 +41,19 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(place: Place, launch: Launch, config: Config, follower: Caller) -> Hub {
         let followed = Mutex::default();
-        Hub { place, launch, config, follower, followed, open: Mutex::default() }
+        Hub { place, launch, config, is_inside: false, follower, followed, open: Mutex::default() }
+    }
+
+    /// A guest acts with the seat that it is given. Until then this server asks for it, as the
+    /// person: which teams there are, and for a seat.
+    /// Why nothing is offered here, where nothing is.
+    pub(crate) fn why_off(&self) -> &'static str {
+        if self.is_inside { prompts::INSIDE } else { prompts::OFF }
     }
 
     pub(crate) fn client(&self, caller: &Caller, team: Option<String>) -> Client {
         let token = match caller {
-            Caller::Person => TokenSource::Person,
+            Caller::Person | Caller::Guest => TokenSource::Person,
             Caller::Token(token) => TokenSource::Given(token.clone()),
         };
         let mut client = Client::new(self.place.clone(), self.launch.clone(), token);

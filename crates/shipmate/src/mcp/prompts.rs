@@ -11,6 +11,7 @@ const TEAMMATE: &str = include_str!("prompts/teammate-brief.md");
 
 pub(crate) const INSTRUCTIONS: &str = include_str!("prompts/instructions.md");
 pub(crate) const OFF: &str = include_str!("prompts/off.md");
+pub(crate) const INSIDE: &str = include_str!("prompts/inside.md");
 
 pub(crate) fn list() -> Vec<Prompt> {
     let argument = |name: &str, what: &str| {

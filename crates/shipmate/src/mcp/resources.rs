@@ -10,6 +10,7 @@ use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::time::Instant;
 
+use crate::mcp::hub::Caller;
 use crate::mcp::link::Link;
 use crate::mcp::news::{Happening, Record};
 use crate::mcp::session::Session;
@@ -54,12 +55,16 @@ pub(crate) fn is_known(uri: &str) -> bool {
 
 pub(crate) async fn read(
     session: &Session,
+    program: &str,
     uri: &str,
     until: Instant,
 ) -> Result<ReadResourceResult, ErrorData> {
     let missing = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), None);
     if !is_known(uri) {
         return Err(missing("there is board, task/{id}, inbox and log"));
+    }
+    if session.caller == Caller::Guest {
+        session.stand(program, until).await.map_err(|refused| missing(&refused.to_string()))?;
     }
     let Some((link, _)) = session.reader(until).await.map_err(|r| missing(&r.to_string()))? else {
         return Err(missing("there is no team yet; TeamCreate makes one"));

@@ -64,16 +64,32 @@ impl Drop for SeatFile {
 /// file, to be removed when the seat turns out to be another's or gone.
 pub(crate) fn seat_above(place: &Place) -> Option<(SeatNote, PathBuf)> {
     let named = std::env::var("CLAUDE_PID").ok().and_then(|pid| pid.parse().ok());
-    let mut next = Some(std::process::id());
-    let ancestors = std::iter::from_fn(|| {
-        next = parent(next?);
-        next
-    });
-    named.into_iter().chain(ancestors.take(ANCESTORS_MAX)).find_map(|pid| {
+    named.into_iter().chain(ancestors()).find_map(|pid| {
         let path = folder(place).join(format!("{pid}.json"));
         let note = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
         Some((note, path))
     })
+}
+
+/// Whether this process belongs to a teammate's program. That carries the marker of its life, but
+/// some programs keep their environment from the servers they start: then one above has it.
+pub(crate) fn is_below_teammate() -> bool {
+    std::env::var_os("SHIPMATE_LIFE").is_some() || ancestors().any(is_marked)
+}
+
+fn is_marked(pid: u32) -> bool {
+    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environ.split(|byte| *byte == 0).any(|pair| pair.starts_with(b"SHIPMATE_LIFE="))
+}
+
+/// The processes above this one, the nearest first.
+fn ancestors() -> impl Iterator<Item = u32> {
+    let mut next = Some(std::process::id());
+    let all = std::iter::from_fn(move || {
+        next = parent(next?);
+        next
+    });
+    all.take(ANCESTORS_MAX)
 }
 
 fn folder(place: &Place) -> PathBuf {

@@ -65,6 +65,11 @@ impl<S: Sessions> Server<S> {
         self.hub.config.team_tools(|name| std::env::var(name).ok())
     }
 
+    fn off(&self, method: &'static str) -> ErrorData {
+        let text = format!("{method}: {}", self.hub.why_off());
+        ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
+    }
+
     fn until() -> Instant {
         Instant::now() + CALL_MAX
     }
@@ -94,7 +99,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
             .with_title("shipmate: a team of agents");
         if !self.is_on() {
             let nothing = ServerConfig::new(ServerCapabilities::default());
-            return nothing.with_server_info(me).with_instructions(prompts::OFF);
+            return nothing.with_server_info(me).with_instructions(self.hub.why_off());
         }
         let capabilities = ServerCapabilities::builder()
             .enable_logging()
@@ -126,7 +131,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if !self.is_on() {
-            return Err(off("tools/list"));
+            return Err(self.off("tools/list"));
         }
         let session = self.sessions.of(&context)?;
         self.push(&session, &context.peer);
@@ -149,7 +154,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.is_on() {
-            return Err(off("tools/call"));
+            return Err(self.off("tools/call"));
         }
         let session = self.sessions.of(&context)?;
         self.push(&session, &context.peer);
@@ -187,7 +192,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         if !self.is_on() {
-            return Err(off("resources/list"));
+            return Err(self.off("resources/list"));
         }
         Ok(ListResourcesResult::with_all_items(resources::list()))
     }
@@ -198,7 +203,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         if !self.is_on() {
-            return Err(off("resources/templates/list"));
+            return Err(self.off("resources/templates/list"));
         }
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
@@ -209,10 +214,11 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if !self.is_on() {
-            return Err(off("resources/read"));
+            return Err(self.off("resources/read"));
         }
         let session = self.sessions.of(&context)?;
-        Ok(resources::read(&session, &request.uri, Self::until()).await?.into())
+        let program = context.client_info().map(|client| client.name).unwrap_or_default();
+        Ok(resources::read(&session, &program, &request.uri, Self::until()).await?.into())
     }
 
     async fn subscribe(
@@ -221,7 +227,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if !self.is_on() {
-            return Err(off("resources/subscribe"));
+            return Err(self.off("resources/subscribe"));
         }
         if !resources::is_known(&request.uri) {
             let text = format!("{}: there is no such resource", request.uri);
@@ -269,7 +275,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         if !self.is_on() {
-            return Err(off("prompts/list"));
+            return Err(self.off("prompts/list"));
         }
         Ok(ListPromptsResult::with_all_items(prompts::list()))
     }
@@ -280,7 +286,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if !self.is_on() {
-            return Err(off("prompts/get"));
+            return Err(self.off("prompts/get"));
         }
         let session = self.sessions.of(&context)?;
         // A brief is as good without the seat as the seat is without a coordinator.
@@ -300,7 +306,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         if !self.is_on() {
-            return Err(off("completion/complete"));
+            return Err(self.off("completion/complete"));
         }
         let session = self.sessions.of(&context)?;
         let reader = session.reader(Self::until()).await.ok().flatten();
@@ -365,10 +371,6 @@ impl Habits {
         let codex = program.starts_with("codex");
         Habits { prefers_data: codex || program.starts_with("claude"), lists_once: codex }
     }
-}
-
-fn off(method: &'static str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("{method}: {}", prompts::OFF), None)
 }
 
 fn offer(tool: tools::Tool, habits: Habits) -> rmcp::model::Tool {

@@ -1,8 +1,9 @@
 //! One session and its seat: taken from a token, or by enrolment; looked up again at every call.
 //!
 //! A visitor (no team to be in) acts with the person's token, but only through the few tools a
-//! visitor has. An enrolled session keeps a connection open for as long as it lives, and renews
-//! it with every new coordinator. When its seat is lost it is enrolled again, once per call.
+//! visitor has; a guest is none, and without a team it can do nothing. An enrolled session keeps a
+//! connection open for as long as it lives, and renews it with every new coordinator. When its seat
+//! is lost it is enrolled again, once per call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,8 @@ pub(crate) struct Wish {
     pub(crate) lead: bool,
     /// The process whose hooks are to find the seat.
     pub(crate) client: Option<u32>,
+    /// It does not come back: its seat goes with it.
+    pub(crate) once: bool,
 }
 
 impl Wish {
@@ -40,6 +43,10 @@ impl Wish {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let lead = set("SHIPMATE_SEAT_LEAD").is_some_and(|lead| lead != "0" && lead != "false");
         Wish { name: set("SHIPMATE_SEAT"), lead, ..Wish::default() }
+    }
+
+    fn stay(&self) -> Ask {
+        if self.once { Ask::StayOnce } else { Ask::Stay }
     }
 }
 
@@ -125,8 +132,9 @@ impl Session {
         }
         let taken = match &self.caller {
             Caller::Token(token) => Some(self.take_given(token, until).await?),
-            Caller::Person => match self.team(until).await? {
+            Caller::Person | Caller::Guest => match self.team(until).await? {
                 Some((team, _)) => Some(self.enrol(team, self.wish.lead, program, until).await?),
+                None if self.caller == Caller::Guest => return Err(no_team()),
                 None => None,
             },
         };
@@ -138,10 +146,15 @@ impl Session {
 
     /// The seat that the first call will find, without taking one.
     pub(crate) async fn prospect(&self, until: Instant) -> Result<Seat, Refused> {
-        if self.caller != Caller::Person || self.seated.lock().await.is_some() {
+        if matches!(self.caller, Caller::Token(_)) || self.seated.lock().await.is_some() {
             return Ok(self.stand("", until).await?.seat);
         }
-        let Some((team, tools)) = self.team(until).await? else { return Ok(self.visit().seat) };
+        let (team, tools) = match self.team(until).await? {
+            Some(found) => found,
+            // What it will have; until there is a team each call says that there is none.
+            None if self.caller == Caller::Guest => Default::default(),
+            None => return Ok(self.visit().seat),
+        };
         let kind = if self.wish.lead { SeatKind::Lead } else { SeatKind::Teammate };
         let tools = if self.wish.lead { tools } else { Vec::new() };
         let seat = Seat { team, name: String::new(), kind, mode: "normal".to_owned(), tools };
@@ -168,9 +181,14 @@ impl Session {
         if let Some(there) = self.seated.lock().await.as_ref() {
             return Ok(Some((there.link.clone(), there.team.clone())));
         }
-        if matches!(self.caller, Caller::Token(_)) {
-            let standing = self.stand("", until).await?;
-            return Ok(Some((standing.link, standing.seat.team)));
+        match self.caller {
+            Caller::Token(_) => {
+                let standing = self.stand("", until).await?;
+                return Ok(Some((standing.link, standing.seat.team)));
+            }
+            // It reads nothing but from its seat.
+            Caller::Guest => return Ok(None),
+            Caller::Person => {}
         }
         let team = self.team(until).await?;
         let link = |team: &String| Link::new(self.hub.client(&Caller::Person, Some(team.clone())));
@@ -315,7 +333,7 @@ impl Session {
         let caller = Caller::Token(token.clone());
         let client = |team: &str| Link::new(self.hub.client(&caller, Some(team.to_owned())));
         let stay = client(&seat.team);
-        stay.ask(Ask::Stay, until).await?;
+        stay.ask(self.wish.stay(), until).await?;
         let link = client(&seat.team);
         let life = Life { team: seat.team, name: seat.name, epoch: seat.epoch };
         self.seat(link, Some(stay), life, &token, until).await
@@ -330,7 +348,8 @@ impl Session {
         until: Instant,
     ) -> Result<(Seated, Box<TeammateView>), Refused> {
         let Life { team, name, epoch } = life;
-        let stays = stay.map(|stay| tokio::spawn(keep(stay, self.hub.news(&team))).abort_handle());
+        let (news, ask) = (self.hub.news(&team), self.wish.stay());
+        let stays = stay.map(|stay| tokio::spawn(keep(stay, ask, news)).abort_handle());
         let who = format!("{team}/{name}");
         let note = SeatNote { team: team.clone(), who, token: token.to_owned() };
         let file = self.wish.client.and_then(|pid| SeatFile::write(&self.hub.place, pid, &note));
@@ -372,10 +391,10 @@ impl Drop for Seated {
 
 /// Holds the connection that says that the session lives, and makes it again when there is a new
 /// coordinator.
-async fn keep(stay: Link, mut news: Receiver<Happening>) {
+async fn keep(stay: Link, ask: Ask, mut news: Receiver<Happening>) {
     while let Some(happening) = news::next(&mut news).await {
         if matches!(happening, Happening::Connected | Happening::Missed)
-            && stay.ask(Ask::Stay, Instant::now() + CALL_MAX).await.is_err_and(|r| is_lost(&r))
+            && stay.ask(ask.clone(), Instant::now() + CALL_MAX).await.is_err_and(|r| is_lost(&r))
         {
             return;
         }
@@ -394,6 +413,14 @@ fn is_lost(refused: &Refused) -> bool {
             | "UnknownTeammate"
             | "UnknownTeam"
             | "TeamGone"
+    )
+}
+
+fn no_team() -> Refused {
+    refusal(
+        "NoTeam",
+        "there is no team to be in, or there are several and none is named",
+        "the person makes one with `shipmate team create NAME`; the header shipmate-team names one",
     )
 }
 

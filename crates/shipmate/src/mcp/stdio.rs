@@ -29,10 +29,13 @@ pub(crate) fn serve(
     config: Config,
     caller: Caller,
     wish: Wish,
+    is_inside: bool,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let hub = Arc::new(Hub::new(place, launch, config, caller.clone()));
+        let mut hub = Hub::new(place, launch, config, caller.clone());
+        hub.is_inside = is_inside;
+        let hub = Arc::new(hub);
         let session = Session::open(&hub, caller, wish);
         let server = Server::new(hub, Only(Arc::clone(&session)));
         let mut terminated = signal(SignalKind::terminate())?;

@@ -1,6 +1,8 @@
 //! The state of the screen, and what each message does to it. Nothing here touches the terminal,
 //! the network or the clock: what has to be done comes back as effects.
 
+use std::cell::RefCell;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{Delta, TaskView, TeamView};
@@ -11,6 +13,7 @@ use super::form::Form;
 use super::input::Input;
 use super::list::{List, Scroll};
 use super::message::{Asked, Effect, Found, Message, Output, Then};
+use super::outbox::Outbox;
 use super::store::{Filter, Store};
 use super::tail::Tail;
 use super::theme::Theme;
@@ -87,6 +90,12 @@ pub(crate) struct App {
     pub(super) team: List<String>,
     pub(super) messages: List<u64>,
     pub(super) decisions: List<String>,
+    /// What was decided, instead of what waits.
+    pub(super) is_past: bool,
+    pub(super) decided: List<u64>,
+    pub(super) outbox: Outbox,
+    /// The decision that the last frame showed; only that one is decided by a key.
+    pub(super) seen: RefCell<Option<String>>,
     pub(super) log: List<u64>,
     pub(super) filter: Filter,
     pub(super) search: String,
@@ -124,7 +133,11 @@ impl App {
             board: List::new(),
             team: List::new(),
             messages: List::following(),
-            decisions: List::new(),
+            decisions: List::by_hand(),
+            is_past: false,
+            decided: List::new(),
+            outbox: Outbox::default(),
+            seen: RefCell::default(),
             log: List::following(),
             filter: Filter::default(),
             search: String::new(),
@@ -193,7 +206,7 @@ impl App {
             }
             Message::Output(output) => self.output(output),
             Message::Suspend => return vec![Effect::Suspend],
-            Message::Quit | Message::Panicked => return vec![Effect::Quit],
+            Message::Quit | Message::Panicked => return self.quit(),
         }
         Vec::new()
     }
@@ -225,6 +238,13 @@ impl App {
 
     /// What is needed before the next frame, at most once for each.
     pub(crate) fn wants(&mut self) -> Vec<Effect> {
+        let due = self.outbox.due(self.now);
+        let mut wanted = self.send(due);
+        wanted.extend(self.wants_of_page());
+        wanted
+    }
+
+    fn wants_of_page(&mut self) -> Vec<Effect> {
         if !std::mem::take(&mut self.stale) {
             return Vec::new();
         }
@@ -283,7 +303,15 @@ impl App {
 
     fn list_people(&mut self) {
         self.team.set(self.store.team_rows(self.search_in(Place::Team)));
-        self.decisions.set(self.store.decision_rows());
+        let rows = self.store.decision_rows();
+        let is_open = |key: &str| rows.iter().any(|row| row == key);
+        for what in self.outbox.look(self.store.position, is_open) {
+            let said = format!("not sent: {what}; it waits no more");
+            self.said = Some(Said::Refused(said));
+        }
+        let shown = rows.into_iter().filter(|key| !self.outbox.hides(key));
+        self.decisions.set(shown.collect());
+        self.decided.set(self.store.decided_rows());
     }
 
     fn list_messages(&mut self) {
@@ -306,8 +334,25 @@ impl App {
             Ok(answer) => answer,
             Err(failure) => {
                 self.said = Some(Said::Refused(one_line(&failure)));
+                // Nothing that was not accepted looks as if it was.
+                if let Then::Decided { key, .. } = &then {
+                    self.outbox.refused(key);
+                    self.list_people();
+                }
                 return Vec::new();
             }
+        };
+        let then = match (then, &answer) {
+            (Then::Decided { key, said }, answer) => {
+                let last = match answer {
+                    Answer::Done { last, .. } => *last,
+                    _ => self.store.position,
+                };
+                self.outbox.accepted(&key, last);
+                self.list_people();
+                Then::Say(said)
+            }
+            (then, _) => then,
         };
         match (then, answer) {
             (Then::Say(_), Answer::Unchanged) => {
@@ -382,6 +427,44 @@ impl App {
         vec![Effect::Ask(Box::new(asked))]
     }
 
+    /// Decides what is looked at, unless it is taken back within a few seconds. The next one is
+    /// decided once somebody has chosen it.
+    pub(super) fn decide(&mut self, key: String, what: String, asked: Asked, form: Option<Form>) {
+        self.said = None;
+        self.marked = None;
+        self.outbox.hold(self.now, key, what, asked, form);
+        self.list_people();
+    }
+
+    /// Takes the last decision back that is not sent yet.
+    pub(super) fn take_back(&mut self) {
+        let Some(held) = self.outbox.take_back() else {
+            let said = "everything is sent already".to_owned();
+            self.said = Some(Said::Refused(said));
+            return;
+        };
+        self.list_people();
+        self.decisions.select(&held.key);
+        self.form = held.form;
+        self.said = Some(Said::Done(format!("taken back: {}", held.what)));
+    }
+
+    pub(super) fn send_now(&mut self) -> Vec<Effect> {
+        let held = self.outbox.empty();
+        self.send(held)
+    }
+
+    fn send(&mut self, asked: Vec<Asked>) -> Vec<Effect> {
+        asked.into_iter().flat_map(|asked| self.ask(asked)).collect()
+    }
+
+    /// Leaves; what was decided is sent.
+    pub(super) fn quit(&mut self) -> Vec<Effect> {
+        let mut effects = self.send_now();
+        effects.push(Effect::Quit);
+        effects
+    }
+
     pub(super) fn show_task(&self, id: u32) -> Effect {
         let team = self.store.cards.get(&id).map(|card| card.team.clone());
         let ask = Ask::TaskShow { task: id.to_string() };
@@ -438,6 +521,9 @@ impl App {
         self.pages.clear();
         self.search.clear();
         self.place = place;
+        self.is_past = false;
+        // Whoever comes here looks at the first of them.
+        self.decisions.choose();
         self.detail = Scroll::default();
         self.list_all();
     }

@@ -23,6 +23,7 @@ use super::list::Scroll;
 use super::text::{Columns, cut, fit, safe, width, wrap};
 use super::theme::Tone;
 use super::words::{self, Standing};
+use shipmate_protocol::view::TeamView;
 
 pub(super) const WIDTH_MIN: u16 = 80;
 pub(super) const HEIGHT_MIN: u16 = 24;
@@ -40,6 +41,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &App) {
     let below = said.len() as u16 + 1;
     let body = Rect { y: 2, height: area.height - 2 - below, ..area };
     let buffer = frame.buffer_mut();
+    app.seen.replace(None);
     header(buffer, area, app);
     match app.pages.last() {
         Some(Page::Task { id, view, page, scroll }) => {
@@ -164,7 +166,7 @@ fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let name = if app.live { safe(&app.store.root) } else { "shipmate".to_owned() };
     let mut tabs = Columns::default().word(format!(" {} ", cut(&name, 20)), bold);
     for (key, place, title) in Place::ALL {
-        let number = match (place, app.store.decisions.len()) {
+        let number = match (place, app.decisions.keys().len()) {
             (Place::Decisions, n) if n > 0 => format!(" ({n})"),
             _ => String::new(),
         };
@@ -200,8 +202,8 @@ fn summary(app: &App, columns: usize) -> Line<'static> {
     let Some(team) = app.store.root_team().filter(|_| app.live) else {
         return line.line();
     };
-    if let Some(reason) = &team.paused {
-        let text = format!("‖ paused: {}  ", cut(&safe(reason), 36));
+    if let Some(words) = paused(team) {
+        let text = format!("‖ {}  ", cut(&safe(&words), 44));
         line = line.word(text, app.theme.style(Tone::Busy));
     } else if team.phase != "active" {
         line = line.word(format!("■ {}  ", safe(&team.phase)), app.theme.style(Tone::Bold));
@@ -220,6 +222,19 @@ fn summary(app: &App, columns: usize) -> Line<'static> {
         line = line.word(words::money(team.cost_micros), dim);
     }
     line.line()
+}
+
+/// That a team waits, and who asks: what a lead wrote is told as its words.
+fn paused(team: &TeamView) -> Option<String> {
+    let reason = team.paused.as_ref()?;
+    Some(match (team.paused_by(), &team.pause) {
+        (Some(who), _) => format!("paused by {who}: {reason}"),
+        (None, Some(pause)) if pause.is_approval() => {
+            let phase = pause.phase.as_deref().unwrap_or("the next phase");
+            format!("{phase} waits for your approval")
+        }
+        _ => format!("paused: {reason}"),
+    })
 }
 
 /// How many tasks stand where; where there is little room, all in progress are one.

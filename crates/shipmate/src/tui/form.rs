@@ -7,6 +7,7 @@ use shipmate_protocol::view::{DecisionView, TaskView};
 
 use super::input::Input;
 use super::message::{Asked, Then};
+use super::store::decision_key;
 
 #[derive(Debug)]
 pub(super) struct Form {
@@ -19,6 +20,8 @@ pub(super) struct Form {
     pub(super) problem: Option<String>,
     does: Does,
     team: String,
+    /// The decision that it answers: its row in the list.
+    pub(super) decides: Option<String>,
 }
 
 #[derive(Debug)]
@@ -63,7 +66,7 @@ fn lines(label: &'static str, text: &str) -> Field {
 impl Form {
     fn new(title: String, team: &str, does: Does, fields: Vec<Field>) -> Form {
         let (hint, team) = (String::new(), team.to_owned());
-        Form { title, hint, fields, at: 0, problem: None, does, team }
+        Form { title, hint, fields, at: 0, problem: None, does, team, decides: None }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Form {
@@ -149,9 +152,13 @@ impl Form {
         ))
     }
 
+    fn deciding(self, one: &DecisionView) -> Form {
+        Form { decides: Some(decision_key(one)), ..self }
+    }
+
     pub(super) fn deny(one: &DecisionView) -> Form {
         let (id, who) = (one.id, super::words::name_of(&one.who));
-        match one.kind.as_str() {
+        let form = match one.kind.as_str() {
             "plan" => {
                 let fields = vec![lines("Feedback", "")];
                 Form::new(format!("Reject plan {id}"), &one.team, Does::Reject(id), fields)
@@ -162,12 +169,13 @@ impl Form {
                 Form::new(format!("Deny {} {id}", one.kind), &one.team, Does::Deny(id), fields)
                     .hint("why not; may stay empty")
             }
-        }
+        };
+        form.deciding(one)
     }
 
     pub(super) fn answer(one: &DecisionView) -> Form {
         let title = format!("Answer question {}", one.id);
-        Form::new(title, &one.team, Does::Answer(one.id), vec![lines("Answer", "")])
+        Form::new(title, &one.team, Does::Answer(one.id), vec![lines("Answer", "")]).deciding(one)
     }
 
     pub(super) fn paste(&mut self, text: &str) {

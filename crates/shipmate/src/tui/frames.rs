@@ -17,6 +17,7 @@ use super::draw::draw;
 use super::message::{Effect, Found, Message, Output};
 use super::theme::Theme;
 
+/// Types keys, and looks at the screen after each of them.
 pub(super) fn typed(app: &mut App, keys: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     for word in keys.split(' ') {
@@ -31,16 +32,18 @@ pub(super) fn typed(app: &mut App, keys: &str) -> Vec<Effect> {
                 for c in word.chars() {
                     let key = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
                     effects.extend(app.update(Message::Key(key)));
+                    frame(app, 80, 24);
                 }
                 continue;
             }
         };
         effects.extend(app.update(Message::Key(KeyEvent::new(code, KeyModifiers::NONE))));
+        frame(app, 80, 24);
     }
     effects
 }
 
-fn frame(app: &App, columns: u16, rows: u16) -> Buffer {
+pub(super) fn frame(app: &App, columns: u16, rows: u16) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(frame, app)).unwrap();
     terminal.backend().buffer().clone()
@@ -199,6 +202,29 @@ fn a_decision_with_an_option_marked() {
     let mut app = scene::team();
     typed(&mut app, "5 j 2");
     check("decision-options", &app, SMALL);
+}
+
+#[test]
+fn a_decision_that_can_still_be_taken_back() {
+    let mut app = scene::team();
+    typed(&mut app, "5 y");
+    app.now += 1_500;
+    check_both("decision-held", &app);
+}
+
+#[test]
+fn what_was_decided() {
+    let mut app = scene::team();
+    typed(&mut app, "5 h");
+    check_both("decided", &app);
+}
+
+#[test]
+fn a_team_that_waits_says_who_asks() {
+    check("paused-by-lead", &scene::paused_by("alpha/lea@1", "asked"), SMALL);
+    let mut app = scene::paused_by("runtime", "approval");
+    typed(&mut app, "5");
+    check("approval", &app, SMALL);
 }
 
 #[test]

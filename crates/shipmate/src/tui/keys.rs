@@ -19,7 +19,7 @@ pub(super) fn key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     }
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         match key.code {
-            KeyCode::Char('c') => return vec![Effect::Quit],
+            KeyCode::Char('c') => return app.quit(),
             KeyCode::Char('z') => return vec![Effect::Suspend],
             KeyCode::Char('l') => return vec![Effect::Redraw],
             _ => {}
@@ -30,9 +30,15 @@ pub(super) fn key(app: &mut App, key: KeyEvent) -> Vec<Effect> {
             Outcome::Stays => {}
             Outcome::Closed => app.form = None,
             Outcome::Sent(asked) => {
-                app.form = None;
+                let form = app.form.take();
                 app.said = None;
-                return app.ask(*asked);
+                return match form.as_ref().and_then(|form| form.decides.clone()) {
+                    Some(key) => {
+                        decide(app, key, *asked, form);
+                        Vec::new()
+                    }
+                    None => app.ask(*asked),
+                };
             }
         }
         return Vec::new();
@@ -80,7 +86,7 @@ fn choosing(app: &mut App, key: KeyEvent) -> Vec<Effect> {
             let Some(root) = app.choice.selected().cloned() else { return Vec::new() };
             app.watch(root)
         }
-        KeyCode::Char('q') => vec![Effect::Quit],
+        KeyCode::Char('q') => app.quit(),
         KeyCode::Char('?') => {
             app.help = Some(Scroll::default());
             Vec::new()
@@ -96,8 +102,13 @@ fn anywhere(app: &mut App, key: KeyEvent) -> Vec<Effect> {
     if let KeyCode::Char(digit @ '1'..='9') = key.code {
         return digit_typed(app, digit);
     }
+    // A key that is held down decides nothing more.
+    let decides = matches!(key.code, KeyCode::Char('y' | 'd') | KeyCode::Enter);
+    if app.place == Place::Decisions && decides && key.kind == KeyEventKind::Repeat {
+        return Vec::new();
+    }
     match key.code {
-        KeyCode::Char('q') => return vec![Effect::Quit],
+        KeyCode::Char('q') => return app.quit(),
         KeyCode::Char('?') => app.help = Some(Scroll::default()),
         KeyCode::Tab => app.go(app.place.next(1)),
         KeyCode::BackTab => app.go(app.place.next(Place::ALL.len() - 1)),
@@ -124,6 +135,7 @@ fn moved(app: &mut App, step: Step) -> Vec<Effect> {
         Place::Teams => app.choice.step(step),
         Place::Board => app.board.step(step),
         Place::Team => app.team.step(step),
+        Place::Decisions if app.is_past => app.decided.step(step),
         Place::Decisions => match step {
             // Whole pages are for the text of what is to be decided.
             Step::PageUp | Step::PageDown => app.detail.step(step),
@@ -197,6 +209,10 @@ fn open(app: &mut App) -> Vec<Effect> {
             let n = app.log.selected().copied();
             n.map(|n| app.open_record(n)).unwrap_or_default()
         }
+        Place::Decisions if app.is_past => {
+            let n = app.decided.selected().copied();
+            n.map(|n| app.open_record(n)).unwrap_or_default()
+        }
         Place::Decisions => answer(app),
         Place::Teams => Vec::new(),
     }
@@ -204,6 +220,9 @@ fn open(app: &mut App) -> Vec<Effect> {
 
 /// The decision that is looked at.
 pub(super) fn decision(app: &App) -> Option<&DecisionView> {
+    if app.is_past {
+        return None;
+    }
     let key = app.decisions.selected()?;
     app.store.decisions.iter().find(|one| decision_key(one) == *key)
 }
@@ -245,6 +264,9 @@ fn acted(app: &mut App, c: char) -> Vec<Effect> {
         'p' | 'P' => return on_team(app, 'p'),
         's' | 'S' if app.place == Place::Board || c == 'S' => return on_team(app, 's'),
         'y' | 'd' if app.place == Place::Decisions => return decided(app, c),
+        'u' if app.place == Place::Decisions => app.take_back(),
+        's' if app.place == Place::Decisions => return app.send_now(),
+        'h' if app.place == Place::Decisions && app.pages.is_empty() => app.is_past = !app.is_past,
         _ => {}
     }
     Vec::new()
@@ -319,6 +341,11 @@ fn on_mate(app: &mut App, c: char) -> Vec<Effect> {
 fn on_team(app: &mut App, c: char) -> Vec<Effect> {
     let Some(team) = app.store.root_team().cloned() else { return Vec::new() };
     match c {
+        // A phase begins with a yes to what is shown, and not by the way.
+        'p' if team.awaits_approval() => {
+            let said = "it waits for your yes: 5 shows what would begin".to_owned();
+            app.said = Some(Said::Refused(said));
+        }
         'p' if team.paused.is_some() => {
             let said = format!("team {} goes on", team.name);
             let then = Then::Say(said);
@@ -379,8 +406,23 @@ fn write(app: &mut App) {
     app.form = Some(Form::send(&root, &to.map(|to| short(&to)).unwrap_or_default(), None, &names));
 }
 
+/// The decision that is looked at, if a frame has shown it: a key that came before decides nothing.
+fn shown(app: &mut App) -> Option<DecisionView> {
+    let one = decision(app).cloned();
+    let is_seen = one.as_ref().map(decision_key) == *app.seen.borrow();
+    match one {
+        Some(one) if is_seen => Some(one),
+        _ => {
+            let waits = !app.decisions.keys().is_empty() && app.pages.is_empty() && !app.is_past;
+            let said = waits.then(|| Said::Refused("look at one first: j or k".to_owned()));
+            app.said = said.or(app.said.take());
+            None
+        }
+    }
+}
+
 fn decided(app: &mut App, c: char) -> Vec<Effect> {
-    let Some(one) = decision(app).cloned() else { return Vec::new() };
+    let Some(one) = shown(app) else { return Vec::new() };
     let said = verdicts(&one);
     let word = if c == 'y' { said.yes } else { said.no };
     let (DecisionView { id, kind, team, .. }, Some(word)) = (&one, word) else {
@@ -389,7 +431,9 @@ fn decided(app: &mut App, c: char) -> Vec<Effect> {
     };
     let (ask, told) = match (kind.as_str(), c) {
         ("plan", 'y') => (Ask::PlanApprove { plan: *id }, format!("plan {id} is approved")),
-        ("approval", 'y') => (Ask::TeamContinue, format!("team {team} goes on")),
+        ("approval", 'y') => {
+            (Ask::PhaseApprove { approval: *id }, format!("approved; team {team} goes on"))
+        }
         (_, 'd') if one.options.is_empty() => {
             app.form = Some(Form::deny(&one));
             return Vec::new();
@@ -399,7 +443,19 @@ fn decided(app: &mut App, c: char) -> Vec<Effect> {
             (Ask::Answer { question: *id, answer: word }, told)
         }
     };
-    app.ask(Asked { team: Some(team.clone()), ask, then: Then::Say(told) })
+    let asked = Asked { team: Some(team.clone()), ask, then: Then::Say(told) };
+    decide(app, decision_key(&one), asked, None);
+    Vec::new()
+}
+
+/// Holds a decision back until it can be taken back no more.
+fn decide(app: &mut App, key: String, asked: Asked, form: Option<Form>) {
+    let said = match asked.then {
+        Then::Say(said) => said,
+        _ => String::new(),
+    };
+    let (what, then) = (said.clone(), Then::Decided { key: key.clone(), said });
+    app.decide(key, what, Asked { then, ..asked }, form);
 }
 
 fn no_verdict(one: &DecisionView, c: char) -> String {
@@ -412,16 +468,16 @@ fn no_verdict(one: &DecisionView, c: char) -> String {
     }
 }
 
-/// Sends the option that is marked, or asks for words.
+/// Decides for the option that is marked, or asks for words.
 fn answer(app: &mut App) -> Vec<Effect> {
-    let Some(one) = decision(app).cloned() else { return Vec::new() };
+    let Some(one) = shown(app) else { return Vec::new() };
     let key = decision_key(&one);
     let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
     if let Some(option) = marked.and_then(|at| options(&one).get(at).copied().cloned()) {
         let ask = Ask::Answer { question: one.id, answer: option.clone() };
         let then = Then::Say(format!("{} {} is answered: {option}", one.kind, one.id));
-        app.marked = None;
-        return app.ask(Asked { team: Some(one.team), ask, then });
+        decide(app, key, Asked { team: Some(one.team), ask, then }, None);
+        return Vec::new();
     }
     if one.kind == "question" && one.options.is_empty() {
         app.form = Some(Form::answer(&one));

@@ -23,6 +23,10 @@ pub(super) struct List<K> {
     at: usize,
     /// Whoever looks at the last row goes on looking at the last row.
     follow: bool,
+    /// Only a step selects a row: none takes the place of one that is gone.
+    by_hand: bool,
+    /// No row is selected.
+    none: bool,
     /// What the last frame showed; only the drawing knows how much room there is.
     top: Cell<usize>,
     rows: Cell<usize>,
@@ -30,12 +34,18 @@ pub(super) struct List<K> {
 
 impl<K: PartialEq + Clone> List<K> {
     pub(super) fn new() -> List<K> {
-        List { keys: Vec::new(), at: 0, follow: false, top: Cell::new(0), rows: Cell::new(10) }
+        let (top, rows) = (Cell::new(0), Cell::new(10));
+        List { keys: Vec::new(), at: 0, follow: false, by_hand: false, none: false, top, rows }
     }
 
     /// Begins at the end, and stays there.
     pub(super) fn following() -> List<K> {
         List { follow: true, ..List::new() }
+    }
+
+    /// Selects what somebody chooses and nothing else: a key must not act on what came by itself.
+    pub(super) fn by_hand() -> List<K> {
+        List { by_hand: true, none: true, ..List::new() }
     }
 
     pub(super) fn set(&mut self, keys: Vec<K>) {
@@ -47,6 +57,7 @@ impl<K: PartialEq + Clone> List<K> {
             return;
         }
         let found = selected.and_then(|key| self.keys.iter().position(|other| *other == key));
+        self.none |= self.by_hand && found.is_none();
         self.at = found.unwrap_or(self.at).min(self.last());
     }
 
@@ -63,16 +74,30 @@ impl<K: PartialEq + Clone> List<K> {
     }
 
     pub(super) fn selected(&self) -> Option<&K> {
-        self.keys.get(self.at)
+        self.keys.get(self.at).filter(|_| !self.none)
+    }
+
+    /// The row that is selected.
+    pub(super) fn row(&self) -> Option<usize> {
+        self.selected().map(|_| self.at)
+    }
+
+    /// Selects the row that would be next.
+    pub(super) fn choose(&mut self) {
+        self.none = false;
     }
 
     pub(super) fn select(&mut self, key: &K) {
         if let Some(at) = self.keys.iter().position(|other| other == key) {
-            self.at = at;
+            (self.at, self.none) = (at, false);
         }
     }
 
     pub(super) fn step(&mut self, step: Step) {
+        // The first step shows what is there.
+        if std::mem::take(&mut self.none) && matches!(step, Step::Up | Step::Down) {
+            return;
+        }
         let page = self.rows.get().max(2) - 1;
         let at = match step {
             Step::Up => self.at.saturating_sub(1),
@@ -159,6 +184,21 @@ mod tests {
         assert_eq!(list.selected(), Some(&1));
         list.set(vec![]);
         assert_eq!(list.selected(), None);
+    }
+
+    #[test]
+    fn a_list_that_is_chosen_from_by_hand_never_moves_on_by_itself() {
+        let mut list = List::by_hand();
+        list.set(vec![1, 2, 3]);
+        assert_eq!(list.selected(), None, "it came by itself");
+        list.step(Step::Down);
+        assert_eq!(list.selected(), Some(&1));
+        list.set(vec![0, 1, 2, 3]);
+        assert_eq!(list.selected(), Some(&1));
+        list.set(vec![0, 2, 3]);
+        assert_eq!(list.selected(), None, "another is in its place");
+        list.step(Step::Up);
+        assert_eq!(list.selected(), Some(&2));
     }
 
     #[test]

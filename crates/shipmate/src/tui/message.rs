@@ -59,6 +59,11 @@ pub(crate) struct Asked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Then {
     Say(String),
+    /// Of a decision: its row in the list, and what to say.
+    Decided {
+        key: String,
+        said: String,
+    },
     Show(u32),
     Edit,
     Record(u64),
@@ -67,7 +72,7 @@ pub(crate) enum Then {
 impl Then {
     /// The person waits for its answer.
     pub(super) fn is_act(&self) -> bool {
-        matches!(self, Then::Say(_) | Then::Edit)
+        matches!(self, Then::Say(_) | Then::Decided { .. } | Then::Edit)
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{
-    Card, DecisionView, Delta, LogLine, MessageRow, TeamView, TeammateView,
+    Card, DecidedRow, DecisionView, Delta, LogLine, MessageRow, TeamView, TeammateView,
 };
 
 use super::words::{Standing, name_of, seat_of};
 
 /// Lines of the log that are kept; older ones are asked for again.
 const LINES_MAX: usize = 20_000;
+const DECIDED_MAX: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -22,6 +23,8 @@ pub(super) struct Store {
     pub(super) teammates: BTreeMap<String, TeammateView>,
     pub(super) cards: BTreeMap<u32, Card>,
     pub(super) decisions: Vec<DecisionView>,
+    /// What was decided, oldest first.
+    pub(super) decided: Vec<DecidedRow>,
     pub(super) messages: BTreeMap<u64, MessageRow>,
     pub(super) lines: VecDeque<LogLine>,
 }
@@ -111,6 +114,9 @@ impl Store {
         if let Some(decisions) = delta.decisions {
             self.decisions = decisions;
         }
+        self.decided.extend(delta.decided);
+        let over = self.decided.len().saturating_sub(DECIDED_MAX);
+        self.decided.drain(..over);
         self.take_messages(delta.messages);
         self.lines.extend(delta.lines);
         while self.lines.len() > LINES_MAX {
@@ -193,6 +199,11 @@ impl Store {
 
     pub(super) fn decision_rows(&self) -> Vec<String> {
         self.decisions.iter().map(decision_key).collect()
+    }
+
+    /// The records of what was decided, latest first.
+    pub(super) fn decided_rows(&self) -> Vec<u64> {
+        self.decided.iter().rev().map(|row| row.n).collect()
     }
 
     pub(super) fn log_rows(&self, search: &str) -> Vec<u64> {

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use serde_json::Value;
 use shipmate_protocol::client::Heard;
@@ -22,6 +23,8 @@ use crate::cli::log::Record;
 /// A connection of its own to whoever coordinates, about this team.
 pub(crate) type Connect = Arc<dyn Fn(Option<String>) -> Client + Send + Sync>;
 
+/// How long whoever leaves waits for what was asked last.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How many older messages or lines come at a time.
 const OLDER: u64 = 500;
 /// Lines of output from before it was looked at.
@@ -30,7 +33,10 @@ const LINES_BEFORE: usize = 500;
 pub(super) struct World {
     connect: Connect,
     tell: Sender<Message>,
-    orders: Sender<Order>,
+    /// Absent once no more is asked.
+    orders: Option<Sender<Order>>,
+    /// Ends when everything that was ordered is asked.
+    asked: Receiver<()>,
     watch: Option<Watched>,
     tail: Option<Arc<AtomicBool>>,
 }
@@ -52,8 +58,12 @@ impl World {
     pub(super) fn new(connect: Connect, tell: Sender<Message>) -> World {
         let (orders, ordered) = channel();
         let asking = (Arc::clone(&connect), tell.clone());
-        std::thread::spawn(move || ask(&asking.0, &asking.1, &ordered));
-        World { connect, tell, orders, watch: None, tail: None }
+        let (asks, asked) = channel();
+        std::thread::spawn(move || {
+            ask(&asking.0, &asking.1, &ordered);
+            drop(asks);
+        });
+        World { connect, tell, orders: Some(orders), asked, watch: None, tail: None }
     }
 
     /// Begins what is wanted; what is at hand comes back at once.
@@ -82,7 +92,13 @@ impl World {
 
     fn order(&self, order: Order) {
         // The thread that asks lives for as long as there is somebody to order.
-        drop(self.orders.send(order));
+        drop(self.orders.as_ref().map(|orders| orders.send(order)));
+    }
+
+    /// Asks what was ordered and no more; whoever cannot be reached is not waited for.
+    pub(super) fn finish(&mut self) {
+        self.orders = None;
+        let _over = self.asked.recv_timeout(LAST_WORDS);
     }
 
     fn watch(&mut self, root: String) {

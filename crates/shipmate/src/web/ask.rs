@@ -19,11 +19,12 @@ use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
 use crate::web::reply::{self, Refusal};
 
-const ALLOWED: [&str; 27] = [
+const ALLOWED: [&str; 28] = [
     "agents",
     "answer",
     "message_acknowledge",
     "message_trace",
+    "phase_approve",
     "phase_skip",
     "plan_approve",
     "plan_reject",

@@ -24,6 +24,8 @@ fn the_settings_in_force_are_shown_with_their_source() {
         playbook                      ""                                    default
         notify                        "bell"                                default
         page                          true                                  default
+        fence                         "on"                                  default
+        fence-write                   []                                    default
         agent-teams                   false                                 user file
         agent-teams-env               ""                                    default
         agents.default                ""                                    default
@@ -31,8 +33,6 @@ fn the_settings_in_force_are_shown_with_their_source() {
         agents.stop-grace-seconds     0.5                                   project file
         agents.patience-seconds       600                                   default
         models.default                ""                                    default
-        native.fence                  "wanted"                              default
-        native.fence-write            []                                    default
         native.requests-max           1000                                  default
         native.shell-timeout-seconds  120                                   default
         native.shown-bytes            16384                                 default
@@ -45,6 +45,8 @@ fn the_settings_in_force_are_shown_with_their_source() {
         gate.commands                 ["cargo test"]                        environment
         gate.timeout-seconds          1800                                  default
         gate.batch                    16                                    default
+        gate.env                      []                                    default
+        gate.read                     []                                    default
         hooks.TaskCreated             []                                    default
         hooks.TaskCompleted           ["./check", "./lint"]                 project file
         hooks.TeammateIdle            []                                    default

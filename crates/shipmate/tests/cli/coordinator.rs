@@ -115,6 +115,33 @@ fn a_folder_for_the_socket_that_others_can_write_is_refused() {
     workspace.succeed("shipmate team create alpha");
 }
 
+/// Only root can give a folder away: elsewhere there is nothing to try.
+#[test]
+fn a_folder_for_the_socket_that_is_somebody_elses_is_refused_by_all_sides() {
+    let mut workspace = Workspace::new();
+    let theirs = workspace.beside("run");
+    std::fs::create_dir(&theirs).unwrap();
+    if std::os::unix::fs::chown(&theirs, Some(65534), None).is_err() {
+        return;
+    }
+    workspace.set("SHIPMATE_RUNTIME_DIR", &theirs.display().to_string());
+    workspace.check(
+        r#"
+        $ shipmate team create alpha
+        error: [..]/run: it belongs to user 65534: name a folder of yours with SHIPMATE_RUNTIME_DIR
+        ...
+        => 6
+
+        $ shipmate coordinator run
+        [..]/run: it belongs to user 65534: name a folder of yours with SHIPMATE_RUNTIME_DIR
+        ...
+        => 1
+        "#,
+    );
+    std::os::unix::fs::chown(&theirs, Some(0), None).unwrap();
+    workspace.succeed("shipmate team create alpha");
+}
+
 #[test]
 fn a_coordinator_that_answers_nobody_is_told_of_and_given_up() {
     let workspace = Workspace::with_team(&["ana"]);

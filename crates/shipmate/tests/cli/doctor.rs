@@ -24,9 +24,8 @@ fn a_sound_workspace_is_found_sound() {
         [..]  agents       [..]
         ok       permissions  [..] folders and files are yours alone
         ok       gitignore    the workspace is no git repository
-        warning  fence        only native agents, and those who may not write, are fenced in: any \
-          other program that runs as the same user could read the person's token and act as the person
-                              run programs you do not trust as another user or in a container
+        [..]  fence        [..]agents, gates and hooks stand behind [..]
+        ...
         "#,
     );
 }
@@ -47,8 +46,8 @@ fn what_others_can_read_is_a_problem_with_its_remedy() {
                               chmod go-rwx $W/.shipmate/state/tokens/alpha.ana
         problem  gitignore    git would commit .shipmate/state, which holds tokens
                               write `*` into .shipmate/state/.gitignore
-        warning  fence        [..]
-                              [..]
+        [..]  fence        [..]
+        ...
         => 1
         "#,
     );

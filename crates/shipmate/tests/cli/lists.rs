@@ -19,6 +19,7 @@ fn every_list_is_an_array_for_programs() {
         ("inbox --peek", 2),
         ("plan list", 0),
         ("questions", 1),
+        ("decisions", 1),
         ("doctor", 14),
         ("config path", 2),
     ] {

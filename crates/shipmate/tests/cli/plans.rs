@@ -118,6 +118,86 @@ fn a_question_is_asked_and_answered() {
 }
 
 #[test]
+fn what_was_decided_is_listed_with_who_decided_it() {
+    let workspace = Workspace::with_team(&[]);
+    workspace.succeed("shipmate teammate add lou --lead");
+    workspace.succeed("shipmate teammate add ana --mode plan");
+    workspace.check(
+        r#"
+        $ shipmate decisions --all
+        no decisions
+
+        $ shipmate --as ana ask "Which parser?" --option nom --option winnow
+        asked question 6; the answer comes as a message
+
+        $ shipmate --as ana plan submit split it
+        submitted plan 8; the answer comes as a message
+
+        $ shipmate decisions
+        question 6 of alpha/ana@1, asked [..] UTC
+        │ Which parser?
+          shipmate answer 6 with one of: nom, winnow
+        plan 8 of alpha/ana@1, asked [..] UTC
+        │ split it
+          shipmate plan approve 8, or: plan reject 8 "what to change"
+
+        $ shipmate --as lou answer 6 nom
+        answered question 6
+
+        $ shipmate plan reject 8 keep the interface
+        rejected plan 8
+
+        $ shipmate decisions
+        no open decisions
+
+        $ shipmate decisions --all
+        [..] UTC person decided plan 8 of alpha/ana@1
+          rejected: keep the interface
+        │ split it
+        [..] UTC alpha/lou@1 decided question 6 of alpha/ana@1
+          nom
+        │ Which parser?
+        "#,
+    );
+    let all = workspace.succeed("shipmate decisions --all --json");
+    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    let said = |at: usize, key: &str| all[at][key].as_str().unwrap().to_owned();
+    assert_eq!([said(0, "state"), said(0, "by")], ["decided", "person"]);
+    assert_eq!([said(1, "answer"), said(1, "by")], ["nom", "alpha/lou@1"]);
+    assert!(all[0]["decided_at"].as_u64().unwrap() >= all[0]["asked_at"].as_u64().unwrap());
+}
+
+#[test]
+fn what_a_lead_writes_is_told_as_its_words() {
+    let workspace = Workspace::with_team(&["ana"]);
+    workspace.succeed("shipmate teammate add lou --lead");
+    workspace.check(
+        r#"
+        $ shipmate --as lou pause --reason "approval: phase deploy begins when you say so"
+        the team is paused: nobody starts or claims; `shipmate continue` lets it go on
+
+        $ shipmate status
+        TEAM   LEAD  PHASE   RUNNING  PENDING  IN PROGRESS  COMPLETED  FAILED
+        ...
+        paused           alpha, by lou: approval: phase deploy begins when you say so  (shipmate resume)
+        log              [..]
+
+        $ shipmate team show
+        team alpha, paused
+        ...
+          paused       lou says: approval: phase deploy begins when you say so
+        ...
+
+        $ shipmate decisions
+        no open decisions
+        "#,
+    );
+    let team = workspace.succeed("shipmate team show --json");
+    let team: serde_json::Value = serde_json::from_str(&team).unwrap();
+    assert_eq!([&team["pause"]["kind"], &team["pause"]["by"]], ["asked", "alpha/lou@1"]);
+}
+
+#[test]
 fn a_shutdown_is_asked_for_and_answered_or_runs_out() {
     let workspace = Workspace::with_team(&["ana", "bo"]);
     let asked = workspace.succeed("shipmate shutdown ana --reason done --deadline 60s --json");

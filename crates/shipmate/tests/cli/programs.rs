@@ -91,3 +91,53 @@ fn a_program_that_is_missing_is_no_problem() {
     let goose = list.iter().find(|agent| agent["name"] == "goose").unwrap();
     assert_eq!(goose["state"], "not_installed");
 }
+
+#[test]
+fn what_a_program_may_read_and_write_behind_the_fence_is_one_table() {
+    let workspace = Workspace::new();
+    workspace.write("../.claude/settings.json", "{}");
+    workspace.write("../.claude/.credentials.json", "{}");
+    workspace.write(".shipmate/config.toml", "fence-write = [\"~/models\"]\n");
+    workspace.check(
+        r#"
+        $ shipmate agents --fence claude
+        claude as a teammate, fence = "on"
+
+        writes      its own tree, unless its mode is plan, delegate or read_only
+                    a temporary folder of its own: TMPDIR
+                    the team's caches: CARGO_HOME, npm_config_cache, PIP_CACHE_DIR, GOMODCACHE, …
+                    ~/models: by fence-write
+                    a folder of its own: CLAUDE_CONFIG_DIR, instead of [..]/.claude
+        login       .credentials.json of [..]/.claude: used and renewed where it is
+        reads       settings.json of [..]/.claude
+        copied      .claude.json, anew for each life
+        reads       everything else that you can read
+        hidden      .shipmate/state: tokens, logs, other teammates' trees
+
+        More may be written by `fence-write` in .shipmate/config.toml; docs/security.md
+
+        $ shipmate agents --fence cluade
+        error: there is no agent cluade; did you mean claude?
+          `shipmate agents` lists them
+        => 2
+        "#,
+    );
+}
+
+#[test]
+fn a_fence_that_is_off_is_said_at_every_start() {
+    let workspace = Workspace::with_repository();
+    workspace.write(".shipmate/config.toml", "fence = \"off\"\n");
+    workspace.succeed("shipmate team create alpha --trees own --dirty");
+    workspace.check(
+        r#"
+        $ shipmate teammate add ana --command true
+        note: fence = "off": every agent, gate and hook can do whatever you can
+        added ana; it starts when there is a task for it
+
+        $ shipmate resume
+        note: fence = "off": every agent, gate and hook can do whatever you can
+        ...
+        "#,
+    );
+}

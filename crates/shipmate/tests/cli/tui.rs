@@ -45,7 +45,8 @@ fn a_person_works_with_a_team_on_the_screen() {
     tmux.keys("2");
     tmux.until("2 (•) winnow");
     tmux.keys("Enter");
-    tmux.until("is answered: winnow");
+    tmux.until("is answered: winnow, sent in");
+    tmux.keys("s");
     tmux.until("Nothing waits for you.");
     let questions = json(&workspace, "shipmate questions --all --json");
     assert_eq!(questions[0]["answer"], "winnow");
@@ -74,6 +75,48 @@ fn a_person_works_with_a_team_on_the_screen() {
     tmux.until("ana goes on");
     tmux.until_gone("‖ paused");
 
+    tmux.keys("q");
+    tmux.ended();
+}
+
+#[test]
+fn one_press_is_one_decision_which_can_be_taken_back_until_it_is_sent() {
+    let workspace = Workspace::with_team(&["ana", "bo"]);
+    workspace.succeed("shipmate --as ana ask --kind permission \"May I run make?\"");
+    workspace.succeed("shipmate --as bo ask --kind permission \"May I drop the table?\"");
+    let answers = || {
+        let all = json(&workspace, "shipmate questions --all --json");
+        [all[0]["answer"].clone(), all[1]["answer"].clone()]
+    };
+    let mut tmux = Tmux::start(&workspace, SCREEN);
+    tmux.until("5 Decisions (2)");
+    tmux.keys("5");
+    tmux.until("│ May I run make?");
+    tmux.keys("y y");
+    tmux.until("sent in");
+    tmux.keys("u");
+    tmux.until("taken back");
+    tmux.until("5 Decisions (2)");
+    tmux.until("│ May I run make?");
+    tmux.keys("y y");
+    // What was decided and is not sent yet is sent by whoever leaves.
+    tmux.until("sent in");
+    tmux.keys("q");
+    tmux.ended();
+    assert_eq!(answers(), ["allow".into(), Value::Null]);
+
+    let mut tmux = Tmux::start(&workspace, SCREEN);
+    tmux.until("5 Decisions (1)");
+    tmux.keys("5 h");
+    tmux.until("permission");
+    let screen = tmux.until("ana: May I run make?");
+    assert!(screen.contains("person"), "{screen}");
+    tmux.keys("h");
+    tmux.until("│ May I drop the table?");
+    // By itself, too.
+    tmux.keys("y");
+    tmux.until("Nothing waits for you.");
+    assert_eq!(answers(), ["allow", "allow"]);
     tmux.keys("q");
     tmux.ended();
 }

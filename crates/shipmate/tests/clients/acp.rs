@@ -39,11 +39,8 @@ fn stage(client: &Client, server: &Server) -> Stage {
     let home = stage.root().join("home");
     let bin = stage.root().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    let mut script = "#!/bin/sh\n".to_owned();
-    for (name, value) in (client.surroundings)(&home, server) {
-        let (name, value) = (name.into_string().unwrap(), value.into_string().unwrap());
-        script.push_str(&format!("export {name}='{value}'\n"));
-    }
+    let exports = Surroundings::exports((client.surroundings)(&home, server));
+    let mut script = format!("#!/bin/sh\n{exports}");
     script.push_str(&format!("exec '{}' \"$@\"\n", client.program.path().display()));
     let path = bin.join(client.agent);
     std::fs::write(&path, script).unwrap();

@@ -41,11 +41,8 @@ fn stage(server: &Server) -> Stage {
 
 fn stage_with(server: &Server, change: impl FnOnce(TeammateAdd) -> TeammateAdd) -> Stage {
     let mut stage = Stage::new("");
-    let mut script = String::new();
-    for (name, value) in Surroundings::claude(&stage.root().join("home"), server) {
-        let (name, value) = (name.into_string().unwrap(), value.into_string().unwrap());
-        script.push_str(&format!("export {name}='{value}'\n"));
-    }
+    let home = stage.root().join("home");
+    let mut script = Surroundings::exports(Surroundings::claude(&home, server));
     script.push_str(&format!("exec '{}' \"$@\"\n", Program::Claude.path().display()));
     install(&stage, &script);
     stage.door("go");

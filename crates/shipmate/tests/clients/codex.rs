@@ -1,4 +1,4 @@
-//! Codex: several teammates in one program, and what is left of them when something is killed.
+//! Codex: a program for each teammate, and what is left of them when something is killed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -17,11 +17,8 @@ fn stage(script: &str, names: &[&str]) -> (Stage, Server) {
     let server = Server::start(script);
     let mut stage = Stage::new("");
     let home = stage.root().join("home");
-    let mut lines = "#!/bin/sh\n".to_owned();
-    for (name, value) in Surroundings::codex(&home, &server) {
-        let (name, value) = (name.into_string().unwrap(), value.into_string().unwrap());
-        lines.push_str(&format!("export {name}='{value}'\n"));
-    }
+    let exports = Surroundings::exports(Surroundings::codex(&home, &server));
+    let mut lines = format!("#!/bin/sh\n{exports}");
     lines.push_str(&format!("exec '{}' \"$@\"\n", Program::Codex.path().display()));
     install(&stage, &lines);
     team(&mut stage, names);
@@ -53,13 +50,13 @@ fn task(stage: &mut Stage, subject: &str, assignee: &str) -> u32 {
     stage.create(vec![TaskNew { subject, assignee, ..TaskNew::default() }])[0]
 }
 
-/// The program that all share; there is one. What it forks looks like it for a moment, but is
-/// not the hub's child.
+/// The program of a teammate; there is one. What it forks looks like it for a moment, but is not
+/// the supervisor's child.
 #[track_caller]
-fn program(stage: &Stage) -> Marked {
-    let hub = hub(stage);
-    let all = stage.processes("agent").into_iter().filter(|one| one.label == "alpha.codex");
-    let mut children: Vec<Marked> = all.filter(|one| parent(one.pid) == Some(hub)).collect();
+fn program(stage: &mut Stage, name: &str) -> Marked {
+    let supervisor = stage.supervisor(name);
+    let all = stage.processes("agent").into_iter();
+    let mut children: Vec<Marked> = all.filter(|one| parent(one.pid) == Some(supervisor)).collect();
     assert_eq!(children.len(), 1, "{children:?}");
     assert!(children[0].words.ends_with(" app-server "), "{children:?}");
     children.remove(0)
@@ -68,14 +65,6 @@ fn program(stage: &Stage) -> Marked {
 fn parent(pid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
-}
-
-#[track_caller]
-fn hub(stage: &Stage) -> u32 {
-    let all = stage.processes("supervisor");
-    let hubs: Vec<Marked> = all.into_iter().filter(|one| one.label == "alpha.codex").collect();
-    assert_eq!(hubs.len(), 1, "{hubs:?}");
-    hubs[0].pid
 }
 
 fn lines(path: PathBuf) -> Vec<Value> {
@@ -216,21 +205,19 @@ fn count(told: &[Value], method: &str) -> usize {
 }
 
 fn thread(stage: &Stage, name: &str, epoch: u32) -> String {
-    std::fs::read_to_string(stage.life(name, epoch).join("session")).unwrap()
+    std::fs::read_to_string(stage.life(name, epoch).join("hand/session")).unwrap()
 }
 
 #[test]
-fn two_teammates_share_one_program_and_hear_only_their_own_thread() {
+fn two_teammates_have_a_program_each_and_hear_only_their_own_thread() {
     let (mut stage, server, tasks) = both_at_work();
-    let shared = program(&stage);
-    hub(&stage);
+    assert_ne!(program(&mut stage, "ana").pid, program(&mut stage, "bo").pid);
     no_leftovers(&mut stage);
     let threads = [thread(&stage, "ana", 1), thread(&stage, "bo", 1)];
     assert_ne!(threads[0], threads[1]);
     let (to, body) = ("bo".to_owned(), "use tabs in b".to_owned());
     stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
     stage.event("message.injected");
-    assert_eq!(program(&stage).pid, shared.pid);
     let_go(&server);
     stage.finished(2);
     // It was read in the running turn: there was no other.
@@ -247,12 +234,12 @@ fn two_teammates_share_one_program_and_hear_only_their_own_thread() {
 #[test]
 fn a_program_that_is_killed_in_mid_turn_is_started_again_and_both_go_on() {
     let (mut stage, server, tasks) = both_at_work();
-    let before = (program(&stage).pid, hub(&stage));
-    kill(before.0);
+    let before = ["ana", "bo"].map(|name| program(&mut stage, name).pid);
+    before.into_iter().for_each(kill);
     goes_on(&server, "ana");
     goes_on(&server, "bo");
-    let after = (program(&stage).pid, hub(&stage));
-    assert!(before.0 != after.0 && before.1 != after.1, "{before:?} {after:?}");
+    let after = ["ana", "bo"].map(|name| program(&mut stage, name).pid);
+    assert!(before[0] != after[0] && before[1] != after[1], "{before:?} {after:?}");
     let_go(&server);
     stage.finished(2);
     for name in ["ana", "bo"] {
@@ -269,21 +256,6 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_and_both_go_on() {
 }
 
 #[test]
-fn a_hub_that_is_killed_takes_its_program_along_and_both_go_on() {
-    let (mut stage, server, tasks) = both_at_work();
-    let shared = watch(program(&stage).pid).unwrap();
-    kill(hub(&stage));
-    gone(&shared);
-    goes_on(&server, "ana");
-    goes_on(&server, "bo");
-    program(&stage);
-    hub(&stage);
-    let_go(&server);
-    stage.finished(2);
-    stage.all_once(&tasks);
-}
-
-#[test]
 fn a_supervisor_that_is_killed_has_its_turn_ended_and_the_next_life_resumes_it() {
     let (mut stage, server) = stage(BOTH, &["ana", "bo"]);
     let here = stage.root().join("here");
@@ -295,7 +267,7 @@ fn a_supervisor_that_is_killed_has_its_turn_ended_and_the_next_life_resumes_it()
     let tasks = [task(&mut stage, "write a", "ana"), task(&mut stage, "write b", "bo")];
     held(&server, "bo", "begun > b.txt");
     let command = watch(stage.arrival().pid).unwrap();
-    let shared = program(&stage).pid;
+    let others = program(&mut stage, "bo").pid;
     let first = thread(&stage, "ana", 1);
     server.replace_script(BOTH);
     kill(stage.supervisor("ana"));
@@ -306,7 +278,7 @@ fn a_supervisor_that_is_killed_has_its_turn_ended_and_the_next_life_resumes_it()
     assert_eq!(thread(&stage, "ana", 2), first, "it is the same conversation");
     let told_next = told(&stage, "ana", 2);
     assert_eq!((count(&told_next, "thread/start"), count(&told_next, "thread/resume")), (0, 1));
-    assert_eq!(program(&stage).pid, shared, "the program went on");
+    assert_eq!(program(&mut stage, "bo").pid, others, "the other's program went on");
     server.release("bo");
     stage.finished(2);
     let told_bo = told(&stage, "bo", 1);
@@ -315,14 +287,14 @@ fn a_supervisor_that_is_killed_has_its_turn_ended_and_the_next_life_resumes_it()
 }
 
 #[test]
-fn a_task_that_is_taken_away_ends_its_turn_and_the_program_stays() {
+fn a_task_that_is_taken_away_ends_its_turn_and_the_thread_is_resumed() {
     let (mut stage, server, tasks) = both_at_work();
-    let shared = program(&stage).pid;
+    let others = program(&mut stage, "bo").pid;
     let reason = "not now".to_owned();
     stage.ask(Ask::TaskRelease { task: tasks[0].to_string(), token: None, reason });
     server.release("ana");
     stage.finished(1);
-    assert_eq!(program(&stage).pid, shared);
+    assert_eq!(program(&mut stage, "bo").pid, others);
     let told_ana = told(&stage, "ana", 1);
     assert_eq!((count(&told_ana, "thread/start"), count(&told_ana, "thread/resume")), (1, 1));
     server.release("bo");
@@ -332,6 +304,9 @@ fn a_task_that_is_taken_away_ends_its_turn_and_the_program_stays() {
 
 /// A program that answers each request with the lines of its method.
 fn fake(answers: &[(&str, &str)]) -> String {
+    let config = reply("{}");
+    let more = [("config/read", config.as_str()), ("thread/inject_items", config.as_str())];
+    let answers = [answers, &more].concat();
     let mut script = "#!/bin/sh\nwhile read -r line; do\n\
                       id=${line#*\\\"id\\\":}; id=${id%%,*}\n\
                       case $line in\n"

@@ -142,20 +142,20 @@ esac
 /// What each model does. Bo would write a comma if nobody told it otherwise.
 const SCRIPT: &str = r#"
 as ana
-on "Task 1: Write the format"
+on "Task 1:" "Write the format"
   shell echo 'one word, a separator, one number' > format.txt
   hold message
   say Bo has to know what I decided.
   tool SendMessage {"to":"bo","message":"the separator is a tab","summary":"separator"}
   tool TaskUpdate {"taskId":"1","status":"completed","result":"format.txt"}
   say The format is there.
-on "Task 6: Review the parser"
+on "Task 6:" "Review the parser"
   shell cat parser.txt samples.txt > review.txt
   tool TaskUpdate {"taskId":"6","status":"completed","result":"review.txt"}
   say Reviewed.
 
 as bo
-on "Task 2: Write the parser"
+on "Task 2:" "Write the parser"
   shell echo begun
   hold parser
   shell ls
@@ -166,27 +166,27 @@ on "the separator is a tab"
   shell echo tab > parser.txt
   tool TaskUpdate {"taskId":"2","status":"completed","result":"splits at tabs"}
   say The parser splits at tabs.
-on "Task 7: Write the report"
+on "Task 7:" "Write the report"
   shell cat count.txt review.txt > report.txt
   tool TaskUpdate {"taskId":"7","status":"completed","result":"report.txt"}
   say The report is there.
 
 as cy
-on "Task 3: Write the samples"
+on "Task 3:" "Write the samples"
   shell printf 'a\t1\nb\t2\n' > samples.txt
   tool TaskUpdate {"taskId":"3","status":"completed","result":"samples.txt"}
   say The samples are there.
-on "Task 8: Translate the manual"
+on "Task 8:" "Translate the manual"
   shell tr a-z A-Z < manual.txt > translation.txt
   tool TaskUpdate {"taskId":"8","status":"completed","result":"translation.txt"}
   say Translated.
 
 as dee
-on "Task 4: Write the manual"
+on "Task 4:" "Write the manual"
   shell sed 's/^/It splits at a /' parser.txt > manual.txt
   tool TaskUpdate {"taskId":"4","status":"completed","result":"manual.txt"}
   say The manual is there.
-on "Task 9: Write the index"
+on "Task 9:" "Write the index"
   shell ls > index.txt
   tool TaskUpdate {"taskId":"9","status":"completed","result":"index.txt"}
   say The index is there.
@@ -210,10 +210,7 @@ fn stage(server: &Server) -> Stage {
         let before = environment.insert(name.clone(), value.clone());
         assert!(before.is_none_or(|before| before == value), "two programs differ in {name:?}");
     }
-    let exports = environment.iter().map(|(name, value)| {
-        format!("export {}='{}'\n", name.to_str().unwrap(), value.to_str().unwrap())
-    });
-    let exports: String = exports.collect();
+    let exports = Surroundings::exports(environment);
     let bin = stage.root().join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     for (name, program, ..) in PROGRAMS {

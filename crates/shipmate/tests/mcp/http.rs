@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
+use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::{Client, ClientFailure};
 
 use crate::pipe::{LIMIT, text_of};
 use crate::stage::{SHIPMATE, Stage};
@@ -113,6 +115,17 @@ impl Session {
     }
 }
 
+/// What a path of the same server answers.
+fn get(port: u16, path: &str, headers: &[(&str, &str)]) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut head = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    write!(stream, "{head}Connection: close\r\n\r\n").unwrap();
+    response(stream)
+}
+
 /// Sends a request; the response is there to be read.
 fn begin(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -133,7 +146,10 @@ fn begin(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> TcpSt
 }
 
 fn request(port: u16, method: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
-    let mut stream = begin(port, method, headers, body);
+    response(begin(port, method, headers, body))
+}
+
+fn response(mut stream: TcpStream) -> (u16, String, String) {
     let mut text = Vec::new();
     drop(stream.read_to_end(&mut text));
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -179,6 +195,62 @@ fn without_a_good_token_a_loopback_host_and_an_own_origin_nobody_comes_in() {
     assert_eq!(status(&[auth, ("Origin", &own)]), 200);
     let large = " ".repeat(5 * 1024 * 1024);
     assert!([413, 0].contains(&serving.post(&[auth], &large).0));
+}
+
+#[test]
+fn with_the_token_that_is_printed_a_session_joins_a_team_and_can_do_nothing_else() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let person = std::fs::read_to_string(stage.place().person_token()).unwrap();
+    assert!(serving.token.starts_with("enrol.") && serving.token != person.trim());
+    let token = TokenSource::Given(serving.token.clone());
+    match Client::new(stage.place(), Launch::Never, token).welcome() {
+        Err(ClientFailure::Refused(refused)) => assert_eq!(refused.code, "BadToken"),
+        other => panic!("{other:?}"),
+    }
+    let auth = format!("Bearer {}", serving.token);
+    let (status, ..) = get(serving.port, "/api/teams", &[("Authorization", &auth)]);
+    assert_eq!(status, 401, "it is not the page's");
+
+    let mut guest = serving.session(&serving.token);
+    let tools = guest.result("tools/list", json!({})).to_string();
+    assert!(tools.contains("TaskUpdate") && !tools.contains("TeamCreate"), "{tools}");
+    for (tool, arguments) in
+        [("TeamCreate", json!({ "team_name": "mine" })), ("TaskList", json!({}))]
+    {
+        let refused = guest.call(tool, arguments);
+        assert!(text_of(&refused).contains("there is no team to be in"), "{refused}");
+    }
+    let read = json!({ "jsonrpc": "2.0", "id": 90, "method": "resources/read",
+        "params": { "uri": "shipmate://log" } });
+    let (_, _, body) = guest.send(&read);
+    assert!(answer_in(&body)["error"].is_object(), "{body}");
+    assert_eq!(stage.shipmate(&["--json", "team", "list"]).trim(), "[]");
+
+    // The person's own token does as before, for whoever wants to give it away.
+    let made = serving.session(person.trim()).call("TeamCreate", json!({ "team_name": "alpha" }));
+    assert!(text_of(&made).contains("You lead team alpha"), "{made}");
+    let (_, _, body) = guest.send(&read);
+    assert!(body.contains("teammate.started"), "it reads from the seat that it got: {body}");
+    let listed = stage.shipmate(&["teammate", "list"]);
+    assert!(listed.contains("probe-2@1"), "{listed}");
+}
+
+#[test]
+fn serve_tells_the_persons_token_to_nobody() {
+    let stage = Stage::new();
+    stage.team(&[]);
+    let person = std::fs::read_to_string(stage.place().person_token()).unwrap();
+    let mut child =
+        stage.command(SHIPMATE).arg("serve").stdout(Stdio::piped()).spawn().expect("it is built");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let said: Vec<String> = lines.by_ref().take(5).collect();
+    let said = said.join("\n");
+    assert!(said.contains("\ntoken: enrol."), "{said}");
+    assert!(said.contains("Authorization: Bearer enrol."), "{said}");
+    assert!(!said.contains(person.trim()) && !said.contains("person."), "{said}");
+    drop(child.kill());
+    drop(child.wait());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Sessions that come without a token: enrolled, kept, left.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Value, json};
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
@@ -186,22 +188,73 @@ fn a_deleted_team_leaves_its_session_a_visitor_that_may_begin_anew() {
 }
 
 #[test]
-fn over_http_the_persons_token_enrols_each_session_and_the_servers_end_leaves_them() {
+fn over_http_each_session_is_a_member_for_as_long_as_it_lasts() {
     let stage = Stage::new();
     stage.team(&[]);
+    stage.shipmate(&["task", "create", "Parse"]);
     let serving = Serving::start(&stage);
-    let mut one = serving.session(&serving.token);
-    let mut two = serving.session(&serving.token);
-    let listed = one.call("TaskList", json!({}));
-    assert_ne!(listed["isError"], true, "{}", text_of(&listed));
-    two.call("TaskList", json!({}));
-    let here = |state: &str| -> Vec<(String, String)> {
-        ["probe", "probe-2"].iter().map(|name| (name.to_string(), state.to_owned())).collect()
+    let person = std::fs::read_to_string(stage.place().person_token()).unwrap();
+    let mut sessions = [&serving.token, &serving.token, &person].map(|token| {
+        let mut session = serving.session(token);
+        let listed = session.call("TaskList", json!({}));
+        assert_ne!(listed["isError"], true, "{}", text_of(&listed));
+        session
+    });
+    let idle = |names: &[&str]| -> Vec<(String, String)> {
+        names.iter().map(|name| (name.to_string(), "idle".to_owned())).collect()
     };
-    assert_eq!(teammates(&stage), here("idle"));
+    assert_eq!(teammates(&stage), idle(&["probe", "probe-2", "probe-3"]));
+    sessions[1].call("TaskUpdate", json!({ "taskId": "1", "status": "in_progress" }));
+    let [one, two, three] = sessions;
     two.delete();
     stopped(&stage, "probe-2");
-    assert_eq!(teammates(&stage)[0].1, "idle");
+    assert_eq!(teammates(&stage), idle(&["probe", "probe-3"]));
+    let task = stage.shipmate(&["task", "show", "1"]);
+    assert!(task.contains("pending"), "what it held is free: {task}");
     assert!(serving.terminate().success());
-    assert_eq!(teammates(&stage), here("stopped"));
+    assert_eq!(teammates(&stage), []);
+    // A server that is killed says nothing of its sessions, and they are gone as well.
+    let serving = Serving::start(&stage);
+    serving.session(&serving.token).call("TaskList", json!({}));
+    assert_eq!(teammates(&stage), idle(&["probe"]));
+    drop(serving);
+    removed(&stage, "probe", 2);
+    assert_eq!(teammates(&stage), []);
+    drop((one, three));
+}
+
+/// Waits until this teammate was removed so often.
+fn removed(stage: &Stage, name: &str, times: usize) {
+    let who = format!("alpha/{name}");
+    let mut seen = 0;
+    let heard = stage.person().follow(0, |record| {
+        let record: Value = serde_json::from_str(record).unwrap();
+        seen += usize::from(record["event"]["teammate.removed"]["who"] == who);
+        if seen < times { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    heard.unwrap();
+}
+
+#[test]
+fn over_http_a_member_keeps_its_seat_while_something_waits_there() {
+    let stage = Stage::new();
+    stage.team(&[]);
+    stage.shipmate(&["task", "create", "Parse"]);
+    let serving = Serving::start(&stage);
+    let mut first = serving.session(&serving.token);
+    first.call("TaskList", json!({}));
+    let mut second = serving.session(&serving.token);
+    second.call("TaskList", json!({}));
+    stage.shipmate(&["send", "probe", "are you there?"]);
+    stage.shipmate(&["task", "assign", "1", "probe-2"]);
+    first.delete();
+    stopped(&stage, "probe");
+    second.delete();
+    stopped(&stage, "probe-2");
+    let stopped = |name: &str| (name.to_owned(), "stopped".to_owned());
+    assert_eq!(teammates(&stage), [stopped("probe"), stopped("probe-2")]);
+    let mut back = serving.session(&serving.token);
+    let heard = back.call("TaskList", json!({})).to_string();
+    assert!(heard.contains("are you there?"), "{heard}");
+    assert_eq!(teammates(&stage)[0].1, "idle", "it has its seat again");
 }

@@ -39,8 +39,10 @@ fn keys(value: &Value) -> Vec<&str> {
 /// A hook of the project that writes down who asked it.
 fn hook(native: &Native, event: &str) {
     let root = native.scene.stage.root();
-    let text =
-        format!("#!/bin/sh\ncat >> {0}/{event}.told; echo >> {0}/{event}.told\n", root.display());
+    let text = format!(
+        "#!/bin/sh\ncat >> {0}/notes/{event}.told; echo >> {0}/notes/{event}.told\n",
+        root.display()
+    );
     native.scene.stage.write(&format!(".shipmate/hooks/{event}"), &text);
     let path = native.scene.stage.place().project().join("hooks").join(event);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -109,7 +111,8 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     let log = native.scene.log();
     assert_eq!(of(&log, "task.created").len(), 2, "TaskCreate is not the lead's");
     let told = |event: &str| {
-        std::fs::read_to_string(native.scene.stage.root().join(format!("{event}.told"))).unwrap()
+        std::fs::read_to_string(native.scene.stage.root().join(format!("notes/{event}.told")))
+            .unwrap()
     };
     assert_eq!(told("TaskCompleted").matches("\"hook_event_name\":\"TaskCompleted\"").count(), 2);
     assert!(told("TeammateIdle").contains("teammate-b"));
@@ -136,14 +139,14 @@ on "stop now"
 as teammate-a
 on "Wait for your task"
   say I wait.
-on "Task 1: Implement user auth"
+on "Task 1:" "Implement user auth"
   tool write_file {"path":"auth.txt","content":"auth\n"}
   tool TaskUpdate {"taskId":"1","status":"completed","result":"auth is there"}
   say Done.
 as teammate-b
 on "Wait for your task"
   say I wait.
-on "Task 2: Write the manual"
+on "Task 2:" "Write the manual"
   tool bash {"command":"trap '' TERM; sleep 600"}
   say Done.
 "#;

@@ -72,6 +72,8 @@ pub(crate) fn view(scene: &Scene, path: &str) -> Value {
 
 /// What somebody says, a line for each time it is asked.
 pub(crate) fn says(scene: &Scene, what: &str, lines: &str) {
+    let script = what.ends_with(".sh");
+    let what = if script { what.to_owned() } else { format!("notes/{what}") };
     std::fs::write(scene.stage.root().join(what), lines).unwrap();
 }
 

@@ -137,17 +137,18 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
         r#"
     put $folder/01-01.plan.jsonl '{"p":"01","n":"01","t":"One","w":1,"d":[],"mh":{},"obj":""}
 {"id":"T1","tp":"auto","a":"Write the one","f":["lib/one.sh"],"v":"","done":"","spec":""}'
-    as task create "Find out where it is" --role scout > "$S/asked" 2>&1
-    as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/rover" 2>&1 || true
-    as team create yolo-more --parent yolo-backend > "$S/more" 2>&1 || true
-    as send scout "hello" > "$S/hello" 2>&1 || true ;;
+    as task create "Find out where it is" --role scout > "$S/notes/asked" 2>&1
+    as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/notes/rover" 2>&1 || true
+    as team create yolo-more --parent yolo-backend > "$S/notes/more" 2>&1 || true
+    as send scout "hello" > "$S/notes/hello" 2>&1 || true ;;
   "Find out "*) echo '{"domain":"code"}' > "$SHIPMATE_RESULT" ;;"#,
     );
     let mut scene = Scene::new(&[("README.md", "x\n")], &agent);
     let folder = ["--set", &format!("dir={DIR}"), "--set", "departments=backend"];
     let ran = scene.run("departments", &[&["Accounts for everybody"], &folder[..]].concat());
     ran.ends(0, &["yolo-backend/scout runs as a one-shot agent", "phase owner_signoff is done"]);
-    let told = |name: &str| std::fs::read_to_string(scene.stage.root().join(name)).unwrap();
+    let told =
+        |name: &str| std::fs::read_to_string(scene.stage.root().join("notes").join(name)).unwrap();
     let (rover, more) = (told("rover"), told("more"));
     assert!(rover.contains("a role that has a life for one task"), "{rover}");
     assert!(more.contains("the playbook says which departments there are"), "{more}");
@@ -244,7 +245,7 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
 /// A dev that has begun to write the store and waits; whoever takes it after that one writes it.
 const HALF: &str = r#"  "Write the store")
     if [ "$SHIPMATE_TEAMMATE" = dev-1 ]; then
-      put lib/store.sh half; here; pass store; as shutdown --answer "$(cat "$S/asked")" --left "T1 tests"
+      put lib/store.sh half; here; pass store; as shutdown --answer "$(cat "$S/notes/asked")" --left "T1 tests"
       exit 1
     fi
     put lib/store.sh store ;;

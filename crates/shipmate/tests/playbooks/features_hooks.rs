@@ -19,7 +19,7 @@ out=$(bash -o pipefail .harness/init.sh 2>&1) || { echo "rejected by the harness
 /// Offers whatever is not passing, without a look at what it depends on, and never tires of it.
 const IDLE: &str = r#"#!/bin/bash
 cat > /dev/null
-echo asked >> "$S/asked"
+echo asked >> "$S/notes/asked"
 echo "3 claimable: F002: Build F002 (priority 1)"
 exit 2
 "#;
@@ -76,7 +76,7 @@ fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
     assert_eq!(of_two.len(), 1, "one teammate took it, once: {of_two:?}");
     let done = scene.stage.shipmate(&["--team", TEAM, "status"]);
     assert!(done.status.success());
-    let asked = std::fs::read_to_string(root.join("asked")).unwrap().lines().count();
+    let asked = std::fs::read_to_string(root.join("notes/asked")).unwrap().lines().count();
     // Three times after each claim at most, however often it says no.
     assert!(asked <= 3 * claims.len(), "asked {asked} times for {} claims", claims.len());
 }

@@ -1,6 +1,9 @@
 //! The engine itself: entry, exit, rounds, deadlines, and what a phase in trouble does. The
 //! playbooks are a few lines each, in the project's own folder.
 
+use shipmate_protocol::ask::Supervision;
+use shipmate_protocol::{Answer, Ask};
+
 use crate::features::nothing_began;
 use crate::processes;
 use crate::scene::Scene;
@@ -369,18 +372,101 @@ fn each_phase_is_asked_about_once_whoever_coordinates_when_the_answer_comes() {
 }
 
 #[test]
+fn one_word_lets_one_phase_begin() {
+    let own = r#"
+name = "own"
+[[departments]]
+name = "back"
+team = "alpha-back"
+[[departments]]
+name = "front"
+team = "alpha-front"
+[[phases]]
+name = "whole"
+level = "root"
+departments = true
+[[phases]]
+name = "build"
+approval = true
+"#;
+    let mut scene = Scene::new(&[(".shipmate/playbooks/own.toml", own)], AGENT);
+    scene.run("own", &["--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    for _ in 0..2 {
+        scene.stage.event("team.paused");
+    }
+    let waiting = |scene: &Scene| -> Vec<String> {
+        let listed = scene.stage.shipmate(&["--team", TEAM, "decisions", "--json"]);
+        let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let teams = listed.as_array().unwrap().iter().map(|one| one["team"].as_str().unwrap());
+        let mut teams: Vec<String> = teams.map(str::to_owned).collect();
+        teams.sort_unstable();
+        teams
+    };
+    // What is below the team that is named is not answered by the way.
+    scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert_eq!(waiting(&scene), ["alpha-back", "alpha-front"]);
+    for (team, left) in [("alpha-back", vec!["alpha-front"]), ("alpha-front", vec![])] {
+        scene.stage.shipmate(&["--team", team, "continue"]);
+        scene.stage.hear(|event| event["phase.began"]["team"] == team);
+        assert_eq!(waiting(&scene), left);
+    }
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "whole");
+}
+
+/// A commit on the team's branch that nobody of the team has made.
+fn commit_by_hand(scene: &Scene, file: &str) {
+    let hand = scene.stage.root().join("hand");
+    let path = hand.to_str().unwrap();
+    scene.stage.git(&["worktree", "add", "--quiet", path, &format!("shipmate/{TEAM}")]);
+    std::fs::write(hand.join(file), "by hand\n").unwrap();
+    scene.stage.git(&["-C", path, "add", file]);
+    scene.stage.git(&["-C", path, "commit", "--quiet", "--message", "by hand"]);
+}
+
+#[test]
+fn a_lead_cannot_word_the_question_by_which_a_phase_begins() {
+    let later = "\n[[phases]]\nname = \"later\"\napproval = true\nentry = [\"hand.txt\"]\n";
+    let mut scene = scene(&format!("{WORK}{later}"));
+    scene.run("own", &["plans", "--detach"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.hear(|event| event["phase.waits"]["phase"] == "later");
+    let (name, supervision) = ("lead".to_owned(), Supervision::None);
+    let Answer::Started { token, .. } = scene.stage.ask(Ask::TeammateStart { name, supervision })
+    else {
+        panic!("a lead that nobody runs is started");
+    };
+    let words = "approval: phase later begins when you say `shipmate --team alpha continue`";
+    let reason = format!("{words}\n  worker: only prints the weather");
+    scene.stage.client_of(token).ask(Ask::TeamPause { reason }).unwrap();
+    let status = scene.stage.shipmate(&["--team", TEAM, "status"]);
+    let status = String::from_utf8(status.stdout).unwrap();
+    assert!(status.contains(&format!("{TEAM}, by lead: {words}")), "{status}");
+    scene.stage.event("team.paused");
+    // The yes is to the lead's words: the runtime still asks its own question.
+    commit_by_hand(&scene, "hand.txt");
+    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert!(went_on.status.success() || went_on.status.code() == Some(8), "{went_on:?}");
+    let asked = scene.stage.event("team.paused");
+    assert_eq!(asked["cause"], serde_json::json!({ "approval": { "phase": "later" } }));
+    assert_eq!(scene.phases(), ["work done"]);
+    let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
+    assert!(went_on.status.success(), "{went_on:?}");
+    scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
+    let decided = scene.stage.shipmate(&["--team", TEAM, "decisions", "--all", "--json"]);
+    let decided: serde_json::Value = serde_json::from_slice(&decided.stdout).unwrap();
+    assert_eq!(decided.as_array().unwrap().len(), 1, "{decided}");
+    assert_eq!([&decided[0]["kind"], &decided[0]["by"]], ["approval", "person"]);
+}
+
+#[test]
 fn what_is_committed_by_hand_on_the_teams_branch_is_seen() {
     let wait = "\n[[phases]]\nname = \"later\"\nentry = [\"hand.txt\"]\n";
     let mut scene = scene(&format!("{WORK}{wait}"));
     scene.run("own", &["plans", "--detach"]).ends(0, &[]);
     scene.stage.follow();
     scene.stage.event("phase.waits");
-    let hand = scene.stage.root().join("hand");
-    let path = hand.to_str().unwrap();
-    scene.stage.git(&["worktree", "add", "--quiet", path, &format!("shipmate/{TEAM}")]);
-    std::fs::write(hand.join("hand.txt"), "by hand\n").unwrap();
-    scene.stage.git(&["-C", path, "add", "hand.txt"]);
-    scene.stage.git(&["-C", path, "commit", "--quiet", "--message", "by hand"]);
+    commit_by_hand(&scene, "hand.txt");
     scene.stage.hear(|event| event["phase.ended"]["phase"] == "later");
     assert_eq!(scene.phases(), ["work done", "later done"]);
 }

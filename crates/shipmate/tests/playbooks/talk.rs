@@ -47,7 +47,7 @@ subject = "talk"
 
 /// Each line tries one message and keeps what came of it.
 const AGENT: &str = r#"
-try() { as send "$@" 2>&1 | tr '\n' ' ' | sed 's/$/|/' | tr '|' '\n' >> "$S/told"; }
+try() { as send "$@" 2>&1 | tr '\n' ' ' | sed 's/$/|/' | tr '|' '\n' >> "$S/notes/told"; }
 try senior --kind dev_progress '{"task":"T1","plan_id":"01","status":"complete"}'
 try senior --kind dev_progress '{"task":"T1","status":"done"}'
 try senior --kind dev_progress 'T1 is done'
@@ -67,7 +67,7 @@ fn what_an_agent_sends_is_held_against_the_routes_and_kinds_of_its_playbook() {
     let files = [(".shipmate/playbooks/own.toml", PLAYBOOK)];
     let mut scene = Scene::new(&files, AGENT);
     scene.run("own", &["let them talk"]).ends(0, &["phase work is done"]);
-    let told = std::fs::read_to_string(scene.stage.root().join("told")).unwrap();
+    let told = std::fs::read_to_string(scene.stage.root().join("notes/told")).unwrap();
     let told: Vec<&str> = told.lines().map(str::trim).collect();
     let expected = [
         "sent message # to alpha/senior",

@@ -139,11 +139,11 @@ fn a_push_from_a_tree_reaches_nobody() {
     stage.all_once(&tasks);
 }
 
-/// Nothing but the fence can keep an agent of the same user from the user's repository: what it
+/// Without its fence an agent of the same user reaches the user's repository: what it
 /// does there must not break the team, nor be taken for the team's work.
 #[test]
 fn a_team_branch_that_somebody_moved_is_built_upon_and_not_torn() {
-    let mut stage = Stage::new("");
+    let mut stage = Stage::new("fence = \"off\"\n");
     stage.door("go");
     stage.team(Setup::default(), &["a", "b"]);
     let evil = format!(
@@ -167,7 +167,7 @@ fn a_team_branch_that_somebody_moved_is_built_upon_and_not_torn() {
 
 #[test]
 fn a_team_branch_that_somebody_deleted_stops_the_team_and_says_so() {
-    let mut stage = Stage::new("");
+    let mut stage = Stage::new("fence = \"off\"\n");
     stage.team(Setup::default(), &["a"]);
     let evil = format!(
         "cd $SHIPMATE_WORKSPACE; git update-ref -d refs/heads/shipmate/{TEAM}; cd - ; put f2 x"

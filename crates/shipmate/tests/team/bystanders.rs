@@ -55,12 +55,27 @@ impl World {
     /// `b` does this and more, and waits at a door before it hands it in.
     pub(crate) fn new(server: &Server, more: &str) -> World {
         let config = format!(
-            "[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \"test/scripted\"\n\
-             [models.test]\nprotocol = \"anthropic\"\nbase-url = \"{}\"\nkey-variable = \"\"\n\
-             context-tokens = 1000000\n[native]\nfence = \"required\"\n",
+            "fence = \"required\"\n[agents]\nstop-grace-seconds = 1\n[models]\ndefault = \
+             \"test/scripted\"\n[models.test]\nprotocol = \"anthropic\"\nbase-url = \"{}\"\n\
+             key-variable = \"\"\ncontext-tokens = 1000000\n",
             server.url()
         );
-        let mut stage = Stage::new(&config);
+        let native = |add| TeammateAdd {
+            command: String::new(),
+            agent: "native".to_owned(),
+            scope: vec!["own/".to_owned()],
+            ..add
+        };
+        World::with(Stage::new(&config), more, |_| Setup::default(), native)
+    }
+
+    /// The same with another `a`, in a team of another kind.
+    pub(crate) fn with(
+        mut stage: Stage,
+        more: &str,
+        setup: impl FnOnce(&Stage) -> Setup,
+        a: impl FnOnce(TeammateAdd) -> TeammateAdd,
+    ) -> World {
         let root = stage.root();
         let victim = Victim::new();
         fs::create_dir(root.join("home/.ssh")).unwrap();
@@ -85,15 +100,11 @@ impl World {
         }
         stage.commit();
         let protected = vec!["ci/".to_owned()];
-        stage.team(Setup { protected, ..Setup::default() }, &["b"]);
+        let setup = setup(&stage);
+        stage.team(Setup { protected, ..setup }, &["b"]);
         fs::write(root.join("coordinator"), stage.coordinator().to_string()).unwrap();
         stage.write("notes.txt", "what the person has not committed\n");
-        stage.add("a", |add| TeammateAdd {
-            command: String::new(),
-            agent: "native".to_owned(),
-            scope: vec!["own/".to_owned()],
-            ..add
-        });
+        stage.add("a", a);
         stage.door("last");
         let subject = format!("put work.txt 'the work of b'; {more} here; pass last");
         let assignee = Some("b".to_owned());
@@ -136,6 +147,7 @@ impl World {
         let git = place.workspace.join(".git");
         let skipped = [
             root.join("here"),
+            root.join("notes"),
             state.clone(),
             git.join("objects"),
             git.join("refs/shipmate"),
@@ -156,7 +168,12 @@ impl World {
             let folder = facts.is_dir() && path.starts_with(&git);
             let time = if folder { (0, 0) } else { (facts.mtime(), facts.mtime_nsec()) };
             let links = if facts.is_dir() { 0 } else { facts.nlink() };
-            let seen = (facts.mode(), facts.uid(), links, time.0, time.1, content);
+            // Without mounts, their owner can change these.
+            let (mode, time) = match rustix::process::geteuid().is_root() {
+                true => (facts.mode(), time),
+                false => (0, (0, 0)),
+            };
+            let seen = (mode, facts.uid(), links, time.0, time.1, content);
             if facts.is_dir() {
                 wait.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
             }

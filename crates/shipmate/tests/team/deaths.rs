@@ -79,7 +79,7 @@ fn gate_at_a_door(stage: &Stage) -> Setup {
     let root = stage.root();
     let root = root.display();
     let line = format!(
-        "if mkdir {root}/gated 2>/dev/null; then sleep 601 & echo '0 gate 0 '$$ > {root}/here; \
+        "if mkdir {root}/notes/gated 2>/dev/null; then sleep 601 & echo '0 gate 0 '$$ > {root}/here; \
          read -r _ < {root}/gate.door; fi; true"
     );
     Setup { gate: vec![line], red_base: true, ..Setup::default() }
@@ -201,12 +201,12 @@ fn a_supervisor_that_dies_between_two_tasks_does_not_mix_them() {
     let root = stage.root();
     let root = root.display();
     stage.replace_git(&format!(
-        "case \"$*\" in *read-tree*--reset*) rmdir {root}/armed 2>/dev/null && kill -9 $PPID;; esac; exec \
+        "case \"$*\" in *read-tree*--reset*) rmdir {root}/notes/armed 2>/dev/null && kill -9 $PPID;; esac; exec \
          git \"$@\""
     ));
     let gate = vec![format!("read -r _ < {root}/gate.door")];
     stage.team(Setup { gate, red_base: true, ..Setup::default() }, &["a"]);
-    let tasks = stage.tasks(&["put f1 x; mkdir $S/armed", FILE]);
+    let tasks = stage.tasks(&["put f1 x; mkdir $S/notes/armed", FILE]);
     let second = stage.hear(|event| event["task.submitted"]["task"] == 2);
     let commit = second["event"]["task.submitted"]["commit"].as_str().unwrap();
     let changed = stage.git(&["diff", "--name-only", &stage.base, commit]);

@@ -43,7 +43,8 @@ fn work_that_came_back_is_gone_on_with_though_another_task_was_done_meanwhile() 
     let root = stage.root();
     let root = root.display();
     // The first run waits until the teammate has its next task in hand.
-    let line = format!("if mkdir {root}/gated 2>/dev/null; then read -r _ < {root}/gate.door; fi");
+    let line =
+        format!("if mkdir {root}/notes/gated 2>/dev/null; then read -r _ < {root}/gate.door; fi");
     stage.team(gate_of_work(&format!("{line}; {STRICT}")), &["a"]);
     let first = "if [ -n \"$SHIPMATE_FEEDBACK\" ]; then test -f f1 && put f1 good; else put f1 bad; \
                  fi";
@@ -154,7 +155,7 @@ fn a_gate_that_hangs_is_red_and_nothing_of_it_is_left() {
     let mut stage = Stage::new("");
     let root = stage.root();
     let once = format!(
-        "if mkdir {}/once 2>/dev/null; then (setsid sleep 602 &); sleep 603; fi",
+        "if mkdir {}/notes/once 2>/dev/null; then (setsid sleep 602 &); sleep 603; fi",
         root.display()
     );
     let setup = Setup { gate_timeout_ms: Some(700), ..gate_of_work(&once) };

@@ -24,7 +24,7 @@ fn a_completion_that_a_hook_rejects_goes_on_with_the_hooks_words() {
     hook(
         &stage,
         "TaskCompleted",
-        "cat > $R/told; mkdir $R/once 2>/dev/null && echo say please >&2 && exit 2; exit 0",
+        "cat > $R/notes/told; mkdir $R/notes/once 2>/dev/null && echo say please >&2 && exit 2; exit 0",
     );
     stage.team(Setup::default(), &["a", "b"]);
     let tasks = stage.tasks(&["here $SHIPMATE_FEEDBACK; put f1 $SHIPMATE_ATTEMPT"]);
@@ -33,7 +33,7 @@ fn a_completion_that_a_hook_rejects_goes_on_with_the_hooks_words() {
     assert_eq!(first.name, second.name);
     assert!(second.words.contains("say please"), "{second:?}");
     stage.finished(1);
-    let told = std::fs::read_to_string(stage.root().join("told")).unwrap();
+    let told = std::fs::read_to_string(stage.root().join("notes/told")).unwrap();
     assert!(told.contains("\"task_id\":\"1\"") && told.contains("TaskCompleted"), "{told}");
     stage.all_once(&tasks);
 }
@@ -59,8 +59,9 @@ fn a_task_that_a_hook_rejects_is_never_there() {
 fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
     let mut stage = Stage::new("");
     let name = "sed -n 's/.*\"teammate_name\":\"\\([a-z]*\\)\".*/\\1/p'";
-    let line =
-        format!("{name} >> $R/asked; echo '0 hook 0 0 ' > $R/here; echo find work >&2; exit 2");
+    let line = format!(
+        "{name} >> $R/notes/asked; echo '0 hook 0 0 ' > $R/here; echo find work >&2; exit 2"
+    );
     hook(&stage, "TeammateIdle", &line);
     stage.door("go");
     stage.team(Setup::default(), &["a", "b"]);
@@ -72,7 +73,7 @@ fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
     assert!(told["reason"].as_str().unwrap().contains("rejected"), "{told}");
     stage.open("go", 1);
     stage.finished(2);
-    let asked = std::fs::read_to_string(stage.root().join("asked")).unwrap();
+    let asked = std::fs::read_to_string(stage.root().join("notes/asked")).unwrap();
     assert_eq!(asked.lines().filter(|name| *name == idle).count(), 3);
     stage.all_once(&tasks);
 }
@@ -80,7 +81,7 @@ fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
 #[test]
 fn a_hook_that_hangs_is_ended_and_counts_as_no() {
     let mut stage = Stage::new("[hooks]\ntimeout-seconds = 1\n");
-    let line = "mkdir $R/once 2>/dev/null || exit 0; (setsid sleep 604 &); sleep 605";
+    let line = "mkdir $R/notes/once 2>/dev/null || exit 0; (setsid sleep 604 &); sleep 605";
     hook(&stage, "TaskCompleted", line);
     stage.team(Setup::default(), &["a"]);
     let tasks = stage.tasks(&["put f1 x"]);
@@ -94,17 +95,17 @@ fn a_hook_that_hangs_is_ended_and_counts_as_no() {
 #[test]
 fn nobody_can_edit_the_hooks_that_it_has_to_pass() {
     let mut stage = Stage::new("");
-    hook(&stage, "TaskCompleted", "echo own >> $R/ran");
+    hook(&stage, "TaskCompleted", "echo own >> $R/notes/ran");
     stage.commit();
     stage.team(Setup::default(), &["a"]);
-    let evil = "for d in . $SHIPMATE_WORKSPACE; do printf '#!/bin/sh\\necho evil >> %s/ran' $S > \
+    let evil = "for d in . $SHIPMATE_WORKSPACE; do printf '#!/bin/sh\\necho evil >> %s/notes/ran' $S > \
                 $d/.shipmate/hooks/TaskCompleted; done; put f1 x";
     let tasks = stage.tasks(&[evil, "put f2 x"]);
     stage.finished(2);
     crate::processes::kill(stage.coordinator());
     let more = stage.tasks(&["put f3 x"]);
     stage.finished(3);
-    let ran = std::fs::read_to_string(stage.root().join("ran")).unwrap();
+    let ran = std::fs::read_to_string(stage.root().join("notes/ran")).unwrap();
     assert_eq!(ran, "own\nown\nown\n");
     stage.all_once(&[tasks, more].concat());
 }
@@ -113,8 +114,7 @@ fn nobody_can_edit_the_hooks_that_it_has_to_pass() {
 fn a_coordinator_that_dies_in_a_hook_asks_it_again() {
     let mut stage = Stage::new("");
     stage.door("hook");
-    let line =
-        "mkdir $R/once 2>/dev/null || exit 0; sleep 606 & echo \"0 hook 0 $$\" > $R/here; wait";
+    let line = "mkdir $R/notes/once 2>/dev/null || exit 0; sleep 606 & echo \"0 hook 0 $$\" > $R/here; wait";
     hook(&stage, "TaskCompleted", line);
     stage.team(Setup::default(), &["a"]);
     let tasks = stage.tasks(&["put f1 x"]);

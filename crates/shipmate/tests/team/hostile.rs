@@ -23,14 +23,14 @@ macro_rules! table {
     };
 }
 
-const WRITING: [&str; 5] = [
+pub(crate) const WRITING: [&str; 5] = [
     table!("redirections"),
     table!("files"),
     table!("links_and_modes"),
     table!("git"),
     table!("environment"),
 ];
-const REACHING: [&str; 2] = [table!("processes"), table!("reading")];
+pub(crate) const REACHING: [&str; 2] = [table!("processes"), table!("reading")];
 const FILE_CALLS: &str = table!("file_calls");
 const OWN: &str = include_str!("hostile.txt");
 
@@ -76,7 +76,7 @@ fn must(mark: &str) -> Must {
     if mark == "?" { Must::Answer } else { Must::Fail }
 }
 
-fn placed(text: &str) -> String {
+pub(crate) fn placed(text: &str) -> String {
     PLACES.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
 }
 
@@ -91,7 +91,7 @@ fn keeps_modes() -> bool {
 }
 
 /// The lines of a table that hold here, each with its mark.
-fn marked(table: &str) -> Vec<(&str, &str)> {
+pub(crate) fn marked(table: &str) -> Vec<(&str, &str)> {
     let rows = lines(table).map(|line| line.split_once(' ').unwrap());
     let modes = keeps_modes();
     rows.filter(|(mark, _)| *mark != "!" || modes).collect()

@@ -42,7 +42,7 @@ fn as_one_batch(stage: &mut Stage, rest: &[TaskNew]) {
     let root = stage.root();
     let root = root.display();
     let held = format!(
-        "if [ -e f1 ] && mkdir {root}/gated 2>/dev/null; then echo '0 gate 0 '$$ > {root}/here; read -r _ < \
+        "if [ -e f1 ] && mkdir {root}/notes/gated 2>/dev/null; then echo '0 gate 0 '$$ > {root}/here; read -r _ < \
          {root}/gate.door; fi"
     );
     stage.team(gate(&format!("{held}; {USED}")), &["a", "b", "c", "d"]);
@@ -116,7 +116,7 @@ fn a_gate_that_is_killed_is_run_again_and_nobody_is_blamed() {
         let mut stage = Stage::new("");
         let root = stage.root();
         let root = root.display();
-        let twice = format!("mkdir {root}/1 2>/dev/null || mkdir {root}/2 2>/dev/null");
+        let twice = format!("mkdir {root}/notes/1 2>/dev/null || mkdir {root}/notes/2 2>/dev/null");
         stage.team(gate(&format!("if [ -e f1 ] && {{ {twice}; }}; then {killed}; fi")), &["a"]);
         stage.create(vec![task("put f1 x")]);
         stage.finished(1);

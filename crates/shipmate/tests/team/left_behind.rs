@@ -128,8 +128,8 @@ fn a_repository_that_is_all_that_an_agent_left_is_put_aside_too() {
 fn files_on_a_branch_without_a_commit_are_kept_when_their_task_is_taken_up_again() {
     let mut stage = Stage::new("");
     stage.team(Setup::default(), &["a"]);
-    let line = "if [ -e \"$S/second\" ]; then put f1 x; else : > \"$S/second\"; git checkout -q --orphan \
-                none; git rm -rqf .; put precious 'an hour of work'; exit 3; fi";
+    let line = "if [ -e \"$S/notes/second\" ]; then put f1 x; else : > \"$S/notes/second\"; \
+                git checkout -q --orphan none; git rm -rqf .; put precious 'an hour of work'; exit 3; fi";
     stage.tasks(&[line]);
     let aside = stage.event("task.work_set_aside");
     let work = aside["work"].as_str().unwrap();

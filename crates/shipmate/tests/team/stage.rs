@@ -56,13 +56,17 @@ impl Stage {
     pub(crate) fn new(config: &str) -> Stage {
         let folder = TempDir::new();
         let root = folder.join("").canonicalize().unwrap();
-        for name in ["repo/.shipmate", "home"] {
+        for name in ["repo/.shipmate", "home", "notes"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
         std::fs::write(root.join("words.sh"), WORDS).unwrap();
         std::fs::write(root.join("open"), "").unwrap();
         let place = Place { workspace: root.join("repo") };
-        let config = format!("idle-exit-seconds = 0\ndurability = \"process\"\n{config}");
+        // What agents tell the test by lies outside their trees.
+        let write = ["here", "notes"].map(|name| root.join(name));
+        let config = format!(
+            "idle-exit-seconds = 0\ndurability = \"process\"\nfence-write = {write:?}\n{config}"
+        );
         std::fs::write(place.config(), config).unwrap();
         let person = client(&root, &place, TokenSource::Person);
         let arrivals = listen(&fifo(&root.join("here")));

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
 use shipmate_protocol::Ask;
 
-use crate::http::{LIMIT, Request, open, read};
+use crate::http::{Event, Events, LIMIT, Request, open, read};
 use crate::stage::{Serving, Stage};
 
 /// Attacks by name, with the statuses that are right, and what is sent.
@@ -144,6 +144,31 @@ fn whoever_trickles_is_hung_up_on() {
     // What is left of a head is answered with nothing, or that it took too long.
     assert!([0, 408].contains(&read(head).status));
     assert_eq!(serving.get("/api/teams")["teams"][0]["name"], "alpha");
+}
+
+/// Any user of the machine can open connections: they must not keep out whoever has the token.
+#[test]
+fn half_requests_give_way_at_once_to_whole_ones() {
+    let stage = Stage::new();
+    let serving = Serving::start(&stage);
+    let mut tab = Events::open(serving.request("GET", "/api/t/alpha/stream?after=0"));
+    assert_eq!(tab.next().unwrap().data["whole"], true);
+    let half = "GET /api/teams HTTP/1.1\r\nHost: 127.0.0.1";
+    let halves: Vec<_> = (0..400).map(|_| open(serving.port, half)).collect();
+    assert_eq!(serving.get("/api/teams")["teams"][0]["name"], "alpha");
+    let hung_up = halves.iter().filter(|stream| is_hung_up(stream.get_ref())).count();
+    // Had the whole one waited for their time to run out, all of them would be gone.
+    assert!((100..300).contains(&hung_up), "{hung_up} gave way");
+    assert!(is_hung_up(halves[0].get_ref()), "the oldest first");
+    assert!(!is_hung_up(halves[399].get_ref()), "the newest last");
+    stage.create("while they wait");
+    let told = |event: &Event| event.data.to_string().contains("while they wait").then_some(());
+    tab.find("delta", told);
+}
+
+fn is_hung_up(stream: &TcpStream) -> bool {
+    let mut wait = [PollFd::new(stream, PollFlags::RDHUP | PollFlags::IN)];
+    rustix::event::poll(&mut wait, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() > 0
 }
 
 /// It takes no token to ask for the page's files, so whoever does must not keep a seat by it.

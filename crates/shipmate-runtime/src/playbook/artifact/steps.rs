@@ -3,6 +3,7 @@
 //! else left there, or broke, counts for nothing and is replaced.
 
 use serde_json::{Map, Value, json};
+use shipmate_core::pause::Pause;
 use shipmate_core::phase::{Course, Past, PhaseEnd, Standing};
 use shipmate_core::playbook::{Condition, Level, Phase, Playbook};
 use shipmate_core::state::{Status, Team};
@@ -143,7 +144,9 @@ fn standing(team: &Team, course: &Course) -> (&'static str, String) {
     match (course.is_over(), failed) {
         (true, None) => ("complete", String::new()),
         (true, Some(reason)) => ("failed", reason),
-        (false, _) if team.paused.is_some() => ("blocked", team.paused.clone().unwrap_or_default()),
+        (false, _) if team.paused.is_some() => {
+            ("blocked", team.paused.as_ref().map(Pause::describe).unwrap_or_default())
+        }
         (false, _) if course.past.is_empty() && !is_running(course) => ("pending", String::new()),
         (false, _) => ("running", String::new()),
     }

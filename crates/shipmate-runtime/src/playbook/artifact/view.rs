@@ -20,6 +20,7 @@ use super::{Files, Sight, now_s, render};
 use crate::crew::Crew;
 use crate::playbook::fill::{self, fill};
 use crate::supervisor::off_the_thread;
+use crate::supervisor::regular_file::read_start;
 
 /// A view is its owner's, and nobody writes it.
 const MODE: u32 = 0o400;
@@ -144,7 +145,7 @@ fn sweep(at: &Path, wanted: &BTreeSet<PathBuf>, gone: &mut Vec<PathBuf>) -> std:
 /// Replaces a file in one step, unless it is as it should be.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mode = |path: &Path| Ok::<u32, std::io::Error>(path.metadata()?.permissions().mode());
-    if std::fs::read(path).is_ok_and(|there| there == bytes)
+    if read_start(path, bytes.len() as u64 + 1).is_ok_and(|there| there == bytes)
         && mode(path).is_ok_and(|mode| mode & 0o7777 == MODE)
     {
         return Ok(());

@@ -17,9 +17,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::session::{self, Abilities, Leave};
 use super::updates::Updates;
 use crate::permission;
+use crate::supervisor::brief;
 use crate::supervisor::desk::{Desk, May};
 use crate::supervisor::order::LifeFolder;
 use crate::supervisor::rpc::{Incoming, Peer, RpcFailure};
+use crate::supervisor::spending::{Spending, refusal};
 use crate::supervisor::transcript::Transcript;
 
 /// How long the greeting and the opening of a session may take together.
@@ -92,8 +94,7 @@ impl Open {
         }
         // Without this a turn of which nobody hears the end would begin when none runs.
         let meta = json!({ "steering": { "idleBehavior": "promptRequired" } });
-        let prompt = json!([{ "type": "text", "text": text }]);
-        let params = json!({ "sessionId": session, "prompt": prompt, "_meta": meta });
+        let params = json!({ "sessionId": session, "prompt": parts(text), "_meta": meta });
         let answer = self.peer.request("_session/steering", params).await;
         // One that began a turn all the same queues the next prompt behind it: said again
         // there, the words are waited for.
@@ -116,14 +117,18 @@ pub(super) struct Conversation {
     pub(super) incoming: mpsc::UnboundedReceiver<Incoming>,
     pub(super) desk: Desk,
     pub(super) transcript: Transcript,
+    pub(super) spending: Spending,
     pub(super) folder: LifeFolder,
     pub(super) tree: PathBuf,
     pub(super) door: PathBuf,
+    pub(super) key: String,
     pub(super) updates: Updates,
     /// What is told now was told before.
     pub(super) replays: bool,
     pub(super) heard_garbage: bool,
     pub(super) cost_told: u64,
+    /// What the program calls itself.
+    pub(super) name: String,
 }
 
 impl Conversation {
@@ -181,12 +186,13 @@ impl Conversation {
             RpcFailure::Closed => End::Gone { handshake: true },
             failure => not_started(format!("{} refused the greeting: {failure}", self.agent())),
         })?;
+        self.name = hello["agentInfo"]["name"].as_str().unwrap_or_default().to_owned();
         let abilities = session::abilities(&hello).map_err(|reason| {
             not_started(format!("{} cannot be driven: {reason}", self.agent()))
         })?;
         let tree = self.tree.display().to_string();
         let door = self.door.display().to_string();
-        let opening = session::opening(&self.desk, &tree, &door, &abilities);
+        let opening = session::opening(&self.desk, &tree, (&door, &self.key), &abilities);
         let taken_up = match earlier {
             Some(earlier) => self.take_up(&earlier, &abilities, &opening).await?,
             None => None,
@@ -248,6 +254,7 @@ impl Conversation {
     /// Puts the session into the mode and on the model that were ordered.
     async fn settings(&mut self, opened: &Value) -> Result<(), End> {
         let session = self.open.session().expect("it was just opened");
+        self.spending.asks(opened["models"]["currentModelId"].as_str().unwrap_or_default());
         let leave = if self.desk.is_read_only() { Leave::Read } else { Leave::Write };
         let mut changes = Vec::new();
         if let Some(mode) = session::mode_to_set(leave, &opened["modes"]) {
@@ -276,12 +283,12 @@ impl Conversation {
     /// One prompt, until the agent has answered it.
     async fn turn(&mut self, text: String) -> End {
         let session = self.open.session().expect("a turn follows the handshake");
-        let mut parts = std::mem::take(&mut *self.open.refusals.borrow_mut());
-        parts.push(text);
+        let mut told = std::mem::take(&mut *self.open.refusals.borrow_mut());
+        told.push(text);
         self.updates.begin_turn();
         self.open.cancelled.send_replace(false);
         self.open.prompting.set(true);
-        let prompt = json!([{ "type": "text", "text": parts.join("\n\n") }]);
+        let prompt = parts(&told.join("\n\n"));
         let params = json!({ "sessionId": session, "prompt": prompt });
         let answer = self.settle("session/prompt", params).await;
         self.open.prompting.set(false);
@@ -309,7 +316,9 @@ impl Conversation {
 
     fn usage(&mut self, answer: &Value) -> Usage {
         let told = self.updates.cost_micros();
+        let requests = self.updates.rounds + 1;
         let usage = session::usage(answer, told.saturating_sub(self.cost_told));
+        let usage = self.spending.priced(session::of_turn(usage, &self.name, requests));
         self.cost_told = told;
         let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = usage;
         if tokens_in + tokens_out + cost_micros > 0 {
@@ -349,10 +358,12 @@ impl Conversation {
             Incoming::Notification { method, params } if method == "session/update" => {
                 let ours = self.open.session.borrow().as_deref() == params["sessionId"].as_str();
                 if ours && !self.replays {
+                    let rounds = self.updates.rounds;
                     for words in self.updates.take(&params["update"]) {
                         self.transcript.say(&words);
                     }
                     self.transcript.fills(self.updates.context);
+                    self.count(rounds, &params["update"]);
                 }
             }
             Incoming::Notification { .. } => {}
@@ -365,17 +376,42 @@ impl Conversation {
         }
     }
 
+    /// A round of tools is a request to the model; when they have answered, it makes the next.
+    fn count(&self, rounds: u64, update: &Value) {
+        if self.updates.rounds > rounds {
+            self.spending.untold();
+        }
+        if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+            let (open, spending) = (Rc::clone(&self.open), self.spending.clone());
+            tokio::task::spawn_local(async move {
+                if spending.look().await.is_some() && open.prompting.get() && spending.stop() {
+                    open.cancel();
+                }
+            });
+        }
+    }
+
     fn ask_permission(&mut self, id: Value, params: &Value) {
         if let Some(text) = self.updates.finish() {
             self.transcript.say(&text);
         }
+        let rounds = self.updates.rounds;
+        self.updates.meet(&params["toolCall"]);
+        self.count(rounds, &Value::Null);
         let call = self.updates.whole_call(&params["toolCall"]);
         let request = permission::acp(&call);
         let title = request.title.clone();
         let options = params["options"].clone();
         let (desk, open) = (self.desk.clone(), Rc::clone(&self.open));
-        let transcript = self.transcript.clone();
+        let (transcript, spending) = (self.transcript.clone(), self.spending.clone());
         tokio::task::spawn_local(async move {
+            if let Some(reason) = spending.look().await {
+                transcript.say(&format!("[refused {title}: {}]", refusal(&reason)));
+                if spending.stop() {
+                    open.cancel();
+                }
+                return open.peer.answer(id, json!({ "outcome": { "outcome": "cancelled" } }));
+            }
             let mut cancelled = open.cancelled.subscribe();
             let may = tokio::select! {
                 biased;
@@ -394,7 +430,7 @@ impl Conversation {
                 }
                 Some(May::No(words)) => {
                     transcript.say(&format!("[refused {title}: {words}]"));
-                    open.refusals.borrow_mut().push(format!("{title} was refused: {words}"));
+                    open.refusals.borrow_mut().push(format!("Refused: {title}: {words}"));
                     session::option(&options, &["reject_once", "reject_always"])
                 }
             };
@@ -405,6 +441,12 @@ impl Conversation {
             open.peer.answer(id, json!({ "outcome": outcome }));
         });
     }
+}
+
+/// A text, and ours in a part of its own: see [`brief::CLOSING`].
+fn parts(text: &str) -> Value {
+    let part = |text: &str| json!({ "type": "text", "text": text });
+    json!([part(text), part(brief::CLOSING)])
 }
 
 fn not_started(reason: String) -> End {

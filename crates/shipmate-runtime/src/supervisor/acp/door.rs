@@ -3,7 +3,9 @@
 //! Agents start MCP servers themselves, as processes. The one they are given is this program
 //! as a plain pipe to this socket: so the desk hears what the agent says about its task, and
 //! no token leaves the supervisor. The socket lies in the life's folder, which is its
-//! owner's alone, and is reached by way of the folder, so that no path is too long for it.
+//! owner's alone, and is reached by way of the folder, so that no path is too long for it. Other
+//! agents of the same user could connect to it: whoever does says a key first, which the MCP
+//! process finds in its environment and nobody else can read.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -26,9 +28,14 @@ use crate::supervisor::transcript::Transcript;
 /// Longest message that is taken from an MCP process.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+const KEY_BYTES_MAX: u64 = 256;
+/// Where the MCP process finds the key.
+pub(super) const KEY_VARIABLE: &str = "SHIPMATE_DESK_KEY";
+
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) path: PathBuf,
+    pub(super) key: String,
     serving: JoinHandle<()>,
 }
 
@@ -42,13 +49,17 @@ impl Door {
         let short = format!("/proc/self/fd/{}/desk.sock", by_way_of.as_raw_fd());
         let listener = UnixListener::bind(short)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        let (desk, transcript) = (desk.clone(), transcript.clone());
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (desk, transcript, expected) = (desk.clone(), transcript.clone(), key.clone());
         let serving = tokio::task::spawn_local(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::task::spawn_local(serve(stream, desk.clone(), transcript.clone()));
+                let (desk, transcript) = (desk.clone(), transcript.clone());
+                tokio::task::spawn_local(serve(stream, expected.clone(), desk, transcript));
             }
         });
-        Ok(Door { path, serving })
+        Ok(Door { path, key, serving })
     }
 }
 
@@ -60,12 +71,16 @@ impl Drop for Door {
 }
 
 /// Answers one MCP process until it goes. Calls may overlap.
-async fn serve(stream: UnixStream, desk: Desk, transcript: Transcript) {
+async fn serve(stream: UnixStream, key: String, desk: Desk, transcript: Transcript) {
     let (reader, writer) = stream.into_split();
     let (replies, to_write) = mpsc::unbounded_channel();
     tokio::task::spawn_local(write(writer, to_write));
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
+    let first = (&mut reader).take(KEY_BYTES_MAX).read_until(b'\n', &mut line).await;
+    if first.is_err() || line.trim_ascii() != key.as_bytes() {
+        return transcript.say("[somebody without its key came to the desk and was sent away]");
+    }
     loop {
         line.clear();
         match (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await {

@@ -7,6 +7,8 @@
 use serde_json::{Value, json};
 use shipmate_protocol::ask::Usage;
 
+use super::door::KEY_VARIABLE;
+use crate::models::prices;
 use crate::supervisor::desk::{Desk, SERVER};
 use crate::supervisor::rpc::RpcFailure;
 
@@ -105,7 +107,12 @@ impl Abilities {
 }
 
 /// What a session is opened with, new or not.
-pub(super) fn opening(desk: &Desk, tree: &str, door: &str, abilities: &Abilities) -> Value {
+pub(super) fn opening(
+    desk: &Desk,
+    tree: &str,
+    (door, key): (&str, &str),
+    abilities: &Abilities,
+) -> Value {
     let order = desk.order();
     let marker = shipmate_process::MARKER_VARIABLE;
     let mut opening = json!({
@@ -115,7 +122,10 @@ pub(super) fn opening(desk: &Desk, tree: &str, door: &str, abilities: &Abilities
             "command": order.program,
             "args": ["desk-mcp", door],
             // Agents keep their environment from the servers they start.
-            "env": [{ "name": marker, "value": order.marker }],
+            "env": [
+                { "name": marker, "value": order.marker },
+                { "name": KEY_VARIABLE, "value": key },
+            ],
         }],
     });
     if abilities.instructed {
@@ -220,16 +230,49 @@ pub(super) fn words(failure: &RpcFailure) -> String {
     }
 }
 
-/// What a turn has cost. Where it says nothing, nothing is known.
+/// What a turn has cost. Where it says nothing, nothing is known, unless it names the models whose
+/// prices are.
 pub(super) fn usage(answer: &Value, cost_micros: u64) -> Usage {
     let count = |places: [&str; 2]| {
         places.into_iter().find_map(|place| answer.pointer(place)?.as_u64()).unwrap_or_default()
     };
+    let cost_micros = if cost_micros > 0 { cost_micros } else { cost_of_models(answer) };
     Usage {
         tokens_in: count(["/usage/inputTokens", "/_meta/quota/token_count/input_tokens"]),
         tokens_out: count(["/usage/outputTokens", "/_meta/quota/token_count/output_tokens"]),
         tokens_cached: count(["/usage/cachedReadTokens", "/_meta/quota/token_count/cached_tokens"]),
         cost_micros,
+    }
+}
+
+/// Gemini CLI tells what it asked of which model, and no cost.
+fn cost_of_models(answer: &Value) -> u64 {
+    let models = answer["_meta"]["quota"]["model_usage"].as_array().into_iter().flatten();
+    let costs = models.filter_map(|used| {
+        let price = prices::known(used["model"].as_str()?)?;
+        let count = |name: &str| used["token_count"][name].as_u64().unwrap_or_default();
+        let usage = Usage {
+            tokens_in: count("input_tokens"),
+            tokens_out: count("output_tokens"),
+            tokens_cached: count("cached_tokens"),
+            cost_micros: 0,
+        };
+        Some(prices::cost_micros(&price, &usage))
+    });
+    costs.sum()
+}
+
+/// The whole turn of a program that tells the tokens of its last request only, as opencode 1.18
+/// does: each before it took about as many. The cost it tells is the turn's.
+pub(super) fn of_turn(usage: Usage, program: &str, requests: u64) -> Usage {
+    match program.to_ascii_lowercase().contains("opencode") {
+        true => Usage {
+            tokens_in: usage.tokens_in.saturating_mul(requests),
+            tokens_out: usage.tokens_out.saturating_mul(requests),
+            tokens_cached: usage.tokens_cached.saturating_mul(requests),
+            ..usage
+        },
+        false => usage,
     }
 }
 

@@ -4,7 +4,7 @@
 //! enough is known of it. However much is told, only the message at hand and the calls that
 //! are open are kept. Kinds that are not known are passed over: agents send more each year.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -29,6 +29,11 @@ pub(super) struct Updates {
     /// The last message that was whole.
     last: String,
     calls: BTreeMap<String, Call>,
+    /// All calls of the turn, by their ids.
+    met: BTreeSet<String>,
+    /// How often in this turn tools were called after all before were done: so often the agent has
+    /// asked its model, and will ask again.
+    pub(super) rounds: u64,
     plan: String,
     /// What the session has cost so far, in millionths.
     cost_micros: u64,
@@ -104,6 +109,16 @@ impl Updates {
         self.text.clear();
         self.last.clear();
         self.calls.clear();
+        self.met.clear();
+        self.rounds = 0;
+    }
+
+    /// A tool is called, perhaps for the first time.
+    pub(super) fn meet(&mut self, call: &Value) {
+        let Some(id) = call["toolCallId"].as_str() else { return };
+        if self.met.insert(id.to_owned()) && self.calls.is_empty() {
+            self.rounds += 1;
+        }
     }
 
     /// The last message of the turn.
@@ -125,6 +140,7 @@ impl Updates {
 
     fn take_call(&mut self, update: &Value, says: &mut Vec<String>) {
         let Some(id) = update["toolCallId"].as_str() else { return };
+        self.meet(update);
         let over = matches!(update["status"].as_str(), Some("completed" | "failed"));
         let mut call = self.calls.remove(id).unwrap_or_default();
         let new_input = says_input(update) && !says_input(&Value::Object(call.fields.clone()));

@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::rc::Rc;
 
 use shipmate_process::Marker;
-use shipmate_protocol::Place;
+use shipmate_protocol::wire::Reply;
+use shipmate_protocol::{Place, Refused};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::super::link::Line;
 use super::super::order::{LifeFolder, Order};
@@ -74,9 +76,11 @@ impl Fake {
         }))
         .unwrap();
         let place = Place { workspace: folder.clone() };
+        turn_away(&place);
         let (token, life) = (String::new(), folder.clone());
         let line = Rc::new(Line { place, token, program: launcher, life });
         let life = LifeFolder(folder.clone());
+        fs::create_dir_all(life.hand()).unwrap();
         let transcript = Transcript::open(&order, &life).unwrap();
         let starter = Starter::new(&order, &life, marker);
         let mut agent = ClaudeAgent::new(Desk::new(&order, &line), starter, transcript);
@@ -123,6 +127,24 @@ impl Fake {
             stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
         })
     }
+}
+
+/// Somebody at the coordinator's socket who tells everybody that their life is over: what is asked
+/// there is answered at once, and with nothing.
+fn turn_away(place: &Place) {
+    let socket = place.socket();
+    fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let listener = tokio::net::UnixListener::bind(socket).unwrap();
+    let (code, message) = ("StaleTeammate".to_owned(), String::new());
+    let refused = Refused { code, message, remedy: None };
+    let line = serde_json::to_string(&Reply::Refused { id: 0, refused }).unwrap() + "\n";
+    tokio::task::spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = BufReader::new(stream);
+            drop(stream.read_line(&mut String::new()).await);
+            drop(stream.write_all(line.as_bytes()).await);
+        }
+    });
 }
 
 /// On a runtime like a supervisor's.
@@ -247,7 +269,7 @@ fn one_that_dies_in_mid_turn_is_started_again_with_its_conversation() {
         fake.give().await.unwrap();
         let Finished::Died { reason } = fake.finish().await else { panic!() };
         assert!(reason.contains("exit code 9") && reason.contains("out of memory"), "{reason}");
-        assert_eq!(fake.read("session"), "s-1", "kept for a life after this");
+        assert_eq!(fake.read("hand/session"), "s-1", "kept for a life after this");
         fake.give().await.unwrap();
         assert_eq!(fake.finish().await, Finished::Done { result: "again".to_owned() });
         let words = fake.read("words");

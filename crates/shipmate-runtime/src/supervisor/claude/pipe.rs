@@ -14,20 +14,32 @@ use tokio::net::unix::pipe;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
+use super::super::brief;
 use super::super::desk::{Desk, May};
 use super::super::order::LifeFolder;
 use super::super::pipe_mcp;
 use super::super::rpc::{each_line, write_lines};
+use super::super::spending::{Spending, refusal};
 use super::super::transcript::Transcript;
 use super::turn::{Then, Turns};
 use super::words;
 use crate::permission;
+
+/// Whose words a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The work that the team exists for, or the person's own.
+    Users,
+    /// A teammate's, or the runtime's.
+    Others,
+}
 
 /// What the lines of one program go through.
 #[derive(Debug)]
 pub(super) struct Surroundings {
     pub(super) desk: Desk,
     pub(super) transcript: Transcript,
+    pub(super) spending: Spending,
     pub(super) folder: LifeFolder,
     pub(super) cwd: PathBuf,
 }
@@ -95,14 +107,18 @@ impl Pipe {
         told
     }
 
-    /// A text for the model.
-    pub(super) fn user(&self, uuid: &str, text: &str) {
+    /// A text for the model. Files are attached for the last part alone, and commands are run for
+    /// a text of one part: there are always two.
+    pub(super) fn user(&self, uuid: &str, text: &str, whose: Whose) {
+        let part = |text: &str| json!({ "type": "text", "text": text });
         self.send(&json!({
             "type": "user",
             "uuid": uuid,
             "session_id": "",
             "parent_tool_use_id": null,
-            "message": { "role": "user", "content": text },
+            // In a running turn it would else say to its model that the user sent this.
+            "isSynthetic": whose == Whose::Others,
+            "message": { "role": "user", "content": [part(text), part(brief::CLOSING)] },
         }));
     }
 
@@ -165,6 +181,7 @@ impl Pipe {
             _ => {}
         }
         words::of(&line, &self.0.around.cwd).iter().for_each(|said| transcript.say(said));
+        self.count(&line);
         let (then, context) = self.turns(|turns| (turns.hear(&line), turns.context()));
         transcript.fills(context);
         match then {
@@ -173,6 +190,36 @@ impl Pipe {
             Then::Nothing | Then::Ended => {}
         }
         self.0.woken.notify_one();
+    }
+
+    /// Tells what a request took. When its tools have answered, the program would make the next.
+    fn count(&self, line: &Value) {
+        let spending = &self.0.around.spending;
+        if let Some((model, took)) = self.turns(|turns| turns.request(line)) {
+            spending.asks(model);
+            spending.saw(took);
+        }
+        let has_results = line["message"]["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+        if line["type"] == "user" && has_results {
+            let (pipe, spending) = (self.clone(), spending.clone());
+            let before = self.turns(|turns| turns.requests);
+            tokio::task::spawn_local(async move {
+                let is_spent = spending.look().await.is_some();
+                let goes_on = |turns: &mut Turns| !turns.is_over() && turns.requests == before;
+                if is_spent && pipe.turns(goes_on) {
+                    pipe.break_off();
+                }
+            });
+        }
+    }
+
+    /// There is no room for another request in this turn.
+    fn break_off(&self) {
+        if self.0.around.spending.stop() {
+            drop(self.interrupt());
+        }
     }
 
     /// Breaks the turn off, and what waits for the next with it.
@@ -197,17 +244,28 @@ impl Pipe {
         match request["subtype"].as_str().unwrap_or_default() {
             "mcp_message" => {
                 let (desk, message) = (self.0.around.desk.clone(), request["message"].clone());
+                let (pipe, calls) = (self.clone(), message["method"] == "tools/call");
                 self.find_out(id, async move {
                     // A notification wants no reply, the request that carries it does.
                     let none = || json!({ "jsonrpc": "2.0", "id": null, "result": {} });
                     let reply = pipe_mcp::answer(&desk, message).await.unwrap_or_else(none);
+                    // The team's own tools cost nothing, and one says what came of the task.
+                    if calls && pipe.0.around.spending.look().await.is_some() {
+                        pipe.break_off();
+                    }
                     json!({ "mcp_response": reply })
                 });
             }
             "can_use_tool" => {
                 let (desk, input) = (self.0.around.desk.clone(), request["input"].clone());
                 let tool = request["tool_name"].as_str().unwrap_or_default().to_owned();
+                let spending = self.0.around.spending.clone();
                 self.find_out(id, async move {
+                    if let Some(reason) = spending.look().await {
+                        spending.stop();
+                        let words = refusal(&reason);
+                        return json!({ "behavior": "deny", "message": words, "interrupt": true });
+                    }
                     match desk.may(permission::claude(&tool, &input)).await {
                         May::Yes => json!({ "behavior": "allow", "updatedInput": input }),
                         May::No(words) => json!({ "behavior": "deny", "message": words }),

@@ -34,6 +34,10 @@ pub(super) struct Turns {
     paid: Option<f64>,
     /// Tokens in the last request, and how many fit.
     context: (u64, u64),
+    /// The last request of the agent and of each of its subagents, by the name of its reply.
+    replies: BTreeMap<String, String>,
+    /// Requests so far.
+    pub(super) requests: u64,
     /// Why the turn was broken off from here.
     gave_up: Option<Finished>,
 }
@@ -91,6 +95,30 @@ impl Turns {
         Then::Nothing
     }
 
+    /// The model that was asked and what that took, where this line is the first of its reply. How
+    /// much was said is hardly told by then: the end of the turn tells the rest.
+    pub(super) fn request<'a>(&mut self, line: &'a Value) -> Option<(&'a str, Usage)> {
+        let message = &line["message"];
+        let (reply, usage) = (message["id"].as_str()?, &message["usage"]);
+        let by = line["parent_tool_use_id"].as_str().unwrap_or_default();
+        if line["type"] != "assistant" || input(usage) == 0 {
+            return None;
+        }
+        let before = self.replies.insert(by.to_owned(), reply.to_owned());
+        if before.as_deref() == Some(reply) {
+            return None;
+        }
+        self.requests += 1;
+        let count = |name: &str| usage[name].as_u64().unwrap_or_default();
+        let took = Usage {
+            tokens_in: input(usage),
+            tokens_out: count("output_tokens"),
+            tokens_cached: count("cache_read_input_tokens"),
+            cost_micros: 0,
+        };
+        Some((message["model"].as_str().unwrap_or_default(), took))
+    }
+
     fn line_is(&mut self, line: &Value) {
         self.tells = true;
         let Some(uuid) = line["command_uuid"].as_str() else { return };
@@ -144,11 +172,11 @@ impl Turns {
             true => self.lines.retain(|_, taken_up| !*taken_up),
             false => self.lines.clear(),
         }
-        let usage = &result["usage"];
-        let count = |name: &str| usage[name].as_u64().unwrap_or_default();
-        self.used.tokens_in += input(usage);
-        self.used.tokens_out += count("output_tokens");
-        self.used.tokens_cached += count("cache_read_input_tokens");
+        self.replies.clear();
+        let tokens = tokens(result);
+        self.used.tokens_in += tokens.tokens_in;
+        self.used.tokens_out += tokens.tokens_out;
+        self.used.tokens_cached += tokens.tokens_cached;
         self.used.cost_micros += (self.cost(result) * 1e6).round() as u64;
         let windows = result["modelUsage"].as_object().into_iter().flatten();
         let windows = windows.filter_map(|(_, model)| model["contextWindow"].as_u64());
@@ -206,6 +234,30 @@ impl Turns {
         }
         let said = last["result"].as_str().filter(|said| !said.trim().is_empty());
         Finished::Done { result: said.unwrap_or(&self.text).to_owned() }
+    }
+}
+
+/// By models, that is with what subagents and the program itself have asked; where that is not
+/// told, what the agent has.
+fn tokens(result: &Value) -> Usage {
+    let models = result["model_usage_since_last_result"].as_object();
+    let sum = |names: &[&str]| -> u64 {
+        let models = models.into_iter().flat_map(|models| models.values());
+        let counts = models.flat_map(|model| names.iter().map(|name| &model[*name]));
+        counts.filter_map(Value::as_u64).sum()
+    };
+    let tokens_in = sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]);
+    if tokens_in > 0 {
+        let (out, cached) = (sum(&["outputTokens"]), sum(&["cacheReadInputTokens"]));
+        return Usage { tokens_in, tokens_out: out, tokens_cached: cached, cost_micros: 0 };
+    }
+    let usage = &result["usage"];
+    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
+    Usage {
+        tokens_in: input(usage),
+        tokens_out: count("output_tokens"),
+        tokens_cached: count("cache_read_input_tokens"),
+        cost_micros: 0,
     }
 }
 

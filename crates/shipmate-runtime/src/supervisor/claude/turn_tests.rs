@@ -235,3 +235,41 @@ fn the_context_is_what_the_last_request_took_and_its_window_comes_with_the_resul
     turns.hear(&said(99_000, Value::Null));
     assert_eq!(turns.context().and_then(|context| context.percent()), Some(50));
 }
+
+/// As Claude Code 2.1.325 sends it: a line for each part of a reply, all with the same usage.
+#[test]
+fn a_request_is_counted_once_whoever_made_it() {
+    let mut turns = began();
+    let line = |id: &str, parent: Value| {
+        let usage =
+            json!({ "input_tokens": 90, "cache_read_input_tokens": 10, "output_tokens": 1 });
+        let message = json!({ "id": id, "model": "m", "content": [], "usage": usage });
+        json!({ "type": "assistant", "parent_tool_use_id": parent, "message": message })
+    };
+    let (own, sub) = (Value::Null, json!("toolu_1"));
+    let first = line("a", own.clone());
+    let (model, took) = turns.request(&first).unwrap();
+    assert_eq!((model, took.tokens_in, took.tokens_cached, took.tokens_out), ("m", 100, 10, 1));
+    assert!(turns.request(&first).is_none(), "the next part of the same reply");
+    assert!(turns.request(&line("b", sub.clone())).is_some(), "a subagent's");
+    assert!(turns.request(&first).is_none(), "another part of it came between");
+    assert!(turns.request(&line("b", sub)).is_none());
+    assert!(turns.request(&line("c", own)).is_some());
+    assert_eq!(turns.requests, 3);
+    assert!(turns.request(&json!({ "type": "assistant", "message": { "id": "d" } })).is_none());
+}
+
+#[test]
+fn what_subagents_used_is_part_of_the_turn() {
+    let mut turns = began();
+    let usage = json!({ "input_tokens": 400, "output_tokens": 40 });
+    let all = json!({ "m": {
+        "inputTokens": 450, "cacheReadInputTokens": 50, "outputTokens": 50, "costUSD": 0.003,
+    } });
+    turns.hear(&json!({
+        "type": "result", "usage": usage, "model_usage_since_last_result": all,
+    }));
+    let used = turns.used().unwrap();
+    assert_eq!((used.tokens_in, used.tokens_cached, used.tokens_out), (500, 50, 50));
+    assert_eq!(used.cost_micros, 3_000);
+}

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::super::desk::May;
+use super::super::spending::refusal;
 use super::talk::Talk;
 use crate::permission;
 
@@ -17,7 +18,12 @@ pub(super) async fn answer(talk: Rc<Talk>, id: Value, method: String, params: Va
     match method.as_str() {
         "item/tool/call" => {
             let tool = params["tool"].as_str().unwrap_or_default();
+            let spent = talk.calls().await;
             let outcome = talk.desk.call(tool, params["arguments"].clone()).await;
+            // The team's own tools cost nothing, and one says what came of the task.
+            if spent.is_some() {
+                talk.break_off();
+            }
             let text = json!([{ "type": "inputText", "text": outcome.text }]);
             talk.peer.answer(id, json!({ "contentItems": text, "success": !outcome.is_error }));
         }
@@ -32,6 +38,11 @@ pub(super) async fn answer(talk: Rc<Talk>, id: Value, method: String, params: Va
             {
                 // Only the edit that was announced before names its files.
                 request.paths.extend(paths.iter().cloned());
+            }
+            if let Some(reason) = talk.calls().await {
+                talk.break_off();
+                talk.peer.answer(id, decision(&method, &params, false));
+                return talk.transcript.say(&format!("refused: {}", refusal(&reason)));
             }
             let may = talk.desk.may(request).await;
             talk.peer.answer(id, decision(&method, &params, may == May::Yes));

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::ask::{Context, Usage};
 
 use super::super::driver::Finished;
-use super::hub::ENDED;
 
 /// Most of a tool's arguments or of a command that is shown on one line.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -36,8 +35,6 @@ pub(crate) enum Heard {
         paths: Vec<PathBuf>,
         words: String,
     },
-    /// There is no program any more.
-    Ended(String),
 }
 
 /// What calls of a model took. Those from the cache are not among those that went in.
@@ -46,6 +43,13 @@ pub(crate) struct Tokens {
     pub(crate) fresh: u64,
     pub(crate) cached: u64,
     pub(crate) out: u64,
+}
+
+impl Tokens {
+    pub(crate) fn usage(self) -> Usage {
+        let (tokens_in, tokens_cached) = (self.fresh + self.cached, self.cached);
+        Usage { tokens_in, tokens_out: self.out, tokens_cached, cost_micros: 0 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +102,6 @@ pub(crate) fn hear(method: &str, params: &Value) -> Heard {
         }
         "warning" => Heard::Warning(text(&params["message"])),
         "configWarning" => Heard::Warning(text(&params["summary"])),
-        ENDED => Heard::Ended(text(&params["reason"])),
         _ => Heard::Nothing,
     }
 }

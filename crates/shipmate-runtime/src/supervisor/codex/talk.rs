@@ -7,11 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
+use shipmate_protocol::ask::Usage;
 use tokio::sync::{mpsc, watch};
 
+use super::super::brief;
 use super::super::desk::Desk;
 use super::super::driver::Finished;
 use super::super::rpc::{Incoming, Peer, RpcFailure};
+use super::super::spending::Spending;
 use super::super::transcript::Transcript;
 use super::answer;
 use super::hear::{self, Heard, Tokens, TurnEnd, hear};
@@ -24,6 +27,7 @@ const STEER_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Talk {
     pub(super) desk: Desk,
     pub(super) transcript: Transcript,
+    pub(super) spending: Spending,
     pub(super) peer: Peer,
     pub(super) thread: RefCell<String>,
     pub(super) state: watch::Sender<State>,
@@ -49,13 +53,14 @@ pub(super) struct Turn {
     /// The turn before: its end may be told late.
     pub(super) before: Option<String>,
     pub(super) last_words: String,
+    /// It has called a tool, so it has asked its model, and has not told yet what that took.
+    pub(super) untold: bool,
     pub(super) used: Tokens,
     /// All tokens of the thread when they were last told: they may be told twice.
     pub(super) total: u64,
     /// Files of edits that may have to be approved.
     pub(super) edits: BTreeMap<String, Vec<PathBuf>>,
     pub(super) begin_anew: bool,
-    pub(super) ended: Option<String>,
 }
 
 impl Talk {
@@ -63,6 +68,7 @@ impl Talk {
     pub(super) fn new(
         desk: &Desk,
         transcript: &Transcript,
+        spending: &Spending,
         peer: Peer,
         incoming: mpsc::UnboundedReceiver<Incoming>,
     ) -> Rc<Talk> {
@@ -70,6 +76,7 @@ impl Talk {
             resumed: Cell::new(false),
             desk: desk.clone(),
             transcript: transcript.clone(),
+            spending: spending.clone(),
             peer,
             thread: RefCell::default(),
             state: watch::Sender::new(State::Idle),
@@ -86,7 +93,15 @@ impl Talk {
     async fn listen(self: Rc<Self>, mut incoming: mpsc::UnboundedReceiver<Incoming>) {
         while let Some(heard) = incoming.recv().await {
             match heard {
-                Incoming::Notification { method, params } => self.take(hear(&method, &params)),
+                // Threads that codex begins by itself are none of ours.
+                Incoming::Notification { params, .. } if self.is_of_another(&params) => {}
+                Incoming::Notification { method, params } => {
+                    // It goes on with a request that there was no room for.
+                    if method == "item/started" && self.spending.is_spent() {
+                        self.break_off();
+                    }
+                    self.take(hear(&method, &params));
+                }
                 Incoming::Request { id, method, params } => {
                     tokio::task::spawn_local(answer::answer(Rc::clone(&self), id, method, params));
                 }
@@ -98,8 +113,7 @@ impl Talk {
             }
         }
         self.gone.send_replace(true);
-        let reason = self.turn.borrow_mut().ended.take();
-        let reason = reason.unwrap_or_else(|| "the process that runs codex ended".to_owned());
+        let reason = "codex ended".to_owned();
         self.state.send_if_modified(|state| {
             let runs = matches!(state, State::Running(_));
             if runs {
@@ -107,6 +121,11 @@ impl Talk {
             }
             runs
         });
+    }
+
+    fn is_of_another(&self, params: &serde_json::Value) -> bool {
+        let own = self.thread.borrow();
+        params["threadId"].as_str().is_some_and(|thread| !own.is_empty() && thread != *own)
     }
 
     fn take(self: &Rc<Self>, heard: Heard) {
@@ -133,6 +152,8 @@ impl Talk {
                 let anew = total != std::mem::replace(&mut turn.total, total);
                 if anew && self.running() == Some(of) {
                     add(&mut turn.used, call);
+                    turn.untold = false;
+                    self.spending.saw(call.usage());
                 }
             }
             Heard::TurnStarted(id) => {
@@ -148,7 +169,6 @@ impl Talk {
                 drop(turn);
                 self.turn_ended(id, &end);
             }
-            Heard::Ended(reason) => turn.ended = Some(reason),
         }
     }
 
@@ -170,9 +190,15 @@ impl Talk {
         }
         let used = turn.used;
         if used != Tokens::default() {
-            let Tokens { fresh, cached, out } = used;
-            self.transcript
-                .say(&format!("({fresh} tokens in, {cached} from the cache, {out} out)"));
+            let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } =
+                self.spending.priced(used.usage());
+            let cost = match cost_micros {
+                0 => String::new(),
+                cost => format!(", ${:.4}", cost as f64 / 1e6),
+            };
+            self.transcript.say(&format!(
+                "({tokens_in} tokens in, of them {tokens_cached} cached, {tokens_out} out{cost})"
+            ));
         }
         self.state.send_replace(State::Over(finished));
     }
@@ -200,6 +226,7 @@ impl Talk {
             *turn = Turn { before, total, ..Turn::default() };
         }
         self.state.send_replace(State::Running(None));
+        let text = if self.put(text).await { brief::CLOSING } else { text };
         let input = json!([{ "type": "text", "text": text }]);
         let thread = self.thread.borrow().clone();
         let params = json!({ "threadId": thread, "cwd": cwd, "input": input });
@@ -218,6 +245,17 @@ impl Talk {
         }
     }
 
+    /// Puts a text into the conversation; whether codex can do that. What begins a turn is read by
+    /// codex itself, which shows its model a skill for each `$name`; what is put, and what a turn
+    /// is given while it runs, is not.
+    async fn put(&self, text: &str) -> bool {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        let item = json!({ "type": "message", "role": "user", "content": content });
+        let thread = self.thread.borrow().clone();
+        let params = json!({ "threadId": thread, "items": [item] });
+        self.peer.request("thread/inject_items", params).await.is_ok()
+    }
+
     fn take_number(&self, id: String) {
         self.state.send_if_modified(|state| {
             let unknown = *state == State::Running(None);
@@ -228,9 +266,24 @@ impl Talk {
         });
     }
 
-    /// What was used and not told yet.
-    pub(super) fn used(&self) -> Tokens {
-        std::mem::take(&mut self.turn.borrow_mut().used)
+    /// The program calls a tool: why it may not go on, if there is no room for the request that
+    /// follows.
+    pub(super) async fn calls(&self) -> Option<String> {
+        if !std::mem::replace(&mut self.turn.borrow_mut().untold, true) {
+            self.spending.untold();
+        }
+        self.spending.look().await
+    }
+
+    /// There is no room for another request in this turn.
+    pub(super) fn break_off(self: &Rc<Self>) {
+        let Some(turn) = self.running().filter(|_| self.spending.stop()) else { return };
+        let params = json!({ "threadId": *self.thread.borrow(), "turnId": turn });
+        let talk = Rc::clone(self);
+        // Its end tells that it was heard.
+        tokio::task::spawn_local(async move {
+            drop(talk.peer.request("turn/interrupt", params).await);
+        });
     }
 
     pub(super) fn running(&self) -> Option<String> {

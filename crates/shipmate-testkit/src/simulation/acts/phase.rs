@@ -129,6 +129,30 @@ fn joining(random: &mut Random) -> Vec<(Name, Profile)> {
     found
 }
 
+pub(super) fn ask_approval(c: &mut Chooser<'_>) -> Option<Act> {
+    let (team, phase, _) = at(c)?;
+    Some(Act::AskApproval { team, text: question(&phase), phase })
+}
+
+/// How the runtime asks about a phase. A lead may pause its team with the same words.
+pub(super) fn question(phase: &Name) -> String {
+    format!("approval: phase {phase} begins when you say so")
+}
+
+/// A yes to what a team is paused for: its question, an old one, or none at all.
+pub(super) fn approve(c: &mut Chooser<'_>) -> Option<Act> {
+    let paused = c.state.teams.iter().filter_map(|(team, now)| Some((team, now.paused.as_ref()?)));
+    let asked: Vec<_> =
+        paused.map(|(team, pause)| (team.clone(), pause.n, pause.approval().is_some())).collect();
+    let open: Vec<_> = asked.iter().filter(|(_, _, asks)| *asks).collect();
+    let (team, n, _) = match c.random.pick(&open) {
+        Some(one) if !c.random.chance(200) => (*one).clone(),
+        _ => c.random.pick(&asked)?.clone(),
+    };
+    let old = c.random.chance(c.stale);
+    Some(Act::ApprovePhase { team, question: if old { n.saturating_sub(1) } else { n } })
+}
+
 pub(super) fn hold(c: &mut Chooser<'_>) -> Option<Act> {
     let (team, phase, _) = at(c)?;
     let missing = vec![["docs/plan.md", "docs/api.md"][c.random.index(2)].to_owned()];

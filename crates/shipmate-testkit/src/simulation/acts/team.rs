@@ -46,7 +46,15 @@ fn setup(c: &mut Chooser<'_>) -> Setup {
 }
 
 pub(super) fn pause_team(c: &mut Chooser<'_>) -> Option<Act> {
-    Some(Act::PauseTeam { team: c.team(), reason: c.text("pause") })
+    let team = c.team();
+    let course = c.state.teams.get(&team).and_then(|team| team.course.as_ref());
+    // Words that look like the runtime's question are words.
+    let forged = course.map(|course| phase::question(&course.phase));
+    let reason = match forged {
+        Some(forged) if c.random.chance(500) => forged,
+        _ => c.text("pause"),
+    };
+    Some(Act::PauseTeam { team, reason })
 }
 
 pub(super) fn continue_team(c: &mut Chooser<'_>) -> Option<Act> {
@@ -156,7 +164,11 @@ pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn pause(c: &mut Chooser<'_>) -> Option<Act> {
-    Some(Act::PauseTeammate { who: c.mate(), reason: c.text("pause") })
+    let reason = match c.random.chance(300) {
+        true => format!("{}: no tokens", shipmate_core::SPENT),
+        false => c.text("pause"),
+    };
+    Some(Act::PauseTeammate { who: c.mate(), reason })
 }
 
 pub(super) fn carry_on(c: &mut Chooser<'_>) -> Option<Act> {
@@ -175,7 +187,8 @@ pub(super) fn report_idle(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn report_disappeared(c: &mut Chooser<'_>) -> Option<Act> {
-    let loss = match c.random.below(4) {
+    let loss = match c.random.below(5) {
+        3 => Loss::Silent,
         0 => Loss::Host,
         1 => Loss::Broken,
         2 => Loss::Unable,

@@ -1,12 +1,13 @@
 //! Phases come in their order, one at a time, and no more often than their playbook lets them.
 
-use shipmate_core::State;
 use shipmate_core::event::{Event, Record};
+use shipmate_core::pause::PauseCause;
 use shipmate_core::phase::{PhaseEnd, Standing};
 use shipmate_core::playbook::Trouble;
+use shipmate_core::{Actor, State};
 
 use super::{Check, hold};
-use crate::simulation::model::{Model, StandingFacts};
+use crate::simulation::model::{CourseFacts, Model, StandingFacts};
 
 /// What is recorded of a phase is about the one that the team is in or waits for.
 pub(super) fn phases_come_in_their_order(model: &Model, record: &Record) -> Check {
@@ -32,6 +33,34 @@ pub(super) fn phases_come_in_their_order(model: &Model, record: &Record) -> Chec
         }
         _ => Ok(()),
     }
+}
+
+/// The question whether a phase may begin is the runtime's, about the phase that a team waits for,
+/// and no teammate answers it.
+pub(super) fn only_the_runtime_asks_and_only_a_person_answers(
+    model: &Model,
+    record: &Record,
+) -> Check {
+    let is_teammate = matches!(record.by, Actor::Teammate(_));
+    let right = match &record.event {
+        Event::TeamPaused { team, cause: Some(PauseCause::Approval { phase }), .. } => {
+            let waits = |course: &CourseFacts| {
+                course.standing == StandingFacts::Waiting && course.phase() == phase
+            };
+            record.by == Actor::Runtime && model.course(team).is_some_and(waits)
+        }
+        Event::TeamPaused { cause, .. } => match cause {
+            Some(PauseCause::Asked) => record.by != Actor::Runtime,
+            Some(_) => record.by == Actor::Runtime,
+            None => false,
+        },
+        Event::TeamContinued { team } => !(is_teammate && model.teams[team].asks.is_some()),
+        Event::TeammatePaused { who, cause: Some(PauseCause::Budget), .. } => {
+            matches!(&record.by, Actor::Teammate(me) if me.address == *who)
+        }
+        _ => true,
+    };
+    hold("approval", right, || format!("{:?} by {}", record.event, record.by))
 }
 
 /// A phase is gone back to only so often as its playbook says, so every run comes to its end.
@@ -75,6 +104,7 @@ pub(super) fn each_team_is_where_the_log_says(model: &Model, state: &State) -> C
                     Standing::Over => StandingFacts::Over,
                 };
                 standing == facts.standing
+                    && course.approved == model.teams[name].approved
                     && course.rounds == facts.begun
                     && (course.is_over() || facts.is_at(&course.phase, course.round))
             }

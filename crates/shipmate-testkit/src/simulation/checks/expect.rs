@@ -13,7 +13,7 @@ use super::expect_talk;
 use super::state::takeable;
 use crate::simulation::model::{
     BreakerFacts, CourseFacts, Hold, LifeFacts, Model, NewEdges, Phase, StageFacts, StandingFacts,
-    StatusFacts, TaskFacts,
+    StatusFacts, TaskFacts, TeamFacts,
 };
 
 pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option<bool> {
@@ -40,8 +40,12 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             let known = |(who, _): &(Address, AgentChoice)| model.is_member(who);
             active(name) && !matches!(by, Actor::Teammate(_)) && agents.iter().all(known)
         }
-        Act::PauseTeam { team: name, .. } | Act::ContinueTeam { team: name } => {
-            active(name) && model.manages(by, name)
+        Act::PauseTeam { team: name, .. } => active(name) && model.manages(by, name),
+        // What the runtime asks a person no lead answers.
+        Act::ContinueTeam { team: name } => {
+            let asks = team(name).is_some_and(|team| team.asks.is_some());
+            let teammate = matches!(by, Actor::Teammate(_));
+            active(name) && model.manages(by, name) && !(asks && teammate)
         }
         Act::ExpireTeam { team: name } => runtime && active(name),
         Act::AddTeammate { who, profile } => {
@@ -121,6 +125,16 @@ fn phase_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<
                     model.task(one.task).filter(failed).is_some()
                 })
                 && (cmd.tasks.is_empty() || plan_fits(model, &cmd.team, &cmd.tasks, &names))
+        }
+        Act::AskApproval { team: name, phase, .. } => {
+            let waits = |course: &CourseFacts| {
+                course.standing == StandingFacts::Waiting && course.phase() == phase
+            };
+            runtime && active(name) && model.course(name).is_some_and(waits)
+        }
+        Act::ApprovePhase { team: name, question } => {
+            let asks = |team: &TeamFacts| team.asks.as_ref().is_some_and(|(n, _)| n == question);
+            active(name) && found(name).is_some_and(asks) && !matches!(by, Actor::Teammate(_))
         }
         Act::HoldPhase { team: name, .. } | Act::ExpirePhase { team: name, .. } => {
             runtime && active(name)

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use shipmate_core::event::{MessageId, Recipient};
 use shipmate_core::limits::{CLOSED_KEPT, INBOX_MAX, OPEN_MAX};
-use shipmate_core::state::{BreakerPhase, Life, Stage, Status, Task, TeamPhase};
-use shipmate_core::{Name, State, TaskId, TeammateRef, available, available_for};
+use shipmate_core::pause::PauseCause;
+use shipmate_core::state::{BreakerPhase, Life, Stage, Status, Task, Team, TeamPhase, Teammate};
+use shipmate_core::{Name, Position, State, TaskId, TeammateRef, available, available_for};
 
 use super::{Check, hold};
 use crate::simulation::model::{
@@ -98,6 +99,15 @@ pub(super) fn the_board_is_as_the_log_says(model: &Model, state: &State) -> Chec
     Ok(())
 }
 
+fn spent(mate: &Teammate) -> bool {
+    mate.paused.as_ref().is_some_and(|pause| pause.cause == PauseCause::Budget)
+}
+
+fn asks(team: &Team) -> Option<(Position, Name)> {
+    let pause = team.paused.as_ref()?;
+    Some((pause.n, pause.approval()?.clone()))
+}
+
 pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Check {
     for (who, facts) in &model.mates {
         let mate = &state.teammates[who];
@@ -121,6 +131,7 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
             && mate.usage == facts.used
             && mate.reserved == facts.reserved
             && mate.paused.is_some() == facts.paused
+            && spent(mate) == facts.spent
             && mate.stalls == facts.stalls
             && mate.claims == facts.claims
             && mate.approved_plan.is_some() == facts.plan_approved
@@ -147,6 +158,7 @@ pub(super) fn the_roster_is_as_the_log_says(model: &Model, state: &State) -> Che
             && team.breaker.strikes == facts.strikes
             && team.lead == facts.lead
             && team.paused.is_some() == facts.paused
+            && asks(team) == facts.asks
             && team.usage == facts.used
             && team.reserved == facts.reserved;
         hold("replay", same, || format!("{name} is {team:?}, and the log says {facts:?}"))?;

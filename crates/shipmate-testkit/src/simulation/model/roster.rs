@@ -3,6 +3,7 @@
 use shipmate_core::event::{
     Event, Mode, Record, Seat, ShutdownAnswer, Supervision, Usage, Verification,
 };
+use shipmate_core::pause::PauseCause;
 use shipmate_core::playbook::ClaimOrder;
 use shipmate_core::setup::Loss;
 use shipmate_core::{Actor, Address, TeammateRef};
@@ -25,6 +26,8 @@ impl Model {
                     phase: Phase::Active,
                     gate: *verification == Verification::Gate,
                     paused: false,
+                    asks: None,
+                    approved: None,
                     lead: None,
                     budget: Default::default(),
                     used: Usage::default(),
@@ -38,8 +41,23 @@ impl Model {
                 };
                 self.teams.insert(team.clone(), facts);
             }
-            Event::TeamPaused { team, .. } => self.team_mut(team).paused = true,
-            Event::TeamContinued { team } => self.team_mut(team).paused = false,
+            Event::TeamPaused { team, cause, .. } => {
+                let team = self.team_mut(team);
+                team.paused = true;
+                team.asks = match cause {
+                    Some(PauseCause::Approval { phase }) => Some((record.n, phase.clone())),
+                    _ => None,
+                };
+            }
+            Event::TeamContinued { team } => {
+                let team = self.team_mut(team);
+                team.paused = false;
+                let phase = team.course.as_ref().map(|course| course.phase().clone());
+                let answered = team.asks.take().map(|(_, asked)| asked);
+                if answered.is_some() && answered == phase {
+                    team.approved = answered;
+                }
+            }
             Event::TeamDeletionRequested { team } => self.team_mut(team).phase = Phase::Ending,
             Event::TeamDeleted { team } => self.team_mut(team).phase = Phase::Deleted,
             Event::TeamBudgetSet { team, budget } => self.team_mut(team).budget = *budget,
@@ -56,6 +74,7 @@ impl Model {
                     life: LifeFacts::Added,
                     supervision: Supervision::None,
                     paused: false,
+                    spent: false,
                     claims: 0,
                     stalls: 0,
                     plan_approved: false,
@@ -70,8 +89,14 @@ impl Model {
                 }
             }
             Event::TeammateStarted { who, supervision, .. } => self.start(who, *supervision),
-            Event::TeammatePaused { who, .. } => self.mate_mut(who).paused = true,
-            Event::TeammateContinued { who } => self.mate_mut(who).paused = false,
+            Event::TeammatePaused { who, cause, .. } => {
+                let mate = self.mate_mut(who);
+                (mate.paused, mate.spent) = (true, *cause == Some(PauseCause::Budget));
+            }
+            Event::TeammateContinued { who } => {
+                let mate = self.mate_mut(who);
+                (mate.paused, mate.spent) = (false, false);
+            }
             Event::TeammateAgentChanged { who, choice } => {
                 self.mate_mut(who).command.clone_from(&choice.command);
             }

@@ -109,6 +109,7 @@ pub(super) fn permissions(place: &Place) -> Vec<Finding> {
 fn secrets(place: &Place) -> Vec<PathBuf> {
     let state = place.state();
     let mut paths = vec![state.clone(), place.teams(), place.person_token()];
+    paths.push(place.enrol_token());
     paths.push(state.join("secret.key"));
     let tokens = state.join("tokens");
     let files = fs::read_dir(&tokens).into_iter().flatten().flatten().map(|entry| entry.path());

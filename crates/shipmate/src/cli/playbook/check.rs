@@ -6,7 +6,7 @@ use shipmate_protocol::ask::PlaybookFile;
 use shipmate_protocol::view::PlaybookChecked;
 use shipmate_protocol::{Answer, Ask};
 
-use super::is_path;
+use super::{given, is_path};
 use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{plain, plain_lines};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CheckArgs, mut session: Session) -> Result<Exit, Failur
     if args.what.is_empty() {
         let rows = super::rows(&mut session)?;
         let own = rows.into_iter().filter(|row| row.file != "built in");
-        files.extend(own.map(|row| PlaybookFile { name: row.name, text: None }));
+        files.extend(own.map(|row| PlaybookFile::named(row.name)));
     }
     let Answer::PlaybooksChecked(checked) = session.ask(Ask::PlaybookCheck { files })? else {
         return Err(unexpected("what is wrong"));
@@ -49,20 +49,12 @@ pub(crate) fn run(args: &CheckArgs, mut session: Session) -> Result<Exit, Failur
     Ok(if count == 0 { Exit::Done } else { Exit::Usage })
 }
 
-/// A file is read here: its path is from where one stands.
+/// What is a file here is meant, even if there is a playbook of that name.
 fn file(what: &Path) -> Result<PlaybookFile, Failure> {
     let name = what.display().to_string();
-    if !is_path(&name) && !what.is_file() {
-        return Ok(PlaybookFile { name, text: None });
-    }
-    match std::fs::read(what) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(PlaybookFile { name, text: Some(text) }),
-            Err(_) => Err(Failure::Usage(format!("{name} is not UTF-8\n  save the file as UTF-8"))),
-        },
-        Err(e) => Err(Failure::Usage(format!(
-            "{name} cannot be read: {e}\n  `shipmate playbook list` names those there are"
-        ))),
+    match what.is_file() && !is_path(&name) {
+        true => given(&format!("./{name}")).map(|file| PlaybookFile { name, ..file }),
+        false => given(&name),
     }
 }
 

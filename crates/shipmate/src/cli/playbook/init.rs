@@ -42,8 +42,8 @@ pub(crate) fn run(args: InitArgs, mut session: Session) -> Result<(), Failure> {
             "{shown} exists already\n  edit it, or choose another name"
         )));
     }
-    let from = super::full_path(from.as_deref().unwrap_or(&name));
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow { name: from })? else {
+    let from = super::given(from.as_deref().unwrap_or(&name))?;
+    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(from))? else {
         return Err(unexpected("a playbook"));
     };
     write(&path, None, &named(&view.toml, &name))?;

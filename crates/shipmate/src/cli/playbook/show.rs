@@ -29,8 +29,8 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(args: ShowArgs, mut session: Session) -> Result<(), Failure> {
-    let name = super::full_path(&args.name);
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow { name })? else {
+    let playbook = super::given(&args.name)?;
+    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(playbook))? else {
         return Err(unexpected("a playbook"));
     };
     if args.schemas {

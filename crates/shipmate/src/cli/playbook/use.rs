@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
 
+use shipmate_protocol::ask::PlaybookFile;
 use shipmate_protocol::{Answer, Ask};
 use toml::de::DeTable;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &UseArgs, mut session: Session) -> Result<(), Failure> {
                 "{name:?} is a path\n  put the file into .shipmate/playbooks/ and give its name"
             )));
         }
-        let Answer::Playbook(_) = session.ask(Ask::PlaybookShow { name: name.to_owned() })? else {
+        let Answer::Playbook(_) = session.ask(Ask::PlaybookShow(PlaybookFile::named(name)))? else {
             return Err(unexpected("a playbook"));
         };
     }

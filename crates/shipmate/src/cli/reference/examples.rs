@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 use shipmate_protocol::view::{
-    AgentView, Counts, DeliveryStep, DeliveryTrace, DiffFile, InboxMessage, Leftover, Merged,
-    MessageTrace, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView, PlaybookChecked,
-    PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed,
-    Status, TaskDiff, TaskRow, TaskView, TeamView, TeammateView, WorkView,
+    AgentView, Counts, DecidedRow, DecisionView, DeliveryStep, DeliveryTrace, DiffFile,
+    InboxMessage, Leftover, Merged, MessageTrace, OwnFolder, PauseView, PhaseView, PlanView,
+    PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart,
+    PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskDiff, TaskRow,
+    TaskView, TeamView, TeammateView, WorkView,
 };
+
+use crate::cli::decisions::Listed;
 
 /// A moment of the examples, in milliseconds since 1970.
 const THEN: u64 = 1_790_000_000_000;
@@ -199,6 +202,13 @@ pub(super) fn team() -> TeamView {
         running: 2,
         tasks: Counts { pending: 4, in_progress: 1, completed: 7, failed: 0, deleted: 0 },
         paused: Some("wait for the review".into()),
+        pause: Some(PauseView {
+            id: 57,
+            kind: "asked".into(),
+            by: "alpha/lou@1".into(),
+            at: THEN,
+            phase: None,
+        }),
         base: Some(BASE.into()),
         branch: Some("shipmate/alpha".into()),
         breaker: "closed".into(),
@@ -248,6 +258,13 @@ pub(super) fn agent() -> AgentView {
         state: "not_logged_in".into(),
         why: "no login was found".into(),
         remedy: "run `codex login`, or set OPENAI_API_KEY".into(),
+        own: vec![OwnFolder {
+            variable: "CODEX_HOME".into(),
+            instead_of: "/path/to/home/.codex".into(),
+            read: vec!["config.toml".into(), "skills".into()],
+            logins: vec!["auth.json".into()],
+            copied: Vec::new(),
+        }],
     }
 }
 
@@ -365,6 +382,36 @@ pub(super) fn question() -> QuestionView {
         answer: Some("winnow".into()),
         asked_at: THEN,
     }
+}
+
+pub(super) fn decisions() -> Value {
+    let open = DecisionView {
+        id: 52,
+        kind: "question".into(),
+        team: "alpha".into(),
+        who: "alpha/ana@1".into(),
+        task: Some(2),
+        text: "Which parser?".into(),
+        options: vec!["nom".into(), "winnow".into()],
+        at: THEN,
+        waiting: 2,
+        ..DecisionView::default()
+    };
+    let decided = DecidedRow {
+        n: 60,
+        at: THEN,
+        by: "person".into(),
+        answer: "rejected".into(),
+        feedback: "keep the public interface".into(),
+        id: 50,
+        kind: "plan".into(),
+        team: "alpha".into(),
+        who: "alpha/ana@1".into(),
+        task: Some(2),
+        text: "split the parser, then test it".into(),
+        asked_at: THEN,
+    };
+    json!([Listed::open(open), Listed::decided(decided)])
 }
 
 pub(super) fn record() -> Value {

@@ -145,6 +145,13 @@ const TEAM: &[(&str, &str)] = &[
     ("running", "How many of them run."),
     ("tasks", "How many tasks there are of each status."),
     ("paused", "Why nobody starts or claims; absent unless it is paused."),
+    (
+        "pause",
+        "What that pause is. `kind`: `asked` (in the words of whoever it is `by`), `approval` (you \
+         let the `phase` begin), `time_over`, `halt` (a phase stops every team) or `trouble` (the \
+         runtime cannot go on). `by`: `person`, `runtime` or `team/name@epoch`. `id`: its record. \
+         Absent unless it is paused.",
+    ),
     ("base", "The commit it began at; absent without trees."),
     ("branch", "The branch that holds its verified work; absent without trees."),
     ("breaker", "`closed`, `open` or `half_open`."),
@@ -197,6 +204,30 @@ const AGENT: &[(&str, &str)] = &[
     ("state", "`ready`, `not_installed`, `too_old`, `not_logged_in` or `broken`."),
     ("why", "The fact behind the state."),
     ("remedy", "What to do about it; absent when nothing is to be done."),
+    (
+        "own",
+        "The folders that each teammate's program has of its own behind the fence: the `variable` \
+         that names one, the folder of yours it stands for (`instead_of`), and what of yours it \
+         reads there, uses as its `logins` and begins with a copy of; absent when it has none.",
+    ),
+];
+
+const DECISION: &[(&str, &str)] = &[
+    ("state", "`open`, or with `--all` also `decided`."),
+    ("id", "Of the plan, question or approval."),
+    ("kind", "`plan`, `permission`, `scope`, `question` or `approval`."),
+    ("team", "The team it is about."),
+    ("who", "Who asks: `team/name@epoch`, or `runtime` for an approval."),
+    ("task", "The task it is about; absent when none."),
+    ("text", "What is asked."),
+    ("options", "What may be answered; absent when free."),
+    ("asked_at", "Milliseconds since 1970."),
+    ("waiting", "How many tasks cannot go on before it is decided; absent once it is."),
+    ("answer", "`approved`, `rejected`, or the answer; absent while it is open."),
+    ("feedback", "What a rejection asks for; absent when empty."),
+    ("by", "Who decided it: `person` or `team/name@epoch`; absent while it is open."),
+    ("decided_at", "When, in milliseconds since 1970; absent while it is open."),
+    ("record", "The record that decided it; absent while it is open."),
 ];
 
 const STATUS: &[(&str, &str)] = &[
@@ -374,6 +405,7 @@ fn shapes() -> Vec<Shape> {
             PLAN,
         ),
         shape("Question", "a list: `questions`", of(&[e::question()]), QUESTION),
+        shape("Decision", "a list: `decisions`", e::decisions(), DECISION),
         shape("Record", "one a line: `log`, `log --follow`", e::record(), RECORD),
         shape("The board as it was", "`log --at N`", then, THEN),
         shape("Resumed", "`resume`", e::resumed(), RESUMED),

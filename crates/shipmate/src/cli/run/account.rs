@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
+use shipmate_protocol::view::PauseView;
 
 use super::led::Led;
 use super::phases::Phases;
@@ -19,9 +20,7 @@ use super::progress::{Event, EventKind, Row, RunView, Waiting};
 use super::report::{GateTally, Spent};
 use super::tasks::{Status, TaskLine, Tasks};
 
-/// What the reason of a pause begins with where a budget is spent.
-const SPENT: &str = "its budget is spent";
-/// Why a life is given up whose supervisor says nothing.
+/// Why a life is given up whose supervisor says nothing, in records that have no word for it yet.
 const SILENT: &str = "its supervisor did not answer in time";
 /// How long it has where the team's record does not say.
 const ANSWER_MS: u64 = 60_000;
@@ -84,8 +83,10 @@ pub(crate) struct Pause {
     /// The record that says so.
     n: u64,
     team: String,
-    /// A person is asked to let something begin.
+    /// The runtime asks a person to let something begin.
     is_question: bool,
+    /// The teammate whose words the reason is.
+    who: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,12 +134,15 @@ fn who(root: Option<&str>, fields: &Value, key: &str) -> String {
     }
 }
 
+/// What a pause is, by its record.
+fn pause(record: &Value, fields: &Value) -> Option<PauseView> {
+    let (n, at, by) = (number(record, "n"), number(record, "at"), text(record, "by"));
+    Some(PauseView::of_record(n, at, by, fields.as_object()?))
+}
+
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
-
-/// How a pause begins that asks a person to let a phase begin.
-const APPROVAL: &str = "approval: ";
 
 impl Account {
     /// Takes in one record; gives what a person should hear of it.
@@ -153,8 +157,8 @@ impl Account {
         let before = self.done();
         let told = match event.split_once('.')?.0 {
             "task" => self.task(event, fields, at_ms),
-            "teammate" => self.teammate(event, fields, at_ms),
-            "team" => self.team(event, fields, text(record, "by"), number(record, "n")),
+            "teammate" => self.teammate(event, fields, record),
+            "team" => self.team(event, fields, record),
             "phase" => self.phase(event, fields),
             "message" => self.led.message(event, fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
@@ -285,13 +289,7 @@ impl Account {
         self.tasks.create(id, line);
     }
 
-    fn team(
-        &mut self,
-        event: &str,
-        fields: &Value,
-        by: &str,
-        n: u64,
-    ) -> Option<(EventKind, String)> {
+    fn team(&mut self, event: &str, fields: &Value, record: &Value) -> Option<(EventKind, String)> {
         match event {
             "team.created" => {
                 self.has_trees |= fields.pointer("/setup/trees").is_some();
@@ -305,23 +303,29 @@ impl Account {
                 None
             }
             "team.paused" => {
-                if self.is_stopping && by == "person" {
+                let pause = pause(record, fields)?;
+                if self.is_stopping && pause.by == "person" {
                     return None;
                 }
+                let team = text(fields, "team").to_owned();
+                let who = pause.teammate(self.phases.root().unwrap_or(&team)).map(str::to_owned);
                 let reason = text(fields, "reason").to_owned();
                 // Somebody has to see all of it to say yes.
-                let is_question = reason.starts_with(APPROVAL);
+                let is_question = pause.is_approval();
                 let shown = if is_question { reason.as_str() } else { first_line(&reason) };
-                let told = format!("the team waits: {shown}");
-                let by = match by == "runtime" && !is_question {
+                let told = match &who {
+                    Some(who) => format!("{who} has paused the team: {shown}"),
+                    None => format!("the team waits: {shown}"),
+                };
+                let by = match pause.by == "runtime" && !is_question {
                     true => PausedBy::Runtime,
                     false => PausedBy::Somebody,
                 };
                 if by == PausedBy::Runtime {
                     self.deviates(None, first_line(&told));
                 }
-                let team = text(fields, "team").to_owned();
-                self.paused = Some(Pause { reason, by, n, team, is_question });
+                let n = pause.id;
+                self.paused = Some(Pause { reason, by, n, team, is_question, who });
                 Some((EventKind::Health, told))
             }
             "team.continued" => {

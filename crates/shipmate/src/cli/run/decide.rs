@@ -51,7 +51,7 @@ pub(super) fn decide(
     };
     let id = plan.id;
     match wish {
-        Wish::Approve => return approve(id, yes, session),
+        Wish::Approve => return approve(&plan, yes, session),
         Wish::Reject(feedback) => {
             let said = session.ask(Ask::PlanReject { plan: id, feedback });
             tell_refusal(said, session)?;
@@ -83,7 +83,8 @@ const SENT_BACK_MAX: usize = 3;
 const SENT_BACK: &str = "it cannot be carried out: ";
 
 /// By itself: what cannot be approved goes back to the lead with the reason.
-fn approve(id: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
+fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
+    let (id, lead) = (plan.id, seat(&plan.who));
     let said = session.ask(Ask::PlanApprove { plan: id });
     let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
     let Some(refused) = refused.filter(|_| yes) else {
@@ -93,8 +94,10 @@ fn approve(id: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure
     let Answer::Plans(plans) = session.ask(Ask::Plans { all: true })? else {
         return Err(unexpected("plans"));
     };
+    // No lead rejects its own plans: what is said of them was said here.
     let is_ours = |plan: &&PlanView| {
-        plan.feedback.as_deref().is_some_and(|feedback| feedback.starts_with(SENT_BACK))
+        let feedback = plan.feedback.as_deref();
+        seat(&plan.who) == lead && feedback.is_some_and(|text| text.starts_with(SENT_BACK))
     };
     if plans.iter().filter(is_ours).count() >= SENT_BACK_MAX {
         tell_refusal(said, session)?;
@@ -102,6 +105,11 @@ fn approve(id: u64, yes: bool, session: &mut Session) -> Result<Decided, Failure
     }
     let said = session.ask(Ask::PlanReject { plan: id, feedback });
     tell_refusal(said, session).map(|()| Decided::GoesOn)
+}
+
+/// `team/name`, whichever of its lives it was.
+fn seat(who: &str) -> &str {
+    who.split('@').next().unwrap_or(who)
 }
 
 /// Somebody else was faster, say: the run goes on either way.

@@ -12,7 +12,7 @@ use shipmate_protocol::{Answer, Ask};
 
 use super::{Begun, RunArgs, found};
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::playbook::{Choice, choice, full_path};
+use crate::cli::playbook::{Choice, choice, given};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::config::TeamMode;
@@ -22,7 +22,7 @@ use crate::config::TeamMode;
 pub(super) fn chosen(args: &RunArgs, session: &mut Session) -> Result<Option<String>, Failure> {
     match args.playbook.as_deref() {
         Some("none") => return Ok(None),
-        Some(name) => return Ok(Some(full_path(name))),
+        Some(name) => return Ok(Some(name.to_owned())),
         None => {}
     }
     // A plan file is its own way of working; a folder of plans may be a playbook's.
@@ -57,7 +57,8 @@ pub(super) fn chosen(args: &RunArgs, session: &mut Session) -> Result<Option<Str
 /// Makes the team; its first phase begins by itself.
 pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result<Begun, Failure> {
     let config = session.config()?.config;
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow { name: name.to_owned() })? else {
+    let playbook = given(name)?;
+    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(playbook.clone()))? else {
         return Err(unexpected("a playbook"));
     };
     let shown = &view.row.name;
@@ -108,7 +109,8 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     setup.model = args.model.clone().unwrap_or_default();
     setup.cap = args.teammates.and_then(|cap| u32::try_from(cap).ok());
     setup.playbook = Some(PlaybookOrder {
-        name: name.to_owned(),
+        name: playbook.name,
+        text: playbook.text,
         values,
         skip: args.skip.clone(),
         lead: args.lead.clone().unwrap_or_default(),

@@ -41,8 +41,9 @@ fn text(team: &TeamView) -> String {
     }
     fact("lead", team.lead.as_deref().map_or("none".into(), |lead| plain(lead).into_owned()));
     fact("completes", if team.gate { "after its gate" } else { "by the holder's word" }.to_owned());
-    if let Some(reason) = &team.paused {
-        fact("paused", plain(reason).into_owned());
+    if let Some(words) = team.pause_words() {
+        let what = if team.awaits_approval() { "approval" } else { "paused" };
+        fact(what, plain(&words).into_owned());
     }
     if let (Some(branch), Some(base)) = (&team.branch, &team.base) {
         fact("branch", plain(branch).into_owned());

@@ -102,6 +102,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         hears: false,
     });
     if started {
+        session.say_if_unfenced()?;
         let what = if runs_command { "a task" } else { "a task or a message" };
         return session
             .change(ask, &format!("added {name}; it starts when there is {what} for it"));

@@ -57,6 +57,7 @@ pub(crate) fn run(args: &StartArgs, mut session: Session) -> Result<(), Failure>
 
 /// Starts a life whose agent the runtime runs.
 fn supervised(session: &mut Session, name: &str) -> Result<(), Failure> {
+    session.say_if_unfenced()?;
     let supervision = Supervision::Supervised;
     let ask = Ask::TeammateStart { name: name.to_owned(), supervision };
     let Answer::Started { who, .. } = session.ask(ask)? else {

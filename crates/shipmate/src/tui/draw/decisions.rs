@@ -1,5 +1,5 @@
 //! What waits for a decision, that behind which most work waits first, and all of the one that is
-//! looked at.
+//! looked at; what was just decided, and what was decided before.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,21 +15,45 @@ use super::super::theme::Tone;
 use super::super::words::{ago, count, decision_sign, lasted, options, verdicts, waits};
 use super::{heading, nothing, put, put_row, put_text, rule};
 
+/// Decisions that can be taken back are shown one a line.
+const HELD_MAX: usize = 3;
+
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
-    if app.store.decisions.is_empty() {
-        let lines = ["Nothing waits for you.", "Plans, permissions and questions come here."];
+    if app.is_past {
+        return past(buffer, area, app);
+    }
+    let area = held(buffer, area, app);
+    if app.decisions.keys().is_empty() {
+        let lines = [
+            if app.outbox.held().is_empty() {
+                "Nothing waits for you."
+            } else {
+                "Nothing else waits."
+            },
+            "Plans, permissions and questions come here. h shows what was decided.",
+        ];
         return nothing(buffer, area, &lines, app);
     }
     let rows = app.decisions.keys().len().min(usize::from(area.height) / 3) as u16;
     let list = Rect { height: rows, ..area };
     for (at, row) in app.decisions.window(usize::from(rows)).enumerate() {
-        let Some(one) = app.store.decisions.get(row) else { continue };
+        let key = &app.decisions.keys()[row];
+        let Some(one) = app.store.decisions.iter().find(|one| decision_key(one) == *key) else {
+            continue;
+        };
         let line = line(one, app);
-        put_row(buffer, list, list.y + at as u16, &line, app, row == app.decisions.at());
+        put_row(buffer, list, list.y + at as u16, &line, app, Some(row) == app.decisions.row());
     }
-    let Some(one) = keys::decision(app) else { return };
+    let Some(one) = keys::decision(app) else {
+        // Nobody decides what nobody has chosen to look at.
+        rule(buffer, area, list.bottom(), "", app);
+        let below =
+            Rect { y: list.bottom() + 1, height: area.bottom() - list.bottom() - 1, ..area };
+        return nothing(buffer, below, &["j or k looks at one."], app);
+    };
+    app.seen.replace(Some(decision_key(one)));
     let title = match one.who.as_str() {
-        "" => format!("{} for team {}", one.kind, one.team),
+        "" => format!("{} for team {}, asked by shipmate", one.kind, one.team),
         who => format!("{} {} from {}", one.kind, one.id, app.store.who(who)),
     };
     rule(buffer, area, list.bottom(), &safe(&title), app);
@@ -41,6 +65,56 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     };
     put_text(buffer, inside, app, &text(one, app, usize::from(inside.width)), &app.detail);
     put(buffer, area, area.bottom() - 1, &answers(one, app));
+}
+
+/// What was decided here and can still be taken back, the last one first; the room below it.
+fn held(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    let held = app.outbox.held();
+    let shown = held.len().min(HELD_MAX);
+    for (at, one) in held.iter().rev().take(shown).enumerate() {
+        let left = one.left_ms(app.now).div_ceil(1000);
+        let keys = if at == 0 { "   u takes it back   s sends it now" } else { "" };
+        let text = format!(" ↶ {}, sent in {left} s{keys}", safe(&one.what));
+        put(buffer, area, area.y + at as u16, &Line::styled(text, app.theme.style(Tone::Busy)));
+    }
+    let rows = shown as u16;
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+/// What was decided, by whom and when.
+fn past(buffer: &mut Buffer, area: Rect, app: &App) {
+    if app.decided.keys().is_empty() {
+        let lines = ["Nothing was decided yet.", "h shows what waits."];
+        return nothing(buffer, area, &lines, app);
+    }
+    let dim = app.theme.style(Tone::Dim);
+    let (by, what, answer) = if area.width >= super::WIDE { (20, 18, 28) } else { (12, 15, 14) };
+    let head = Columns::default()
+        .column(" WHEN", 9, dim)
+        .column("BY", by, dim)
+        .column("SAID", answer, dim)
+        .column("TO", what, dim)
+        .word("ABOUT", dim);
+    put(buffer, area, area.y, &head.line());
+    let rows = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    for (at, row) in app.decided.window(usize::from(rows.height)).enumerate() {
+        let n = app.decided.keys()[row];
+        let Some(one) = app.store.decided.iter().find(|one| one.n == n) else { continue };
+        let who = if one.who == "runtime" { one.team.as_str() } else { app.store.who(&one.who) };
+        let said = match one.feedback.as_str() {
+            "" => one.answer.clone(),
+            feedback => format!("{}: {feedback}", one.answer),
+        };
+        let first = one.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let shown = Columns::default()
+            .column(&ago(app.now.saturating_sub(one.at)), 8, dim)
+            .column(&safe(app.store.who(&one.by)), by, app.theme.style(Tone::Bold))
+            .column(&safe(said.lines().next().unwrap_or_default()), answer, Style::new())
+            .column(&format!("{} {}", one.kind, one.id), what, app.theme.style(Tone::Busy))
+            .word(safe(&format!("{who}: {}", first.trim())), Style::new())
+            .line();
+        put_row(buffer, rows, rows.y + at as u16, &shown, app, row == app.decided.at());
+    }
 }
 
 fn line(one: &DecisionView, app: &App) -> Line<'static> {

@@ -54,12 +54,17 @@ pub(super) fn hints(app: &App) -> Vec<Hint> {
         (None, Place::Messages) => {
             hints.extend([("Enter", "conversation"), ("m", "reply"), ("/", "search"), MOVE]);
         }
-        (None, Place::Decisions) if app.store.decisions.is_empty() => {
-            hints.extend([("Tab", "next screen"), ("n", "new task")]);
+        (None, Place::Decisions) if app.is_past => {
+            hints.extend([("h", "what waits"), ("Enter", "record"), MOVE]);
         }
         (None, Place::Decisions) => {
-            hints.extend([("y", "yes"), ("d", "no"), ("Enter", "answer"), ("o", "task")]);
-            hints.extend([("m", "message"), ("PgDn", "read on"), MOVE]);
+            if !app.outbox.held().is_empty() {
+                hints.extend([("u", "undo"), ("s", "send now")]);
+            }
+            if keys::decision(app).is_some() {
+                hints.extend([("y", "yes"), ("d", "no"), ("Enter", "answer"), ("o", "task")]);
+            }
+            hints.extend([MOVE, ("h", "decided"), ("m", "message"), ("PgDn", "read on")]);
         }
         (None, Place::Log) => hints.extend([("Enter", "record"), ("/", "search"), MOVE]),
     }
@@ -108,6 +113,8 @@ const ALL: [(&str, &[Hint]); 6] = [
             ("d", "reject or deny, with a reason"),
             ("1–9, Enter", "choose an option"),
             ("Enter", "write the answer to a question"),
+            ("u, s", "for five seconds: take it back; send it now"),
+            ("h", "what was decided, by whom"),
             ("o", "open the task it is about"),
         ],
     ),

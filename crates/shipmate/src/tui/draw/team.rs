@@ -71,8 +71,8 @@ fn about(app: &App, columns: usize) -> Vec<Line<'static>> {
 
 fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
     let mut words = vec![(format!("{}/{} running", team.running, team.teammates), Tone::Plain)];
-    if let Some(reason) = &team.paused {
-        words.push((format!("‖ paused: {}", safe(reason)), Tone::Busy));
+    if let Some(reason) = super::paused(team) {
+        words.push((format!("‖ {}", safe(&reason)), Tone::Busy));
     }
     if team.breaker != "closed" && !team.breaker.is_empty() {
         let text = format!("✕ breaker {}: nobody is started", team.breaker.replace('_', " "));

@@ -1,8 +1,9 @@
 //! A team at work, as it would be told to a screen.
 
 use shipmate_protocol::view::{
-    Card, Counts, DecisionView, Delivery, Delta, GateMark, GateRow, LogLine, MessageRow, PhaseView,
-    PlannedTaskView, PlannedTeammateView, TaskRow, TaskView, TeamView, TeammateView, WorkView,
+    Card, Counts, DecidedRow, DecisionView, Delivery, Delta, GateMark, GateRow, LogLine,
+    MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView, TaskRow, TaskView,
+    TeamView, TeammateView, WorkView,
 };
 use shipmate_protocol::watch::TaskPage;
 use shipmate_protocol::{Answer, ClientFailure, Refused};
@@ -101,6 +102,7 @@ pub(crate) fn whole() -> Delta {
         teammates: teammates(),
         tasks: cards(),
         decisions: Some(decisions()),
+        decided: decided(),
         messages: messages(),
         lines: lines(),
         ..Delta::default()
@@ -322,6 +324,56 @@ fn decisions() -> Vec<DecisionView> {
             ..DecisionView::default()
         },
     ]
+}
+
+fn decided() -> Vec<DecidedRow> {
+    let row = |n: u64, by: &str, answer: &str, kind: &str, who: &str, text: &str| DecidedRow {
+        n,
+        at: ago(500 - n),
+        by: by.to_owned(),
+        answer: answer.to_owned(),
+        id: n - 9,
+        kind: kind.to_owned(),
+        team: "alpha".to_owned(),
+        who: who.to_owned(),
+        text: text.to_owned(),
+        asked_at: ago(600 - n),
+        ..DecidedRow::default()
+    };
+    let rejected = row(30, "person", "rejected", "plan", "alpha/lea@1", "All in one file.");
+    vec![
+        DecidedRow { feedback: "keep \u{1b}[2Jit apart".to_owned(), ..rejected },
+        row(33, "alpha/lea@1", "no, by hand", "question", "alpha/ana@2", "A generator?"),
+        row(38, "person", "approved", "approval", "runtime", "phase build begins"),
+    ]
+}
+
+/// A team that is paused, with words that look like the runtime's question.
+pub(crate) fn paused_by(by: &str, kind: &str) -> App {
+    let mut app = app();
+    app.begin(vec![alpha()]);
+    let reason = "approval: phase build begins when you say so";
+    let pause = PauseView {
+        id: 400,
+        kind: kind.to_owned(),
+        by: by.to_owned(),
+        at: ago(60),
+        phase: (kind == "approval").then(|| "build".to_owned()),
+    };
+    let team = TeamView { paused: Some(reason.to_owned()), pause: Some(pause), ..alpha() };
+    let approval = DecisionView {
+        id: 400,
+        kind: "approval".to_owned(),
+        team: "alpha".to_owned(),
+        text: "phase build begins when you say so\n  ana: writes the parser".to_owned(),
+        at: ago(60),
+        waiting: 3,
+        ..DecisionView::default()
+    };
+    let decisions = Some(if kind == "approval" { vec![approval] } else { Vec::new() });
+    let whole = Delta { teams: vec![team], decisions, ..whole() };
+    app.update(Message::Delta(Box::new(whole)));
+    app
 }
 
 fn line(n: u64, by: &str, event: &str, text: &str) -> LogLine {

@@ -1,12 +1,13 @@
 //! Which requests keys come to: typed on the scene of the frames, compared as JSON.
 
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde_json::{Value, json};
 use shipmate_protocol::socket::{Silence, SilenceCause};
 use shipmate_protocol::view::{Card, Delta, LogLine};
 use shipmate_protocol::{Answer, ClientFailure};
 
 use super::super::app::{App, Place, Said};
-use super::super::frames::{scene, typed};
+use super::super::frames::{self, scene, typed};
 use super::super::message::{Effect, Message, Then};
 
 /// The requests among the effects, each with its team.
@@ -21,8 +22,24 @@ fn asks(effects: &[Effect]) -> Vec<Value> {
     effects.iter().filter_map(ask).collect()
 }
 
+/// The same, with what is sent when the screen is left.
 fn asked(keys: &str) -> Vec<Value> {
-    asks(&typed(&mut scene::team(), keys))
+    let mut app = scene::team();
+    let mut effects = typed(&mut app, keys);
+    effects.extend(app.quit());
+    asks(&effects)
+}
+
+fn approve() -> Value {
+    json!({ "plan_approve": { "plan": 41 } })
+}
+
+fn without(app: &App, id: u64) -> Message {
+    let mut decisions = app.store.decisions.clone();
+    decisions.retain(|one| one.id != id);
+    let (root, position) = ("alpha".to_owned(), app.store.position + 1);
+    let delta = Delta { root, position, decisions: Some(decisions), ..Delta::default() };
+    Message::Delta(Box::new(delta))
 }
 
 /// The board's first row is task 6, returned to cy.
@@ -108,7 +125,7 @@ fn messages_go_to_whoever_is_looked_at() {
 
 #[test]
 fn decisions_are_answered_with_a_key() {
-    assert_eq!(asked("5 y"), [json!({ "plan_approve": { "plan": 41 } })]);
+    assert_eq!(asked("5 y"), [approve()]);
     let reject = json!({ "plan_reject": { "plan": 41, "feedback": "smaller" } });
     assert_eq!(asked("5 d smaller Enter"), [reject]);
     assert!(asked("5 d Enter").is_empty(), "a rejection needs words");
@@ -131,7 +148,119 @@ fn a_decision_that_moves_is_not_mistaken_for_another() {
     let delta = Delta { root, decisions: Some(decisions), ..Delta::default() };
     app.update(Message::Delta(Box::new(delta)));
     let answer = json!({ "answer": { "question": 60, "answer": "allow" } });
-    assert_eq!(asks(&typed(&mut app, "y")), [answer]);
+    frames::frame(&app, 80, 24);
+    typed(&mut app, "y");
+    assert_eq!(asks(&app.quit()), [answer]);
+}
+
+#[test]
+fn one_press_decides_one_decision() {
+    assert_eq!(asked("5 y y y y"), [approve()], "the next one was not chosen");
+    let allow = json!({ "answer": { "question": 60, "answer": "allow" } });
+    assert_eq!(asked("5 y G y y"), [approve(), allow], "the last one was");
+    assert_eq!(asked("5 y d Enter"), [approve()]);
+}
+
+#[test]
+fn what_was_not_on_the_screen_yet_is_not_decided() {
+    let mut app = scene::team();
+    let key = |code| Message::Key(KeyEvent::new(code, KeyModifiers::NONE));
+    app.update(key(KeyCode::Char('5')));
+    app.update(key(KeyCode::Char('y')));
+    assert!(app.outbox.held().is_empty());
+    frames::frame(&app, 80, 24);
+    let held_down = KeyEvent { kind: KeyEventKind::Repeat, ..KeyCode::Char('y').into() };
+    app.update(Message::Key(held_down));
+    assert!(app.outbox.held().is_empty());
+    app.update(key(KeyCode::Char('y')));
+    assert_eq!(asks(&app.quit()), [approve()]);
+}
+
+#[test]
+fn a_decision_that_comes_or_goes_by_itself_leaves_nothing_under_the_key() {
+    let mut app = scene::team();
+    typed(&mut app, "5");
+    app.update(without(&app, 41));
+    frames::frame(&app, 80, 24);
+    typed(&mut app, "y y");
+    assert!(app.outbox.held().is_empty(), "another is in its place");
+    let mut app = scene::empty();
+    typed(&mut app, "5");
+    let decisions = Some(scene::team().store.decisions);
+    let delta = Delta { root: "alpha".to_owned(), decisions, ..Delta::default() };
+    app.update(Message::Delta(Box::new(delta)));
+    frames::frame(&app, 80, 24);
+    typed(&mut app, "y");
+    assert!(app.outbox.held().is_empty(), "nobody has looked at it");
+}
+
+#[test]
+fn a_decision_is_sent_after_a_few_seconds_and_can_be_taken_back_until_then() {
+    let mut app = scene::team();
+    assert!(asks(&typed(&mut app, "5 y")).is_empty());
+    app.now += 4_900;
+    assert!(asks(&app.wants()).is_empty());
+    typed(&mut app, "u");
+    app.now += 10_000;
+    assert!(asks(&app.wants()).is_empty(), "it was taken back");
+    // It is looked at again, and may be decided otherwise.
+    let reject = json!({ "plan_reject": { "plan": 41, "feedback": "smaller" } });
+    typed(&mut app, "d smaller Enter");
+    app.now += 5_000;
+    assert_eq!(asks(&app.wants()), [reject]);
+    assert!(asks(&app.quit()).is_empty(), "once");
+    assert_eq!(asked("5 y s"), [approve()], "or at once");
+}
+
+#[test]
+fn who_takes_an_answer_back_has_its_words_again() {
+    let mut app = scene::team();
+    typed(&mut app, "5 d smaller Enter");
+    assert!(app.form.is_none());
+    typed(&mut app, "u");
+    let reject = json!({ "plan_reject": { "plan": 41, "feedback": "smaller!" } });
+    typed(&mut app, "! Enter");
+    assert_eq!(asks(&app.quit()), [reject]);
+}
+
+#[test]
+fn what_somebody_else_has_decided_meanwhile_is_not_sent() {
+    let mut app = scene::team();
+    typed(&mut app, "5 y");
+    app.update(without(&app, 41));
+    assert!(asks(&app.quit()).is_empty());
+    let why = "not sent: plan 41 is approved; it waits no more".to_owned();
+    assert_eq!(app.said, Some(Said::Refused(why)));
+}
+
+#[test]
+fn a_decision_that_is_refused_is_there_again() {
+    let mut app = scene::team();
+    typed(&mut app, "5 y s");
+    assert_eq!(app.decisions.keys().len(), 2, "it is on its way");
+    let then = Then::Decided { key: "plan alpha 41".to_owned(), said: String::new() };
+    let gone = ClientFailure::NotRunning("w".to_owned());
+    app.update(Message::Answered(then, Err(gone)));
+    assert_eq!(app.decisions.keys().len(), 3);
+}
+
+#[test]
+fn a_phase_begins_with_a_yes_to_its_own_question() {
+    let mut app = scene::paused_by("runtime", "approval");
+    typed(&mut app, "5 y");
+    assert_eq!(asks(&app.quit()), [json!({ "phase_approve": { "approval": 400 } })]);
+    let mut app = scene::paused_by("runtime", "approval");
+    assert!(asks(&typed(&mut app, "p")).is_empty(), "and not by the way");
+    let mut app = scene::paused_by("alpha/lea@1", "asked");
+    assert_eq!(asks(&typed(&mut app, "p")), [json!("team_continue")]);
+}
+
+#[test]
+fn what_was_decided_is_listed_with_its_record() {
+    let mut app = scene::team();
+    let effects = typed(&mut app, "5 h Enter");
+    assert_eq!(asks(&effects), [json!({ "log": { "after": 37, "max": 1 } })], "the latest");
+    assert!(asked("5 h y").is_empty());
 }
 
 #[test]

@@ -90,10 +90,11 @@ export function apiOf(root) {
   const base = `/api/t/${encodeURIComponent(root)}/`;
   return {
     get: (path, signal) => get(base + path, signal),
-    async ask(ask, team) {
+    async ask(ask, team, leaving = false) {
       const body = JSON.stringify(team && team !== root ? { team, ask } : { ask });
       const response = await request(`${base}ask`, {
         method: "POST",
+        keepalive: leaving,
         headers: { "content-type": "application/json" },
         body,
       });

@@ -6,6 +6,7 @@
 /** @import { Ctx, CostsPage, Key, Open, Part, Screen, TimelinePage } from "./types.d.ts" */
 
 import { Refused, apiOf, takeToken } from "./api.js";
+import { Outbox } from "./outbox.js";
 import { dialogOpen } from "./dialog.js";
 import { button, el, put } from "./dom.js";
 import { Shell, TABS, showKeys, startTheme } from "./shell.js";
@@ -47,6 +48,7 @@ class Session {
     this.root = root;
     this.store = new Store();
     this.api = apiOf(root);
+    this.outbox = new Outbox(this.api, { say: (text, kind) => shell.say(text, kind), complain });
     /** @type {Map<string, Promise<void>>} */
     this.needed = new Map();
     this.retryInMs = 0;
@@ -113,6 +115,7 @@ class Session {
   }
 
   close() {
+    this.outbox.close();
     this.unsubscribe();
     this.stream.close();
   }
@@ -271,6 +274,7 @@ function ctxOf(here) {
     root: here.root,
     store: here.store,
     api: here.api,
+    outbox: here.outbox,
     href: (to) => href(here.root, to),
     go: (to) => {
       location.hash = href(here.root, to);

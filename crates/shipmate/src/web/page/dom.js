@@ -183,7 +183,7 @@ export function keep(parent, items, key, make, change) {
 }
 
 /**
- * @param {string} label @param {() => void} run
+ * @param {string} label @param {(event: MouseEvent) => void} run
  * @param {{ kind?: "plain" | "main" | "danger" | "quiet", title?: string, key?: string, disabled?: boolean }} [more]
  */
 export function button(label, run, more = {}) {

@@ -5,12 +5,13 @@
 // carries none, so after one they are absent again.
 
 /**
- * @import { Card, CostRow, DecisionView, Delta, Life, LogLine, MessageRow, Part, Span,
+ * @import { Card, CostRow, DecidedRow, DecisionView, Delta, Life, LogLine, MessageRow, Part, Span,
  *   TeamView, TeammateView, TimelinePage, CostsPage } from "./types.d.ts"
  */
 
 const LINES_MAX = 2000;
 const MESSAGES_MAX = 5000;
+const DECIDED_MAX = 1000;
 
 /** Once per frame where the page is seen; frames stop in a hidden tab, a timer does not. */
 /** @param {() => void} run */
@@ -52,6 +53,8 @@ export class Store {
     this.teammates = new Map();
     /** Most waiting work first. @type {DecisionView[]} */
     this.decisions = [];
+    /** What was decided, oldest first. @type {DecidedRow[]} */
+    this.decided = [];
     /** @type {Map<number, MessageRow>} */
     this.messages = new Map();
     /** Oldest first. @type {LogLine[]} */
@@ -158,6 +161,12 @@ export class Store {
       this.decisions = delta.decisions;
       this.mark("decisions");
     }
+    if (delta.decided?.length) {
+      const last = this.decided.at(-1)?.n ?? 0;
+      const fresh = delta.decided.filter((row) => row.n > last);
+      this.decided = this.decided.concat(fresh).slice(-DECIDED_MAX);
+      this.mark("decisions");
+    }
     this.takeMessages(delta.messages ?? []);
     if (delta.lines?.length) {
       const last = this.lines.at(-1)?.n ?? 0;
@@ -236,6 +245,7 @@ export class Store {
     this.teams.clear();
     this.teammates.clear();
     this.decisions = [];
+    this.decided = [];
     this.messages.clear();
     this.lines = [];
     this.spans.clear();

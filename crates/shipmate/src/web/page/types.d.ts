@@ -3,6 +3,7 @@
 // optional here and are read with a default. Times are milliseconds since 1970.
 // Types only: no code, and nothing here reaches a browser.
 
+import type { Outbox } from "./outbox.js";
 import type { Store } from "./store.js";
 
 export type TaskStatus = "pending" | "in_progress" | "completed" | "failed" | "deleted";
@@ -73,6 +74,17 @@ export interface PhaseView {
   optional?: boolean;
 }
 
+/** What a pause is, and whose words its reason is. */
+export interface PauseView {
+  /** The record that began it; the id of an approval. */
+  id: number;
+  kind: "asked" | "approval" | "budget" | "time_over" | "halt" | "trouble";
+  /** `person`, `runtime` or `team/name@epoch` */
+  by: string;
+  at: number;
+  phase?: string;
+}
+
 export interface TeamView {
   name: string;
   parent?: string | null;
@@ -84,6 +96,7 @@ export interface TeamView {
   running: number;
   tasks: Counts;
   paused?: string;
+  pause?: PauseView;
   base?: string;
   branch?: string;
   breaker: "closed" | "open" | "half_open";
@@ -174,6 +187,25 @@ export interface DecisionView {
   waiting_ms: number;
 }
 
+/** A decision that was made. */
+export interface DecidedRow {
+  /** The record that decided it. */
+  n: number;
+  at: number;
+  /** `person` or `team/name@epoch` */
+  by: string;
+  answer: string;
+  feedback?: string;
+  id: number;
+  kind: DecisionView["kind"];
+  team: string;
+  /** Who asked; `runtime` for an approval. */
+  who: string;
+  task?: number;
+  text?: string;
+  asked_at: number;
+}
+
 export type DeliveryState =
   "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
 
@@ -256,6 +288,7 @@ export interface Delta {
   gone?: string[];
   tasks?: Card[];
   decisions?: DecisionView[];
+  decided?: DecidedRow[];
   messages?: MessageRow[];
   spans?: Span[];
   lives?: Life[];
@@ -351,8 +384,11 @@ export interface Screen {
 export interface RootApi {
   /** GET /api/t/ROOT/path */
   get<T>(path: string, signal?: AbortSignal): Promise<T>;
-  /** POST /api/t/ROOT/ask; `team` where it is not the root. Throws `Refused`. */
-  ask<T = unknown>(ask: object | string, team?: string): Promise<T>;
+  /**
+   * POST /api/t/ROOT/ask; `team` where it is not the root. Throws `Refused`. With `leaving` it is
+   * sent even though the page goes away.
+   */
+  ask<T = unknown>(ask: object | string, team?: string, leaving?: boolean): Promise<T>;
 }
 
 /** What a screen is given. */
@@ -360,6 +396,8 @@ export interface Ctx {
   root: string;
   store: Store;
   api: RootApi;
+  /** Decisions that can still be taken back. */
+  outbox: Outbox;
   /** A moment of the past is shown: nothing can be changed. */
   readonly?: boolean;
   /** `board`, `task/3`, `team/TEAM/NAME`, … → an address for `href`. */

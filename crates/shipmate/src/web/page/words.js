@@ -2,7 +2,7 @@
 // screen (and the same in the terminal). Every state has a word and a sign: colour alone
 // carries nothing. Pure: no nodes, no state; the time is always given.
 
-/** @import { Card, TeammateView, PhaseView, DecisionView, DeliveryState } from "./types.d.ts" */
+/** @import { Card, TeamView, TeammateView, PhaseView, DecisionView, DeliveryState } from "./types.d.ts" */
 
 /** @typedef {{ key: string, sign: string, word: string }} State */
 
@@ -94,6 +94,16 @@ const DELIVERY = {
 /** @param {DeliveryState} state @returns {State} */
 export function deliveryState(state) {
   return DELIVERY[state] ?? { key: "pending", sign: "○", word: state };
+}
+
+/**
+ * That a team waits, and who asks: what a lead wrote is told as its words.
+ * @param {TeamView} team
+ */
+export function pauseWords({ pause, paused = "" }) {
+  if (pause?.kind === "approval") return { word: "waits for your approval", text: paused.replace(/^approval: /, "") };
+  const by = pause?.by.includes("/") ? ` by ${nameOf(pause.by)}` : "";
+  return { word: `paused${by}`, text: paused };
 }
 
 /** @type {Record<DecisionView["kind"], string>} */

@@ -1,11 +1,11 @@
-# What everybody does, by subject. A file $S/NAME says what `verdict NAME USUAL` is, a line each time.
+# What everybody does, by subject. A file $S/notes/NAME says what `verdict NAME USUAL` is, a line each time.
 dir=phases/01-accounts
 folder=$dir
 case "$SHIPMATE_TEAM" in yolo-frontend) folder=$dir/frontend ;; yolo-uiux) folder=$dir/uiux ;; esac
 verdict() {
   said=$2
-  if [ -s "$S/$1" ]; then
-    said=$(head -n 1 "$S/$1"); tail -n +2 "$S/$1" > "$S/$1.rest"; mv "$S/$1.rest" "$S/$1"
+  if [ -s "$S/notes/$1" ]; then
+    said=$(head -n 1 "$S/notes/$1"); tail -n +2 "$S/notes/$1" > "$S/notes/$1.rest"; mv "$S/notes/$1.rest" "$S/notes/$1"
   fi
   printf %s "$said"
 }

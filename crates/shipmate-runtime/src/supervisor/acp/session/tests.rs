@@ -152,3 +152,24 @@ fn usage_is_found_where_each_program_puts_it() {
     let found = usage(&gemini, 0);
     assert_eq!((found.tokens_in, found.tokens_out), (5, 2));
 }
+
+#[test]
+fn a_program_that_tells_its_models_and_no_cost_is_counted_by_their_prices() {
+    let counts = json!({ "input_tokens": 1_000, "output_tokens": 100 });
+    let models = json!([
+        { "model": "gemini-2.5-pro", "token_count": counts },
+        { "model": "of_next_year", "token_count": counts },
+    ]);
+    let answer = json!({ "_meta": { "quota": { "token_count": counts, "model_usage": models } } });
+    assert_eq!(usage(&answer, 0).cost_micros, 1_250 + 1_000);
+    assert_eq!(usage(&answer, 7).cost_micros, 7, "what it tells itself stands");
+}
+
+#[test]
+fn a_program_that_tells_its_last_request_is_counted_by_requests() {
+    let last = Usage { tokens_in: 100, tokens_out: 10, tokens_cached: 50, cost_micros: 9 };
+    let all = of_turn(last, "OpenCode", 3);
+    assert_eq!((all.tokens_in, all.tokens_out, all.tokens_cached), (300, 30, 150));
+    assert_eq!(all.cost_micros, 9, "that it tells for the whole turn");
+    assert_eq!(of_turn(last, "gemini-cli", 3).tokens_in, 100);
+}

@@ -175,3 +175,24 @@ fn the_context_is_as_full_as_the_agent_says_last() {
     let silent = serde_json::json!({ "sessionUpdate": "usage_update", "cost": cost });
     assert_eq!(context(silent), Some(Context { used: 900, max: None }));
 }
+
+#[test]
+fn tools_that_are_called_at_once_are_one_round() {
+    let mut updates = Updates::new(Path::new("/tree"));
+    let mut call = |kind: &str, id: &str, status: &str| {
+        updates.take(&serde_json::json!({
+            "sessionUpdate": kind, "toolCallId": id, "status": status, "title": "t",
+        }));
+        updates.rounds
+    };
+    assert_eq!(call("tool_call", "1", "pending"), 1);
+    assert_eq!(call("tool_call", "2", "pending"), 1);
+    assert_eq!(call("tool_call_update", "1", "completed"), 1);
+    assert_eq!(call("tool_call_update", "2", "completed"), 1);
+    assert_eq!(call("tool_call_update", "2", "completed"), 1, "told twice");
+    assert_eq!(call("tool_call_update", "3", "completed"), 2, "told only when it was over");
+    updates.begin_turn();
+    assert_eq!(updates.rounds, 0);
+    updates.meet(&serde_json::json!({ "toolCallId": "4" }));
+    assert_eq!(updates.rounds, 1, "leave was asked for it first");
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use shipmate_protocol::view::words::outcome_words;
 
-use super::{Account, BROKEN, EventKind, SILENT, SPENT, first_line, number, text, who};
+use super::{Account, BROKEN, EventKind, SILENT, first_line, number, pause, text, who};
 
 impl Account {
     pub(super) fn set_mate(&mut self, name: &str, word: &'static str, at: u64) {
@@ -15,8 +15,9 @@ impl Account {
         &mut self,
         event: &str,
         fields: &Value,
-        at: u64,
+        record: &Value,
     ) -> Option<(EventKind, String)> {
+        let at = number(record, "at");
         let name = who(self.phases.root(), fields, "who");
         let health = |text: String| Some((EventKind::Health, text));
         match event {
@@ -56,16 +57,14 @@ impl Account {
                 self.set_mate(&name, "gone", at);
                 self.mates.get_mut(&name)?.running = false;
                 self.disappeared += 1;
-                let told = match text(fields, "reason") {
+                let told = match (text(fields, "loss"), text(fields, "reason")) {
                     // A key, a program, an address: nobody vanished.
-                    reason if text(fields, "loss") == "unable" => {
-                        format!("{name} cannot work: {}", first_line(reason))
-                    }
-                    SILENT => {
+                    ("unable", reason) => format!("{name} cannot work: {}", first_line(reason)),
+                    ("silent", _) | ("" | "died", SILENT) => {
                         let seconds = self.answer_ms / 1000;
                         format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
                     }
-                    reason => {
+                    (_, reason) => {
                         format!("[HEALTH] Agent {name} disappeared: {}", first_line(reason))
                     }
                 };
@@ -93,11 +92,17 @@ impl Account {
                 health(told)
             }
             "teammate.paused" => {
-                let reason = text(fields, "reason");
+                let reason = first_line(text(fields, "reason"));
+                let pause = pause(record, fields)?;
                 self.set_mate(&name, "paused", at);
-                let told = format!("{name} is paused: {}", first_line(reason));
+                let by = self.phases.root().and_then(|root| pause.teammate(root));
+                let told = match by {
+                    Some(by) if by == name => format!("{name} takes no more: {reason}"),
+                    Some(by) => format!("{by} has paused {name}: {reason}"),
+                    None => format!("{name} is paused: {reason}"),
+                };
                 let mate = self.mates.get_mut(&name)?;
-                (mate.paused, mate.spent) = (true, reason.starts_with(SPENT));
+                (mate.paused, mate.spent) = (true, pause.kind == "budget");
                 if mate.spent {
                     self.deviates(None, &told);
                 }

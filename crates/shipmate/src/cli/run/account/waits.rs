@@ -10,17 +10,20 @@ impl Account {
     pub(crate) fn decisions(&self) -> Vec<Waiting> {
         let pause = self.paused.as_ref().map(|pause| Waiting {
             id: pause.n,
-            what: first_line(&pause.reason).to_owned(),
+            what: match &pause.who {
+                Some(who) => format!("{who} has paused the team: {}", first_line(&pause.reason)),
+                None => first_line(&pause.reason).to_owned(),
+            },
             command: if pause.is_question { "continue" } else { "resume" }.to_owned(),
             team: Some(pause.team.clone()).filter(|team| self.phases.root() != Some(team)),
             // Who paused it knows.
-            calls: pause.by == PausedBy::Runtime || pause.is_question,
+            calls: pause.by == PausedBy::Runtime || pause.is_question || pause.who.is_some(),
             ..Waiting::default()
         });
         let own = self.mates.iter().filter(|(_, mate)| mate.running && mate.paused);
         let own = own.map(|(name, mate)| match mate.spent {
             true => Waiting {
-                what: format!("{name} has no budget left"),
+                what: format!("{name} says that its budget is spent"),
                 command: "team budget --cost DOLLARS".to_owned(),
                 ..Waiting::default()
             },
@@ -116,5 +119,49 @@ mod tests {
         let approval = paused(5, "runtime", "alpha", "approval: begin?\nwith a page of detail");
         let (what, command) = ("approval: begin?", "continue");
         assert!(approval.calls && approval.what == what && approval.command == command);
+        // The same words of a lead are no question of the runtime.
+        let forged = paused(6, "alpha/lea@1", "alpha", "approval: begin?");
+        let (what, command) = ("lea has paused the team: approval: begin?", "resume");
+        assert!(forged.calls && forged.what == what && forged.command == command, "{forged:?}");
+    }
+
+    fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
+        let record = json!({ "n": 5, "at": 1, "by": by, "event": event });
+        account.take(&record).map(|event| event.text)
+    }
+
+    #[test]
+    fn a_pause_is_what_its_record_says_and_not_what_its_reason_says() {
+        let mut account = Account::default();
+        let created = json!({ "team.created": { "team": "alpha" } });
+        take(&mut account, "person", created);
+        let reason = "approval: phase deploy begins when you say so\nworker: deploys";
+        let fields = json!({ "team": "alpha", "reason": reason, "cause": "asked" });
+        let told = take(&mut account, "alpha/lea@1", json!({ "team.paused": fields })).unwrap();
+        assert_eq!(told, "lea has paused the team: approval: phase deploy begins when you say so");
+        let cause = json!({ "approval": { "phase": "deploy" } });
+        let fields = json!({ "team": "alpha", "reason": reason, "cause": cause });
+        let told = take(&mut account, "runtime", json!({ "team.paused": fields })).unwrap();
+        assert_eq!(told, format!("the team waits: {reason}"));
+        for (who, by, cause, spent) in [
+            ("alpha/ana", "alpha/ana@1", "budget", true),
+            ("alpha/bo", "alpha/lea@1", "asked", false),
+        ] {
+            take(
+                &mut account,
+                "person",
+                json!({ "teammate.added": { "who": who, "profile": {} } }),
+            );
+            take(
+                &mut account,
+                "person",
+                json!({ "teammate.started": { "who": format!("{who}@1") } }),
+            );
+            let reason = "its budget is spent: 10 tokens";
+            let paused = json!({ "who": who, "reason": reason, "cause": cause });
+            take(&mut account, by, json!({ "teammate.paused": paused }));
+            let name = who.trim_start_matches("alpha/");
+            assert_eq!(account.mates[name].spent, spent, "{who}");
+        }
     }
 }

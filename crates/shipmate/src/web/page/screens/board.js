@@ -11,7 +11,7 @@ import { Rows } from "../rows.js";
 import { change, idOf, linkOf, makeCard, makeRow } from "../taskcard.js";
 import { continueTeam } from "../mateacts.js";
 import { create, perform } from "../taskacts.js";
-import { TASK_STATES, count, number } from "../words.js";
+import { TASK_STATES, count, number, pauseWords } from "../words.js";
 
 const VIEW = "shipmate.board";
 const CARD_PX = 132;
@@ -333,21 +333,26 @@ class Board {
     keep(
       this.pause,
       paused,
-      (team) => `${team.name}:${team.paused}`,
-      (team) =>
-        el(
+      (team) => `${team.name}:${team.pause?.id}:${team.paused}`,
+      (team) => {
+        const { word, text } = pauseWords(team);
+        const asks = team.pause?.kind === "approval";
+        return el(
           "div",
           { class: "strip-line" },
           el(
             "span",
             null,
-            el("strong", null, `‖ ${team.name} is paused`),
-            team.paused ? `: ${team.paused}` : "",
+            el("strong", null, `‖ ${team.name} ${asks ? "" : "is "}${word}`),
+            text ? `: ${text}` : "",
           ),
           this.ctx.readonly
             ? null
-            : button("Continue", () => void continueTeam(this.ctx, team.name)),
-        ),
+            : asks
+              ? el("a", { class: "button main", href: this.ctx.href("decisions") }, "Decide")
+              : button("Continue", () => void continueTeam(this.ctx, team.name)),
+        );
+      },
     );
   }
 

@@ -5,7 +5,7 @@
 
 import { Refused, get } from "../api.js";
 import { badge, el, empty } from "../dom.js";
-import { cost, count } from "../words.js";
+import { cost, count, pauseWords } from "../words.js";
 
 /**
  * @param {{ go: (root: string) => void, refused: (error: Refused) => void }} ctx
@@ -84,7 +84,7 @@ function step(body, by) {
 function row(team, children) {
   const { pending, in_progress, completed, failed } = team.tasks;
   const state = team.paused !== undefined
-    ? { key: "returned", sign: "‖", word: "paused" }
+    ? { key: "returned", sign: "‖", word: pauseWords(team).word }
     : team.phase === "ending"
       ? { key: "submitted", sign: "◑", word: "ending" }
       : in_progress > 0

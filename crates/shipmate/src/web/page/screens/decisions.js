@@ -1,20 +1,19 @@
 // What waits for a person: plans, permissions, scope requests, questions and approvals in one
 // queue, the one that holds up the most work first.
 //
-// An answer takes its item out of the queue at once and the next one comes up. Should the team
-// refuse the answer, the item comes back with the reason and what was typed: nothing that was not
+// One press decides one decision: that which was on the screen when the press began. The next one
+// is decided once somebody has chosen it. For a few seconds a decision can be taken back; should the
+// team refuse it, the item comes back with the reason and what was typed: nothing that was not
 // accepted looks as if it was.
 
-import { button, el, empty, put, setText } from "../dom.js";
+import { button, el, empty, put, refill, setText } from "../dom.js";
 import { ago, count, decisionKind, moment, nameOf, seatOf, taskState } from "../words.js";
 import { Refused } from "../api.js";
 import { workTime } from "./critical.js";
+import { past } from "./decision_past.js";
 import { changeOf, workOf } from "./decision_work.js";
 
 /** @import { Ctx, DecisionView, Key, Part, Screen } from "../types.d.ts" */
-
-/** How long a key answers nothing after an item has made room for another by itself. */
-const LOOK_MS = 700;
 
 const SIGNS = { plan: "▤", permission: "!", scope: "▦", question: "?", approval: "✓" };
 
@@ -25,7 +24,7 @@ export function open(ctx, params) {
     node: queue.node,
     title: "Decisions",
     update: (changed) => queue.update(changed),
-    close: () => queue.keepTyped(),
+    close: () => queue.close(),
     get keys() {
       return queue.keys();
     },
@@ -83,20 +82,20 @@ class Queue {
   /** @param {Ctx} ctx @param {number} wanted */
   constructor(ctx, wanted) {
     this.ctx = ctx;
-    /**
-     * Answered here, not yet gone from the team's list; and the record after which it must be.
-     * @type {Map<string, number>}
-     */
-    this.answered = new Map();
+    this.outbox = ctx.outbox;
     this.drafts = draftsOf(ctx.root);
     /** @type {Map<string, HTMLElement>} */
     this.changes = new Map();
     /** @type {DecisionView[]} */
     this.items = [];
+    /** What somebody has chosen to look at; nothing takes its place by itself. */
     this.chosen = "";
-    /** When the item that was looked at went away without an answer from here. */
-    this.swapped = -Infinity;
+    /** When the chosen item was first painted, and when the pointer last went down. */
+    this.shownAt = Infinity;
+    this.pressedAt = 0;
     this.drawn = "";
+    this.held = el("div", { class: "held", tabindex: -1, role: "status", "aria-label": "Not sent yet" });
+    this.past = past(ctx);
     this.list = el("ol", { class: "queue", "aria-label": "Waiting for you" });
     this.detail = el("article", { class: "decision", tabindex: -1, "aria-label": "The decision" });
     this.head = el("p", { class: "queue-sum" });
@@ -111,43 +110,98 @@ class Queue {
       "section",
       { class: "screen decisions", "aria-label": "Decisions" },
       el("h1", { class: "unseen" }, "Decisions"),
+      this.held,
       this.none,
       this.panes,
+      this.past.node,
     );
+    this.node.addEventListener("pointerdown", (event) => (this.pressedAt = event.timeStamp), true);
+    this.outbox.shown = (refused) => this.told(refused);
     const first = ctx.store.decisions.find((one) => one.id === wanted);
-    if (first) {
-      this.chosen = keyOf(first);
-      this.panes.dataset.open = "yes";
-    }
+    if (first) this.panes.dataset.open = "yes";
+    // Whoever comes here looks at the first of them.
+    const waiting = ctx.store.decisions.filter((one) => !this.outbox.hides(keyOf(one)));
+    const begin = first ?? waiting[0];
+    if (begin) this.chosen = keyOf(begin);
     ctx.tick(() => this.age());
     this.show();
   }
 
+  close() {
+    this.keepTyped();
+    this.outbox.shown = null;
+  }
+
+  /** Something was held, taken back, sent or refused. */
+  /** @param {{ key: string, error: Refused }} [refused] */
+  told(refused) {
+    if (refused) {
+      this.draft(refused.key).problem = refused.error;
+      this.chosen = refused.key;
+      this.drawn = "";
+    }
+    this.show();
+    if (refused) this.detail.focus();
+  }
+
   /** @param {Set<Part>} changed */
   update(changed) {
-    const late = this.answered.size > 0;
+    const late = this.outbox.sent.size > 0;
     if (late || changed.has("decisions") || changed.has("whole") || changed.has("tasks")) this.show();
+    if (changed.has("decisions") || changed.has("whole")) this.past.update();
   }
 
   show() {
     const all = this.ctx.store.decisions;
     const there = new Set(all.map(keyOf));
-    for (const [key, until] of this.answered) {
-      // What is still there once the answer is in the picture was not settled by it.
-      if (!there.has(key) || this.ctx.store.position >= until) this.answered.delete(key);
-    }
     // Before the first news of the team, nothing is there; that settles nothing.
     const known = this.ctx.store.position > 0;
-    for (const key of this.drafts.keys()) if (known && !there.has(key)) this.drafts.delete(key);
-    const before = this.items.findIndex((one) => keyOf(one) === this.chosen);
-    this.items = all.filter((one) => !this.answered.has(keyOf(one)));
-    if (!this.items.some((one) => keyOf(one) === this.chosen)) {
-      if (this.chosen && !this.answered.has(this.chosen)) this.swapped = performance.now();
-      const next = this.items[Math.max(0, Math.min(before, this.items.length - 1))];
-      this.chosen = next ? keyOf(next) : "";
+    if (known) {
+      for (const gone of this.outbox.look(there, this.ctx.store.position)) {
+        this.ctx.say(`Not sent: ${gone.what}. It waits no more.`, "bad");
+      }
     }
+    for (const key of this.drafts.keys()) if (known && !there.has(key)) this.drafts.delete(key);
+    this.items = all.filter((one) => !this.outbox.hides(keyOf(one)));
+    if (!this.items.some((one) => keyOf(one) === this.chosen)) {
+      this.chosen = "";
+      this.panes.dataset.open = "no";
+    }
+    this.showHeld();
     this.showQueue();
     this.showDetail();
+  }
+
+  /** What can still be taken back, the last one first. */
+  showHeld() {
+    const { held } = this.outbox;
+    refill(this.held, held.map((one) => one.key), () =>
+      [...held].reverse().map((one, at) =>
+        el(
+          "p",
+          { class: "held-line" },
+          el("span", { class: "wrap" }, el("strong", null, one.what), " ", el("span", { class: "dim", data: { due: one.due } }, this.left(one.due))),
+          at === 0
+            ? [
+                button("Undo", (event) => event.detail < 2 && this.undo(), { key: "u" }),
+                button("Send now", (event) => event.detail < 2 && this.outbox.empty(), { key: "s", kind: "quiet" }),
+              ]
+            : null,
+        ),
+      ),
+    );
+  }
+
+  /** @param {number} due */
+  left(due) {
+    return `sent in ${Math.max(1, Math.ceil((due - performance.now()) / 1000))} s`;
+  }
+
+  undo() {
+    const held = this.outbox.undo();
+    if (!held) return;
+    this.choose(held.key, true);
+    this.ctx.say(`Taken back: ${held.what}`);
   }
 
   showQueue() {
@@ -155,7 +209,7 @@ class Queue {
     this.panes.hidden = none;
     this.none.hidden = !none;
     if (none) {
-      const asked = this.answered.size > 0 ? "Your last answer is on its way." : "";
+      const asked = this.outbox.sent.size + this.outbox.held.length > 0 ? "Your last answer is on its way." : "";
       put(this.none, empty("Nothing waits for you.", asked || "Plans, permissions, scope requests and questions come here, the one that holds up the most work first."));
     }
     const n = this.items.length;
@@ -207,6 +261,9 @@ class Queue {
     for (const node of this.node.querySelectorAll("time[data-at]")) {
       setText(node, this.since(Number(node.getAttribute("data-at"))));
     }
+    for (const node of this.held.querySelectorAll("[data-due]")) {
+      setText(node, this.left(Number(node.getAttribute("data-due"))));
+    }
   }
 
   /** @param {string} key @param {boolean} focus */
@@ -223,7 +280,8 @@ class Queue {
   /** @param {-1 | 1} way */
   step(way) {
     const at = this.items.findIndex((one) => keyOf(one) === this.chosen);
-    const next = this.items[at + way];
+    // Where nothing is looked at yet, the first of them is next.
+    const next = this.items[at < 0 ? 0 : at + way];
     if (!next) return;
     this.choose(keyOf(next), true);
     this.current()?.scrollIntoView({ block: "nearest" });
@@ -266,13 +324,17 @@ class Queue {
     const one = this.item();
     if (!one) {
       this.drawn = "";
-      put(this.detail);
+      this.arm("");
+      delete this.detail.dataset.key;
+      put(this.detail, empty("Choose a decision.", "Press `j`, or click on one: what is decided is what you look at."));
+      this.detail.setAttribute("aria-label", "No decision is chosen");
       return;
     }
     // Nothing under a hand that types is built anew unless the item itself changed.
     const drawn = JSON.stringify([one, one.task === undefined ? null : this.ctx.store.tasks.get(one.task)]);
     if (!anew && drawn === this.drawn) return;
     if (this.detail.dataset.key === keyOf(one)) this.keepTyped();
+    else this.arm(keyOf(one));
     this.detail.dataset.key = keyOf(one);
     const inField = this.fieldNode() === document.activeElement;
     this.drawn = drawn;
@@ -299,6 +361,7 @@ class Queue {
         one.who
           ? [" from ", mate ? el("a", { href: ctx.href(`team/${seat}`) }, nameOf(one.who)) : nameOf(one.who)]
           : ` for team ${one.team}`,
+        one.kind === "approval" ? el("span", { class: "dim" }, " asked by shipmate") : null,
         mate?.role ? el("span", { class: "dim" }, ` ${mate.role}`) : null,
       ),
       el(
@@ -354,9 +417,9 @@ class Queue {
         ? el(
             "div",
             { class: "buttons" },
-            button(said.yes, () => this.yes(), { kind: "main", key: "y" }),
-            said.no ? button(said.no, () => this.no(), { kind: "danger", key: "d" }) : null,
-            others(one).map((text) => button(title(text), () => this.other(one, text), {})),
+            button(said.yes, (event) => this.meant(event) && this.yes(), { kind: "main", key: "y" }),
+            said.no ? button(said.no, (event) => this.meant(event) && this.no(), { kind: "danger", key: "d" }) : null,
+            others(one).map((text) => button(title(text), (event) => this.meant(event) && this.other(one, text), {})),
             one.kind === "scope" && others(one).includes("without")
               ? el("span", { class: "hint" }, "Without: the work is merged, but for these files.")
               : null,
@@ -368,7 +431,7 @@ class Queue {
 
   /** @param {DecisionView} one @param {string[]} options @param {{ chosen: number }} draft */
   optionList(one, options, draft) {
-    const send = button("Answer", () => this.answerOption(), { kind: "main", key: "Enter" });
+    const send = button("Answer", (event) => this.meant(event) && this.answerOption(), { kind: "main", key: "Enter" });
     send.disabled = draft.chosen < 0;
     return el(
       "fieldset",
@@ -410,7 +473,7 @@ class Queue {
       const sends = event.key === "Enter" && !event.isComposing && (!long || event.ctrlKey || event.metaKey);
       if (sends) {
         event.preventDefault();
-        send();
+        if (this.meant(event)) send();
       } else if (event.key === "Escape" && !free) {
         event.preventDefault();
         event.stopPropagation();
@@ -427,8 +490,8 @@ class Queue {
         "div",
         { class: "buttons" },
         free
-          ? button("Answer", send, { kind: "main" })
-          : button(verdicts(one).no ?? "Deny", send, { kind: "danger" }),
+          ? button("Answer", (event) => this.meant(event) && send(), { kind: "main" })
+          : button(verdicts(one).no ?? "Deny", (event) => this.meant(event) && send(), { kind: "danger" }),
         free ? null : button("Cancel", () => this.undeny()),
         el("span", { class: "hint" }, long ? "Ctrl+Enter sends" : "Enter sends"),
       ),
@@ -440,7 +503,7 @@ class Queue {
     if (!one) return;
     const said = verdicts(one);
     if (one.kind === "plan") this.send(one, { plan_approve: { plan: one.id } }, "Plan approved");
-    else if (one.kind === "approval") this.send(one, "team_continue", "Approved; the team goes on");
+    else if (one.kind === "approval") this.send(one, { phase_approve: { approval: one.id } }, "Approved; the team goes on");
     else if (said.yesIs) this.send(one, { answer: { question: one.id, answer: said.yesIs } }, `Answered: ${said.yesIs}`);
   }
 
@@ -504,29 +567,17 @@ class Queue {
     this.fieldNode()?.focus();
   }
 
-  /** @param {DecisionView} one @param {object | string} ask @param {string} done */
-  async send(one, ask, done) {
+  /**
+   * Decides: it is sent in a few seconds, unless it is taken back. Nothing comes up in its place.
+   * @param {DecisionView} one @param {object | string} ask @param {string} done
+   */
+  send(one, ask, done) {
     const key = keyOf(one);
     this.keepTyped();
     this.draft(key).problem = null;
-    this.answered.set(key, Infinity);
-    this.show();
-    if (this.items.length > 0) this.detail.focus();
-    else this.node.closest("main")?.focus();
-    try {
-      /** @type {any} */
-      const answer = await this.ctx.api.ask(ask, one.team);
-      this.answered.set(key, answer?.done?.last ?? this.ctx.store.position + 1);
-      this.ctx.say(done, "good");
-    } catch (error) {
-      this.answered.delete(key);
-      if (error instanceof Refused && !error.locked) this.draft(key).problem = error;
-      else this.ctx.complain(error);
-      this.chosen = key;
-      this.drawn = "";
-      this.show();
-      this.detail.focus();
-    }
+    const about = one.who ? `${decisionKind(one.kind)} from ${nameOf(one.who)}` : `${decisionKind(one.kind)} for team ${one.team}`;
+    this.outbox.hold({ key, what: `${done} (${about})`, ask, team: one.team, done });
+    this.held.focus();
   }
 
   /** @returns {Record<string, Key>} */
@@ -539,7 +590,12 @@ class Queue {
       k: { does: "decision before", run: () => this.step(-1) },
       ArrowDown: { does: "next decision", run: () => this.step(1) },
       ArrowUp: { does: "decision before", run: () => this.step(-1) },
+      h: { does: "what was decided", run: () => this.past.node.toggleAttribute("open") },
     };
+    if (this.outbox.held.length > 0) {
+      keys.u = { does: "take the last decision back", run: (event) => !event.repeat && this.undo() };
+      keys.s = { does: "send it now", run: (event) => !event.repeat && this.outbox.empty() };
+    }
     if (said.yes) keys.y = { does: "approve, yes", run: (event) => this.meant(event) && this.yes() };
     if (said.no) keys.d = { does: "deny, reject", run: (event) => this.meant(event) && this.no() };
     const options = said.yes ? [] : (one?.options ?? []);
@@ -555,13 +611,30 @@ class Queue {
     return keys;
   }
 
+  /** From the frame on that shows it, a press may decide it. @param {string} key */
+  arm(key) {
+    this.shownAt = Infinity;
+    delete this.detail.dataset.shown;
+    if (!key) return;
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        if (this.detail.dataset.key !== key || this.shownAt !== Infinity) return;
+        this.shownAt = performance.now();
+        this.detail.dataset.shown = "yes";
+      }),
+    );
+  }
+
   /**
-   * One press is one answer, to what was there to be read: a key held down does not approve the
-   * rest of the queue, and whoever withdraws a question does not get its answer for the next one.
-   * @param {KeyboardEvent} event
+   * One press is one answer, to what was on the screen when it began: neither a key held down nor
+   * the second half of a double click decides anything, and no press what was not shown yet.
+   * @param {KeyboardEvent | MouseEvent} event
    */
   meant(event) {
-    return !event.repeat && performance.now() - this.swapped > LOOK_MS;
+    const again = event instanceof KeyboardEvent ? event.repeat : event.detail > 1;
+    // A click that a key has made has no pointer.
+    const pointed = event instanceof MouseEvent && event.detail > 0;
+    return !again && (pointed ? this.pressedAt : event.timeStamp) >= this.shownAt;
   }
 
   /** @param {number} i */

@@ -17,7 +17,7 @@ import {
   write,
 } from "../mateacts.js";
 import { contextBar, handSign, inHand, program, signOfLife } from "../matecells.js";
-import { cost, count, mateState, money, number, percent, phaseState, tokens } from "../words.js";
+import { cost, count, mateState, money, number, pauseWords, percent, phaseState, tokens } from "../words.js";
 
 /** @param {Ctx} ctx @returns {Screen} */
 export function open(ctx) {
@@ -147,10 +147,12 @@ class TeamScreen {
     const over = Boolean(team.cost_micros_max && team.cost_micros > team.cost_micros_max);
     const [head, words, sums, phases] = box.firstElementChild?.children ?? [];
     if (!head || !words || !sums || !phases) return;
-    refill(head, [team.parent, team.paused, team.phase, team.breaker], () => [
+    const pause = pauseWords(team);
+    const asks = team.pause?.kind === "approval";
+    refill(head, [team.parent, team.paused, team.pause, team.phase, team.breaker], () => [
       el("h2", null, team.name),
       team.parent ? el("span", { class: "chip" }, `department of ${team.parent}`) : null,
-      team.paused !== undefined ? badge({ key: "returned", sign: "‖", word: "paused" }) : null,
+      team.paused !== undefined ? badge({ key: "returned", sign: "‖", word: pause.word }) : null,
       team.phase === "ending" ? badge({ key: "submitted", sign: "◑", word: "ending" }) : null,
       team.breaker !== "closed"
         ? badge({
@@ -165,7 +167,9 @@ class TeamScreen {
       el(
         "span",
         { class: "end" },
-        team.paused !== undefined
+        asks
+          ? el("a", { class: "button main", href: ctx.href("decisions") }, "Decide")
+          : team.paused !== undefined
           ? button("Continue the team", () => void continueTeam(ctx, team.name), { kind: "main" })
           : team.phase === "active"
             ? button("Pause the team", () => void pauseTeam(ctx, team))
@@ -173,9 +177,9 @@ class TeamScreen {
       ),
     ]);
     const queue = team.name === ctx.root ? ctx.store.queue : "";
-    refill(words, [team.description, team.paused, queue], () => [
+    refill(words, [team.description, team.paused, team.pause, queue], () => [
       team.description ? el("p", { class: "soft wrap" }, team.description) : null,
-      team.paused ? el("p", { class: "warn small wrap" }, team.paused) : null,
+      pause.text ? el("p", { class: "warn small wrap" }, pause.text) : null,
       queue ? el("p", { class: "small soft" }, `◑ Gate: ${queue}`) : null,
     ]);
     put(

@@ -1,0 +1,135 @@
+//! A pause as screens show it: what it is, and whose words its reason is.
+//!
+//! A screen goes by the kind and by who it is by, never by what the reason says: a lead may write
+//! the very words of the runtime.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::TeamView;
+use super::words::Fields;
+
+/// What a pause is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PauseView {
+    /// The record that began it; the id of an approval.
+    pub id: u64,
+    /// `asked` (in the words of whoever it is by), `approval` (a person lets a phase begin),
+    /// `budget` (it is spent), `time_over`, `halt` (a phase stops every team) or `trouble` (the
+    /// runtime cannot go on).
+    pub kind: String,
+    /// `person`, `runtime` or `team/name@epoch`.
+    pub by: String,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// The phase that an approval is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+}
+
+/// How the reason of an approval begins, and that of a pause for want of a budget. Only records
+/// from before there were kinds are told apart by it.
+const APPROVAL: &str = "approval: ";
+const SPENT: &str = "its budget is spent";
+
+impl PauseView {
+    /// What a `team.paused` or `teammate.paused` in the log says.
+    pub fn of_record(n: u64, at: u64, by: &str, fields: &Fields) -> PauseView {
+        let (kind, phase) = match fields.get("cause") {
+            Some(Value::String(kind)) => (kind.clone(), None),
+            Some(Value::Object(cause)) => {
+                let phase = cause.get("approval").and_then(|about| about.get("phase"));
+                let kind = cause.keys().next().cloned().unwrap_or_default();
+                (kind, phase.and_then(Value::as_str).map(str::to_owned))
+            }
+            _ => (old_kind(by, fields).to_owned(), None),
+        };
+        PauseView { id: n, kind, by: by.to_owned(), at, phase }
+    }
+
+    /// The runtime asks a person to let a phase begin.
+    pub fn is_approval(&self) -> bool {
+        self.kind == "approval"
+    }
+
+    /// The teammate whose words the reason is, as members of `team` know it.
+    pub fn teammate(&self, team: &str) -> Option<&str> {
+        let seat = self.by.split_once('@').map(|(seat, _)| seat)?;
+        Some(super::words::short(seat, team))
+    }
+}
+
+/// No teammate's words are a question of the runtime, or of money for somebody else.
+fn old_kind(by: &str, fields: &Fields) -> &'static str {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (reason, seat) = (text("reason"), by.split('@').next());
+    match by {
+        "person" | "runtime" if reason.starts_with(APPROVAL) => "approval",
+        "runtime" => "trouble",
+        _ if reason.starts_with(SPENT) && seat == Some(text("who")) => "budget",
+        _ => "asked",
+    }
+}
+
+impl TeamView {
+    /// The runtime asks a person to let a phase of it begin.
+    pub fn awaits_approval(&self) -> bool {
+        self.pause.as_ref().is_some_and(PauseView::is_approval)
+    }
+
+    /// The teammate that paused it: its reason is that one's words.
+    pub fn paused_by(&self) -> Option<&str> {
+        self.pause.as_ref().and_then(|pause| pause.teammate(&self.name))
+    }
+
+    /// Why nobody starts or claims, with whose words it is where a teammate said them.
+    pub fn pause_words(&self) -> Option<String> {
+        let reason = self.paused.as_ref()?;
+        Some(match self.paused_by() {
+            Some(who) => format!("{who} says: {reason}"),
+            None => reason.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn kind(by: &str, fields: Value) -> String {
+        let Value::Object(fields) = fields else { panic!("fields are an object") };
+        PauseView::of_record(7, 1, by, &fields).kind
+    }
+
+    #[test]
+    fn a_record_says_what_a_pause_is_and_an_old_one_only_as_far_as_it_is_safe() {
+        let asked = "approval: phase build begins when you say so";
+        let approval =
+            json!({ "team": "a", "reason": asked, "cause": { "approval": { "phase": "b" } } });
+        assert_eq!(kind("runtime", approval), "approval");
+        let forged = json!({ "team": "a", "reason": asked, "cause": "asked" });
+        assert_eq!(kind("a/lea@1", forged), "asked");
+        let old = json!({ "team": "a", "reason": asked });
+        assert_eq!(kind("runtime", old.clone()), "approval");
+        assert_eq!(kind("a/lea@1", old), "asked");
+        let spent = json!({ "who": "a/ana", "reason": "its budget is spent: 10 tokens" });
+        assert_eq!(kind("a/ana@2", spent.clone()), "budget");
+        assert_eq!(kind("a/lea@1", spent), "asked");
+        assert_eq!(kind("runtime", json!({ "team": "a", "reason": "the gate fails" })), "trouble");
+    }
+
+    #[test]
+    fn the_words_of_a_teammate_are_told_as_its_own() {
+        let by = |by: &str| TeamView {
+            name: "alpha".to_owned(),
+            paused: Some("wait".to_owned()),
+            pause: Some(PauseView { by: by.to_owned(), ..PauseView::default() }),
+            ..TeamView::default()
+        };
+        assert_eq!(by("alpha/lea@1").pause_words().unwrap(), "lea says: wait");
+        assert_eq!(by("beta/lou@1").pause_words().unwrap(), "beta/lou says: wait");
+        assert_eq!(by("person").pause_words().unwrap(), "wait");
+    }
+}
