@@ -29,7 +29,7 @@ use crate::turn::{Event, Machine, Step};
 use crate::using::Using;
 
 /// Variables that are nobody's business but this process's.
-const SECRETS: [&str; 2] = ["SHIPMATE_TOKEN", "SHIPMATE_FENCE"];
+const SECRETS: [&str; 2] = ["SHIPMATE_TOKEN", "SHIPMATE_LAUNCH_FENCE"];
 
 /// Progress is told at most this often.
 const TELL_EVERY: Duration = Duration::from_millis(200);

@@ -609,6 +609,26 @@ pub enum MessageKind {
     Handoff(Name),
 }
 
+impl MessageKind {
+    /// Whether a handoff of this name would be taken for a message of another kind.
+    pub fn is_reserved(name: &Name) -> bool {
+        const OTHERS: [&str; 11] = [
+            "message",
+            "broadcast",
+            "shutdown_request",
+            "shutdown_response",
+            "plan_approval_request",
+            "plan_approval_response",
+            "question",
+            "answer",
+            "notice",
+            "work_done",
+            "bounce",
+        ];
+        OTHERS.contains(&name.as_str())
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {

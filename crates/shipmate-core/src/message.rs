@@ -16,6 +16,8 @@ use crate::route;
 use crate::state::{Delivery, Message, State, TeamPhase, Teammate};
 use crate::task::create::check_texts;
 
+const BY_HAND: &str = "send that kind of message by hand: it comes with the decision";
+
 pub(crate) fn decide_send(
     state: &State,
     by: &Actor,
@@ -31,13 +33,13 @@ pub(crate) fn decide_send(
     check_texts(&[("the message", body, TEXT_BYTES_MAX)])?;
     // The other kinds carry a decision and are sent by deciding it.
     let kind = match (kind, to) {
+        (MessageKind::Handoff(name), _) if MessageKind::is_reserved(name) => {
+            return Err(Refusal::NotTheirs { by: by.clone(), what: BY_HAND });
+        }
         (MessageKind::Message, To::All { .. }) => MessageKind::Broadcast,
         (MessageKind::Message | MessageKind::Handoff(_), _) => kind.clone(),
         _ => {
-            return Err(Refusal::NotTheirs {
-                by: by.clone(),
-                what: "send that kind of message by hand: it comes with the decision",
-            });
+            return Err(Refusal::NotTheirs { by: by.clone(), what: BY_HAND });
         }
     };
     let to = resolve(state, by, to)?;

@@ -66,6 +66,12 @@ fn parse(pid: Pid, stat: &str) -> Option<Seen> {
     })
 }
 
+/// Whether a process, and what it starts, gains no rights by any program: once so, it stays so.
+pub(crate) fn gains_no_rights(pid: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    status.is_ok_and(|status| status.lines().any(|line| line == "NoNewPrivs:\t1"))
+}
+
 /// The marker's text in the environment that a process was started with. None where there is
 /// none, where it may not be read, and for a zombie.
 pub(crate) fn mark(pid: Pid) -> Option<String> {

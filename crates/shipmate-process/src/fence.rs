@@ -11,15 +11,17 @@
 //!
 //! A fenced process uses the network, goes on using what was open before, and gains no rights by
 //! a set-user-id program such as `sudo`. Where the kernel has it (Linux 6.12), it signals nothing
-//! outside and reaches no abstract socket there. Of root's powers it keeps those over files and
-//! users: the others lead around any fence. Renaming a file needs the right to write in its
-//! folder: a single file in the list can be written, not replaced.
+//! outside and reaches no abstract socket there. It changes no limits or priorities of others. Of
+//! root's powers it keeps those over files and users: the others lead around any fence. Renaming a
+//! file needs the right to write in its folder: a single file in the list can be written, not
+//! replaced.
 //!
 //! Deliberately absent: rights on device ioctls. And Landlock has none on sockets that are files:
 //! whatever listens there and does as it is told (a container engine, a service manager) is in
 //! reach, unless the process may mount: then all but the named ones are covered. [`sockets`] finds
 //! those there are.
 
+mod calls;
 mod freeze;
 pub(crate) mod sockets;
 
@@ -28,17 +30,21 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::{fmt, fs, thread};
+use std::{env, fmt, fs, thread};
 
 use landlock::{
     ABI, AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     RulesetStatus, Scope, path_beneath_rules,
 };
+use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, no_new_privs, remove_capability_from_bounding_set};
 
+use crate::launch::PARENT_VARIABLE;
+
 /// The fence on its way to the launcher; the program does not get it.
-pub(crate) const FENCE_VARIABLE: &str = "SHIPMATE_FENCE";
+pub(crate) const FENCE_VARIABLE: &str = "SHIPMATE_LAUNCH_FENCE";
 
 /// What every program opens for writing, or may: without `/dev/null` not even git starts.
 const DEVICES: [&str; 7] =
@@ -76,8 +82,8 @@ pub struct Fence {
     pub hidden: Vec<PathBuf>,
     /// Of what is hidden, what may be read after all.
     pub read: Vec<PathBuf>,
-    /// Modes, owners and times of what is outside stay as they are too, where the system lets a
-    /// process arrange that for itself.
+    /// Modes, owners and times of what is outside stay as they are too. Where [`covers`] says
+    /// that it can be had.
     pub freeze: bool,
     /// Its own folder for temporary files, which `write` lists too: `TMPDIR` names it, and where
     /// the system lets a process arrange that, `/tmp` and `/var/tmp` are this folder.
@@ -122,11 +128,29 @@ pub fn achieved() -> Level {
 }
 
 /// Whether sockets outside are covered here, and `/tmp` is a folder of the tree's own: whether
-/// this process may mount. Asks the kernel once.
+/// trees that this program starts may mount. Asks the kernel once.
 pub fn covers() -> bool {
     static COVERS: OnceLock<bool> = OnceLock::new();
-    // A thread with mounts of its own, which end with it.
-    *COVERS.get_or_init(|| thread::spawn(|| freeze::own_mounts().is_ok()).join().unwrap_or(false))
+    *COVERS.get_or_init(|| match () {
+        // Inside another fence nothing can be mounted.
+        () if no_new_privs().unwrap_or(true) => false,
+        // A thread with mounts of its own, which end with it.
+        () if geteuid().is_root() => {
+            thread::spawn(|| freeze::freeze(&Fence::default()).is_ok()).join().unwrap_or(false)
+        }
+        () => covers_by_user(),
+    })
+}
+
+/// Others than root do it in a process without a second thread, and find out at the last step.
+fn covers_by_user() -> bool {
+    const WORD: &str = "covered";
+    let fence = Fence { freeze: true, required: true, ..Fence::default() };
+    let Ok(program) = env::current_exe() else { return false };
+    let mut command = Command::new(program);
+    command.args(["exec-tree", "echo", WORD]).env(FENCE_VARIABLE, fence.to_variable());
+    command.current_dir("/").env_remove(PARENT_VARIABLE).stdin(Stdio::null());
+    command.output().is_ok_and(|said| said.stdout.trim_ascii() == WORD.as_bytes())
 }
 
 impl Fence {
@@ -141,21 +165,42 @@ impl Fence {
         let mut temp = self.temp.clone();
         // Inside another fence nothing can be mounted, and that fence may have seen to it.
         if self.freeze && !no_new_privs().unwrap_or(false) {
-            // A short path: sockets made there have little room for theirs.
-            if let Ok(true) = freeze::freeze(self) {
-                temp = Some(freeze::TEMP.into());
+            match freeze::freeze(self) {
+                // A short path: sockets made there have little room for theirs.
+                Ok(true) => temp = Some(freeze::TEMP.into()),
+                Ok(false) => {}
+                // It was found that it can be had, and is recorded so.
+                Err(error) => return Err(error),
             }
         }
         shed_powers();
-        let built = self.restrict();
-        let lacks = match &built {
-            Ok(level) => missing(*level).map(str::to_owned),
-            Err(error) => Some(error.to_string()),
+        let is_inside = no_new_privs().unwrap_or(false);
+        let unsupported = |why: String| io::Error::new(io::ErrorKind::Unsupported, why);
+        let level = match self.restrict() {
+            // So many are around it already that the kernel takes no further one.
+            Err(_) if is_inside && !self.required => Level::None,
+            built => built.map_err(|error| unsupported(error.to_string()))?,
         };
-        match lacks {
-            Some(why) if self.required => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
+        calls::refuse()?;
+        match missing(level) {
+            Some(why) if self.required => Err(unsupported(why.to_owned())),
             _ => Ok(temp),
         }
+    }
+
+    /// Does something behind this fence, Landlock's part of it, and comes back: on a thread of its
+    /// own. What that starts stays behind it.
+    pub fn within<T: Send>(&self, act: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        thread::scope(|scope| {
+            let fenced = || {
+                shed_powers();
+                self.restrict().map_err(io::Error::other)?;
+                calls::refuse()?;
+                act()
+            };
+            // A panic of `act` goes on here.
+            scope.spawn(fenced).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     fn restrict(&self) -> Result<Level, RulesetError> {

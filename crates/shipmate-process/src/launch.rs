@@ -59,6 +59,10 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
     let Some((program, args)) = argv.split_first() else {
         return io::Error::new(io::ErrorKind::InvalidInput, "no program was named");
     };
+    // Fails where it is the first of a group already, as when a person's shell starts it.
+    let _ = rustix::process::setsid();
+    // What somebody's shell had open when it started us is not the program's.
+    close_inherited();
     // Before the death signal: building a fence may change credentials, which forgets it.
     let mut temp = None;
     if let Some(fence) = env::var_os(FENCE_VARIABLE) {
@@ -83,6 +87,12 @@ pub fn exec_tree(argv: Vec<OsString>) -> io::Error {
         command.envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, temp.clone())));
     }
     command.args(args).env_remove(PARENT_VARIABLE).env_remove(FENCE_VARIABLE).exec()
+}
+
+/// Marks all that was open when this process began, but for the three streams, to be closed where
+/// it becomes or starts another.
+pub fn close_inherited() {
+    close_fds::set_fds_cloexec(3, &[]);
 }
 
 /// Makes the orphans of all descendants children of this process, so that none gets away.

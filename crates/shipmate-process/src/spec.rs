@@ -26,9 +26,20 @@ pub struct Spec {
     pub launcher: Launcher,
     /// Built by the launcher; not to be had without one.
     pub fence: Option<Fence>,
-    /// Whoever comes out of the tree is of it, whatever marker it carries: one that is not ours
-    /// was forged to get away. Only for a process that starts nothing but trees.
-    pub distrusts_markers: bool,
+    pub distrusts: Distrust,
+}
+
+/// Whose markers are not believed. Whoever comes out of the tree is of it then, whatever marker it
+/// carries: one that is not ours was forged to get away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distrust {
+    #[default]
+    Nobody,
+    /// Those who may gain no rights, as everybody behind a fence. What this process starts besides
+    /// in groups of their own may, unless it may not itself.
+    Fenced,
+    /// For a process that starts nothing but trees.
+    Everybody,
 }
 
 impl Spec {
@@ -44,7 +55,7 @@ impl Spec {
             marker,
             launcher: Launcher::direct(),
             fence: None,
-            distrusts_markers: false,
+            distrusts: Distrust::Nobody,
         }
     }
 

@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::census::{self, Seen};
 use crate::marker::{Marker, covers};
 use crate::registry;
+use crate::spec::Distrust;
 use crate::watched::Watched;
 
 /// How long killed processes may take to go before they are given up.
@@ -43,7 +44,7 @@ pub struct Swept {
 /// after the grace. For a tree whose own supervisor is gone.
 pub async fn sweep(marker: &Marker, grace: Duration) -> Swept {
     let marker = marker.to_string();
-    end(&Scope { marker, main: None, distrusts_markers: false }, grace).await
+    end(&Scope { marker, main: None, distrusts: Distrust::Nobody }, grace).await
 }
 
 /// The live processes of a workspace, without this one.
@@ -62,14 +63,19 @@ pub(crate) struct Scope {
     pub(crate) marker: String,
     /// The main process, not reaped: its number, and its group's, cannot pass to another.
     pub(crate) main: Option<Pid>,
-    pub(crate) distrusts_markers: bool,
+    pub(crate) distrusts: Distrust,
 }
 
 impl Scope {
     /// Whether a process is ours by its own marker; None where that says nothing.
-    fn says(&self, mark: &str) -> Option<bool> {
+    fn says(&self, pid: Pid, mark: &str) -> Option<bool> {
         let ours = covers(&self.marker, mark);
-        (ours || !self.distrusts_markers).then_some(ours)
+        let believes = match self.distrusts {
+            Distrust::Nobody => true,
+            Distrust::Fenced => !census::gains_no_rights(pid) || census::gains_no_rights(getpid()),
+            Distrust::Everybody => false,
+        };
+        (ours || believes).then_some(ours)
     }
 }
 
@@ -105,7 +111,7 @@ impl Census<'_> {
             let own = *self
                 .marks
                 .entry(at)
-                .or_insert_with(|| census::mark(at).and_then(|mark| scope.says(&mark)));
+                .or_insert_with(|| census::mark(at).and_then(|mark| scope.says(at, &mark)));
             if let Some(ours) = own {
                 return ours;
             }

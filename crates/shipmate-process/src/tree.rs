@@ -96,15 +96,20 @@ impl Tree {
         }
 
         let mut command = spec.launcher.command(&argv);
-        command.current_dir(&spec.cwd).process_group(0).envs(crate::environment::newer());
+        command.current_dir(&spec.cwd).envs(crate::environment::newer());
+        // A launcher makes a session of its own, whose processes cannot join a group of ours.
+        if spec.launcher.is_direct() {
+            command.process_group(0);
+        }
         for name in &spec.env_remove {
             command.env_remove(name);
         }
         command.envs(spec.env.iter().map(|(name, value)| (name, value)));
         command.env(MARKER_VARIABLE, spec.marker.to_string());
-        if let Some(fence) = &spec.fence {
-            command.env(FENCE_VARIABLE, fence.to_variable());
-        }
+        match &spec.fence {
+            Some(fence) => command.env(FENCE_VARIABLE, fence.to_variable()),
+            None => command.env_remove(FENCE_VARIABLE),
+        };
 
         let streams = Streams::open(spec.stdin, &spec.output, &named, &mut command)?;
         let mut trees = registry::lock();
@@ -115,8 +120,8 @@ impl Tree {
         // It holds copies of the child's ends, and a pipe ends only when the last is closed.
         drop(command);
 
-        let distrusts_markers = spec.distrusts_markers;
-        let scope = Scope { marker: spec.marker.to_string(), main: Some(pid), distrusts_markers };
+        let (marker, distrusts) = (spec.marker.to_string(), spec.distrusts);
+        let scope = Scope { marker, main: Some(pid), distrusts };
         let watched = pidfd_open(pid, PidfdFlags::empty())
             .map_err(io::Error::from)
             .and_then(|fd| Watched::from_pidfd(pid, fd));

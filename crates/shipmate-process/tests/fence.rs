@@ -117,7 +117,7 @@ async fn a_fence_cannot_be_widened_from_within() {
     // The launcher once more, told to allow everything.
     let line = format!(
         "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\necho x > ../out/new')\" \
-         SHIPMATE_FENCE=\"$(printf 'wanted\\n+/')\" {} --exact launcher::entry --nocapture",
+         SHIPMATE_LAUNCH_FENCE=\"$(printf 'wanted\\n+/')\" {} --exact launcher::entry --nocapture",
         std::env::current_exe().unwrap().display()
     );
     let ran = yard.ran(&line).await;
@@ -142,14 +142,15 @@ async fn git_works_in_the_tree() {
 #[tokio::test]
 async fn the_program_knows_nothing_of_its_fence() {
     let yard = Yard::new();
-    let ran = yard.ran("echo ${SHIPMATE_FENCE-none} ${SHIPMATE_PARENT-none}").await;
+    let ran = yard.ran("echo ${SHIPMATE_LAUNCH_FENCE-none} ${SHIPMATE_PARENT-none}").await;
     assert!(ran.stdout.text().ends_with("none none\n"), "{}", ran.stdout.text());
 }
 
 #[tokio::test]
 async fn a_fence_is_not_inherited_by_way_of_the_environment() {
     let yard = Yard::new();
-    let mut spec = Spec { launcher: launcher(), ..sh("echo ${SHIPMATE_FENCE-none}; : > $OUT") };
+    let mut spec =
+        Spec { launcher: launcher(), ..sh("echo ${SHIPMATE_LAUNCH_FENCE-none}; : > $OUT") };
     spec.env.push(("OUT".into(), yard.0.join("out/new").into()));
     let ran = run(spec, PATIENCE).await.unwrap();
     assert!(ran.stdout.text().ends_with("none\n"));
@@ -183,7 +184,7 @@ async fn a_fenced_program_dies_with_the_process_that_started_it() {
     let yard = Yard::new();
     // The launcher's parent is a shell here; it is killed alone, without its group.
     let line = format!(
-        "SHIPMATE_FENCE=required LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\necho $$; exec sleep 1000')\" \
+        "SHIPMATE_LAUNCH_FENCE=required LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\necho $$; exec sleep 1000')\" \
          {} --exact launcher::entry --nocapture & wait",
         std::env::current_exe().unwrap().display()
     );
@@ -197,7 +198,7 @@ async fn a_fenced_program_dies_with_the_process_that_started_it() {
 async fn ran_deep(fence: &str) -> Ran {
     let script = "test ${DEPTH:=0} -lt 20 || { echo deep; exit 0; }; export DEPTH=$((DEPTH+1)); \
                   export LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' \"$SCRIPT\")\"; \
-                  SHIPMATE_FENCE=$FENCE exec $ME --exact launcher::entry --nocapture";
+                  SHIPMATE_LAUNCH_FENCE=$FENCE exec $ME --exact launcher::entry --nocapture";
     let me = std::env::current_exe().unwrap();
     let env = [("SCRIPT", script.into()), ("FENCE", fence.into()), ("ME", me.into_os_string())];
     let env = env.map(|(name, value): (&str, std::ffi::OsString)| (name.into(), value)).to_vec();

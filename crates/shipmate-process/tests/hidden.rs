@@ -211,7 +211,7 @@ async fn who_is_inside_signals_its_own_children() {
 fn nested(fence: &str, script: &str) -> String {
     format!(
         "LAUNCHED_ARGV=\"$(printf 'sh\\n-c\\n%s' '{script}')\" \
-         SHIPMATE_FENCE=\"$(printf '{fence}')\" {} --exact launcher::entry --nocapture",
+         SHIPMATE_LAUNCH_FENCE=\"$(printf '{fence}')\" {} --exact launcher::entry --nocapture",
         std::env::current_exe().unwrap().display()
     )
 }

@@ -12,7 +12,7 @@ mod stage;
 use std::process::Command;
 
 use shell::sh;
-use shipmate_process::{Exit, Spec, Watched, become_subreaper};
+use shipmate_process::{Distrust, Exit, Spec, Watched, become_subreaper};
 use stage::{PATIENCE, Talking, lives};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -73,7 +73,7 @@ async fn a_forged_marker_helps_nobody_where_markers_are_distrusted() {
     let _alone = alone().await;
     let line = "(SHIPMATE_LIFE=d:k:l:n setsid sh -c 'echo $$; exec sleep 1000' &); \
                 SHIPMATE_LIFE=d:k:l:n sleep 1000 & echo $!; wait";
-    let start = |line: &str| Talking::start(Spec { distrusts_markers: true, ..sh(line) });
+    let start = |line: &str| Talking::start(Spec { distrusts: Distrust::Everybody, ..sh(line) });
     let mut talking = start(line);
     let forged = [talking.process().await, talking.process().await];
     let other = start("exit 0");

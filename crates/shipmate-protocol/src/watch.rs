@@ -219,10 +219,11 @@ impl Watching {
         };
         let mut picture = self.picture();
         let mut delta = picture.story_delta(&pending.touched);
+        // They were heard before it was looked, so the look is newer.
+        picture.take_signs(pending.signs, pending.queue, &mut delta);
         if let Some(look) = look {
             picture.take_look(*look, &pending.touched.tasks, &mut delta);
         }
-        picture.take_signs(pending.signs, pending.queue, &mut delta);
         Ok(Box::new(delta))
     }
 

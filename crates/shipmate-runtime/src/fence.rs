@@ -12,20 +12,23 @@
 
 mod caches;
 mod secrets;
+mod workspaces;
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use serde::{Deserialize, Serialize};
 use shipmate_process::{Fence, Level, achieved, covers, environment, in_reach};
 use shipmate_protocol::Place;
 
+use crate::models;
 use crate::settings::{FenceSetting, Settings};
 
 pub(crate) use caches::variables;
 use secrets::looks_secret;
+pub(crate) use workspaces::make_known;
 
 /// What the fence of one teammate is built from.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -40,12 +43,20 @@ pub(crate) struct Grounds {
     /// What gates get and may read although it looks like a secret.
     pub(crate) gate_env: Vec<String>,
     pub(crate) gate_read: Vec<PathBuf>,
+    /// Variables that hold providers' keys.
+    #[serde(default)]
+    pub(crate) keys: Vec<String>,
+    /// What the configuration sets for agents' programs.
+    #[serde(default)]
+    pub(crate) program_env: Vec<(String, String)>,
 }
 
 /// A fence is required and cannot be.
 const IN_THE_CHECKOUT: &str = "a fence is required, and around who works in the checkout itself \
                                there is none; run with own trees (team.trees), or set fence to \
                                \"on\"";
+const AROUND_STATE: &str = "a workspace's state is there, with which one can act as you: name \
+                            something beside it";
 const SOCKETS: &str = "a fence is required, and here it leaves sockets in reach";
 
 impl Grounds {
@@ -53,7 +64,7 @@ impl Grounds {
     pub(crate) fn of(settings: &Settings, root: &str, who: &str) -> Result<Grounds, String> {
         let team = settings.place.team(root);
         let folder = match () {
-            () if root.is_empty() => passing(),
+            () if root.is_empty() => anew(passing())?,
             () if team.is_dir() => team,
             // What is asked or told after a team is gone makes nothing of it anew.
             () => settings.place.state(),
@@ -66,18 +77,29 @@ impl Grounds {
             caches: folder.join("caches"),
             gate_env: agents.gate_env.clone(),
             gate_read: agents.gate_read.clone(),
+            keys: models::key_variables(&agents.native.models),
+            program_env: {
+                let all = agents.programs.values().flat_map(|program| program.env.iter());
+                all.map(|(name, value)| (name.clone(), value.clone())).collect()
+            },
         };
-        for folder in [&grounds.temp(), &grounds.caches] {
+        for folder in [&grounds.temp(), &grounds.caches, &grounds.gate_caches()] {
             made(folder)?;
         }
         if !root.is_empty() {
             caches::seed(&grounds.caches);
+            caches::seed(&grounds.gate_caches());
         }
         Ok(grounds)
     }
 
     pub(crate) fn temp(&self) -> PathBuf {
         self.own.join("tmp")
+    }
+
+    /// Apart from the agents', who could else write what a gate builds with.
+    pub(crate) fn gate_caches(&self) -> PathBuf {
+        self.caches.with_file_name("gate-caches")
     }
 
     /// Where its program keeps what is its own.
@@ -123,18 +145,32 @@ pub(crate) fn around(
         write.push(yard.tree.clone());
     }
     if yard.writes || yard.is_gate {
-        write.push(grounds.caches.clone());
+        let caches = if yard.is_gate { grounds.gate_caches() } else { grounds.caches.clone() };
+        write.push(caches);
         write.extend(grounds.write.iter().cloned());
     }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let state = real(&place.state());
+    // Of a workspace around this one it reads what it works with.
+    let others = workspaces::states().into_iter().filter(|path| !state.starts_with(real(path)));
+    let mut hidden = vec![place.state()];
+    hidden.extend(others);
+    let around_state = |path: &PathBuf| {
+        let path = real(path);
+        let mut states = hidden.iter().map(|state| real(state));
+        states.any(|state| state.starts_with(&path) || path.starts_with(&state))
+    };
+    let named = grounds.write.iter().map(|path| ("fence-write", path));
+    let named = named.chain(grounds.gate_read.iter().map(|path| ("gate.read", path)));
+    if let Some((name, path)) = { named }.find(|(_, path)| around_state(path)) {
+        return Err(format!("{name} names {}, and {AROUND_STATE}", path.display()));
+    }
     if write.iter().any(|path| state.starts_with(real(path))) {
         return if required { Err(IN_THE_CHECKOUT.to_owned()) } else { Ok(None) };
     }
-    let mut hidden = vec![place.state()];
     let mut read = yard.read;
     if yard.is_gate {
-        hidden.extend(secrets::files());
+        hidden.extend(secrets::files(&grounds.program_env));
         read.extend(grounds.gate_read.iter().cloned());
     }
     // Its tree while nothing may be written there, and the commits that the runtime made of its
@@ -143,14 +179,11 @@ pub(crate) fn around(
     read.push(grounds.own.clone());
     let reach = vec![place.socket()];
     let temp = Some(grounds.temp());
-    let fence = Fence { write, hidden, read, freeze: true, temp, reach, required };
-    if required && !covers() {
-        let open = in_reach(&fence);
-        if !open.is_empty() {
-            return Err(format!("{SOCKETS}: {}", listed(&open)));
-        }
+    let fence = Fence { write, hidden, read, freeze: covers(), temp, reach, required };
+    match reached(&fence).filter(|_| required) {
+        Some(open) => Err(format!("{SOCKETS}: {open}")),
+        None => Ok(Some(fence)),
     }
-    Ok(Some(fence))
 }
 
 /// How a gate or a hook is started.
@@ -174,40 +207,77 @@ pub(crate) fn gated(
     let fence = around(grounds, place, yard)?;
     let mut env: Vec<(OsString, OsString)> = Vec::new();
     if fence.is_some() {
-        let caches = variables(&grounds.caches).into_iter();
+        let caches = variables(&grounds.gate_caches()).into_iter();
         env.extend(caches.map(|(name, value)| (name.into(), value.into())));
         // A coordinator that began behind the fence could not write its log.
         env.push(("SHIPMATE_FENCED".into(), "1".into()));
     }
-    let is_secret = |name: &OsString| {
+    let is_secret = |(name, value): &(OsString, OsString)| {
         let name = name.to_string_lossy();
-        looks_secret(&name) && !grounds.gate_env.iter().any(|named| *named == name)
+        let is_key = grounds.keys.iter().any(|key| *key == name);
+        (is_key || looks_secret(&name, &value.to_string_lossy()))
+            && !grounds.gate_env.iter().any(|named| *named == name)
     };
-    let mut env_remove: Vec<OsString> = environment::all().into_keys().filter(is_secret).collect();
+    let secret = environment::all().into_iter().filter(is_secret).map(|(name, _)| name);
+    let mut env_remove: Vec<OsString> = secret.collect();
     env_remove.extend(["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from));
     Ok(Gated { fence, env, env_remove })
 }
 
-/// How much of a fence somebody stands behind, as it is recorded and shown.
-pub(crate) fn word(fence: Option<&Fence>, level: FenceSetting) -> String {
-    let Some(fence) = fence else {
-        return match level {
-            FenceSetting::Off => "off".to_owned(),
-            _ => "none: it works in the checkout itself".to_owned(),
-        };
-    };
-    let open = if covers() { Vec::new() } else { in_reach(fence) };
-    match achieved() {
-        Level::None => "none: this kernel has no Landlock".to_owned(),
-        level if open.is_empty() => level.to_string(),
-        level => format!("{level}, with {} in reach", listed(&open)),
+/// How much of a fence somebody stands behind. Its text is recorded and shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fenced {
+    Off,
+    InTheCheckout,
+    NoLandlock,
+    /// As much as this kernel builds, and what it leaves in reach.
+    Behind(Level, String),
+}
+
+impl Fenced {
+    pub(crate) fn by(fence: Option<&Fence>, level: FenceSetting) -> Fenced {
+        match (fence, achieved()) {
+            (None, _) if level == FenceSetting::Off => Fenced::Off,
+            (None, _) => Fenced::InTheCheckout,
+            (Some(_), Level::None) => Fenced::NoLandlock,
+            (Some(fence), level) => Fenced::Behind(level, reached(fence).unwrap_or_default()),
+        }
+    }
+
+    /// It keeps its program from writing elsewhere.
+    pub(crate) fn holds(&self) -> bool {
+        matches!(self, Fenced::Behind(..))
+    }
+}
+
+impl fmt::Display for Fenced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fenced::Off => f.write_str("off"),
+            Fenced::InTheCheckout => f.write_str("none: it works in the checkout itself"),
+            Fenced::NoLandlock => f.write_str("none: this kernel has no Landlock"),
+            Fenced::Behind(level, open) if open.is_empty() => write!(f, "{level}"),
+            Fenced::Behind(level, open) => write!(f, "{level}, with {open} in reach"),
+        }
+    }
+}
+
+/// The sockets that a fence leaves in reach, as text.
+fn reached(fence: &Fence) -> Option<String> {
+    if covers() {
+        return None;
+    }
+    match in_reach(fence) {
+        Ok(open) => (!open.is_empty()).then(|| listed(&open)),
+        Err(_) => Some("sockets that the system does not list".to_owned()),
     }
 }
 
 /// What a fence here would be, and the sockets that it would leave in reach.
 pub fn here(place: &Place) -> (String, Vec<PathBuf>) {
     let fence = Fence { reach: vec![place.socket()], ..Fence::default() };
-    (achieved().to_string(), if covers() { Vec::new() } else { in_reach(&fence) })
+    let open = if covers() { Vec::new() } else { in_reach(&fence).unwrap_or_default() };
+    (achieved().to_string(), open)
 }
 
 fn listed(paths: &[PathBuf]) -> String {
@@ -218,6 +288,13 @@ fn listed(paths: &[PathBuf]) -> String {
         text.push_str(&format!(" and {} more", paths.len() - SHOWN_MAX));
     }
     text
+}
+
+/// A folder of nobody else's, who may know its name.
+fn anew(folder: PathBuf) -> Result<PathBuf, String> {
+    drop(fs::remove_dir_all(&folder));
+    let created = fs::DirBuilder::new().mode(0o700).create(&folder);
+    created.map(|()| folder.clone()).map_err(|e| format!("{}: {e}", folder.display()))
 }
 
 pub(crate) fn made(folder: &Path) -> Result<(), String> {
@@ -232,13 +309,14 @@ mod tests {
 
     #[test]
     fn a_gate_gets_no_secret_that_it_was_not_named() {
-        let keys = ["MY_API_KEY", "GH_TOKEN", "NAMED_TOKEN", "PLAIN"];
+        let keys = ["MY_API_KEY", "GH_TOKEN", "ACME", "NAMED_TOKEN", "PLAIN"];
         environment::renew(keys.map(|name| (name.to_owned(), "x".to_owned())).into());
         let top = std::env::temp_dir().join(format!("shipmate-gated-{}", std::process::id()));
         let place = Place { workspace: top.clone() };
         let cwd = place.state().join("tree");
         made(&cwd).unwrap();
-        let grounds = Grounds { gate_env: vec!["NAMED_TOKEN".to_owned()], ..Grounds::default() };
+        let (gate_env, keys_known) = (vec!["NAMED_TOKEN".to_owned()], vec!["ACME".to_owned()]);
+        let grounds = Grounds { gate_env, keys: keys_known, ..Grounds::default() };
         let gated = gated(&grounds, &place, &cwd, Vec::new()).unwrap();
         let kept = |name: &&str| !gated.env_remove.contains(&OsString::from(*name));
         assert_eq!(

@@ -23,8 +23,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::regular_file::read_whole;
+
 pub use fire::{Fired, HookRun, How, Scene, Verdict, fire};
 pub use payload::Payload;
+
+/// A hook is a script, or a program that somebody built.
+pub(crate) const HOOK_BYTES_MAX: usize = 256 << 20;
 
 /// What hooks are called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -187,7 +192,7 @@ impl Hooks {
                 HookCommand::File(path) => {
                     part(b"file");
                     part(path.file_name().unwrap_or_default().as_encoded_bytes());
-                    part(&std::fs::read(path).unwrap_or_default());
+                    part(&read_whole(path, HOOK_BYTES_MAX).unwrap_or_default());
                 }
             }
         }

@@ -23,6 +23,8 @@ pub mod permission;
 mod playbook;
 mod programs;
 mod put_away;
+mod regular_file;
+mod remove;
 mod secret;
 mod settings;
 mod signs;

@@ -14,7 +14,8 @@ use shipmate_core::state::TeamPhase;
 use shipmate_core::{Name, State};
 use shipmate_protocol::Place;
 
-use crate::supervisor::regular_file::read_start;
+use crate::regular_file::read_start;
+use crate::remove::remove_folder;
 use crate::supervisor::{author, tree_label};
 use crate::workspace::{Leftover, LeftoverKind, Repository, Tree};
 
@@ -180,7 +181,7 @@ pub(crate) fn clear(repository: &Result<Repository, String>, trees: &Path) {
         if !stays.iter().any(kept) {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             drop(match is_folder {
-                true => fs::remove_dir_all(entry.path()),
+                true => remove_folder(&entry.path()),
                 false => fs::remove_file(entry.path()),
             });
         }

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use sha2::{Digest, Sha256};
 use shipmate_core::{Address, State, TeammateRef};
 use shipmate_protocol::Place;
@@ -130,6 +131,14 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is in this process's memory, tokens too, goes into no file when it dies, nor that of what
+/// it starts.
+pub(crate) fn leave_no_core() {
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    // One that is at nothing already stays so.
+    let _ = setrlimit(Resource::Core, none);
 }
 
 #[cfg(test)]

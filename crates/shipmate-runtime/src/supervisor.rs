@@ -17,6 +17,7 @@ mod command;
 mod denied;
 mod desk;
 mod driver;
+mod git_settings;
 mod inline;
 mod link;
 mod native;
@@ -26,7 +27,6 @@ mod pipe_mcp;
 mod planning;
 mod program;
 mod ready;
-pub(crate) mod regular_file;
 mod rpc;
 mod spending;
 mod talk;
@@ -108,6 +108,8 @@ pub fn run(folder: PathBuf) -> Result<(), Stopped> {
     let not_begun = |e: std::io::Error| Stopped::NotBegun(format!("{}: {e}", folder.0.display()));
     let Some(_lock) = folder.begin().map_err(not_begun)? else { return Ok(()) };
     let order = folder.read().map_err(not_begun)?;
+    crate::workspace::hide_from_every_git(&Place { workspace: order.workspace.clone() }.state());
+    crate::secret::leave_no_core();
     shipmate_process::become_subreaper().map_err(|e| Stopped::NotBegun(e.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().map_err(not_begun)?;
@@ -542,7 +544,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn tell_session(&mut self) {
         let session = self.agent.session().unwrap_or_else(|| self.order.session.clone());
-        let fence = self.desk.fence_word();
+        let fence = self.desk.fenced().map_or_else(String::new, |fenced| fenced.to_string());
         if session != self.order.session || fence != self.fence {
             self.order.session.clone_from(&session);
             self.fence.clone_from(&fence);

@@ -341,6 +341,8 @@ pub(crate) fn kind_word(kind: &MessageKind) -> String {
         MessageKind::Notice => "notice",
         MessageKind::WorkDone => "work_done",
         MessageKind::Bounce => "bounce",
+        // In a log that was written before such names were refused.
+        MessageKind::Handoff(kind) if MessageKind::is_reserved(kind) => "handoff",
         MessageKind::Handoff(kind) => kind.as_str(),
     }
     .to_owned()

@@ -304,7 +304,40 @@ pub(crate) fn load(project: &Path) -> Result<Loaded, BadConfig> {
     }
     loaded.read(project, Source::Project)?;
     loaded.environment(|name| environment::var(name)?.into_string().ok())?;
+    loaded.config.keep_off_state(project)?;
     Ok(loaded)
+}
+
+impl Config {
+    /// Whoever may write or read around the state is behind no fence.
+    fn keep_off_state(&self, project: &Path) -> Result<(), BadConfig> {
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let state = real(project.with_file_name("state"));
+        let named = self.fence_write.iter().map(|path| ("fence-write", path));
+        for (name, path) in named.chain(self.gate.read.iter().map(|path| ("gate.read", path))) {
+            let whole = real(whole(path));
+            if state.starts_with(&whole) || whole.starts_with(&state) {
+                return Err(BadConfig {
+                    place: project.display().to_string(),
+                    fact: format!(
+                        "{name} names {path}, where shipmate's state is: one can act as \
+                                   you with it"
+                    ),
+                    remedy: "name something beside the workspace".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path of the configuration; `~/` is the home folder.
+pub(crate) fn whole(path: &String) -> PathBuf {
+    let home = environment::var("HOME").map(PathBuf::from).unwrap_or_default();
+    match path.strip_prefix("~/") {
+        Some(below) => home.join(below),
+        None => PathBuf::from(path),
+    }
 }
 
 impl Loaded {

@@ -14,11 +14,11 @@ use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};
 use shipmate_runtime::{
     Agents, Current, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings,
-    Store, environment,
+    Store,
 };
 
 use crate::config::{
-    self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig,
+    self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig, whole,
 };
 
 /// A century: long enough to be never, short enough to add to a clock.
@@ -115,15 +115,6 @@ fn native(config: &Config) -> Native {
             shell_timeout_ms: own.shell_timeout_seconds * 1000,
             output_bytes_max: usize::try_from(own.shown_bytes).unwrap_or(usize::MAX),
         },
-    }
-}
-
-/// A path as a setting has it.
-fn whole(path: &String) -> PathBuf {
-    let home = environment::var("HOME").map(PathBuf::from).unwrap_or_default();
-    match path.strip_prefix("~/") {
-        Some(below) => home.join(below),
-        None => PathBuf::from(path),
     }
 }
 

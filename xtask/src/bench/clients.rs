@@ -1,5 +1,5 @@
-//! What `cargo xtask bench clients` runs, and its two tables: how soon a message is in front of the
-//! model, and what a teammate costs in memory.
+//! What `cargo xtask bench clients` runs, and its tables: how soon a message is in front of the
+//! model, what a teammate costs in memory, and its fence at a start.
 //!
 //! There are no goals: the figures are for comparison with Claude Code's own agent teams, which are
 //! measured in the same run, in turns.
@@ -37,6 +37,8 @@ const COST: [&str; 7] = [
     "its size",
 ];
 
+const FENCE: [&str; 3] = ["a start without a fence (p50)", "with one", "what it costs"];
+
 pub(super) fn plan(args: &Args) -> Vec<Planned> {
     let messages = if args.quick { 3 } else { 30 };
     let rounds = if args.quick { 1 } else { args.rounds.unwrap_or(1).max(1) };
@@ -44,6 +46,7 @@ pub(super) fn plan(args: &Args) -> Vec<Planned> {
     for _ in 0..rounds {
         let words = format!("latency WORKSPACE --messages {messages} --agents claude,codex,gemini");
         plan.push(planned("latency", &words));
+        plan.push(planned("fence", "fence WORKSPACE"));
         for (name, agent, teammates) in MEMORY {
             let words = format!("memory WORKSPACE --agent {agent} --teammates {teammates}");
             plan.push(planned(format!("memory {name}"), &words));
@@ -65,7 +68,15 @@ impl Row {
 }
 
 pub(super) fn rows(results: &Results) -> Vec<Row> {
-    latency(results).into_iter().chain(memory(results)).collect()
+    latency(results).into_iter().chain(memory(results)).chain(fence(results)).collect()
+}
+
+fn fence(results: &Results) -> Option<Row> {
+    let run = results.last("fence")?;
+    let ms = |field: &str, at: &str| Some(run[field][at].as_f64()? / 1000.0);
+    let (without, with) = (ms("without_us", "p50")?, ms("with_us", "p50")?);
+    let shown = |ms: f64| format!("{ms:.1} ms");
+    Some(Row { cells: vec![shown(without), shown(with), shown(with - without)] })
 }
 
 fn latency(results: &Results) -> Vec<Row> {
@@ -98,10 +109,9 @@ fn memory(results: &Results) -> Vec<Row> {
         let told = |field: &str, unit: &str| {
             run[field].as_f64().map_or("–".to_owned(), |figure| format!("{figure:.0} {unit}"))
         };
-        let many = match (agent, teammates) {
-            (_, 1) => String::new(),
-            ("native", _) => format!(", {teammates} in a team"),
-            _ => format!(", {teammates} in one program"),
+        let many = match teammates {
+            1 => String::new(),
+            _ => format!(", {teammates} in a team"),
         };
         let measure = run["measure"].as_str().unwrap_or_default().to_uppercase();
         rows.push(Row {
@@ -151,7 +161,7 @@ pub(super) fn plain(rows: &[Row]) -> String {
     })
 }
 
-/// Both tables, each as `show` has it.
+/// All tables, each as `show` has it.
 fn table(rows: &[Row], show: impl Fn(&[String], &[Row]) -> String) -> String {
     let of = |columns: &[&str]| {
         let header: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
@@ -159,7 +169,7 @@ fn table(rows: &[Row], show: impl Fn(&[String], &[Row]) -> String) -> String {
             rows.iter().filter(|row| row.cells.len() == columns.len()).cloned().collect();
         show(&header, &own)
     };
-    format!("{}\n\n{}", of(&LATENCY), of(&COST))
+    format!("{}\n\n{}\n\n{}", of(&LATENCY), of(&COST), of(&FENCE))
 }
 
 #[cfg(test)]
@@ -183,7 +193,7 @@ mod tests {
         let table = markdown(&rows);
         let claude = "| shipmate, claude, at rest | 100 ms | 200 ms | 300 ms | 30 | 5.0 × |";
         assert!(table.contains(claude), "{table}");
-        let codex = "| codex, 4 in one program (PSS) | 20.0 MiB | 180.0 MiB | 50.0 MiB | 7.0 MiB | \
+        let codex = "| codex, 4 in a team (PSS) | 20.0 MiB | 180.0 MiB | 50.0 MiB | 7.0 MiB | \
                      900 ms | – |";
         assert!(table.contains(codex), "{table}");
     }

@@ -397,8 +397,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "a-paused-team-claims",
         guarantee: "pause",
         file: "crates/shipmate-core/src/task/claim.rs",
-        find: "if let Some(reason) = &team.paused {",
-        replace: "if let Some(reason) = team.paused.as_ref().filter(|reason| reason.is_empty()) {",
+        find: "if let Some(pause) = &team.paused {",
+        replace: "if let Some(pause) = team.paused.as_ref().filter(|pause| pause.reason.is_empty()) {",
     },
     Mutant {
         name: "let-go-while-tasks-wait",

@@ -13,7 +13,9 @@ use std::fs;
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, SpawnFailure, Spec, Tree};
+use shipmate_process::{
+    Distrust, Exit, Fence, Launcher, Marker, Output, Program, SpawnFailure, Spec, Tree, covers,
+};
 use shipmate_protocol::native::Limits;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -303,7 +305,7 @@ fn spawn(place: &Place, command: &str, output: &Printed) -> Result<Tree, String>
             write,
             hidden,
             read: place.fence.read.clone(),
-            freeze: true,
+            freeze: covers(),
             required: place.fence.required,
             // The agent around it has its own `/tmp` where there is one.
             ..Fence::default()
@@ -324,7 +326,7 @@ fn spawn(place: &Place, command: &str, output: &Printed) -> Result<Tree, String>
         output: Output::Files { path: output.path.clone(), bytes_max: FILE_BYTES_MAX },
         launcher: Launcher::through(place.program.clone(), vec!["exec-tree".into()]),
         fence: fence.clone(),
-        distrusts_markers: true,
+        distrusts: Distrust::Everybody,
         ..Spec::new(
             Program::Argv([shell, "-c", command].map(OsString::from).into()),
             place.tree.clone(),

@@ -3,11 +3,11 @@
 //! the sockets that are not its business are covered, and `/tmp`, terminals and shared memory are
 //! its own.
 //!
-//! Best effort: it takes the right to mount, which is root's.
+//! It takes the right to mount: root's, or anybody's in a user namespace, where the system lets
+//! people make those. Files of other users, root's too, seem to be nobody's in one. ssh is known
+//! to mind (it reads settings of its own or root's only), so it finds copies there.
 //!
-//! Deliberately absent: a user namespace, in which everybody may mount. Files of other users seem
-//! to be nobody's there, and programs that look whose their settings are (ssh) refuse to work.
-//! And `/proc`, `/sys` and the rest of `/dev`: what is there belongs to the system.
+//! Deliberately absent: `/proc`, `/sys` and the rest of `/dev`: what is there belongs to the system.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,10 +15,12 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change,
     mount_remount,
 };
+use rustix::process::{getegid, geteuid};
 use rustix::thread::UnshareFlags;
 
 use super::{Fence, sockets};
@@ -30,7 +32,7 @@ const TEMPS: [&str; 2] = [TEMP, "/var/tmp"];
 /// Makes all but what it may write read-only for this process; says whether `/tmp` is its own
 /// now. A process that is fenced already may not.
 pub(super) fn freeze(fence: &Fence) -> io::Result<bool> {
-    own_mounts()?;
+    let only_user = own_mounts()?;
     // What is mounted outside later is seen here, and never the other way round.
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
     let real = |path: &PathBuf| path.canonicalize().ok();
@@ -40,18 +42,29 @@ pub(super) fn freeze(fence: &Fence) -> io::Result<bool> {
     for path in &open {
         mount_bind_recursive(path, path)?;
     }
-    for socket in sockets::in_reach(fence) {
-        // Gone in this moment: then nobody reaches it.
-        let _ = mount_bind("/dev/null", &socket);
+    for socket in sockets::in_reach(fence)? {
+        match mount_bind("/dev/null", &socket) {
+            // Gone in this moment: then nobody reaches it.
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
     }
     own_devices();
+    if only_user {
+        own_ssh_settings();
+    }
     let has_temp = own_temp(fence, &mut open)?;
     let system = ["/proc", "/sys", "/dev"].map(PathBuf::from);
     let stays = |path: &Path| open.iter().chain(&system).any(|open| path.starts_with(open));
     let mounts = fs::read("/proc/self/mountinfo")?;
     for (path, flags) in mounts.split(|byte| *byte == b'\n').filter_map(mounted) {
-        if !stays(&path) {
-            mount_remount(&path, flags | MountFlags::BIND | MountFlags::RDONLY, "")?;
+        if stays(&path) {
+            continue;
+        }
+        match mount_remount(&path, flags | MountFlags::BIND | MountFlags::RDONLY, "") {
+            // Where this user gets to nothing, or behind another mount.
+            Ok(()) | Err(Errno::ACCESS | Errno::NOENT | Errno::INVAL) => {}
+            Err(errno) => return Err(errno.into()),
         }
     }
     // The folder it stands in is the same one as before, on the mount that is read-only now.
@@ -93,10 +106,38 @@ fn own_devices() {
     let _ = mount("tmpfs", "/dev/shm", "tmpfs", data | MountFlags::NODEV, c"mode=1777");
 }
 
+/// What the system's settings of ssh include. It trusts none of nobody's.
+fn own_ssh_settings() {
+    const INCLUDED: &str = "/etc/ssh/ssh_config.d";
+    let found = fs::read_dir(INCLUDED).into_iter().flatten().flatten();
+    let files: Vec<_> =
+        found.filter_map(|file| Some((file.path(), fs::read(file.path()).ok()?))).collect();
+    let options = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if files.is_empty() || mount("tmpfs", INCLUDED, "tmpfs", options, c"mode=0755").is_err() {
+        return;
+    }
+    for (path, settings) in files {
+        // Without one of them ssh works as it does elsewhere.
+        let _ = fs::write(path, settings);
+    }
+}
+
+/// Mounts of this process's own; says whether it took a user namespace, for which a process may
+/// have no second thread.
 #[expect(deprecated, reason = "unsafe only where descriptors are unshared, and they are not")]
-pub(super) fn own_mounts() -> io::Result<()> {
-    rustix::thread::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWIPC)?;
-    Ok(())
+fn own_mounts() -> io::Result<bool> {
+    let own = UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
+    let (user, group) = (geteuid(), getegid());
+    if user.is_root() {
+        rustix::thread::unshare(own)?;
+        return Ok(false);
+    }
+    rustix::thread::unshare(own | UnshareFlags::NEWUSER)?;
+    // Whoever names no groups may say who is who.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+    fs::write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    Ok(true)
 }
 
 /// A line of `mountinfo`: where, and with which options that a remount must repeat.

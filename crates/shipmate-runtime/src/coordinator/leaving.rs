@@ -1,7 +1,6 @@
 //! How teams leave: what they leave is listed, their folders are put away, and whoever waits for
 //! that is told.
 
-use std::fs;
 use std::rc::Rc;
 
 use shipmate_core::Name;
@@ -95,7 +94,7 @@ impl Coordinator {
         if folder.join("trees").exists() {
             return;
         }
-        if let Err(e) = fs::remove_dir_all(&folder) {
+        if let Err(e) = crate::remove::remove_folder(&folder) {
             eprintln!("{}: {e}", folder.display());
         }
     }

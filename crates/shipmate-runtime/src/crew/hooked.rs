@@ -17,7 +17,8 @@ use shipmate_process::{Launcher, Marker};
 use super::Crew;
 use crate::errand::IDLE_REJECTIONS_MAX;
 use crate::fence::{self, Grounds};
-use crate::hooks::{Fired, HookEvent, Hooks, Payload, Scene, Verdict, fire};
+use crate::hooks::{Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Scene, Verdict, fire};
+use crate::regular_file::read_whole;
 use crate::settings::Settings;
 
 /// The hooks of the configuration and of the project, as they are now.
@@ -67,6 +68,7 @@ pub(crate) fn keep(settings: &Settings, root: &Name) -> Result<(), String> {
     fs::write(to.join(".lines.json"), lines).map_err(named)
 }
 
+/// What stands in a repository may be a link to what has no end, or to a folder around it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(from) {
         Ok(entries) => entries,
@@ -75,13 +77,14 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     };
     for entry in entries {
         let entry = entry?;
-        let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => {
-                fs::create_dir_all(&target)?;
-                copy(&entry.path(), &target)?;
-            }
-            false => drop(fs::copy(entry.path(), target)?),
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy(&path, &target)?;
+        } else {
+            let named = |e: io::Error| io::Error::other(format!("{}: {e}", path.display()));
+            fs::write(&target, read_whole(&path, HOOK_BYTES_MAX).map_err(named)?)?;
+            fs::set_permissions(&target, fs::metadata(&path)?.permissions())?;
         }
     }
     Ok(())

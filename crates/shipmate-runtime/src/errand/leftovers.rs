@@ -20,8 +20,9 @@ use crate::board::Board;
 use crate::crew::Crew;
 use crate::open::{self, refused};
 use crate::put_away::{self, MADE, Made};
+use crate::regular_file::read_start;
+use crate::remove::remove_folder;
 use crate::settings::Settings;
-use crate::supervisor::regular_file::read_start;
 use crate::supervisor::{Unfinished, off_the_thread};
 use crate::workspace::{self, Intent, Left, Repository};
 
@@ -284,7 +285,7 @@ fn trees(
         for (path, _) in before.iter().filter(|(path, _)| {
             remove && force.iter().any(|name| path.as_path() == Path::new(name))
         }) {
-            drop(fs::remove_dir_all(path));
+            drop(remove_folder(path));
         }
         if remove && !before.is_empty() {
             put_away::clear(repository, &trees);
@@ -365,7 +366,7 @@ fn records(
         Leftover {
             kind: "record".to_owned(),
             team: root_of(&one.folder),
-            removed: goes && fs::remove_dir_all(&one.folder).is_ok(),
+            removed: goes && remove_folder(&one.folder).is_ok(),
             name,
             precious: unknown.is_some(),
             why: match unknown {

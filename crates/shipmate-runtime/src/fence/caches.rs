@@ -7,7 +7,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, symlinkat};
@@ -62,19 +61,21 @@ pub(crate) fn variables(caches: &Path) -> Vec<(String, String)> {
 /// Links what the person has and a build would fetch again, beside everything else: there may be
 /// many thousands. What is not linked yet is fetched.
 pub(super) fn seed(caches: &Path) {
-    let cargo = caches.join("cargo");
     let from = environment::var("CARGO_HOME").map(PathBuf::from);
     let Some(from) = from.or_else(|| Some(home()?.join(".cargo"))) else { return };
-    if cargo.exists() || super::made(&cargo).is_err() {
+    let Some(caches) = opened(CWD, caches) else { return };
+    // Once, and not where somebody has put something else.
+    if mkdirat(&caches, "cargo", Mode::RWXU).is_err() {
         return;
     }
+    let Some(cargo) = opened(&caches, "cargo") else { return };
     for file in ["config.toml", "config", "env"] {
         if from.join(file).exists() {
-            drop(symlink(from.join(file), cargo.join(file)));
+            let _ = symlinkat(from.join(file), &cargo, file);
         }
     }
     let from = from.join("registry");
-    let Some(to) = opened(CWD, &cargo).and_then(|cargo| below(&cargo, "registry")) else { return };
+    let Some(to) = below(&cargo, "registry") else { return };
     std::thread::spawn(move || {
         for name in ["cache", "index"] {
             if let Some(to) = below(&to, name) {
@@ -127,6 +128,8 @@ fn home() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,8 @@
 //! Both are looked for by name. What has another name is as open to a gate as it is to the person's
 //! own tests.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use shipmate_process::environment;
 
@@ -45,37 +46,105 @@ const FILES: [&str; 34] = [
     ".gemini",
 ];
 
-/// Variables whose value is a folder with logins.
-const NAMED: [&str; 3] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"];
+/// Variables that name a file or a folder with logins, and what of it holds them.
+const NAMED: [(&str, &str); 16] = [
+    ("CLAUDE_CONFIG_DIR", ""),
+    ("CODEX_HOME", ""),
+    ("GEMINI_CLI_HOME", ""),
+    ("CARGO_HOME", "credentials"),
+    ("CARGO_HOME", "credentials.toml"),
+    ("KUBECONFIG", ""),
+    ("AWS_SHARED_CREDENTIALS_FILE", ""),
+    ("AWS_CONFIG_FILE", ""),
+    ("DOCKER_CONFIG", "config.json"),
+    ("GNUPGHOME", ""),
+    ("NPM_CONFIG_USERCONFIG", ""),
+    ("npm_config_userconfig", ""),
+    ("NETRC", ""),
+    ("PGPASSFILE", ""),
+    ("CLOUDSDK_CONFIG", ""),
+    ("GH_CONFIG_DIR", ""),
+];
+
+/// Where a variable moves a part of the home folder to.
+const MOVED: [(&str, &str); 2] =
+    [(".config/", "XDG_CONFIG_HOME"), (".local/share/", "XDG_DATA_HOME")];
 
 /// Parts of a variable's name that say what it holds.
-const WORDS: [&str; 12] = [
+const PARTS: [&str; 11] = [
     "APIKEY",
-    "API_KEY",
-    "ACCESS_KEY",
-    "PRIVATE_KEY",
+    "PRIVATEKEY",
     "SECRET",
     "TOKEN",
     "PASSWORD",
     "PASSWD",
     "PASSPHRASE",
     "CREDENTIAL",
-    "AUTH",
-    "SESSION_KEY",
+    "CONNECTION_STRING",
+    "WEBHOOK",
+    "XAUTH",
 ];
+/// The same, as a whole word.
+const WORDS: [&str; 9] = ["KEY", "KEYS", "AUTH", "PASS", "PAT", "PWD", "DSN", "COOKIE", "SESSION"];
+/// The shell's own.
+const HARMLESS: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// Those that are there or may come.
-pub(super) fn files() -> Vec<PathBuf> {
-    let home = environment::var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let below = home.into_iter().flat_map(|home| FILES.map(|file| home.join(file)));
-    let named = NAMED.iter().filter_map(|name| environment::var(name)).map(PathBuf::from);
-    below.chain(named.filter(|path| path.is_absolute())).collect()
+/// Those that are there or may come. Programs have their folders where these variables say.
+pub(super) fn files(programs: &[(String, String)]) -> Vec<PathBuf> {
+    let values = |name: &str| -> Vec<OsString> {
+        let own = programs.iter().filter(|(other, _)| other == name);
+        environment::var(name).into_iter().chain(own.map(|(_, value)| value.into())).collect()
+    };
+    let home = environment::var("HOME").map(PathBuf::from);
+    let mut found: Vec<PathBuf> =
+        home.into_iter().flat_map(|home| FILES.map(|file| home.join(file))).collect();
+    for (part, name) in MOVED {
+        for folder in values(name) {
+            let files = FILES.iter().filter_map(|file| file.strip_prefix(part));
+            found.extend(files.map(|file| Path::new(&folder).join(file)));
+        }
+    }
+    for (name, below) in NAMED {
+        for value in values(name) {
+            let paths = std::env::split_paths(&value);
+            found.extend(paths.map(|path| if below.is_empty() { path } else { path.join(below) }));
+        }
+    }
+    found.retain(|path| path.is_absolute());
+    // What people who keep their settings elsewhere have put links to there.
+    let links = |folder: &PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        links.filter_map(|link| link.path().canonicalize().ok()).collect::<Vec<_>>()
+    };
+    let linked: Vec<PathBuf> = found.iter().flat_map(links).filter(|path| path.is_file()).collect();
+    found.extend(linked);
+    found
 }
 
-/// Whether a variable of this name is kept from gates and hooks.
-pub(super) fn looks_secret(name: &str) -> bool {
+/// Whether a variable is kept from gates and hooks: by its name, or as an address with a password.
+pub(super) fn looks_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    WORDS.iter().any(|word| name.contains(word)) && !name.starts_with("GIT_AUTHOR")
+    let is_word = name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word));
+    let is_named = is_word || PARTS.iter().any(|part| name.contains(part));
+    (is_named && !HARMLESS.contains(&name.as_str())) || has_password(value)
+}
+
+/// `postgres://user:password@host/`, `https://token@host/` or `jdbc:…?password=…`, also in a list.
+fn has_password(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    let named = ["password=", "passwd=", "pwd=", "token=", "secret=", "apikey=", "api_key="];
+    let mut before = "";
+    named.iter().any(|name| value.contains(name))
+        || value.split("://").any(|part| {
+            let is_web = before.ends_with("http") || before.ends_with("https");
+            let is_first = std::mem::replace(&mut before, part).is_empty();
+            let host = part.split(['/', '?', '#', ' ', ',', ';', '|']).next().unwrap_or_default();
+            let user = host.rsplit_once('@').map(|(user, _)| user).filter(|_| !is_first);
+            let password = user.and_then(|user| user.split_once(':')).map(|(_, after)| after);
+            password.is_some_and(|password| !password.is_empty())
+                || (is_web && user.is_some_and(|user| !user.is_empty()))
+        })
 }
 
 #[cfg(test)]
@@ -83,14 +152,57 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_a_secret_is_known_by_its_name() {
-        for name in
-            ["ANTHROPIC_API_KEY", "MyApiKey", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "DB_PASSWORD"]
-        {
-            assert!(looks_secret(name), "{name}");
+    fn what_holds_a_secret_is_known_by_its_name_or_its_form() {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "MyApiKey",
+            "OPENAI_KEY",
+            "FOO_KEY",
+            "GITHUB_TOKEN",
+            "GITHUB_PAT",
+            "SSH_AUTH_SOCK",
+            "DB_PASSWORD",
+            "DB_PWD",
+            "SENTRY_DSN",
+            "AZURE_STORAGE_CONNECTION_STRING",
+            "BW_SESSION",
+            "SSH_PRIVATEKEY",
+        ] {
+            assert!(looks_secret(name, "x"), "{name}");
         }
-        for name in ["PATH", "HOME", "CARGO_HOME", "LANG", "GIT_AUTHOR_NAME", "KEYBOARD"] {
-            assert!(!looks_secret(name), "{name}");
+        for name in
+            ["PATH", "HOME", "CARGO_HOME", "LANG", "GIT_AUTHOR_NAME", "KEYBOARD", "PWD", "OLDPWD"]
+        {
+            assert!(!looks_secret(name, "x"), "{name}");
+        }
+        for (value, secret) in [
+            ("postgres://me:pass@host:5432/db", true),
+            ("redis://:pass@host", true),
+            ("postgres://me@host/db", false),
+            ("http://127.0.0.1:8080/a:b@c", false),
+            ("https://a.b/simple,https://me:pass@c.d/simple", true),
+            ("https://abcdef@host/", true),
+            ("jdbc:postgresql://host/db?user=me&password=x", true),
+            ("ssh://git@host/a", false),
+        ] {
+            assert_eq!(looks_secret("DATABASE_URL", value), secret, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_programs_folder_is_where_its_variable_says() {
+        let programs = [("CLAUDE_CONFIG_DIR".to_owned(), "/srv/claude".to_owned())];
+        let variables = [
+            ("XDG_CONFIG_HOME".to_owned(), "/cfg".to_owned()),
+            ("KUBECONFIG".to_owned(), "/k/one:/k/two".to_owned()),
+            ("CARGO_HOME".to_owned(), "/cargo".to_owned()),
+        ];
+        environment::renew(variables.into());
+        let files = files(&programs);
+        for path in
+            ["/srv/claude", "/cfg/gh", "/k/one", "/k/two", "/cargo/credentials.toml"].map(Path::new)
+        {
+            assert!(files.iter().any(|file| file == path), "{path:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use shipmate_core::files::Pattern;
 
-use crate::supervisor::regular_file::read_whole;
+use crate::regular_file;
 use crate::workspace::{Commit, Repository};
 
 /// Longest file that is looked into.
@@ -104,14 +104,8 @@ impl Ground {
     }
 }
 
-/// A file of a folder that agents may write: a regular one, of bounded length, and no link that
-/// leads out of the folder.
 pub(super) fn read_inside(root: &Path, path: &str) -> io::Result<Vec<u8>> {
-    let file = root.join(path).canonicalize()?;
-    if !file.starts_with(root.canonicalize()?) {
-        return Err(io::Error::other("it leads out of the folder"));
-    }
-    read_whole(&file, FILE_BYTES_MAX)
+    regular_file::read_inside(root, Path::new(path), FILE_BYTES_MAX)
 }
 
 fn walk(root: &Path, at: &Path, found: &mut Vec<String>) {

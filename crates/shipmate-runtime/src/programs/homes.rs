@@ -7,15 +7,19 @@
 //! be written by the program: in place, as all known ones do.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, symlinkat, unlinkat};
+use rustix::io::Errno;
 use shipmate_protocol::view::OwnFolder;
 
 use super::known::Base;
 use super::{Around, Profile};
+use crate::remove::remove_folder;
 
 /// One folder that a program is told of by a variable.
 #[derive(Debug)]
@@ -62,33 +66,28 @@ impl Profile {
         let mut all = AtHome::default();
         for own in self.known.map_or(&[][..], |known| known.homes) {
             let named = home.join(own.variable.to_ascii_lowercase());
-            let inside = named.join(own.inside);
             fs::create_dir_all(&named)?;
-            // A link that an earlier life has put there would lead us into what is the person's.
-            if inside.is_symlink() {
-                fs::remove_file(&inside)?;
-            }
-            fs::create_dir_all(&inside)?;
+            let folder = Folder::open(&named, home)?;
+            let inside = if own.inside.is_empty() { folder } else { folder.below(own.inside)? };
             all.env.insert(own.variable.to_owned(), named.display().to_string());
             all.write.push(named);
             let Some(persons) = self.path(around, own.of, own.inside) else { continue };
             for name in own.read.iter().chain(own.logins) {
-                let (from, to) = (persons.join(name), inside.join(name));
-                clear(&to)?;
+                let from = persons.join(name);
+                inside.clear(name)?;
                 if from.exists() {
-                    symlink(&from, &to)?;
+                    symlinkat(&from, &inside.itself, *name)?;
                 }
             }
             let logins = own.logins.iter().map(|name| persons.join(name));
             all.write.extend(logins.filter(|path| path.is_file()));
             for (base, name) in own.copied {
-                let to = inside.join(name);
-                clear(&to)?;
+                inside.clear(name)?;
                 let beside = persons.join(name);
                 let elsewhere = self.path(around, *base, name);
                 let from = Some(beside).filter(|path| path.is_file()).or(elsewhere);
                 if let Some(from) = from.filter(|path| path.is_file()) {
-                    fs::copy(from, to)?;
+                    io::copy(&mut File::open(from)?, &mut inside.create(name)?)?;
                 }
             }
         }
@@ -96,11 +95,52 @@ impl Profile {
     }
 }
 
-/// Takes away what an earlier life has put there.
-fn clear(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(_) => Ok(()),
+/// A folder that programs write, held open: a link that one of them, left running, puts in the place
+/// of something here is never followed.
+struct Folder<'a> {
+    itself: OwnedFd,
+    /// Where nobody but us writes.
+    safe: &'a Path,
+}
+
+impl<'a> Folder<'a> {
+    fn open(path: &Path, safe: &'a Path) -> io::Result<Folder<'a>> {
+        Ok(Folder { itself: openat(CWD, path, FOLDER, Mode::empty())?, safe })
+    }
+
+    /// A folder in this one; whatever else stands there goes.
+    fn below(&self, name: &str) -> io::Result<Folder<'a>> {
+        let open = || openat(&self.itself, name, FOLDER, Mode::empty());
+        let itself = match open() {
+            Ok(itself) => itself,
+            Err(_) => {
+                self.clear(name)?;
+                mkdirat(&self.itself, name, Mode::RWXU)?;
+                open()?
+            }
+        };
+        Ok(Folder { itself, safe: self.safe })
+    }
+
+    /// Takes away what an earlier life has put there. A folder is moved out first, where nobody can
+    /// fill it any more, and deleted beside everything else: it may be large.
+    fn clear(&self, name: &str) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        match unlinkat(&self.itself, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(_) => {}
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let away = self.safe.join(format!("deleted-{}-{number}", std::process::id()));
+        renameat(&self.itself, name, CWD, &away)?;
+        std::thread::spawn(move || drop(remove_folder(&away)));
+        Ok(())
+    }
+
+    fn create(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(openat(&self.itself, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 }
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

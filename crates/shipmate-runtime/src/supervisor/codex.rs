@@ -187,7 +187,7 @@ impl CodexAgent {
     }
 
     fn setup(&self, cwd: &Path) -> Value {
-        let is_fenced = self.desk.fence_word() != "off";
+        let is_fenced = self.desk.fenced().is_some_and(|fenced| fenced.holds());
         let (sandbox, approvals) = rights(self.desk.is_read_only() && !is_fenced);
         let marked = format!("shell_environment_policy.set.{MARKER_VARIABLE}");
         let mut setup = json!({

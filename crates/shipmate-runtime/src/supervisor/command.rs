@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
-use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_process::{Distrust, Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
@@ -16,8 +16,9 @@ use crate::hooks::evidence;
 
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
+use super::git_settings;
 use super::order::{LifeFolder, Order};
-use super::regular_file::read_end;
+use crate::regular_file::read_end;
 
 /// A shell says with these that the command was not there or not executable.
 const NOT_EXECUTABLE: i32 = 126;
@@ -135,6 +136,8 @@ impl Driver for CommandAgent {
         if fence.is_some() {
             // A coordinator that began behind the fence could not write its log.
             env.push(("SHIPMATE_FENCED".into(), "1".into()));
+            let kept = git_settings::keep(&self.order.grounds.own, &self.order.workspace);
+            env.extend(kept.map(|path| (git_settings::VARIABLE.into(), path.into())));
         }
         let spec = Spec {
             env,
@@ -145,6 +148,7 @@ impl Driver for CommandAgent {
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
             fence,
+            distrusts: Distrust::Fenced,
             ..Spec::new(program, work.tree.clone(), self.marker.clone())
         };
         let tree = Tree::spawn(spec)?;

@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use shipmate_protocol::Ask;
 
 use super::Supervisor;
 use super::driver::Driver;
 use super::order::LifeFolder;
-use super::regular_file::read_end;
+use crate::regular_file::read_end;
 use crate::settings::FenceSetting;
 
 /// How much of the end of a program's output is looked at after each task.
@@ -41,14 +41,19 @@ impl<D: Driver> Supervisor<D> {
         inside.extend([grounds.own.clone(), grounds.caches.clone()]);
         inside.extend(grounds.write.iter().chain(&self.order.own).cloned());
         let found = denied(&String::from_utf8_lossy(&text));
-        let outside = |path: &PathBuf| !inside.iter().any(|inside| path.starts_with(inside));
+        // Nor what it must not get: a folder around the workspace, the state of another.
+        let outside = |path: &PathBuf| {
+            !inside.iter().any(|inside| path.starts_with(inside))
+                && !self.order.workspace.starts_with(path)
+                && !path.components().any(|part| part.as_os_str() == ".shipmate")
+        };
         // Beside its folders, where it cannot write: its next life does not tell it again.
         let kept = grounds.own.join("denied");
         let told = fs::read_to_string(&kept).unwrap_or_default();
         let mut told: BTreeSet<String> = told.lines().map(str::to_owned).collect();
         for path in found.into_iter().filter(outside).filter(|path| we_could(path)) {
             if told.len() < TOLD_MAX && told.insert(path.display().to_string()) {
-                let body = words(&self.order.name, &path);
+                let body = words(&self.order.name, &path, &grounds.write);
                 let (to, kind) = ("person".to_owned(), None);
                 drop(self.control.ask(Ask::Send { to, body, kind, reply_to: None }).await);
                 drop(fs::write(
@@ -60,11 +65,22 @@ impl<D: Driver> Supervisor<D> {
     }
 }
 
-fn words(name: &str, path: &Path) -> String {
+fn words(name: &str, path: &Path, before: &[PathBuf]) -> String {
+    let all: Vec<String> = before
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([path])
+        .map(|p| p.display().to_string())
+        .collect();
+    let first = match path.exists() {
+        true => "",
+        false => "make it first, and ",
+    };
     format!(
-        "The fence kept {name} from writing {0}. If it should write there, put this into \
-         .shipmate/config.toml, for whoever starts from then on:\nfence-write = [{0:?}]",
-        path.display().to_string()
+        "{name} says that it could not write {}, which is outside its fence. If it should write there, \
+         {first}have this line in .shipmate/config.toml, above the first [table], for whoever starts from \
+         then on:\nfence-write = {all:?}",
+        path.display()
     )
 }
 
@@ -74,8 +90,11 @@ fn denied(text: &str) -> BTreeSet<PathBuf> {
     let lines = text.split('\n').flat_map(|line| line.split("\\n"));
     let refused = lines.filter(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     let path = |line: &str| {
-        let mut words = line.split(|c: char| c.is_whitespace() || "'\"`:;,()[]{}<>=\\".contains(c));
-        words.rfind(|word| word.len() > 1 && word.starts_with('/')).map(PathBuf::from)
+        let mut words =
+            line.split(|c: char| c.is_whitespace() || "'\"`‘’“”:;,()[]{}<>=\\".contains(c));
+        let path =
+            words.rfind(|word| word.len() > 1 && word.starts_with('/')).map(PathBuf::from)?;
+        (!path.components().any(|part| part == Component::ParentDir)).then_some(path)
     };
     refused.filter_map(path).collect()
 }
@@ -97,6 +116,7 @@ mod tests {
         for (line, path) in [
             ("bash: /a/b.sh: line 3: /srv/x/f: Permission denied", "/srv/x/f"),
             ("touch: cannot touch '/etc/x y': Permission denied", "/etc/x"),
+            ("mkdir: cannot create directory ‘/srv/new’: Read-only file system", "/srv/new"),
             ("Error: EACCES: permission denied, open '/srv/f'", "/srv/f"),
             (r#"{"content":"ok\nmkdir: /opt/new: Read-only file system\nnext /z"}"#, "/opt/new"),
             ("PermissionError: [Errno 13] Permission denied: '/var/lib/x'", "/var/lib/x"),

@@ -20,6 +20,7 @@ use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
 use super::order::Order;
 use super::planning::Planning;
+use crate::fence::Fenced;
 
 /// The tools are offered under this server's name.
 pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;
@@ -41,7 +42,7 @@ struct Inside {
     /// How far a lead has come with the plan for its team.
     planning: Cell<Planning>,
     /// How much of a fence its program stands behind.
-    fence: RefCell<String>,
+    fence: RefCell<Option<Fenced>>,
     /// Permissions that were asked for and not answered yet.
     waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
 }
@@ -194,12 +195,12 @@ impl Desk {
         }
     }
 
-    pub(super) fn stands_behind(&self, fence: String) {
-        self.0.fence.replace(fence);
+    pub(super) fn stands_behind(&self, fence: Fenced) {
+        self.0.fence.replace(Some(fence));
     }
 
     /// How much of a fence its program stands behind, once it was started.
-    pub(super) fn fence_word(&self) -> String {
+    pub(super) fn fenced(&self) -> Option<Fenced> {
         self.0.fence.borrow().clone()
     }
 

@@ -15,14 +15,15 @@ use serde::{Deserialize, Serialize};
 use shipmate_process::Marker;
 use shipmate_protocol::native::{Limits, ModelOrder};
 
-use super::regular_file::{read_end, read_start};
 use crate::fence::Grounds;
+use crate::regular_file::{read_end, read_start};
 
 /// How often a lock is looked at whose holder has not written its number yet.
 const LOOKS_MAX: usize = 10_000;
 /// An order holds a role's words and a plan, each with limits far below this.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 const SESSION_BYTES_MAX: u64 = 4096;
+const REASON_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
@@ -215,8 +216,9 @@ impl LifeFolder {
     }
 
     pub(crate) fn unable(&self) -> Option<String> {
-        let reason = fs::read_to_string(self.0.join("unable")).ok()?;
-        Some(reason).filter(|reason| !reason.trim().is_empty())
+        let reason = read_start(&self.0.join("unable"), REASON_BYTES_MAX).ok()?;
+        Some(String::from_utf8_lossy(&reason).into_owned())
+            .filter(|reason| !reason.trim().is_empty())
     }
 
     /// What was ordered did not begin: it may be ordered again.
@@ -264,7 +266,7 @@ impl LifeFolder {
         for _ in 0..LOOKS_MAX {
             let mut text = String::new();
             file.rewind()?;
-            file.read_to_string(&mut text)?;
+            (&file).take(64).read_to_string(&mut text)?;
             if let Ok(pid) = text.trim().parse() {
                 return Ok(Pulse::Alive { pid });
             }

@@ -13,7 +13,7 @@ use shipmate_protocol::{Answer, Ask, Place};
 use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
-use crate::fence::{self, Yard};
+use crate::fence::{self, Fenced, Yard};
 use crate::permission::{self, Bounds, Request, Rule};
 
 impl Desk {
@@ -114,7 +114,7 @@ impl Desk {
         let yard =
             Yard { tree: tree.to_owned(), writes: !self.is_read_only(), own, ..Yard::default() };
         let fence = fence::around(&order.grounds, &place, yard)?;
-        self.stands_behind(fence::word(fence.as_ref(), order.grounds.level));
+        self.stands_behind(Fenced::by(fence.as_ref(), order.grounds.level));
         Ok(fence)
     }
 

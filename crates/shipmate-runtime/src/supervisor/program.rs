@@ -5,10 +5,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_process::{
+    Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
+};
 use tokio::net::unix::pipe;
 
 use super::driver::NotGiven;
+use super::git_settings;
 use super::order::{LifeFolder, Order, last_line};
 
 /// How to start the program of an order.
@@ -59,8 +62,11 @@ impl Starter {
         let own = self.order.env.iter().map(|(name, value)| (name.into(), value.into()));
         // A coordinator that began behind the fence could not write its log.
         let fenced = fence.is_some().then(|| ("SHIPMATE_FENCED".into(), "1".into()));
+        let kept = || git_settings::keep(&self.order.grounds.own, &self.order.workspace);
+        let settings = fence.is_some().then(kept).flatten();
+        let settings = settings.map(|path| (git_settings::VARIABLE.into(), path.into()));
         let spec = Spec {
-            env: own.chain(fenced).collect(),
+            env: settings.into_iter().chain(own).chain(fenced).collect(),
             env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
             stdin: Stdin::Piped,
             output: Output::Stream {
@@ -69,6 +75,7 @@ impl Starter {
             },
             launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
             fence,
+            distrusts: Distrust::Fenced,
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
         let mut tree = Tree::spawn(spec)?;

@@ -20,7 +20,7 @@ use super::Commit;
 use super::git::Failure;
 
 /// `packed-refs` of a repository with a hundred thousand tags has 10 MB.
-pub(super) const FILE_BYTES_MAX: u64 = 256 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// A hundred thousand moves of a branch; of a longer log only the end is read.
 const LOG_BYTES_MAX: u64 = 16 << 20;
@@ -227,7 +227,8 @@ impl DotGit {
         }
         rustix::fs::renameat(&folder, last, CWD, bin)
             .map_err(|error| self.broken(&format!(".git/{name} cannot be removed ({error})")))?;
-        std::fs::remove_dir_all(bin).map_err(Failure::file(format!("delete {}", bin.display())))
+        crate::remove::remove_folder(bin)
+            .map_err(Failure::file(format!("delete {}", bin.display())))
     }
 
     /// Takes git's lock of one file. A lock left by a dead git is taken over after a minute.

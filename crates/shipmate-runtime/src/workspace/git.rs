@@ -8,6 +8,10 @@
 //! taken away first. Nothing here waits for a terminal, and nothing but the user's own git (whose
 //! hooks may take their time) waits for ever.
 //!
+//! An agent works in its tree while git looks at it, and may put a link in the place of a folder that
+//! git has just entered, or lend its clone the objects of another. So whatever touches a tree runs
+//! behind a fence: it writes there, and of shipmate's state it reads nothing else.
+//!
 //! Who is killed takes no git along. What a coordinator starts for itself carries a marker, and the
 //! next coordinator ends it before it begins; the user's own merge runs apart, to its own end.
 
@@ -23,14 +27,24 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use shipmate_process::{MARKER_VARIABLE, Marker, environment};
+use shipmate_process::{Fence, MARKER_VARIABLE, Marker, environment};
 
 use super::Commit;
+
+/// In a shadow, where git writes while it works.
+pub(super) const WORK: &str = "work";
 
 /// The kind of the marker on every git that a coordinator starts for itself.
 pub(crate) const MARKED_AS: &str = "git";
 
 static MARKER: OnceLock<String> = OnceLock::new();
+
+static STATE: OnceLock<PathBuf> = OnceLock::new();
+
+/// From here on no git that touches a tree reads what else is in this folder.
+pub(crate) fn hide_from_every_git(state: &Path) {
+    STATE.get_or_init(|| state.to_owned());
+}
 
 /// From here on every git that this process starts for itself carries a marker. Without this
 /// it carries what the process itself does, as a supervisor's does.
@@ -99,6 +113,7 @@ pub(super) struct Git {
     allowed: &'static [i32],
     limit: Option<Duration>,
     most: Option<usize>,
+    fence: Option<Fence>,
 }
 
 /// For every call but the user's own merge.
@@ -134,7 +149,8 @@ impl Git {
         command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env("GIT_EDITOR", "true");
         command.arg("--no-pager").arg("-C").arg(root);
         let (place, what) = (root.to_owned(), Vec::new());
-        Git { command, place, what, input: None, allowed: &[0], limit: None, most: None }
+        let (input, limit, most, fence) = (None, None, None, None);
+        Git { command, place, what, input, allowed: &[0], limit, most, fence }
     }
 
     /// The user's repository, read and written by the runtime: never a hook, never a wait.
@@ -164,7 +180,16 @@ impl Git {
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_ALLOW_PROTOCOL", "none");
-        git
+        // Not the shadow's settings: through a link in the tree git would write those as well.
+        git.fenced(&[&shadow.join(WORK), &shadow.join("objects"), tree], &[shadow])
+    }
+
+    /// It writes nothing but these, and of the state it reads them and no more than these besides.
+    pub(super) fn fenced(mut self, write: &[&Path], read: &[&Path]) -> Git {
+        let all = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
+        let hidden = STATE.get().cloned().into_iter().collect();
+        self.fence = Some(Fence { write: all(write), read: all(read), hidden, ..Fence::default() });
+        self
     }
 
     pub(super) fn index(self, index: &Path) -> Git {
@@ -206,7 +231,12 @@ impl Git {
     pub(super) fn run(mut self) -> Result<Output, Failure> {
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         self.command.args(&self.what).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().map_err(Failure::file("start git"))?;
+        let command = &mut self.command;
+        let started = match &self.fence {
+            Some(fence) => fence.within(|| command.spawn()),
+            None => command.spawn(),
+        };
+        let mut child = started.map_err(Failure::file("start git"))?;
         let stdin = child.stdin.take();
         let Heard { stdout, stderr, is_whole } = std::thread::scope(|scope| {
             if let (Some(mut stdin), Some(input)) = (stdin, &self.input) {
@@ -314,5 +344,39 @@ mod tests {
         std::fs::remove_file(&pipe).unwrap();
         let Failure::File { source, .. } = &failure else { panic!("{failure}") };
         assert_eq!(source.kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// Whatever an agent makes of its tree while git works there.
+    #[test]
+    fn what_touches_a_tree_reads_no_state_and_writes_nothing_outside() {
+        let name = format!("shipmate-git-{}", std::process::id());
+        let top = std::env::temp_dir().canonicalize().unwrap().join(name);
+        let state = top.join("state");
+        let (tree, shadow) = (state.join("tree"), state.join("tree.shadow"));
+        std::fs::create_dir_all(&tree).unwrap();
+        std::fs::write(state.join("person.token"), "secret").unwrap();
+        std::fs::write(top.join("plain"), "plain").unwrap();
+        std::fs::write(tree.join("file"), "text").unwrap();
+        let init = ["init", "--quiet", "--bare", "--template=", "--"];
+        Git::in_repository(&top).args(init).arg(&shadow).run().unwrap();
+        hide_from_every_git(&state);
+        std::fs::create_dir(shadow.join(WORK)).unwrap();
+        let index = shadow.join(WORK).join("index");
+        let git = || Git::in_shadow(&shadow, &tree).index(&index);
+        for readable in [tree.join("file"), top.join("plain")] {
+            git().args(["hash-object", "-w"]).arg(readable).run().unwrap();
+        }
+        let hidden = git().arg("hash-object").arg(state.join("person.token")).run();
+        assert!(hidden.unwrap_err().to_string().contains("Permission denied"));
+        let settings = git().args(["config", "filter.x.clean", "anything"]).run();
+        assert!(settings.unwrap_err().to_string().contains("Permission denied"));
+        git().args(["update-index", "--add", "file"]).run().unwrap();
+        let outside = format!("--prefix={}/", top.join("outside").display());
+        let written = git().args(["checkout-index", "-a", &outside]).run();
+        assert!(written.is_err() && !top.join("outside").exists());
+        std::fs::remove_file(tree.join("file")).unwrap();
+        git().args(["checkout-index", "-a"]).run().unwrap();
+        assert!(tree.join("file").exists());
+        std::fs::remove_dir_all(&top).unwrap();
     }
 }

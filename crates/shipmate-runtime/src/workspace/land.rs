@@ -143,6 +143,7 @@ impl Repository {
             "--no-recurse-submodules",
             "--refmap=",
         ]);
+        let git = git.fenced(&[&self.common], &[tree.shadow(), tree.path()]);
         git.arg("--end-of-options").arg(tree.shadow()).arg(format!("+{commit}:{name}")).run()?;
         Ok(())
     }

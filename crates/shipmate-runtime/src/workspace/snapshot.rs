@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::{BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ use super::land::by;
 use super::merging::{MergedTree, merge_trees};
 use super::tree::{Tree, cannot, put};
 use super::{Commit, path_text};
+use crate::regular_file;
 
 /// Which files of the tree.
 #[derive(Debug, Clone, Copy)]
@@ -422,12 +424,21 @@ fn zero(like: &Commit) -> String {
 }
 
 fn has_markers(file: &Path) -> bool {
-    // Only regular files: a link would be followed, a pipe would be waited for.
-    let regular = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
-    let bytes = if regular { fs::read(file).unwrap_or_default() } else { Vec::new() };
-    let starts: BTreeSet<_> =
-        bytes.split(|byte| *byte == b'\n').filter_map(|line| line.get(..8)).collect();
-    starts.contains(b"<<<<<<< ".as_slice()) && starts.contains(b">>>>>>> ".as_slice())
+    const MARKERS: [&[u8]; 2] = [b"<<<<<<< ", b">>>>>>> "];
+    let Ok(file) = regular_file::open(file) else { return false };
+    let (mut found, mut start) = ([false; 2], Vec::new());
+    // Only how lines begin is kept: a file may be longer than there is memory.
+    for byte in BufReader::new(file).bytes().map_while(Result::ok) {
+        match byte {
+            b'\n' => start.clear(),
+            byte if start.len() < 8 => start.push(byte),
+            _ => continue,
+        }
+        for (found, marker) in found.iter_mut().zip(MARKERS) {
+            *found |= start == marker;
+        }
+    }
+    found == [true; 2]
 }
 
 /// `[` is an ordinary character in our patterns and a class in git's.

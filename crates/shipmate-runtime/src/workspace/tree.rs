@@ -14,9 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::fs::{FlockOperation, flock};
 
 use super::dot_git::{DotGit, Position};
-use super::git::{Failure, Git};
+use super::git::{Failure, Git, WORK};
 use super::repository::Repository;
 use super::{Author, Commit};
+use crate::remove::remove_folder;
 
 /// Settings of the user that decide how files look in a tree; none of them names a program.
 const TAKEN_OVER: &str =
@@ -77,7 +78,7 @@ impl Tree {
         let shadow = beside(&path, "shadow");
         let (branch, author) = (branch.to_owned(), author.clone());
         let tree = Tree { path, shadow, branch, author, found: Arc::default(), objects: None };
-        let _lock = lock_repository(repository)?;
+        let _lock = lock_trees(&tree.path)?;
         Tree::set_aside_if_broken(repository, &tree.path)?;
         if !tree.path.exists() {
             tree.make(repository)?;
@@ -107,7 +108,7 @@ impl Tree {
         let shadow = beside(&path, "shadow");
         let (branch, author) = (branch.to_owned(), author.clone());
         let tree = Tree { path, shadow, branch, author, found: Arc::default(), objects: None };
-        let _lock = lock_repository(repository)?;
+        let _lock = lock_trees(&tree.path)?;
         if !tree.shadow.exists() {
             tree.make_shadow(repository)?;
             return Ok(tree);
@@ -163,6 +164,8 @@ impl Tree {
     }
 
     pub(super) fn git(&self) -> Git {
+        // Whose lacks it was made by an older release; where it cannot be made git says so.
+        let _ = fs::create_dir(self.shadow.join(WORK));
         let git = Git::in_shadow(&self.shadow, &self.path);
         match &self.objects {
             Some(objects) => git.env("GIT_OBJECT_DIRECTORY", objects),
@@ -227,7 +230,9 @@ impl Tree {
     pub(super) fn fresh(&self, name: &str) -> PathBuf {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.shadow.join(format!("{name}-{}-{number}", std::process::id()))
+        let work = self.shadow.join(WORK);
+        let _ = fs::create_dir(&work);
+        work.join(format!("{name}-{}-{number}", std::process::id()))
     }
 
     fn make(&self, repository: &Repository) -> Result<(), Failure> {
@@ -340,8 +345,10 @@ pub(super) fn beside(path: &Path, what: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn lock_repository(repository: &Repository) -> Result<File, Failure> {
-    lock(&repository.common.join("shipmate.lock"))
+/// One tree at a time is made of those that lie together. Not in the repository: whoever can read
+/// a file can hold its lock.
+fn lock_trees(tree: &Path) -> Result<File, Failure> {
+    lock(&beside(tree.parent().unwrap_or(tree), "lock"))
 }
 
 fn lock(path: &Path) -> Result<File, Failure> {
@@ -353,7 +360,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(path) {
+    match remove_folder(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(cannot("delete", path)(error))
         }

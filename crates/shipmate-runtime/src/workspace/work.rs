@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::diff::LOOKED_AT;
 use super::dot_git::DotGit;
+use super::git::WORK;
 use super::repository::work_refs;
 use super::{Commit, Failure, Leftover, LeftoverKind, Repository, Tree, WorkKey};
 
@@ -79,12 +80,14 @@ pub fn clear_locks(tree: &Path) {
     let left = |name: &str| name.starts_with("index-") || name.ends_with(".lock");
     // What this process itself has there is in use: it looks at the tree.
     let own = format!("-{}-", std::process::id());
-    for entry in fs::read_dir(&shadow).into_iter().flatten().filter_map(Result::ok) {
+    let folders = [shadow.join(WORK), shadow.clone()];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| !name.contains(&own)) else { continue };
         // What cannot be removed is in nobody's way: names there are never used again.
         if name.starts_with(LOOKED_AT) {
-            drop(fs::remove_dir_all(entry.path()));
+            drop(crate::remove::remove_folder(&entry.path()));
         } else if left(name) {
             drop(fs::remove_file(entry.path()));
         }

@@ -80,9 +80,7 @@ fn locks(at: &Path) -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if entry.is_dir() {
                 folders.push(entry);
-            } else if entry.extension().is_some_and(|end| end == "lock")
-                && !entry.ends_with(".git/shipmate.lock")
-            {
+            } else if entry.extension().is_some_and(|end| end == "lock") {
                 found.push(entry);
             }
         }

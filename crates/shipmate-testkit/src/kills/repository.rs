@@ -8,8 +8,7 @@ use super::scene::{LIMIT, Scene, TEAM};
 use crate::processes;
 
 /// What git leaves beside a merge, commit or fetch that is over.
-const USUAL: [&str; 6] =
-    ["ORIG_HEAD", "FETCH_HEAD", "packed-refs", "COMMIT_EDITMSG", "logs", "shipmate.lock"];
+const USUAL: [&str; 5] = ["ORIG_HEAD", "FETCH_HEAD", "packed-refs", "COMMIT_EDITMSG", "logs"];
 
 /// Everything of the user's that a command may change, or may not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,15 +168,10 @@ fn find_locks(below: &Path, found: &mut Vec<String>) {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             find_locks(&path, found);
-        } else if path.extension().is_some_and(|end| end == "lock") && !is_ours(&path) {
+        } else if path.extension().is_some_and(|end| end == "lock") {
             found.push(format!("{} is left", path.display()));
         }
     }
-}
-
-/// A file that shipmate locks by flock and that stays.
-fn is_ours(path: &Path) -> bool {
-    path.ends_with(".git/shipmate.lock")
 }
 
 fn read_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {

@@ -139,6 +139,15 @@ fn fence(place: &Place) -> Finding {
             "it is off: every agent, gate and hook can read the person's token and act as you";
         return Finding::warning("fence", fact, "set fence = \"on\" in .shipmate/config.toml");
     }
+    let Ok(loaded) = config::load(&place.config()) else {
+        let fact = "not known, because the settings cannot be read";
+        return Finding::warning("fence", fact, "mend what is said about config");
+    };
+    let named = loaded.config.fence_write.iter().chain(&loaded.config.gate.read);
+    if let Some(path) = { named }.find(|path| !config::whole(path).exists()) {
+        let fact = format!("fence-write or gate.read names {path}, which is not there");
+        return Finding::warning("fence", fact, "make it, and whoever starts then has it");
+    }
     let (whole, open) = crate::coordinator::fence_here(place);
     match (whole.as_str(), open.as_slice()) {
         ("full", []) => Finding::ok("fence", "agents, gates and hooks stand behind a whole one"),
@@ -148,8 +157,9 @@ fn fence(place: &Place) -> Finding {
                 "agents, gates and hooks stand behind one that leaves what listens here in reach: {}",
                 open.join(", ")
             );
-            let remedy = "run shipmate as root in a container, where it covers them, or as a user \
-                          without them; fence = \"required\" starts nobody while they are in reach";
+            let remedy = "let shipmate make user namespaces, in which it covers them \
+                          (docs/security.md says how); fence = \"required\" starts nobody while \
+                          they are in reach";
             Finding::warning("fence", fact, remedy)
         }
         (level, _) => {

@@ -23,8 +23,9 @@ use crate::web;
 /// it is made anew each time. MCP clients use the other token: with it a session joins a team as a
 /// new member, and nothing else can be done. The token of a teammate works too. The headers
 /// shipmate-team, shipmate-seat and shipmate-seat-lead say what SHIPMATE_TEAM, SHIPMATE_SEAT and
-/// SHIPMATE_SEAT_LEAD say to `shipmate mcp`. A member leaves with its session; one that has mail or
-/// a task waiting keeps its seat. It ends with Ctrl-C, and with it all sessions.
+/// SHIPMATE_SEAT_LEAD say to `shipmate mcp`; to lead takes your own token. A member leaves with its
+/// session; one that has mail or a task waiting keeps its seat. It ends with Ctrl-C, and with it all
+/// sessions.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

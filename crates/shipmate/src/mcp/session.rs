@@ -132,6 +132,7 @@ impl Session {
         }
         let taken = match &self.caller {
             Caller::Token(token) => Some(self.take_given(token, until).await?),
+            Caller::Guest if self.wish.lead => return Err(no_lead()),
             Caller::Person | Caller::Guest => match self.team(until).await? {
                 Some((team, _)) => Some(self.enrol(team, self.wish.lead, program, until).await?),
                 None if self.caller == Caller::Guest => return Err(no_team()),
@@ -146,6 +147,9 @@ impl Session {
 
     /// The seat that the first call will find, without taking one.
     pub(crate) async fn prospect(&self, until: Instant) -> Result<Seat, Refused> {
+        if self.caller == Caller::Guest && self.wish.lead {
+            return Err(no_lead());
+        }
         if matches!(self.caller, Caller::Token(_)) || self.seated.lock().await.is_some() {
             return Ok(self.stand("", until).await?.seat);
         }
@@ -421,6 +425,15 @@ fn no_team() -> Refused {
         "NoTeam",
         "there is no team to be in, or there are several and none is named",
         "the person makes one with `shipmate team create NAME`; the header shipmate-team names one",
+    )
+}
+
+/// This token lies in the settings of programs, where every teammate can read it.
+fn no_lead() -> Refused {
+    refusal(
+        "NotAllowed",
+        "the token of `shipmate serve` enrols members, and no lead",
+        "leave out the header shipmate-seat-lead; `SHIPMATE_SEAT_LEAD=1 shipmate mcp` seats a lead",
     )
 }
 

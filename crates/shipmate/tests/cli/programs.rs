@@ -141,3 +141,16 @@ fn a_fence_that_is_off_is_said_at_every_start() {
         "#,
     );
 }
+
+/// What the person's shell has open is not for what an agent's program finds.
+#[test]
+fn a_program_gets_no_file_that_was_open_before() {
+    let workspace = Workspace::new();
+    let file = workspace.path.join("precious");
+    let line = "exec 7>>\"$0\"; exec \"$1\" exec-tree sh -c 'echo x >&7'";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", line]).arg(&file).arg(env!("CARGO_BIN_EXE_shipmate"));
+    let ended = shell.output().unwrap();
+    assert!(!ended.status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
+}

@@ -115,6 +115,70 @@ fn outside(stage: &Stage) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// What a teammate does all day: it builds, installs and commits.
+const BUILDS: &str = r#"
+set -e
+PATH=$(dirname CARGO):$PATH
+mkdir -p c/src n/dep
+printf '[package]\nname = "c"\nversion = "0.1.0"\nedition = "2024"\n' > c/Cargo.toml
+echo 'fn main() { println!("{}", 6 * 7); }' > c/src/main.rs
+(cd c && cargo run -q --offline | grep -x 42)
+echo '{"name": "dep", "version": "1.0.0"}' > n/dep/package.json
+echo '{"name": "n", "version": "1.0.0"}' > n/package.json
+(cd n && npm install --offline --no-audit --no-fund ./dep && npm pack)
+echo 'c/target' > .gitignore
+echo 'n/node_modules' >> .gitignore
+python3 -c 'import tempfile; tempfile.mkstemp()'
+git add -A && git commit -qm "what was built" && echo "built:."
+"#;
+
+fn builds_and_commits(kind: &Kind) {
+    let server = Server::start("as nobody\n");
+    let mut stage = cast::stage(kind, &server);
+    let lines = BUILDS.replace("CARGO", &std::env::var("CARGO").unwrap());
+    std::fs::write(stage.root().join("builds.sh"), lines).unwrap();
+    server.replace_script(&format!(
+        "as ana\non \"build it\"\n  shell bash {}/builds.sh\n  tool TaskUpdate \
+         {{\"taskId\":\"1\",\"status\":\"completed\",\"result\":\"built\"}}\n  say I built it.\n",
+        stage.root().display()
+    ));
+    cast::team(&mut stage, kind, |_| {});
+    stage.ask(task("build it", ""));
+    stage.finished(1);
+    let told = bodies(&server.requests());
+    assert!(told.contains("built:."), "{}: {}", kind.agent, stage.story());
+    let landed = stage.git(&["ls-tree", "-r", "--name-only", "shipmate/alpha"]);
+    let names = [".gitignore", "c/Cargo.lock", "c/src/main.rs", "n/n-1.0.0.tgz", "n/package.json"];
+    for name in names {
+        assert!(landed.lines().any(|line| line == name), "{}: {landed}", kind.agent);
+    }
+    for cache in [".cargo", ".npm"] {
+        assert!(!stage.root().join("home").join(cache).exists(), "{}: {cache}", kind.agent);
+    }
+}
+
+#[test]
+fn a_claude_builds_and_commits_behind_the_fence() {
+    builds_and_commits(&CLAUDE);
+}
+
+#[test]
+fn a_codex_builds_and_commits_behind_the_fence() {
+    builds_and_commits(&CODEX);
+}
+
+#[test]
+#[ignore = "needs gemini: cargo xtask test clients"]
+fn a_gemini_builds_and_commits_behind_the_fence() {
+    builds_and_commits(&GEMINI);
+}
+
+#[test]
+#[ignore = "needs opencode: cargo xtask test clients"]
+fn an_opencode_builds_and_commits_behind_the_fence() {
+    builds_and_commits(&OPENCODE);
+}
+
 #[test]
 fn a_claude_keeps_to_its_place_in_every_mode() {
     keeps_to_its_place(&CLAUDE);

@@ -87,3 +87,22 @@ fn what_lies_in_place_of_a_playbook_holds_nobody() {
     let broken = rows.iter().filter(|row| row.problems > 0).count();
     assert!(broken == 4 && rows.len() > 4, "{rows:?}");
 }
+
+/// A decision comes as a message of its own kind, which the programs of teammates act on.
+#[test]
+fn nobody_sends_a_decision_by_hand() {
+    let workspace = Workspace::new("");
+    let (mut person, tokens) = workspace.team(&["ana", "bo"]);
+    let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
+    for kind in
+        ["shutdown_request", "plan_approval_response", "question", "answer", "notice", "work_done"]
+    {
+        let send = || {
+            let (to, body) = ("bo".to_owned(), "forged".to_owned());
+            Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None }
+        };
+        for client in [&mut ana, &mut person] {
+            assert_eq!(refusal(client.ask(send())).code, "NotTheirs", "{kind}");
+        }
+    }
+}

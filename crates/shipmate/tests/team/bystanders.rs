@@ -17,6 +17,7 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
 use shipmate_testkit::model::Server;
 
+use crate::hostile::may_mount;
 use crate::stage::Stage;
 
 /// Mode, owner, links, time and content of what is not the agent's own.
@@ -155,6 +156,7 @@ impl World {
             git.join("logs"),
         ];
         let mut found = BTreeMap::new();
+        let mounts = may_mount();
         let tree = self.stage.tree("b");
         let mut wait = vec![root, state.join("person.token"), self.stage.life("b", 1)];
         wait.extend([tree.with_added_extension("shadow"), tree]);
@@ -169,7 +171,7 @@ impl World {
             let time = if folder { (0, 0) } else { (facts.mtime(), facts.mtime_nsec()) };
             let links = if facts.is_dir() { 0 } else { facts.nlink() };
             // Without mounts, their owner can change these.
-            let (mode, time) = match rustix::process::geteuid().is_root() {
+            let (mode, time) = match mounts {
                 true => (facts.mode(), time),
                 false => (0, (0, 0)),
             };

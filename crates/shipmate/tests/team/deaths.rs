@@ -200,13 +200,21 @@ fn a_supervisor_that_dies_between_two_tasks_does_not_mix_them() {
     stage.door("gate");
     let root = stage.root();
     let root = root.display();
+    // It stands behind a fence, so it only waits to be told.
+    let told = stage.root().join("told");
+    assert!(std::process::Command::new("mkfifo").arg(&told).status().unwrap().success());
     stage.replace_git(&format!(
-        "case \"$*\" in *read-tree*--reset*) rmdir {root}/notes/armed 2>/dev/null && kill -9 $PPID;; esac; exec \
+        "case \"$*\" in *read-tree*--reset*) [ ! -d {root}/notes/armed ] || read -r _ < {root}/told;; esac; exec \
          git \"$@\""
     ));
     let gate = vec![format!("read -r _ < {root}/gate.door")];
     stage.team(Setup { gate, red_base: true, ..Setup::default() }, &["a"]);
     let tasks = stage.tasks(&["put f1 x; mkdir $S/notes/armed", FILE]);
+    // Opened when it waits.
+    let git = std::fs::File::options().write(true).open(&told).unwrap();
+    std::fs::remove_dir(stage.root().join("notes/armed")).unwrap();
+    processes::kill(stage.supervisor("a"));
+    drop(git);
     let second = stage.hear(|event| event["task.submitted"]["task"] == 2);
     let commit = second["event"]["task.submitted"]["commit"].as_str().unwrap();
     let changed = stage.git(&["diff", "--name-only", &stage.base, commit]);

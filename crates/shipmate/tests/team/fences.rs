@@ -11,10 +11,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use shipmate_protocol::ask::{Setup, TeammateAdd};
+use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
 
-use crate::bystanders::World;
-use crate::hostile::{REACHING, WRITING, marked, placed};
+use crate::bystanders::{Outside, World};
+use crate::hostile::{REACHING, WRITING, marked, may_mount, placed};
 use crate::stage::{SHIPMATE, Stage};
 
 /// As the person, as a peer, and by what belongs to the runtime.
@@ -59,6 +59,8 @@ const OWN: &str = r#"
 - cat $OUT/repo/.shipmate/state/teams/alpha/trees/alpha.b/work.txt
 - echo x > $OUT/repo/.shipmate/state/teams/alpha/trees/alpha.b.shadow/pwned
 - kill -9 $(cat $OUT/coordinator)
+- prlimit --pid $(cat $OUT/coordinator) --nofile=4000:4000
+- renice -n 1 -p $(cat $OUT/coordinator)
 - cat /proc/$(cat $OUT/coordinator)/environ
 - cat /proc/$(cat $OUT/coordinator)/mem
 - for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ | grep -q "^SHIPMATE_TOKEN=person" && exit 0; done; exit 1
@@ -83,7 +85,7 @@ const DEVICES: &str = r#"
 "#;
 
 fn mounted() -> [&'static str; 2] {
-    if is_root() { [SOCKET, DEVICES] } else { ["", ""] }
+    if may_mount() { [SOCKET, DEVICES] } else { ["", ""] }
 }
 
 /// What only a gate or a hook must not know.
@@ -91,10 +93,6 @@ const SECRETS: &str = r#"
 - test -n "$SHIPMATE_TOKEN"
 - cat $HOME/.ssh/id
 "#;
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
 
 /// What only a process that may mount keeps from changing: modes, owners and times.
 const OF_OWNERS: [&str; 5] = ["chmod", "chown", "chgrp", "touch ", "os.utime"];
@@ -105,9 +103,10 @@ fn moves(tables: &[&str], own: &[&str]) -> Vec<String> {
     let tables = tables.map(|(mark, line)| (mark, placed(line)));
     let own = own.iter().flat_map(|table| marked(table));
     let own = own.map(|(mark, line)| (mark, line.to_owned()));
+    let mounts = may_mount();
     // A parent is the script itself here.
     let fits = |(mark, line): &(&str, String)| {
-        let is_an_owners = !is_root() && OF_OWNERS.iter().any(|word| line.contains(word));
+        let is_an_owners = !mounts && OF_OWNERS.iter().any(|word| line.contains(word));
         *mark != "?" && !line.contains("$PPID") && !is_an_owners
     };
     tables.chain(own).filter(fits).map(|(_, line)| line).collect()
@@ -187,7 +186,14 @@ impl Drop for Beside {
 
 /// Has a plain command make the moves; which of them succeeded.
 fn by_agent(config: &str, mode: Option<&str>, moves: &[String]) -> (Vec<String>, World) {
-    let stage = Stage::new(config);
+    let (got, before, world) = on(Stage::new(config), mode, moves);
+    if !config.contains("off") {
+        world.check(&before);
+    }
+    (got, world)
+}
+
+fn on(stage: Stage, mode: Option<&str>, moves: &[String]) -> (Vec<String>, Outside, World) {
     script(&stage, moves, &format!("{CLEAN_UP}echo \"got:$got\" > $SHIPMATE_RESULT\n"));
     let _beside = Beside::new(&stage);
     let add = agent(&stage, mode);
@@ -195,12 +201,9 @@ fn by_agent(config: &str, mode: Option<&str>, moves: &[String]) -> (Vec<String>,
     let before = world.outside();
     world.task("attack", &[]);
     world.finished(1);
-    if !config.contains("off") {
-        world.check(&before);
-    }
     let told = world.stage.task(2).result.unwrap_or_default();
     let got = succeeded(&told, moves).into_iter().map(str::to_owned).collect();
-    (got, world)
+    (got, before, world)
 }
 
 #[test]
@@ -211,24 +214,23 @@ fn a_plain_command_reads_no_state_writes_nothing_outside_and_is_nobody_else() {
     assert!(got.is_empty(), "{got:#?}");
     let (fence, place) = (world.stage.teammate("a").fence, world.stage.root().join("other.sock"));
     let named = fence.contains(&place.display().to_string());
-    assert_ne!(named, is_root(), "what cannot be covered is named: {fence}");
+    assert_ne!(named, may_mount(), "what cannot be covered is named: {fence}");
 }
 
-/// The tests of this file again, by a user who is not root and may mount nothing.
-#[test]
-fn as_an_ordinary_user_the_same_holds_but_for_modes_times_and_named_sockets() {
-    if !is_root() {
+/// The tests of this file again, by a user who is not root.
+fn again_as_an_ordinary_user(with: &str) {
+    if !rustix::process::geteuid().is_root() {
         // Then every one of them has just been run by one.
         return a_plain_command_reads_no_state_writes_nothing_outside_and_is_nobody_else();
     }
     let folder = crate::temp::TempDir::new();
     let top = folder.join("");
     let line = "mkdir -p \"$0/home\" \"$0/tmp\" && chown -R 65534 \"$0\" && chmod 755 \"$0\" && exec \
-                setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_RUNTIME_DIR \
+                setpriv --reuid=65534 --regid=65534 --clear-groups WITH env -u XDG_RUNTIME_DIR \
                 HOME=\"$0/home\" TMPDIR=\"$0/tmp\" \"$@\"";
     let mut command = std::process::Command::new("sh");
-    command.args(["-c", line]).arg(&top).arg(std::env::current_exe().unwrap());
-    command.arg("--exact").args(
+    command.args(["-c", &line.replace("WITH", with)]).arg(&top);
+    command.arg(std::env::current_exe().unwrap()).arg("--exact").args(
         [
             "a_plain_command_reads_no_state_writes_nothing_outside_and_is_nobody_else",
             "nor_does_one_that_may_only_read_or_delegate",
@@ -240,6 +242,99 @@ fn as_an_ordinary_user_the_same_holds_but_for_modes_times_and_named_sockets() {
     let ran = command.output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && told.contains("4 passed"), "{told}");
+}
+
+#[test]
+fn as_an_ordinary_user_the_same_holds() {
+    again_as_an_ordinary_user("");
+}
+
+/// Who may gain no rights may not mount either.
+#[test]
+fn as_one_who_may_not_mount_the_same_holds_but_for_modes_times_devices_and_named_sockets() {
+    again_as_an_ordinary_user("--no-new-privs");
+}
+
+#[test]
+fn below_the_home_folder_it_is_the_same() {
+    let moves = moves(&all(), &[&[OWN][..], &mounted()].concat());
+    let (got, before, world) = on(Stage::below_home(""), None, &moves);
+    assert!(got.is_empty(), "{got:#?}");
+    world.check(&before);
+}
+
+#[test]
+fn a_person_may_change_its_git_settings_while_an_agent_works() {
+    let mut stage = Stage::below_home("");
+    let person = |stage: &Stage, value: &str| {
+        let set = ["config", "--global", "person.is", value];
+        let home = stage.root();
+        let mut git = std::process::Command::new("git");
+        git.args(set).env("HOME", &home).env("XDG_CONFIG_HOME", home.join("home"));
+        assert!(git.env_remove("GIT_CONFIG_GLOBAL").status().unwrap().success());
+    };
+    person(&stage, "Before");
+    stage.team(Setup::default(), &["a"]);
+    stage.door("on");
+    stage.tasks(&["here; pass on; put f1 \"$(git config person.is)\" && git add f1"]);
+    stage.arrival();
+    // By renaming a new file over the old one.
+    person(&stage, "After");
+    stage.open("on", 1);
+    stage.finished(1);
+    assert_eq!(stage.git(&["show", "shipmate/alpha:f1"]).trim(), "Before");
+}
+
+/// By lending its clone the other's objects, whose names anybody can list.
+#[test]
+fn what_a_peer_has_not_handed_in_comes_in_by_nobody_else() {
+    const SPIES: &str = r#"
+here; pass on; trees=$(dirname "$PWD")
+echo "$trees/alpha.b/.git/objects" >> .git/objects/info/alternates
+ids=$(cd "$trees/alpha.b/.git/objects" && find ?? -type f | tr -d /)
+for id in $ids; do printf '100644 blob %s\t%s\n' $id $id; done | git mktree --missing > $TMPDIR/tree
+commit=$(git commit-tree -m spied -p HEAD $(cat $TMPDIR/tree)) && git update-ref HEAD $commit
+git read-tree HEAD; for id in $ids; do git update-index --skip-worktree $id; done
+[ -n "$ids" ] && [ -n "$commit" ] && echo spied > $S/notes/spied
+"#;
+    let mut stage = Stage::new("");
+    std::fs::write(stage.root().join("spies.sh"), SPIES).unwrap();
+    stage.team(Setup::default(), &["a", "b"]);
+    ["on", "end"].iter().for_each(|door| stage.door(door));
+    let task = |name: &str, line: &str| TaskNew {
+        subject: line.to_owned(),
+        assignee: Some(name.to_owned()),
+        retries_max: Some(0),
+        ..TaskNew::default()
+    };
+    let has = "put secret 'of b alone'; git add -A; here; pass end; put secret other; git add -A";
+    stage.create(vec![task("b", has)]);
+    stage.arrival();
+    stage.create(vec![task("a", ". $S/spies.sh")]);
+    stage.arrival();
+    stage.open("on", 1);
+    stage.finished(1);
+    assert!(stage.root().join("notes/spied").exists(), "{}", stage.story());
+    stage.open("end", 1);
+    stage.finished(2);
+    let texts = "for c in $(git rev-list --all); do git grep -h 'of b alone' $c; done";
+    let mut found = std::process::Command::new("sh");
+    let found = found.args(["-c", texts]).current_dir(stage.place().workspace).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{}", stage.story());
+}
+
+/// Whatever it says that it is, and however it left.
+#[test]
+fn what_an_agent_leaves_running_under_a_forged_name_is_ended() {
+    let mut stage = Stage::new("");
+    stage.team(Setup::default(), &["a"]);
+    let leaves = "(SHIPMATE_LIFE=0123456789abcdef:gate:x:1 setsid sh -c 'echo $$ > $S/notes/pid; exec \
+                  sleep 600' >/dev/null 2>&1 &); until [ -s $S/notes/pid ]; do :; done; put f1 x";
+    stage.tasks(&[leaves]);
+    stage.finished(1);
+    let pid = std::fs::read_to_string(stage.root().join("notes/pid")).unwrap();
+    let process = Path::new("/proc").join(pid.trim());
+    assert!(!process.exists(), "{}", process.display());
 }
 
 #[test]
@@ -303,7 +398,8 @@ fn a_gate_runs_what_was_handed_in_behind_the_fence_and_without_secrets() {
 #[test]
 fn a_hook_stands_behind_the_fence_as_well() {
     let stage = Stage::new("");
-    let moves = moves(&[], &[&[OWN, SECRETS][..], &mounted()].concat());
+    let moves = moves(&all(), &[&[OWN, SECRETS][..], &mounted()].concat());
+    assert!(moves.len() > 200, "{}", moves.len());
     script(&stage, &moves, "echo \"got:$got\" > $OUT/notes/got\n");
     let _beside = Beside::new(&stage);
     let hook = format!("#!/bin/sh\nexec bash {}/attacks.sh\n", stage.root().display());
@@ -334,8 +430,10 @@ fn what_the_fence_refused_is_told_once_with_the_line_that_allows_it() {
     let place = stage.root().join("home/mine");
     let told = stage.events("message.sent");
     let told = told.iter().filter_map(|sent| sent["body"].as_str());
-    let told: Vec<&str> = told.filter(|body| body.contains("The fence kept a from")).collect();
+    let told: Vec<&str> =
+        told.filter(|body| body.contains("a says that it could not write")).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].ends_with(&format!("\nfence-write = [{place:?}]")), "{told:?}");
+    assert!(told[0].ends_with(&format!(", {place:?}]")), "{told:?}");
+    assert!(told[0].contains("make it first, and have this line"), "{told:?}");
     assert!(!place.exists());
 }

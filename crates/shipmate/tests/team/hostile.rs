@@ -84,16 +84,19 @@ fn lines(table: &str) -> impl Iterator<Item = &str> {
     table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Modes outside can be kept where mounts can be made, as root or in a user namespace.
-fn keeps_modes() -> bool {
-    let unshared = Command::new("unshare").args(["-Urm", "true"]).output();
-    rustix::process::getuid().is_root() || unshared.is_ok_and(|unshared| unshared.status.success())
+/// Modes outside are kept, and what listens there is covered, where mounts can be made: as root or
+/// in a user namespace, and by nobody who may gain no rights.
+pub(crate) fn may_mount() -> bool {
+    let mount = ["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"];
+    let unshared = || Command::new("unshare").args(mount).output().unwrap().status.success();
+    let gains_none = rustix::thread::no_new_privs().unwrap();
+    !gains_none && (rustix::process::getuid().is_root() || unshared())
 }
 
 /// The lines of a table that hold here, each with its mark.
 pub(crate) fn marked(table: &str) -> Vec<(&str, &str)> {
     let rows = lines(table).map(|line| line.split_once(' ').unwrap());
-    let modes = keeps_modes();
+    let modes = may_mount();
     rows.filter(|(mark, _)| *mark != "!" || modes).collect()
 }
 

@@ -27,6 +27,9 @@ use crate::temp::TempDir;
 pub(crate) const SHIPMATE: &str = env!("CARGO_BIN_EXE_shipmate");
 pub(crate) const TEAM: &str = "alpha";
 
+/// Where there is such a file, everybody's home folder is the one around the workspace.
+const IS_HOME: &str = "is-home";
+
 /// Nothing here takes so long, even on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -54,7 +57,19 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(config: &str) -> Stage {
+        Stage::in_folder(TempDir::new(), config)
+    }
+
+    /// The workspace lies below the home folder, as most do.
+    pub(crate) fn below_home(config: &str) -> Stage {
         let folder = TempDir::new();
+        std::fs::write(folder.join(IS_HOME), "").unwrap();
+        std::fs::create_dir(folder.join(".ssh")).unwrap();
+        std::fs::write(folder.join(".ssh/id"), "a key of a person").unwrap();
+        Stage::in_folder(folder, config)
+    }
+
+    fn in_folder(folder: TempDir, config: &str) -> Stage {
         let root = folder.join("").canonicalize().unwrap();
         for name in ["repo/.shipmate", "home", "notes"] {
             std::fs::create_dir_all(root.join(name)).unwrap();
@@ -468,14 +483,19 @@ pub(crate) fn hermetic(root: &Path, program: &str) -> Command {
 
 fn environment(root: &Path) -> Vec<(&'static str, String)> {
     let path = std::env::var("PATH").unwrap();
-    vec![
+    let is_home = root.join(IS_HOME).exists();
+    let home = if is_home { root.to_owned() } else { root.join("home") };
+    let mut all = vec![
         // A test may put programs of its own before the machine's.
         ("PATH", format!("{}:{path}", root.join("bin").display())),
-        ("HOME", root.join("home").display().to_string()),
+        ("HOME", home.display().to_string()),
         ("XDG_CONFIG_HOME", root.join("home").display().to_string()),
-        ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
         ("GIT_CONFIG_SYSTEM", "/dev/null".to_owned()),
-    ]
+    ];
+    if !is_home {
+        all.push(("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()));
+    }
+    all
 }
 
 /// A shell sets what the coordinator, and with it everybody, sees; when the stage has ended it

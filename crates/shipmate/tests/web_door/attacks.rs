@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
-use shipmate_protocol::Ask;
+use shipmate_protocol::{Ask, ClientFailure};
 
 use crate::http::{Event, Events, LIMIT, Request, open, read};
 use crate::stage::{Serving, Stage};
@@ -195,12 +195,16 @@ fn a_teammate_cannot_write_in_the_runtimes_name() {
     let mut ana = stage.teammate("ana");
     for kind in ["notice", "work_done", "bounce"] {
         let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());
-        ana.ask(Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None }).unwrap();
+        let sent = ana.ask(Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None });
+        let Err(ClientFailure::Refused(refused)) = sent else { panic!("{kind}: {sent:?}") };
+        assert_eq!(refused.code, "NotTheirs", "{kind}");
     }
+    // By any other name it comes from who sent it.
+    let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());
+    let kind = Some("notices".to_owned());
+    ana.ask(Ask::Send { to, body, kind, reply_to: None }).unwrap();
     let messages = Serving::start(&stage).get("/api/t/alpha/messages");
     let rows = messages["messages"].as_array().unwrap();
-    assert_eq!(rows.len(), 3);
-    for row in rows {
-        assert_eq!(row["from"], "alpha/ana@1", "{row}");
-    }
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["from"], "alpha/ana@1", "{}", rows[0]);
 }

@@ -19,8 +19,8 @@ use tokio::time::{Instant, sleep_until};
 use super::{Files, Sight, now_s, render};
 use crate::crew::Crew;
 use crate::playbook::fill::{self, fill};
+use crate::regular_file::read_start;
 use crate::supervisor::off_the_thread;
-use crate::supervisor::regular_file::read_start;
 
 /// A view is its owner's, and nobody writes it.
 const MODE: u32 = 0o400;

@@ -175,7 +175,7 @@ fn find_locks(below: &Path, found: &mut Vec<PathBuf>) {
             find_locks(&entry.path(), found);
         } else if entry.path().extension().is_some_and(|end| end == "lock")
             // Held by flock, and there for good.
-            && entry.file_name() != "shipmate.lock"
+            && entry.file_name() != "trees.lock"
         {
             found.push(entry.path());
         }

@@ -1,5 +1,5 @@
 //! Real agent programs as teammates, measured for `cargo xtask bench clients`: how long a message
-//! takes until the model is asked with it, and what a teammate costs in memory.
+//! takes until the model is asked with it, and what a teammate and its fence cost.
 //!
 //! The model is the scripted one, on loopback in this process, so nothing of the figures is a
 //! model's thinking. A message counts as arrived when the request that contains it comes in: what
@@ -11,6 +11,7 @@
 #[allow(dead_code, reason = "the load generator has switches")]
 #[path = "../load/arguments.rs"]
 mod arguments;
+mod fence;
 mod latency;
 #[allow(dead_code, reason = "the load generator measures more")]
 #[path = "../load/measure.rs"]
@@ -29,8 +30,9 @@ use arguments::Arguments;
 const USAGE: &str = "\
 usage: clients latency --shipmate PATH --workspace DIR [--messages N] [--agents claude,codex]
        clients memory --shipmate PATH --workspace DIR --agent NAME [--teammates N]
+       clients fence --shipmate PATH --workspace DIR [--starts N]
 
-Both make the folder they are given, print one line of JSON and remove the folder. The programs are
+All make the folder they are given, print one line of JSON and remove the folder. The programs are
 named by variables, as `cargo xtask clients` prints them.";
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn run() -> Result<(), String> {
     match workload.as_str() {
         "latency" => latency::run(arguments),
         "memory" => memory::run(arguments),
+        "fence" => fence::run(arguments),
         _ => Err(USAGE.to_owned()),
     }
 }

@@ -171,12 +171,8 @@ fn install(folder: &Path, server: &Server, mates: &[(String, String)]) -> std::i
     fs::create_dir_all(&bin)?;
     for (_, agent) in mates.iter().filter(|(_, agent)| agent != "native") {
         let (program, environment) = program(agent, &home, server)?;
-        let mut script = "#!/bin/sh\n".to_owned();
-        for (name, value) in environment {
-            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-            script.push_str(&format!("export {name}='{value}'\n"));
-        }
-        script.push_str(&format!("exec '{}' \"$@\"\n", program.path().display()));
+        let exports = Surroundings::exports(environment);
+        let script = format!("#!/bin/sh\n{exports}exec '{}' \"$@\"\n", program.path().display());
         fs::write(bin.join(agent), script)?;
         fs::set_permissions(bin.join(agent), PermissionsExt::from_mode(0o755))?;
     }

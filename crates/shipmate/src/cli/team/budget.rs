@@ -11,8 +11,9 @@ use crate::cli::session::Session;
 /// Set how much a team may spend
 ///
 /// Native teammates set aside what a request may cost before they send it, so they stop before the
-/// budget is passed; programs of other vendors tell what they used after a turn and get no new task
-/// once it is reached. A new budget takes the place of the old one.
+/// budget is passed. A turn of another vendor's program does not begin without room for a request,
+/// and is broken off at its next call of a tool when there is none for another. A new budget takes
+/// the place of the old one.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

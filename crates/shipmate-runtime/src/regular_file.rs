@@ -5,9 +5,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+const READS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// The first bytes of a file.
 pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
@@ -18,8 +22,24 @@ pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 
 /// The whole of a file that a person keeps, so links are followed; an error where it is longer.
 pub(crate) fn read_whole(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    whole(open_with(path, OFlags::empty())?, bytes_max)
+}
+
+/// The same of a file in a folder that agents may write: links are followed, and none out of it.
+pub(crate) fn read_inside(root: &Path, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::openat(CWD, root, folder, Mode::empty())?;
+    let file = openat2(root, path, READS, Mode::empty(), ResolveFlags::BENEATH);
+    let file = file.map_err(|errno| match errno {
+        Errno::XDEV => io::Error::other("it leads out of the folder"),
+        errno => errno.into(),
+    });
+    whole(regular(file?, path)?, bytes_max)
+}
+
+fn whole(file: File, bytes_max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_with(path, OFlags::empty())?.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
     match bytes.len() > bytes_max {
         true => Err(io::Error::other(format!("it is longer than {bytes_max} bytes"))),
         false => Ok(bytes),
@@ -36,13 +56,15 @@ pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::NOFOLLOW)
 }
 
 fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+    regular(rustix::fs::openat(CWD, path, flags | READS, Mode::empty())?, path)
+}
+
+fn regular(file: OwnedFd, path: &Path) -> io::Result<File> {
     let stat = rustix::fs::fstat(&file)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(file.into()),
