@@ -207,6 +207,9 @@ impl Surroundings {
             &home.join(".config/opencode/package-lock.json"),
             &json!({"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}),
         );
+        // It writes this one at its very first start, which is the person's.
+        std::fs::write(home.join(".config/opencode/.gitignore"), "node_modules\n")
+            .expect("its folder can be written");
         let mut environment = basis(home, server);
         environment.extend(own([
             ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
