@@ -115,9 +115,13 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             not_put_away: RefCell::default(),
             broken: RefCell::new(None),
         });
+        let place = &coordinator.settings.place;
+        crate::secret::leave_no_core();
+        crate::fence::make_known(place);
+        workspace::hide_from_every_git(&place.state());
         // Before anything is begun: what a coordinator that was killed has left at work would
         // be in the way of it.
-        end_orphans(&coordinator.settings.place).await;
+        end_orphans(place.digest()).await;
         errand::settle_at_start(&coordinator.settings).await;
         let ended = coordinator.serve(listener).await;
         let crews = coordinator.crews();
@@ -127,7 +131,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             for crew in crews {
                 crew.all_gone().await;
             }
-            end_orphans(&coordinator.settings.place).await;
+            end_orphans(coordinator.settings.place.digest()).await;
         }
         ended
     });
@@ -537,11 +541,7 @@ impl Coordinator {
 
 /// Ends gates, hooks and gits of a coordinator that was killed under them. A git is asked first:
 /// then it takes its locks away.
-async fn end_orphans(place: &Place) {
-    let digest = place.digest();
-    crate::secret::leave_no_core();
-    crate::fence::make_known(place);
-    workspace::hide_from_every_git(&place.state());
+async fn end_orphans(digest: String) {
     for (_, marker) in shipmate_process::marked(&digest) {
         let grace = match marker.kind() {
             "gate" | "hook" => std::time::Duration::ZERO,
