@@ -45,7 +45,7 @@ fn a_person_works_with_a_team_on_the_screen() {
     tmux.keys("2");
     tmux.until("2 (•) winnow");
     tmux.keys("Enter");
-    tmux.until("is answered: winnow, sent in");
+    tmux.until("is answered: winnow");
     tmux.keys("s");
     tmux.until("Nothing waits for you.");
     let questions = json(&workspace, "shipmate questions --all --json");
@@ -92,16 +92,13 @@ fn one_press_is_one_decision_which_can_be_taken_back_until_it_is_sent() {
     tmux.until("5 Decisions (2)");
     tmux.keys("5");
     tmux.until("│ May I run make?");
-    tmux.keys("y y");
-    tmux.until("sent in");
-    tmux.keys("u");
+    // In one go: a slow machine must not send it before it is taken back.
+    tmux.keys("y y u");
     tmux.until("taken back");
     tmux.until("5 Decisions (2)");
     tmux.until("│ May I run make?");
-    tmux.keys("y y");
     // What was decided and is not sent yet is sent by whoever leaves.
-    tmux.until("sent in");
-    tmux.keys("q");
+    tmux.keys("y y q");
     tmux.ended();
     assert_eq!(answers(), ["allow".into(), Value::Null]);
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use shipmate_protocol::ask::{QuestionKind, Setup, TaskNew, TeammateAdd};
 use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_testkit::browser::Page;
 
 use crate::scene::{Scene, claim, seat, seated, task};
 use crate::stage::{Stage, TEAM};
@@ -35,6 +36,23 @@ fn look(scene: &Scene, text: &str) {
 fn send(scene: &Scene, done: &str) {
     scene.page.key("s");
     scene.told(done);
+}
+
+/// Stops the clock that sends what was decided: a slow machine must not be faster than the test.
+fn stop_the_clock(page: &Page) {
+    page.run(
+        "(() => {
+           const own = window.setTimeout;
+           window.held = [];
+           window.setTimeout = (run, ms, ...rest) =>
+             ms === 5000 ? window.held.push(run) && 0 : own(run, ms, ...rest);
+         })()",
+    );
+}
+
+/// The time is over for all that was decided.
+fn let_the_time_pass(page: &Page) {
+    page.run("window.held.splice(0).forEach((run) => run())");
 }
 
 #[test]
@@ -245,6 +263,7 @@ fn one_press_decides_one_decision() {
     let drop = permission(&mut seats[2], "May I drop the table?");
     let scene = Scene::on(stage);
     let page = &scene.page;
+    stop_the_clock(page);
     scene.turn("5", "Decisions");
     look(&scene, "May I run make?");
     // A key that was held down while it came up.
@@ -292,6 +311,7 @@ fn a_decision_can_be_taken_back_until_it_is_sent() {
     let first = asks(&mut seats[0], QuestionKind::Permission, "May I run make?", &[]);
     let scene = Scene::on(stage);
     let page = &scene.page;
+    stop_the_clock(page);
     scene.turn("5", "Decisions");
     look(&scene, "May I run make?");
     page.key("d");
@@ -309,6 +329,7 @@ fn a_decision_can_be_taken_back_until_it_is_sent() {
     page.see(".held >> sent in");
     assert_eq!(question(&scene, first)["answer"], Value::Null);
     // Nobody presses anything more.
+    let_the_time_pass(page);
     scene.told("Answered: allow");
     assert_eq!(question(&scene, first)["answer"], "allow");
 
