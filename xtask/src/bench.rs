@@ -311,6 +311,10 @@ fn once(quick: bool) -> Vec<Planned> {
         kills / 2
     );
     plan.push(planned("kills graph", &words));
+    for kind in goals::FLOODS {
+        let words = format!("flood WORKSPACE --durability process --kind {kind}");
+        plan.push(planned(format!("flood {kind}"), &words));
+    }
     if quick {
         plan.push(planned("growth", "growth WORKSPACE --durability process --sizes 100,1000"));
         plan.push(planned(

@@ -49,6 +49,7 @@ pub(super) fn rows(results: &Results) -> Vec<Row> {
     table.openings();
     table.idle();
     table.kills();
+    table.floods();
     table.rows
 }
 
@@ -247,7 +248,33 @@ impl Table<'_> {
             });
         }
     }
+
+    fn floods(&mut self) {
+        let ms = |us: Vec<f64>| us.into_iter().map(|us| us / 1000.0).collect::<Vec<_>>();
+        for kind in FLOODS {
+            let name = format!("flood {kind}");
+            let (memory, quiet, asked) = (
+                self.figures(&name, "/memory_mb"),
+                ms(self.figures(&name, "/quiet_us/max")),
+                ms(self.figures(&name, "/asked_us/max")),
+            );
+            self.add(&format!("{name}, nobody floods: longest answer"), &quiet, "ms", "", None);
+            let longest = format!("{name}: longest answer to somebody else");
+            self.add(&longest, &asked, "ms", "≤ 150 ms", Some(Bound::AtMost(150.0)));
+            let most = Some(Bound::AtMost(100.0));
+            self.add(
+                &format!("{name}: memory of the coordinator"),
+                &memory,
+                "MB",
+                "≤ 100 MB",
+                most,
+            );
+        }
+    }
 }
+
+/// What one client does to the others.
+pub(super) const FLOODS: [&str; 5] = ["half-lines", "braces", "unread", "followers", "silent"];
 
 /// A durability and the reference that keeps as much.
 const PAIRS: [(&str, &str); 2] = [("process", "reference"), ("power", "reference synced")];

@@ -8,7 +8,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
-use shipmate_process::{Distrust, Exit, Launcher, Marker, Output, Program, Spec, Stdin, Tree};
+use shipmate_process::{
+    Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
+};
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
@@ -16,7 +18,6 @@ use crate::hooks::evidence;
 
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
-use super::git_settings;
 use super::order::{LifeFolder, Order};
 use crate::regular_file::read_end;
 
@@ -58,7 +59,7 @@ impl CommandAgent {
         }
     }
 
-    fn environment(&self, work: &Work) -> Vec<(OsString, OsString)> {
+    fn environment(&self, work: &Work, fence: Option<&Fence>) -> Vec<(OsString, OsString)> {
         let order = &self.order;
         let task = work.task.as_ref();
         let text = |pick: fn(&shipmate_protocol::view::TaskView) -> String| {
@@ -84,8 +85,8 @@ impl CommandAgent {
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
-        let own = order.env.iter().map(|(name, value)| (name.into(), value.into()));
-        pairs.into_iter().map(|(name, value)| (name.into(), value.into())).chain(own).collect()
+        let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
+        pairs.chain(order.environment(fence)).collect()
     }
 
     fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
@@ -132,13 +133,7 @@ impl Driver for CommandAgent {
             [] => Program::Shell(self.order.command.clone()),
             argv => Program::Argv(argv.iter().map(OsString::from).collect()),
         };
-        let mut env = self.environment(work);
-        if fence.is_some() {
-            // A coordinator that began behind the fence could not write its log.
-            env.push(("SHIPMATE_FENCED".into(), "1".into()));
-            let kept = git_settings::keep(&self.order.grounds.own, &self.order.workspace);
-            env.extend(kept.map(|path| (git_settings::VARIABLE.into(), path.into())));
-        }
+        let env = self.environment(work, fence.as_ref());
         let spec = Spec {
             env,
             stdin: Stdin::Bytes(input),

@@ -5,6 +5,7 @@
 //! that the life is over. A life that was found over is marked so, and a supervisor that
 //! comes late to it ends at once.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -12,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use shipmate_process::Marker;
+use shipmate_process::{Fence, Marker};
 use shipmate_protocol::native::{Limits, ModelOrder};
 
+use super::git_settings;
 use crate::fence::Grounds;
 use crate::regular_file::{read_end, read_start};
 
@@ -124,6 +126,26 @@ pub(crate) struct TreeOrder {
 impl Order {
     pub(crate) fn patience(&self) -> std::time::Duration {
         std::time::Duration::from_millis(self.patience_ms)
+    }
+
+    /// What its program is started with behind this fence.
+    pub(crate) fn environment(&self, fence: Option<&Fence>) -> Vec<(OsString, OsString)> {
+        let mut env: Vec<(OsString, OsString)> = Vec::new();
+        let kept = || git_settings::keep(&self.grounds.own, &self.workspace);
+        let settings = fence.is_some().then(kept).flatten();
+        env.extend(settings.map(|path| (git_settings::VARIABLE.into(), path.into())));
+        env.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
+        if let Some(fence) = fence {
+            // Programs make a folder there before anything else, also one that may write nothing.
+            if !fence.write.contains(&self.grounds.caches) {
+                let teams = self.grounds.caches.join("xdg");
+                let of_team = env.iter_mut().filter(|(_, value)| **value == *teams);
+                of_team.for_each(|(_, value)| *value = self.grounds.temp().join("cache").into());
+            }
+            // A coordinator that began behind the fence could not write its log.
+            env.push(("SHIPMATE_FENCED".into(), "1".into()));
+        }
+        env
     }
 
     /// What the processes of this life carry.

@@ -11,7 +11,6 @@ use shipmate_process::{
 use tokio::net::unix::pipe;
 
 use super::driver::NotGiven;
-use super::git_settings;
 use super::order::{LifeFolder, Order, last_line};
 
 /// How to start the program of an order.
@@ -59,14 +58,8 @@ impl Starter {
     ) -> Result<Running, NotGiven> {
         let words = self.order.argv.iter().chain(more);
         let argv: Vec<OsString> = words.map(OsString::from).collect();
-        let own = self.order.env.iter().map(|(name, value)| (name.into(), value.into()));
-        // A coordinator that began behind the fence could not write its log.
-        let fenced = fence.is_some().then(|| ("SHIPMATE_FENCED".into(), "1".into()));
-        let kept = || git_settings::keep(&self.order.grounds.own, &self.order.workspace);
-        let settings = fence.is_some().then(kept).flatten();
-        let settings = settings.map(|path| (git_settings::VARIABLE.into(), path.into()));
         let spec = Spec {
-            env: settings.into_iter().chain(own).chain(fenced).collect(),
+            env: self.order.environment(fence.as_ref()),
             env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
             stdin: Stdin::Piped,
             output: Output::Stream {

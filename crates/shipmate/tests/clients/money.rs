@@ -116,10 +116,13 @@ fn a_codex_stops_before_the_request_that_would_pass_its_budget() {
 }
 
 #[test]
-fn a_claude_asks_nothing_for_half_a_thousandth_of_a_dollar() {
-    let (mut stage, server) = begin(&CLAUDE, "claude-opus-5-5", money(500));
-    paused(&mut stage);
-    assert_eq!((asked(&server), used(&mut stage)), (0, (0, 0)));
+fn neither_asks_anything_for_half_a_thousandth_of_a_dollar() {
+    for (kind, model) in [(&CLAUDE, "claude-opus-5-5"), (&CODEX, "gpt-5")] {
+        let (mut stage, server) = begin(kind, model, money(500));
+        let reason = paused(&mut stage);
+        assert!(reason.contains("$0.0005"), "{reason}");
+        assert_eq!((asked(&server), used(&mut stage)), (0, (0, 0)), "{}", kind.agent);
+    }
 }
 
 #[test]

@@ -346,6 +346,16 @@ fn nor_does_one_that_may_only_read_or_delegate() {
     }
 }
 
+/// Programs make a folder there before anything else.
+#[test]
+fn but_it_has_a_cache_of_its_own_beside_the_teams() {
+    let moves = ["mkdir -p $XDG_CACHE_HOME/x", "mkdir -p $CARGO_HOME/x"].map(str::to_owned);
+    let (got, _world) = by_agent("", Some("read_only"), &moves);
+    assert_eq!(got, moves[..1]);
+    let (got, _world) = by_agent("", None, &moves);
+    assert_eq!(got, moves);
+}
+
 /// The moves that do no lasting harm where they succeed.
 #[test]
 fn without_a_fence_the_same_moves_succeed_and_that_is_said() {

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::session::{self, Abilities, Leave};
 use super::updates::Updates;
+use crate::fence::Fenced;
 use crate::permission;
 use crate::supervisor::brief;
 use crate::supervisor::desk::{Desk, May};
@@ -255,7 +256,11 @@ impl Conversation {
     async fn settings(&mut self, opened: &Value) -> Result<(), End> {
         let session = self.open.session().expect("it was just opened");
         self.spending.asks(opened["models"]["currentModelId"].as_str().unwrap_or_default());
-        let leave = if self.desk.is_read_only() { Leave::Read } else { Leave::Write };
+        let leave = match self.desk.fenced() {
+            _ if self.desk.is_read_only() => Leave::Read,
+            Some(Fenced::Behind(..)) => Leave::WriteFenced,
+            _ => Leave::Write,
+        };
         let mut changes = Vec::new();
         if let Some(mode) = session::mode_to_set(leave, &opened["modes"]) {
             changes.push(("session/set_mode".to_owned(), json!({ "modeId": mode })));

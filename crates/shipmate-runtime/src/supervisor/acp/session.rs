@@ -22,6 +22,9 @@ const NOT_LOGGED_IN: i64 = -32000;
 const READING_MODES: [&str; 2] = ["read-only", "default"];
 /// Modes in which permission is asked of us, where the one at the start may be another.
 const WRITING_MODES: [&str; 2] = ["workspace-write", "default"];
+/// The same behind a fence, in which codex cannot build the sandbox of its own that it would run
+/// its shell in; what it may not write is kept by the fence.
+const FENCED_MODES: [&str; 3] = ["agent-full-access", "workspace-write", "default"];
 
 /// What an agent said of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,6 +143,8 @@ pub(super) fn opening(
 pub(super) enum Leave {
     Read,
     Write,
+    /// What may not be written cannot be.
+    WriteFenced,
 }
 
 /// The mode of the agent's to set, if the one it is in does not fit ours.
@@ -148,6 +153,7 @@ pub(super) fn mode_to_set(leave: Leave, modes: &Value) -> Option<String> {
     let fits: &[&str] = match leave {
         Leave::Read => &READING_MODES,
         Leave::Write => &WRITING_MODES,
+        Leave::WriteFenced => &FENCED_MODES,
     };
     let offers = |id: &&&str| offered.iter().any(|mode| mode["id"] == ***id);
     let mode = fits.iter().find(offers)?;

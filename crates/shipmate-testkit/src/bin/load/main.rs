@@ -12,6 +12,7 @@ mod arguments;
 mod drain;
 mod files;
 mod fleet;
+mod flood;
 mod growth;
 mod history;
 mod idle;
@@ -44,6 +45,7 @@ usage: load WORKLOAD [--option VALUE]…
   growth     --shipmate PATH --workspace DIR [--sizes 100,1000] [--durability …]
   open       --shipmate PATH --workspace DIR [--tasks N] [--records N]
   idle       --shipmate PATH --workspace DIR [--tasks N] [--waiters N] [--seconds N]
+  flood      --shipmate PATH --workspace DIR --kind half-lines|braces|unread|followers|silent
   page       --shipmate PATH --workspace DIR [--tasks N] [--teammates N] [--pages N] [--changes N]
   sync       --folder DIR
 
@@ -73,6 +75,7 @@ fn run(workload: &str, arguments: Arguments) -> Result<(), String> {
         "growth" => growth::run(arguments),
         "open" => opening::run(arguments),
         "idle" => idle::run(arguments),
+        "flood" => flood::run(arguments),
         "page" => page::run(arguments),
         "sync" => measure::sync(arguments),
         "serve" => reference::serve(arguments),

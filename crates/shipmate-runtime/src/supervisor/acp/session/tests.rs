@@ -74,6 +74,8 @@ fn a_mode_is_set_that_fits_ours_and_asks_us() {
         write: bypassPermissions, default plan bypassPermissions            -> default
         write: agent, read-only workspace-write agent agent-full-access     -> workspace-write
         write: build, build plan                                            -> -
+        fenced: agent, read-only workspace-write agent agent-full-access    -> agent-full-access
+        fenced: bypassPermissions, default plan bypassPermissions           -> default
         read:  agent, read-only workspace-write agent                       -> read-only
         read:  read-only, read-only workspace-write agent                   -> -
         read:  yolo, default autoEdit yolo plan                             -> default
@@ -91,7 +93,11 @@ fn a_mode_is_set_that_fits_ours_and_asks_us() {
         let modes = json!({
             "currentModeId": now.trim(), "availableModes": offered.collect::<Vec<_>>(),
         });
-        let leave = if ours == "read" { Leave::Read } else { Leave::Write };
+        let leave = match ours {
+            "read" => Leave::Read,
+            "write" => Leave::Write,
+            _ => Leave::WriteFenced,
+        };
         let expected = Some(set.trim().to_owned()).filter(|set| set != "-");
         assert_eq!(mode_to_set(leave, &modes), expected, "{line}");
     }
