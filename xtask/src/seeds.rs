@@ -2,8 +2,9 @@
 //!
 //! The page says what five described ways of running agent teams demand and which test holds each
 //! demand. Pages like it rot first where a test is renamed, so a name that is not in its file is a
-//! violation. A demand that no test holds is `open`; with `--strict` it also needs its reason in the
-//! last section. Whether a test shows what its row says is for a reader to judge, not for this.
+//! violation, and so is a number of rows that a part does not have. A demand that no test holds is
+//! `open`; with `--strict` it also needs its reason in the last section. Whether a test shows what
+//! its row says is for a reader to judge, not for this.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +14,24 @@ use crate::violation::{Violation, counted, report};
 
 const PAGE: &str = "docs/seeds.md";
 
-/// What the page is about; a section that somebody dropped would be missed by nobody else.
-const SECTIONS: [&str; 7] = [
-    "board (001)",
-    "delegate (002)",
-    "departments (000)",
-    "features (003)",
-    "contract-first (004)",
-    "Defects not repeated",
-    "The ten groups of acceptance cases",
+/// The parts of the page, and the sections that they must have: one that somebody dropped would be
+/// missed by nobody else.
+const PARTS: [(&str, &[&str]); 3] = [
+    (
+        "Sentences of the seeds",
+        &[
+            "board (001)",
+            "delegate (002)",
+            "departments (000)",
+            "features (003)",
+            "contract-first (004)",
+        ],
+    ),
+    ("Defects of the programs that the seeds come from", &[]),
+    ("Our own list", &[]),
 ];
 
-/// Rows of this section name open rows of the others and say why.
+/// Rows of this part name open rows of the others and say why.
 const NOT_MET: &str = "Not met, with the reason";
 
 const OPEN: &str = "open";
@@ -69,10 +76,11 @@ impl Found {
     }
 }
 
-/// A line of a table of the page, with the section it stands in.
+/// A line of a table of the page, with the part and the section it stands in.
 #[derive(Debug)]
 struct Row<'a> {
     line: usize,
+    part: &'a str,
     section: &'a str,
     cells: Vec<String>,
 }
@@ -84,16 +92,13 @@ fn check(tree: &Tree, strict: bool) -> Found {
         return found;
     };
     let rows = rows(page);
-    for section in SECTIONS {
-        if !rows.iter().any(|row| row.section == section) {
-            let fact = format!("there is no row under \"## {section}\"");
-            found.violates(1, fact, "write the section, with a table");
-        }
+    for (part, sections) in PARTS {
+        whole(page, &rows, part, sections, &mut found);
     }
     let mut sources = BTreeMap::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    let (reasons, demands): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.section == NOT_MET);
+    let (reasons, demands): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.part == NOT_MET);
     for row in demands {
         let Some(id) = id(row, &mut found) else { continue };
         if let Some(first) = seen.insert(id, row.line) {
@@ -116,6 +121,22 @@ fn check(tree: &Tree, strict: bool) -> Found {
         }
     }
     found
+}
+
+/// A part has as many rows as the list at the beginning says, and some in each of its sections.
+fn whole(page: &str, rows: &[Row<'_>], part: &str, sections: &[&str], found: &mut Found) {
+    let own: Vec<&Row<'_>> = rows.iter().filter(|row| row.part == part).collect();
+    let said = format!("- **{part}**: {}.", counted(own.len(), "row"));
+    if !page.lines().any(|line| line.starts_with(&said)) {
+        let fact = format!("no line begins with \"{said}\"");
+        found.violates(1, fact, "say there what the part is and how many rows it has");
+    }
+    for section in sections {
+        if !own.iter().any(|row| row.section == *section) {
+            let fact = format!("there is no row under \"### {section}\"");
+            found.violates(1, fact, "write the section, with a table");
+        }
+    }
 }
 
 /// Takes the open rows that have a reason out of `open`.
@@ -188,16 +209,19 @@ fn has_test(masked: &str, name: &str) -> bool {
 
 /// The lines of all tables but their heads.
 fn rows(page: &str) -> Vec<Row<'_>> {
-    let (mut section, mut found, mut in_table) = ("", Vec::new(), false);
+    let (mut part, mut section, mut found, mut in_table) = ("", "", Vec::new(), false);
     for (index, line) in page.lines().enumerate() {
         if let Some(heading) = line.strip_prefix("## ") {
+            (part, section) = (heading.trim(), "");
+        }
+        if let Some(heading) = line.strip_prefix("### ") {
             section = heading.trim();
         }
         let is_head = !in_table;
         in_table = line.starts_with('|');
         let is_rule = line.starts_with("|-");
         if in_table && !is_head && !is_rule {
-            found.push(Row { line: index + 1, section, cells: cells(line) });
+            found.push(Row { line: index + 1, part, section, cells: cells(line) });
         }
     }
     found
@@ -218,12 +242,19 @@ mod tests {
     /// A page with one row in each section, and `more` rows in the first.
     fn page(more: &str, reasons: &str) -> String {
         let head = "| id | says | does | test |\n|---|---|---|---|\n";
-        let section = |at: usize, name: &str| {
-            let more = if at == 0 { more } else { "" };
-            format!("## {name}\n\n{head}| R90{at} | a | b | `log/tests/a.rs::it_holds` |\n{more}\n")
-        };
-        let all: String = SECTIONS.iter().enumerate().map(|(at, name)| section(at, name)).collect();
-        format!("{all}## {NOT_MET}\n\n{head}{reasons}")
+        let (mut list, mut page, mut id, mut more) = (String::new(), String::new(), 900, more);
+        for (part, sections) in PARTS {
+            let sections = if sections.is_empty() { &["all"][..] } else { sections };
+            let rows = counted(sections.len() + more.lines().count(), "row");
+            list.push_str(&format!("- **{part}**: {rows}. What they are.\n"));
+            page.push_str(&format!("## {part}\n\n"));
+            for section in sections {
+                let row = format!("| R{id} | a | b | `log/tests/a.rs::it_holds` |\n");
+                page.push_str(&format!("### {section}\n\n{head}{row}{more}\n"));
+                (id, more) = (id + 1, "");
+            }
+        }
+        format!("{list}\n{page}## {NOT_MET}\n\n{head}{reasons}")
     }
 
     fn found(page: &str, strict: bool) -> Found {
@@ -240,7 +271,7 @@ mod tests {
         check(&tree, strict)
     }
 
-    /// What is told about `more` rows that begin at line 6, as `line: fact`.
+    /// What is told about `more` rows that begin at line 12, as `line: fact`.
     fn facts(more: &str) -> Vec<String> {
         let found = found(&page(more, ""), false);
         found.violations.iter().map(|v| format!("{}: {}", v.line, v.fact)).collect()
@@ -266,30 +297,33 @@ mod tests {
     #[test]
     fn every_mistake_of_a_row_is_told_with_its_line() {
         let table = [
-            ("| R001 | a | b |", "6: the row has 3 columns"),
-            ("| R001 | a | b | c | open |", "6: the row has 5 columns"),
-            ("| 001 | a | b | open |", "6: \"001\" is no id"),
-            ("| R01 | a | b | open |", "6: \"R01\" is no id"),
-            ("| R0x1 | a | b | open |", "6: \"R0x1\" is no id"),
-            ("| R900 | a | b | open |", "6: R900 is there already: line 5"),
-            ("| R001 | a | b | |", "6: the row names no test"),
-            ("| R001 | a | b | `x/y.rs::it_holds` |", "6: there is no file x/y.rs"),
-            ("| R001 | a | b | `run/tests/none.toml` |", "6: there is no file run/tests/none.toml"),
+            ("| R001 | a | b |", "12: the row has 3 columns"),
+            ("| R001 | a | b | c | open |", "12: the row has 5 columns"),
+            ("| 001 | a | b | open |", "12: \"001\" is no id"),
+            ("| R01 | a | b | open |", "12: \"R01\" is no id"),
+            ("| R0x1 | a | b | open |", "12: \"R0x1\" is no id"),
+            ("| R900 | a | b | open |", "12: R900 is there already: line 11"),
+            ("| R001 | a | b | |", "12: the row names no test"),
+            ("| R001 | a | b | `x/y.rs::it_holds` |", "12: there is no file x/y.rs"),
+            (
+                "| R001 | a | b | `run/tests/none.toml` |",
+                "12: there is no file run/tests/none.toml",
+            ),
             (
                 "| R001 | a | b | `log/tests/a.rs::it_hold` |",
-                "6: crates/log/tests/a.rs has no test it_hold",
+                "12: crates/log/tests/a.rs has no test it_hold",
             ),
             (
                 "| R001 | a | b | `log/tests/a.rs::only_said` |",
-                "6: crates/log/tests/a.rs has no test only_said",
+                "12: crates/log/tests/a.rs has no test only_said",
             ),
             (
                 "| R001 | a | b | `log/tests/a.rs::it_has` |",
-                "6: crates/log/tests/a.rs has no test it_has",
+                "12: crates/log/tests/a.rs has no test it_has",
             ),
             (
                 "| R001 | a | b | `core/tests/tasks.rs::join` |",
-                "6: crates/core/tests/tasks.rs has no test join",
+                "12: crates/core/tests/tasks.rs has no test join",
             ),
         ];
         for (row, fact) in table {
@@ -300,8 +334,20 @@ mod tests {
     #[test]
     fn a_section_that_is_gone_is_missed() {
         let told = found(&page("", "").replace("## delegate (002)", "## other"), false);
-        assert_eq!(told.violations[0].fact, "there is no row under \"## delegate (002)\"");
+        assert_eq!(told.violations[0].fact, "there is no row under \"### delegate (002)\"");
         assert_eq!(check(&Tree::from([]), false).violations[0].fact, "the page is missing");
+    }
+
+    #[test]
+    fn a_part_has_as_many_rows_as_the_page_says() {
+        let page = page("| R001 | a | b | open |\n", "");
+        assert_eq!(found(&page, false).violations, []);
+        let told = found(&page.replace("seeds**: 6 rows", "seeds**: 5 rows"), false).violations;
+        assert_eq!(told.len(), 1, "{told:?}");
+        let fact = "no line begins with \"- **Sentences of the seeds**: 6 rows.\"";
+        assert_eq!(told[0].fact, fact);
+        let told = found(&page.replace("## Our own list", "## Other"), false).violations;
+        assert_eq!(told[0].fact, "no line begins with \"- **Our own list**: 0 rows.\"");
     }
 
     #[test]
@@ -314,7 +360,7 @@ mod tests {
         let strict = found(&page(open, why), true);
         assert_eq!(strict.violations.len(), 1);
         assert!(strict.violations[0].fact.starts_with("R002 is open and "));
-        assert_eq!(strict.violations[0].line, 7);
+        assert_eq!(strict.violations[0].line, 13);
     }
 
     #[test]

@@ -8,7 +8,6 @@
 //! Belongs to one thread, in a [`tokio::task::LocalSet`].
 
 mod arguments;
-mod config;
 mod grounds;
 mod offer;
 mod output;
@@ -35,17 +34,8 @@ use read::Print;
 use shell::Shells;
 
 /// Every tool there is.
-pub const NAMES: [&str; 9] = [
-    "bash",
-    "bash_output",
-    "read_file",
-    "write_file",
-    "edit_file",
-    "glob",
-    "grep",
-    "Skill",
-    "Config",
-];
+pub const NAMES: [&str; 8] =
+    ["bash", "bash_output", "read_file", "write_file", "edit_file", "glob", "grep", "Skill"];
 
 /// Where an agent works, and what holds there.
 #[derive(Debug, Clone, Default)]
@@ -91,7 +81,7 @@ pub struct Leave {
 pub struct Toolbox {
     place: Place,
     grounds: Grounds,
-    limits: RefCell<Limits>,
+    limits: Limits,
     /// What was read or written of each file last, by its path without links.
     seen: RefCell<HashMap<PathBuf, Print>>,
     shells: Rc<Shells>,
@@ -108,14 +98,13 @@ enum Order {
     Glob { pattern: String, path: PathBuf },
     Grep { wanted: search::Wanted, path: PathBuf },
     Skill { name: String },
-    Config { key: Option<String>, value: Option<Value> },
 }
 
 impl Toolbox {
     pub fn new(place: Place) -> Self {
         let fence = &place.fence;
         let grounds = Grounds::new(&place.tree, &place.scratch, &fence.hidden, &fence.write);
-        let limits = RefCell::new(place.limits);
+        let limits = place.limits;
         Self { place, grounds, limits, seen: RefCell::default(), shells: Rc::new(Shells::new()) }
     }
 
@@ -155,9 +144,6 @@ impl Toolbox {
                 leave(Does::Search, Some(self.grounds.asked(path)), &wanted.pattern)
             }
             Order::Skill { name } => leave(Does::Read, None, name),
-            Order::Config { key, .. } => {
-                leave(Does::Read, None, key.as_deref().unwrap_or_default())
-            }
         })
     }
 
@@ -201,7 +187,7 @@ impl Toolbox {
 
     /// What another tool said, as much as may be shown; the whole is in a file then.
     pub fn capped(&self, text: String) -> String {
-        let bytes_max = self.limits.borrow().output_bytes_max;
+        let bytes_max = self.limits.output_bytes_max;
         if text.len() <= bytes_max {
             return text;
         }
@@ -244,7 +230,7 @@ impl Toolbox {
                     path: self.grounds.meant(given.text("path")?)?,
                     offset: given.number("offset")?.unwrap_or(1),
                     limit: given.number("limit")?,
-                    bytes_max: self.limits.borrow().output_bytes_max,
+                    bytes_max: self.limits.output_bytes_max,
                 })
             }
             "write_file" => {
@@ -273,11 +259,6 @@ impl Toolbox {
                 "files_only",
             ])?)?,
             "Skill" => Order::Skill { name: of(&["name"])?.text("name")?.to_owned() },
-            "Config" => {
-                let key = of(&["key", "value"])?.text_or_none("key")?.map(str::to_owned);
-                let value = arguments.get("value").filter(|value| !value.is_null()).cloned();
-                Order::Config { key, value }
-            }
             _ => {
                 let names = NAMES.join(", ");
                 return Err(format!("there is no tool {tool:?}; your own tools are {names}"));
@@ -298,7 +279,7 @@ impl Toolbox {
     }
 
     async fn carry_out(&self, order: Order) -> Result<ToolOutcome, String> {
-        let limits = *self.limits.borrow();
+        let limits = self.limits;
         let text = match order {
             Order::Bash(wanted) => {
                 return self.shells.bash(&self.place, &limits, wanted).await;
@@ -318,7 +299,6 @@ impl Toolbox {
                 self.search(&path, move |field| search::grep(field, &wanted)).await
             }
             Order::Skill { name } => skill::given(&skill::all(&self.grounds), &name),
-            Order::Config { key, value } => self.configure(key.as_deref(), value.as_ref()),
         };
         text.map(ToolOutcome::good)
     }
@@ -344,7 +324,7 @@ impl Toolbox {
         };
         let stop = Arc::new(AtomicBool::new(false));
         let _stopped = StoppedWhenDropped(Arc::clone(&stop));
-        let bytes_max = self.limits.borrow().output_bytes_max;
+        let bytes_max = self.limits.output_bytes_max;
         let field = search::Field { grounds: self.grounds.clone(), root, stop, bytes_max };
         aside(move || look(&field)).await
     }
@@ -410,16 +390,6 @@ impl Toolbox {
             .map_err(|error| format!("{shown} could not be written: {error}"))?;
         self.seen.borrow_mut().insert(target.real(), read::print(content));
         Ok(())
-    }
-
-    fn configure(&self, key: Option<&str>, value: Option<&Value>) -> Result<String, String> {
-        let mut limits = self.limits.borrow_mut();
-        match (key, value) {
-            (None, None) => Ok(config::listed(&limits)),
-            (None, Some(_)) => Err("a value needs the key that it is for".to_owned()),
-            (Some(key), None) => config::shown(&limits, key),
-            (Some(key), Some(value)) => config::set(&mut limits, key, arguments::number_in(value)),
-        }
     }
 }
 

@@ -502,7 +502,7 @@ pub enum ClaimOrder {
     /// Priority, then the longest path behind it, then the number.
     #[default]
     Path,
-    /// The number alone.
+    /// Priority, then the number.
     Number,
 }
 
@@ -588,6 +588,12 @@ impl Playbook {
         self.roles
             .iter()
             .find(|(_, role)| role.lead && (self.departments.is_empty() || role.level == level))
+    }
+
+    /// The role of whoever does not lead, where there is one alone.
+    pub fn member(&self) -> Option<(&Name, &Role)> {
+        let mut members = self.roles.iter().filter(|(_, role)| !role.lead);
+        members.next().filter(|_| members.next().is_none())
     }
 
     pub fn role(&self, name: Option<&Name>) -> Option<&Role> {

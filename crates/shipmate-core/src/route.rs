@@ -121,10 +121,13 @@ pub(crate) fn role_of<'a>(state: &'a State, who: &Address) -> Option<&'a Name> {
 }
 
 impl State {
-    /// A member's role, as the playbook of its team says it.
+    /// A member's role, as the playbook of its team says it. Who was brought in with none that the
+    /// playbook knows is what all its members are, where they are all the same.
     pub fn role(&self, who: &Address) -> Option<(&Name, &Role)> {
         let book = self.teams.get(&who.team)?.setup.playbook.as_deref()?;
-        book.roles.get_key_value(role_of(self, who)?)
+        let own = role_of(self, who).and_then(|name| book.roles.get_key_value(name));
+        let leads = self.teammates.get(who).is_none_or(|mate| mate.is_lead());
+        own.or_else(|| book.member().filter(|_| !leads))
     }
 }
 

@@ -200,7 +200,13 @@ pub(crate) fn decide_change(
 ) -> Result<Vec<Event>, Refusal> {
     let found = state.require_active_team(team)?;
     if matches!(by, Actor::Teammate(_)) {
-        return Err(Refusal::NotTheirs { by: by.clone(), what: "change how the team works" });
+        // The model of whom it brings in is the lead's to choose; gates, where work begins and
+        // commands that run are not.
+        let model = changes.model.clone();
+        if *changes != (TeamChanges { model, ..TeamChanges::default() }) || !agents.is_empty() {
+            return Err(Refusal::NotTheirs { by: by.clone(), what: "change how the team works" });
+        }
+        state.require_manager(by, team, "change what its teammates work with")?;
     }
     let mut setup = Setup::clone(&found.setup);
     changes.apply(&mut setup);

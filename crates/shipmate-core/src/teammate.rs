@@ -66,10 +66,15 @@ pub(crate) fn decide_add(
     if held == 0 {
         return Err(Refusal::Zero { what: "the number of tasks held at once" });
     }
-    // Whoever leads may choose among the agents there are; a new command is a person's.
+    // Whoever leads may choose among the agents there are, and what a person has set for the team or
+    // a role; a new command is a person's.
     let known = |mate: &Teammate| mate.profile.command == profile.command;
+    let setup = &state.teams[&who.team].setup;
+    let mut roles = setup.playbook.iter().flat_map(|book| book.roles.values());
+    let is_set = setup.agent == profile.command || roles.any(|role| role.agent == profile.command);
     if matches!(by, Actor::Teammate(_))
         && !profile.command.is_empty()
+        && !is_set
         && !state.teammates.values().any(known)
     {
         return Err(Refusal::NotTheirs { by: by.clone(), what: "bring a command of its own" });

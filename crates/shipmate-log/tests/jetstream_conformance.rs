@@ -10,6 +10,7 @@ mod temp;
 use nats::Server;
 use shipmate_log::conformance::Opener;
 use shipmate_log::{AnyLog, JetStreamLog, JetStreamOptions};
+use std::time::Duration;
 
 struct InJetStream(Server);
 
@@ -24,6 +25,8 @@ impl Opener for InJetStream {
 
     async fn open(&mut self) -> AnyLog {
         let options = JetStreamOptions::new(self.0.url(), "TEAM", "team.log");
+        // A server may stand still for a while.
+        let options = JetStreamOptions { answer_within: Duration::from_secs(120), ..options };
         AnyLog::JetStream(JetStreamLog::open(options).await.unwrap())
     }
 

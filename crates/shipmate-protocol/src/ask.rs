@@ -539,6 +539,10 @@ pub struct TaskNew {
     /// It may be done without any change: what is wanted is a word, not code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_change: bool,
+    /// The team whose task it is; absent: the one that the request is about. All tasks of a request
+    /// are one team's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
 }
 
 /// The tasks and teammates of a lead's plan. They are made when it is approved.

@@ -6,6 +6,7 @@
 //! sends: bad arguments are an outcome that names the fact and the remedy.
 
 mod arguments;
+mod config;
 pub mod envelope;
 mod inbox;
 mod outcome;
@@ -118,7 +119,7 @@ pub fn list_ahead(seat: &Seat) -> Vec<Tool> {
     all(seat).into_iter().filter(|tool| has(&later, tool.name)).collect()
 }
 
-fn all(seat: &Seat) -> [Tool; 18] {
+fn all(seat: &Seat) -> [Tool; 19] {
     [
         team::create_tool(),
         team::delete_tool(),
@@ -138,6 +139,7 @@ fn all(seat: &Seat) -> [Tool; 18] {
         plan::exit_tool(seat),
         question::ask_tool(),
         question::answer_tool(),
+        config::tool(),
     ]
 }
 
@@ -151,7 +153,9 @@ const OF_A_BOARD: [&str; 4] = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"
 
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {
-    if !seat.tools.is_empty() && !seat.tools.iter().any(|own| own == tool) {
+    // Whoever has to hand in a plan has the tool for it, whatever its role.
+    let owes_plan = seat.mode == "plan" && tool == "ExitPlanMode";
+    if !seat.tools.is_empty() && !owes_plan && !seat.tools.iter().any(|own| own == tool) {
         return false;
     }
     // Whoever only looks on neither makes nor takes nor finishes work.
@@ -225,6 +229,7 @@ async fn run(
         "ExitPlanMode" => plan::exit(board, seat, arguments).await,
         "AskUserQuestion" => question::ask(board, seat, arguments).await,
         "AnswerQuestion" => question::answer(board, seat, arguments).await,
+        "Config" => config::run(board, arguments).await,
         _ => return None,
     })
 }

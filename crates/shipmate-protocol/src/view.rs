@@ -140,6 +140,11 @@ pub struct TeamView {
     pub playbook: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseView>,
+    /// What whoever joins works with and names no other.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// The tools of whoever leads it, where the playbook names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lead_tools: Vec<String>,

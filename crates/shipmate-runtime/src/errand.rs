@@ -72,6 +72,11 @@ fn prepare(crew: &Crew, job: &mut Job) -> Result<Vec<Line>, Refused> {
         Ask::TeammateAdd(add) => {
             staffed(crew, &job.actor, &team, add).map(|line| line.into_iter().collect())
         }
+        // A lead says what those who join work with, and changes nobody.
+        Ask::TeamSet(set) if matches!(job.actor, Actor::Teammate(_)) => {
+            set.agents.clear();
+            Ok(Vec::new())
+        }
         Ask::TeamSet(set) => staffed::set(crew, &team, set),
         Ask::PlanSubmit { work: Some(work), .. } => Ok(planned::staff(crew, &job.actor, work)),
         _ => Ok(Vec::new()),

@@ -126,6 +126,8 @@ pub(crate) struct Yard {
     pub(crate) read: Vec<PathBuf>,
     /// It runs what others have handed in.
     pub(crate) is_gate: bool,
+    /// It is to see nothing of the repository.
+    pub(crate) is_closed: bool,
 }
 
 /// The fence of one start; none where it is off, or cannot be. The text says why one that is
@@ -169,6 +171,9 @@ pub(crate) fn around(
         return if required { Err(IN_THE_CHECKOUT.to_owned()) } else { Ok(None) };
     }
     let mut read = yard.read;
+    if yard.is_closed {
+        hidden.push(place.workspace.clone());
+    }
     if yard.is_gate {
         hidden.extend(secrets::files(&grounds.program_env));
         read.extend(grounds.gate_read.iter().cloned());

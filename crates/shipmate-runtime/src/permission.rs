@@ -225,6 +225,15 @@ pub fn refused(request: &Request, by: &str, reason: &str) -> String {
     format!("{} was refused by {by}{why}. Find another way, or ask {by}.", what(request))
 }
 
+/// What the model of somebody is told whose role names all its tools.
+pub fn not_of_role(request: &Request, tools: &[String]) -> String {
+    format!(
+        "{} is not among your tools: {}. Have a teammate do it.",
+        what(request),
+        tools.join(", ")
+    )
+}
+
 fn denial(verdict: &Verdict, request: &Request) -> String {
     let what = what(request);
     if verdict.place == Place::Sealed {

@@ -19,7 +19,7 @@ mod coverage;
 mod departments;
 pub(crate) mod engine;
 mod file;
-mod fill;
+pub(crate) mod fill;
 pub(crate) mod gates;
 pub(crate) mod ground;
 pub(crate) mod handoff;
@@ -238,7 +238,8 @@ fn name_branch(playbook: &mut Playbook) {
 }
 
 /// What a run may set though the playbook has no value of that name.
-const OF_A_RUN: [&str; 7] = ["approved", "branch", "departments", "dir", "goal", "single", "title"];
+const OF_A_RUN: [&str; 8] =
+    ["approved", "branch", "departments", "dir", "goal", "plans", "single", "title"];
 
 /// A run sets what the playbook knows, and what its values have room for.
 fn known_values(playbook: &Playbook, given: &BTreeMap<String, String>) -> Result<(), Refused> {

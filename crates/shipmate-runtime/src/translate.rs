@@ -338,6 +338,18 @@ impl Scene<'_> {
     }
 
     fn create_tasks(&self, tasks: &[ask::TaskNew]) -> Result<Act, Refused> {
+        let named = tasks.first().and_then(|task| task.team.as_deref());
+        if tasks.iter().any(|task| task.team.as_deref() != named) {
+            let remedy = "make the tasks of each team with a request of their own";
+            return Err(bad("the tasks are of several teams".to_owned(), remedy));
+        }
+        match named {
+            Some(team) => Scene { team: &name(team)?, ..*self }.create_own_tasks(tasks),
+            None => self.create_own_tasks(tasks),
+        }
+    }
+
+    fn create_own_tasks(&self, tasks: &[ask::TaskNew]) -> Result<Act, Refused> {
         let mut fresh: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, task) in tasks.iter().enumerate() {
             if let Some(alias) = &task.alias {

@@ -161,6 +161,8 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         cost_micros_max: team.budget.cost_micros_max,
         playbook: team.setup.playbook.as_ref().map(|playbook| playbook.name.to_string()),
         phases: phases(team),
+        agent: team.setup.agent.clone(),
+        model: team.setup.model.clone(),
         lead_tools: lead_tools(team),
     }
 }

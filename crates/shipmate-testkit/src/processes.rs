@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use shipmate_protocol::Place;
 
 /// So long is looked at a thread that works and works, or that waits for a processor.
-const LOOK_FOR: Duration = Duration::from_secs(10);
+const LOOK_FOR: Duration = Duration::from_secs(120);
 
 /// A live process that carries a workspace's marker.
 #[derive(Debug, Clone)]

@@ -33,5 +33,7 @@ mod fenced;
 mod mixed;
 #[path = "clients/money.rs"]
 mod money;
+#[path = "clients/seven.rs"]
+mod seven;
 #[path = "clients/words.rs"]
 mod words;

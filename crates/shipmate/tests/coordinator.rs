@@ -24,11 +24,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
 use temp::TempDir;
 
@@ -57,7 +59,11 @@ impl Workspace {
     fn client(&self, token: TokenSource) -> Client {
         let args = ["--workspace".into(), self.path().into(), "coordinator".into(), "run".into()];
         let launch = Launch::Program { program: SHIPMATE.into(), args: args.to_vec() };
-        Client::new(self.place(), launch, token)
+        let mut client = Client::new(self.place(), launch, token);
+        // Only a test that fails waits so long.
+        let give_up_after = Duration::from_secs(600);
+        client.patience = Patience { give_up_after, ..Patience::default() };
+        client
     }
 
     fn person(&self) -> Client {
@@ -68,10 +74,10 @@ impl Workspace {
     fn team(&self, names: &[&str]) -> (Client, Vec<String>) {
         let mut person = self.person();
         let create = TeamCreate { name: "alpha".to_owned(), ..TeamCreate::default() };
-        person.ask(Ask::TeamCreate(create)).unwrap();
+        ask(&mut person, Ask::TeamCreate(create)).unwrap();
         let tokens = names.iter().map(|name| {
             let add = TeammateAdd { name: (*name).to_owned(), ..TeammateAdd::default() };
-            person.ask(Ask::TeammateAdd(add)).unwrap();
+            ask(&mut person, Ask::TeammateAdd(add)).unwrap();
             start(&mut person, name)
         });
         let tokens = tokens.collect();
@@ -123,9 +129,19 @@ impl Raw {
     }
 }
 
+/// Asks again while the log does not answer: a server that stands still does so later.
+fn ask(client: &mut Client, ask: Ask) -> Result<Answer, ClientFailure> {
+    loop {
+        match client.ask(ask.clone()) {
+            Err(ClientFailure::Refused(refused)) if refused.code == "LogUnavailable" => {}
+            answer => return answer,
+        }
+    }
+}
+
 fn start(person: &mut Client, name: &str) -> String {
-    let ask = Ask::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
-    match person.ask(ask).unwrap() {
+    let start = Ask::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
+    match ask(person, start).unwrap() {
         Answer::Started { token, .. } => token,
         other => panic!("{other:?}"),
     }
@@ -133,11 +149,11 @@ fn start(person: &mut Client, name: &str) -> String {
 
 fn create(person: &mut Client, count: usize) {
     let task = |n| TaskNew { subject: format!("task {n}"), ..TaskNew::default() };
-    person.ask(Ask::TaskCreate { tasks: (0..count).map(task).collect() }).unwrap();
+    ask(person, Ask::TaskCreate { tasks: (0..count).map(task).collect() }).unwrap();
 }
 
 fn next(client: &mut Client) -> Result<Answer, ClientFailure> {
-    client.ask(Ask::TaskNext { lease_ms: None, wait: false })
+    ask(client, Ask::TaskNext { lease_ms: None, wait: false })
 }
 
 fn refusal(failure: Result<Answer, ClientFailure>) -> Refused {
@@ -148,7 +164,7 @@ fn refusal(failure: Result<Answer, ClientFailure>) -> Refused {
 }
 
 fn records(person: &mut Client) -> Vec<Value> {
-    match person.ask(Ask::Log { after: 0, max: 10_000 }).unwrap() {
+    match ask(person, Ask::Log { after: 0, max: 10_000 }).unwrap() {
         Answer::Log(lines) => {
             lines.iter().map(|line| serde_json::from_str(line.get()).unwrap()).collect()
         }
@@ -176,6 +192,34 @@ fn of_many_that_start_at_once_one_coordinator_serves_all() {
     let mut pids: Vec<u32> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     pids.dedup();
     assert_eq!(pids, [workspace.pid().unwrap()]);
+}
+
+#[test]
+fn tasks_that_many_processes_create_at_once_have_a_number_each() {
+    let workspace = Workspace::new("");
+    let (mut person, _) = workspace.team(&[]);
+    let processes: Vec<_> = (0..8)
+        .map(|n| {
+            let mut command = Command::new(SHIPMATE);
+            command.arg("--workspace").arg(workspace.path());
+            command.args(["task", "create", &format!("task {n}")]);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut process in processes {
+        assert!(process.wait().unwrap().success());
+    }
+    let Answer::Tasks(tasks) = person.ask(Ask::Tasks { filter: Default::default() }).unwrap()
+    else {
+        panic!()
+    };
+    let mut ids: Vec<u32> = tasks.iter().map(|task| task.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=8).collect::<Vec<u32>>());
+    let mut subjects: Vec<&str> = tasks.iter().map(|task| task.subject.as_str()).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    assert_eq!(subjects.len(), 8, "none has taken the place of another");
 }
 
 #[test]
@@ -408,12 +452,17 @@ fn two_coordinators_share_a_team_on_a_nats_server() {
     let config = format!("log = \"nats\"\n[nats]\nurl = \"{}\"\n", server.url());
     let (here, there) = (Workspace::new(&config), Workspace::new(&config));
     let (mut person, tokens) = here.team(&["ana", "bo"]);
-    create(&mut person, 60);
-    let (mut tell, mut far) = (Vec::new(), there.person());
+    let mut far = there.person();
     far.team = Some("alpha".to_owned());
-    let Answer::Tasks(tasks) = far.ask(Ask::Tasks { filter: Default::default() }).unwrap() else {
-        panic!()
-    };
+    // Both number tasks at the same time.
+    let creating = std::thread::spawn(move || {
+        (0..30).for_each(|_| create(&mut far, 1));
+        far
+    });
+    (0..30).for_each(|_| create(&mut person, 1));
+    let (mut tell, mut far) = (Vec::new(), creating.join().unwrap());
+    let tasks = ask(&mut far, Ask::Tasks { filter: Default::default() }).unwrap();
+    let Answer::Tasks(tasks) = tasks else { panic!() };
     assert_eq!(tasks.len(), 60);
     for (workspace, token) in [(&here, &tokens[0]), (&there, &tokens[1])] {
         let mut worker = workspace.client(TokenSource::Given(token.clone()));
@@ -423,7 +472,8 @@ fn two_coordinators_share_a_team_on_a_nats_server() {
                 let (id, token) = (task.row.id, Some(token));
                 let result = String::new();
                 let task = id.to_string();
-                worker.ask(Ask::TaskComplete { task, token, commit: None, result }).unwrap();
+                let complete = Ask::TaskComplete { task, token, commit: None, result };
+                ask(&mut worker, complete).unwrap();
                 done.push(id);
             }
             done

@@ -22,5 +22,7 @@ mod pipe;
 mod programs;
 #[path = "mcp/seats.rs"]
 mod seats;
+#[path = "mcp/seeds.rs"]
+mod seeds;
 #[path = "mcp/stage.rs"]
 mod stage;

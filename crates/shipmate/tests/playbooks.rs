@@ -42,11 +42,15 @@ mod features_hooks;
 mod features_native;
 #[path = "playbooks/features_repair.rs"]
 mod features_repair;
+#[path = "playbooks/leads.rs"]
+mod leads;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/native.rs"]
 mod native;
 #[path = "playbooks/phases.rs"]
 mod phases;
+#[path = "playbooks/plan_steps.rs"]
+mod plan_steps;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/scene.rs"]
 mod scene;

@@ -16,7 +16,7 @@ struct Tool {
     required: &'static [&'static str],
 }
 
-const TOOLS: [Tool; 9] = [
+const TOOLS: [Tool; 8] = [
     Tool {
         name: "bash",
         description: "Runs a command in your tree. What it leaves running is ended with it, \
@@ -90,13 +90,6 @@ const TOOLS: [Tool; 9] = [
         description: "Gives you the instructions of a skill:",
         properties: &[("name", "string", "")],
         required: &["name"],
-    },
-    Tool {
-        name: "Config",
-        description: "Shows or changes settings of this session: shell_timeout_ms, \
-                      output_bytes_max.",
-        properties: &[("key", "string", ""), ("value", "integer", "")],
-        required: &[],
     },
 ];
 

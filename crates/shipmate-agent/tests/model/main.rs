@@ -116,7 +116,7 @@ async fn ask(model: &Model, messages: &[Message], seen: &mut Seen) -> Result<Rep
     };
     // Only a test that fails waits so long.
     let asked = model.ask(&request, seen);
-    tokio::time::timeout(Duration::from_secs(60), asked).await.expect("an end within a minute")
+    tokio::time::timeout(Duration::from_secs(300), asked).await.expect("it ends")
 }
 
 /// One question to a new model; what came, and what was seen meanwhile.

@@ -149,8 +149,8 @@ impl Raw {
 
     /// The next request that has not been waited for.
     pub(crate) async fn come(&mut self) {
-        let came = tokio::time::timeout(Duration::from_secs(60), self.came.recv()).await;
-        came.expect("a request within a minute").unwrap();
+        let came = tokio::time::timeout(Duration::from_secs(300), self.came.recv()).await;
+        came.expect("a request comes").unwrap();
     }
 }
 

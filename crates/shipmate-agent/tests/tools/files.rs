@@ -30,7 +30,7 @@ fn a_file_is_shown_with_the_numbers_of_its_lines() {
 #[test]
 fn a_long_file_is_cut_and_can_be_read_on_to_its_end() {
     on_one_thread(async {
-        let scene = Scene::new();
+        let mut scene = Scene::new();
         let lines: Vec<String> = (1..=5_000).map(|n| format!("line {n} of many")).collect();
         scene.put("long", lines.join("\n"));
         let (mut offset, mut seen, mut pages) = (1, Vec::new(), 0);
@@ -55,8 +55,7 @@ fn a_long_file_is_cut_and_can_be_read_on_to_its_end() {
         let text = scene.good("read_file", json!({"path": "wide"})).await;
         assert!(text.contains("[… 98,001 more bytes in this line"), "{}", &text[1990..]);
         assert!(text.ends_with("2\tafter\n"));
-        let limits = json!({"key": "output_bytes_max", "value": 1024});
-        scene.good("Config", limits).await;
+        scene.say_at_most(1024);
         let text = scene.good("read_file", json!({"path": "wide"})).await;
         assert!(text.ends_with("[lines 1 to 1 of 2: read on with offset 2]"), "a line is shown");
     });

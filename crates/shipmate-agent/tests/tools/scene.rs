@@ -16,13 +16,14 @@ use shipmate_protocol::native::{FenceOrder, Limits};
 use super::launcher;
 
 /// Far longer than anything here takes; only a failing test waits for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 pub(crate) const TOKEN: &str = "tok-5ec2e7-of-a-person";
 
 pub(crate) struct Scene {
     root: PathBuf,
     digest: String,
     pub(crate) toolbox: Toolbox,
+    place: Place,
 }
 
 impl Drop for Scene {
@@ -77,7 +78,13 @@ impl Scene {
             tree,
         };
         change(&mut place);
-        Scene { root, digest, toolbox: Toolbox::new(place) }
+        Scene { root, digest, toolbox: Toolbox::new(place.clone()), place }
+    }
+
+    /// From now on no answer is longer.
+    pub(crate) fn say_at_most(&mut self, output_bytes_max: usize) {
+        self.place.limits.output_bytes_max = output_bytes_max;
+        self.toolbox = Toolbox::new(self.place.clone());
     }
 
     /// As when the agent itself is behind a fence: its shells can mount nothing.

@@ -121,7 +121,7 @@ fn a_search_above_the_hidden_passes_it_by() {
 #[test]
 fn too_much_is_cut_and_says_so() {
     on_one_thread(async {
-        let scene = Scene::new();
+        let mut scene = Scene::new();
         for n in 0..1_200 {
             scene.put(&format!("many/{n:04}.txt"), "needle\n".repeat(2));
         }
@@ -130,7 +130,7 @@ fn too_much_is_cut_and_says_so() {
         assert!(text.contains("[there is more: narrow the pattern or the path]"));
         let text = scene.good("grep", json!({"pattern": "needle"})).await;
         assert!(text.ends_with("\n2:needle\n[there is more: narrow the pattern or the path]"));
-        scene.good("Config", json!({"key": "output_bytes_max", "value": 2000})).await;
+        scene.say_at_most(2000);
         let text = scene.good("grep", json!({"pattern": "needle"})).await;
         assert!(text.len() < 2_200 && text.contains(" more bytes: narrow"), "{}", text.len());
         scene.put("wide", format!("needle {}", "x".repeat(5_000)));

@@ -117,6 +117,14 @@ scenarios! {
         create sooner priority 1
         expect available for ana: 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
         next by ana
+        expect 12 in_progress by ana
+        submit 12 by ana
+        next by ana
+        expect 1 in_progress by ana
+        submit 1 by ana
+        // Without the playbook it would be 10, which another waits for.
+        next by ana
+        expect 2 in_progress by ana
     ",
     they_are_asked_to_stop_one_after_the_other: "
         team alpha stops 60s playbook \"phase build | in-turn\"

@@ -15,6 +15,7 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
     let (is, expected) = match (what.split_whitespace().collect::<Vec<_>>().as_slice(), expected) {
         (["inbox", whose], Some(expected)) => (inbox(world, whose), expected.to_owned()),
         (["senders", whose], Some(expected)) => (senders(world, whose), expected.to_owned()),
+        (["replies", whose], Some(expected)) => (replies(world, whose), expected.to_owned()),
         (["untaken", whose], Some(expected)) => (not_taken(world, whose), expected.to_owned()),
         (["session", who], Some(expected)) => {
             let who = world.address(who).expect("a name");
@@ -192,6 +193,17 @@ fn senders(world: &World, whose: &str) -> String {
         format!("{} from {}", kind.to_string().replace('"', ""), message.from)
     });
     or_nothing(from.collect(), " | ")
+}
+
+/// Which message each of the inbox answers, by its label.
+fn replies(world: &World, whose: &str) -> String {
+    let messages = world.inbox(whose);
+    let answered = messages.iter().map(|id| {
+        let answered = world.state().messages[id].reply_to;
+        let label = world.labels.iter().find(|(_, id)| Some(**id) == answered);
+        label.map_or("nothing", |(label, _)| label.as_str())
+    });
+    or_nothing(answered.map(str::to_owned).collect(), " | ")
 }
 
 fn idle(world: &World, who: &str) -> String {

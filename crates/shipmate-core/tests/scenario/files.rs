@@ -76,6 +76,10 @@ scenarios! {
         claim 1 by ana
         disappeared ana
         claim 2 by bo                  => task.claimed
+        start ana
+        claim 1 by ana                 => refused: task 1 needs files held by alpha/bo@1 for task 2
+        submit 2 by bo                 => task.submitted, task.completed
+        claim 1 by ana                 => task.claimed
     ",
     files_can_be_changed_while_nobody_works: "
         join ana

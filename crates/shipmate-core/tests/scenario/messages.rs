@@ -186,6 +186,9 @@ scenarios! {
         join ana
         send \"which?\" to ana as m1
         send \"that\" to person reply m1 by ana => message.sent
+        send \"something else\" to person by ana
+        expect inbox person: that | something else
+        expect replies person: m1 | nothing
     ",
     an_inbox_has_a_limit_and_others_are_not_hurt: "
         join ana

@@ -34,6 +34,19 @@ scenarios! {
             => refused: beta/bea@1 may not create a team below it; the lead of team alpha or a \
             person may
     ",
+    a_lead_sets_the_model_of_whom_it_brings_in_and_nothing_else: "
+        team alpha lead lia
+        start lia
+        join ana
+        change-team alpha model opus by lia => team.changed
+        change-team alpha model sonnet by ana \
+            => refused: alpha/ana@1 may not change what its teammates work with; the lead of team \
+            alpha or a person may
+        change-team alpha gates make by lia \
+            => refused: alpha/lia@1 may not change how the team works
+        change-team alpha agent \"rm -r .\" by lia \
+            => refused: alpha/lia@1 may not change how the team works
+    ",
     a_name_cannot_leave_its_folder: "
         team ../x \
             => refused: \"../x\" is not a name: use letters, digits, '_' and '-', beginning with \

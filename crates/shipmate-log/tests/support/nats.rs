@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Far longer than a healthy server takes for anything it is asked here.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A running `nats-server` with JetStream, which syncs every message before it answers.
 pub(crate) struct Server {

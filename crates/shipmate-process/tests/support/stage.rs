@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::unix::pipe;
 
 /// Far longer than anything here takes; only a failing test waits for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A tree whose script prints process ids.
 pub(crate) struct Talking {

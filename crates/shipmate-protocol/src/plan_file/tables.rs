@@ -305,6 +305,7 @@ fn read_task(place: Place, fields: Vec<Field>, draft: &mut Draft) {
             .whole("retries", 0..=RETRIES_MAX)
             .and_then(|number| u32::try_from(number).ok()),
         no_change: record.flag("no_change").unwrap_or(false),
+        team: None,
         metadata: metadata(&mut record),
     };
     record.check_size(&new.description, &new.metadata);

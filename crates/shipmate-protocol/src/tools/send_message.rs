@@ -101,7 +101,7 @@ fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
         };
         let mut inner = Arguments::new(object).map_err(|bad| bad.within(field))?;
         let kind = inner.required_word(&["type"], "what the message is");
-        let kind = kind.map_err(|bad| bad.within(field))?;
+        let kind = plain(kind.map_err(|bad| bad.within(field))?);
         // The outer shape may carry the rest of the answer.
         for name in ["request_id", "approve"] {
             if let Some((_, value)) = arguments.value(&[name])? {
@@ -120,6 +120,7 @@ fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
         return say(&kind, body, &mut inner).map_err(|bad| bad.within(field));
     }
     let kind = arguments.word(&["type", "msg_type"])?.unwrap_or_else(|| "message".to_owned());
+    let kind = plain(kind);
     let body = match message {
         // The fields of a handoff whose kind stands beside them.
         Some((_, value @ Value::Object(_))) if is_handoff(&kind) => value.to_string(),
@@ -128,6 +129,11 @@ fn read(arguments: &mut Arguments) -> Result<Say, Bad> {
     };
     let body = if body.trim().is_empty() { summary } else { body };
     say(&kind, body, arguments)
+}
+
+/// A seed calls a plain message `direct`.
+fn plain(kind: String) -> String {
+    if kind == "direct" { "message".to_owned() } else { kind }
 }
 
 fn is_control(kind: &str) -> bool {

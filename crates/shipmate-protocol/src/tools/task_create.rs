@@ -22,6 +22,9 @@ pub(crate) fn tool() -> Tool {
              alias of another one in the list",
         "items": { "type": "object", "properties": task_properties(), "additionalProperties": true },
     });
+    properties["team_name"] = json!({
+        "type": "string", "description": "A team below yours whose tasks they are; default: your own",
+    });
     Tool {
         name: "TaskCreate",
         title: "Create tasks",
@@ -115,6 +118,7 @@ fn read(arguments: &mut Arguments) -> Result<Wanted, Bad> {
             .whole(&["retries_max"])?
             .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
         no_change: arguments.flag(&["no_change"])?.unwrap_or(false),
+        team: None,
         metadata: metadata(arguments)?.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
     };
     Ok(Wanted { new, blocks: blocks.iter().map(text).collect() })
@@ -164,7 +168,8 @@ pub(crate) fn metadata(arguments: &mut Arguments) -> Result<BTreeMap<String, Str
     Ok(texts.collect())
 }
 
-pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Arguments) -> Reply {
+pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let team = arguments.word(&["team_name"])?.filter(|team| *team != seat.team);
     let wanted = match arguments.objects(&["tasks"], TASKS_MAX)? {
         Some(items) if items.is_empty() => {
             return Err(Bad::missing("tasks", "at least one task").into());
@@ -179,8 +184,9 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
         }
         None => vec![read(arguments)?],
     };
+    let of_team = |new: TaskNew| TaskNew { team: team.clone(), ..new };
     let (tasks, blocks): (Vec<TaskNew>, Vec<Vec<String>>) =
-        wanted.into_iter().map(|wanted| (wanted.new, wanted.blocks)).unzip();
+        wanted.into_iter().map(|wanted| (of_team(wanted.new), wanted.blocks)).unzip();
     let subjects: Vec<String> = tasks.iter().map(|task| task.subject.clone()).collect();
     let ids = create(board, tasks).await?;
     let made: Vec<(u32, String)> = ids.iter().copied().zip(subjects).collect();

@@ -25,8 +25,8 @@ pub(crate) fn create_tool() -> Tool {
         title: "Create a team",
         description: "Creates a team that works on this repository and makes you its lead; with \
              `members` it also starts those teammates, as Agent does one by one. If you lead a team \
-             already, name it to add members to it, or name a `parent` to make a department. Next: \
-             TaskCreate for the work; what the team does comes to you as messages.",
+             already, name it to add members to it; another name makes a team below it, which you \
+             lead too. Next: TaskCreate for the work; what the team does comes to you as messages.",
         input_schema: schema(
             json!({
                 "team_name": text("The team's name: letters, digits, '_' and '-'"),
@@ -148,13 +148,26 @@ pub(crate) async fn create(board: &impl Board, seat: &Seat, arguments: &mut Argu
         _ if own && !members.is_empty() => {
             (seat.team.clone(), format!("You lead team {}.", seat.team))
         }
-        Some(name) if !own && (!leads || parent.is_some()) => {
+        // The first line of a flow that begins with it: the team is there already.
+        Some(name) if own && parent.is_none() => {
+            let said = format!("Team {name} is there, and you lead it: nothing was made.");
+            (name, said)
+        }
+        Some(name) if !own => {
+            // A lead's further teams are below its own, where it leads them as well.
+            let parent = parent.or_else(|| leads.then(|| seat.team.clone()));
+            let below = parent.as_ref().map(|parent| {
+                format!(
+                    " It is below {parent}, and you lead it too: say team_name \"{name}\" with Task \
+                     and TaskCreate, and write to NAME there as \"{name}/NAME\"."
+                )
+            });
             let gate = trees.is_some();
             let setup = trees.map(|trees| Setup { trees: Some(trees), ..Setup::default() });
             let create =
                 TeamCreate { name: name.clone(), parent, description, gate, lead: None, setup };
             board.ask(Ask::TeamCreate(create)).await?;
-            let said = format!("Team {name} is created.");
+            let said = format!("Team {name} is created.{}", below.unwrap_or_default());
             (name, said)
         }
         None if !leads => return Err(Bad::missing("team_name", "the team's name").into()),

@@ -25,8 +25,7 @@ pub(crate) fn tool() -> Tool {
         title: "Write the list of things to do",
         description: "Brings the team's board in line with a list: an entry that is not on the \
              board becomes a task, one that is gets the status you give it. Tasks that the list \
-             leaves out stay (TaskUpdate with status deleted removes one). The answer says of each \
-             entry what became of it.",
+             leaves out stay. The answer says of each entry what became of it.",
         input_schema: schema(
             json!({
                 "todos": {

@@ -5,7 +5,7 @@ use shipmate_protocol::tools::{Tool, call, list, list_ahead};
 
 use crate::script::{Script, now, seat};
 
-const ALL: [&str; 18] = [
+const ALL: [&str; 19] = [
     "TeamCreate",
     "TeamDelete",
     "ListAgents",
@@ -24,6 +24,7 @@ const ALL: [&str; 18] = [
     "ExitPlanMode",
     "AskUserQuestion",
     "AnswerQuestion",
+    "Config",
 ];
 const TEAMMATE: [&str; 11] = [
     "ListAgents",

@@ -79,6 +79,10 @@ impl Crew {
                 tools: part.tools,
                 may: part.may,
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
+                by_playbook: setup
+                    .playbook
+                    .as_deref()
+                    .is_some_and(|playbook| !playbook.phases.iter().any(|phase| phase.lead_plans)),
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
                 gate: setup.gate.clone(),

@@ -1,7 +1,8 @@
 //! Which agent stands behind a teammate, found before the board hears of it.
 //!
-//! What is named counts; then the configuration's default, then the program of the lead that asks,
-//! then our own agent where it has a model. A teammate that could not be started is refused here,
+//! What is named counts; then, for whom a lead brings in, what the playbook's role names and what
+//! the run was told to use; then the configuration's default, then the program of the lead that
+//! asks, then our own agent where it has a model. A teammate that could not be started is refused here,
 //! with what to do. The line of a plain command may name a file of the repository: whoever fills a
 //! teammate in gets it back, to have it looked at beside the board ([`require_runnable`]).
 
@@ -10,13 +11,14 @@ use std::path::PathBuf;
 
 use shipmate_core::event::{Mode, Seat};
 use shipmate_core::setup::StartRule;
-use shipmate_core::{Actor, Name, TeammateRef};
+use shipmate_core::{Actor, Name, State, TeammateRef};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
 
 use crate::crew::Crew;
 use crate::errand::money;
 use crate::open::refused;
+use crate::playbook::fill::{fill, resolved};
 use crate::programs::command_line::{CannotRun, Stand, cannot_run};
 use crate::programs::{self, Around};
 use crate::settings::Agents;
@@ -46,12 +48,39 @@ pub(crate) fn staffed(
         }),
         _ => None,
     };
+    if own.is_some() {
+        crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
+    }
     found(agents, own, is_started, add)?;
     if !is_started {
         return Ok(None);
     }
     money::joins(crew, team, add)?;
     Ok(line_of(add))
+}
+
+/// Whom a lead brings in without naming a program works with that of its role, or of the team.
+fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut ask::TeammateAdd) {
+    let Some(setup) = state.teams.get(team).map(|team| &team.setup) else { return };
+    let is_named = !add.agent.is_empty() || !add.command.is_empty();
+    let role = setup.playbook.as_deref().and_then(|book| {
+        let named = add.role.as_ref().and_then(|role| role.parse::<Name>().ok());
+        let role = book.role(named.as_ref()).or_else(|| book.member().map(|(_, role)| role))?;
+        let values = resolved(book, []);
+        Some((fill(&role.agent, &values), fill(&role.model, &values)))
+    });
+    let (agent, model) = role.unwrap_or_default();
+    let first = |texts: [&String; 2]| texts.into_iter().find(|text| !text.is_empty()).cloned();
+    if !is_named && let Some(text) = first([&agent, &setup.agent]) {
+        match programs::find(&text, agents) {
+            Ok(profile) => add.agent = profile.name,
+            Err(_) => add.command = text,
+        }
+    }
+    // A program's model says nothing to another.
+    if !is_named && add.model.is_empty() {
+        add.model = first([&model, &setup.model]).unwrap_or_default();
+    }
 }
 
 fn line_of(add: &ask::TeammateAdd) -> Option<Line> {

@@ -57,7 +57,7 @@ impl Drop for Folder {
     }
 }
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(300);
 
 fn one(event: HookEvent, command: HookCommand, timeout: Duration) -> Hooks {
     Hooks { list: vec![Hook { event, command, timeout }], strangers: Vec::new() }

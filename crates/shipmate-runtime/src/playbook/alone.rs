@@ -1,10 +1,11 @@
 //! Whether the work is too little for a team: asked once, before the first phase begins.
 
-use shipmate_core::playbook::Single;
+use shipmate_core::playbook::{Playbook, Single, Weight};
 
 use super::engine::Stage;
 use super::ground::Ground;
 use super::single;
+use super::weight;
 use super::work::{self, Work};
 use crate::supervisor::off_the_thread;
 
@@ -22,8 +23,22 @@ pub(super) async fn reason(stage: &Stage, ground: &Ground) -> Result<Option<Stri
     let work = off_the_thread(move || work::read(&source, &ground, &values)).await?;
     match &work.absent {
         Some(absent) => Err(absent.clone()),
+        None if is_risky(&stage.playbook, &work) && stage.wants_plans() => Ok(None),
         None => Ok(too_little(&single, &work)),
     }
+}
+
+/// A piece must be planned for what it is, not for its size: whoever does it alone would show its
+/// plan to nobody.
+fn is_risky(playbook: &Playbook, work: &Work) -> bool {
+    let rules = playbook.roles.values().filter_map(|role| role.plan_when.as_ref());
+    let own = rules.map(|rule| Weight {
+        having: rule.having.iter().filter(|key| *key != work::FIRST).cloned().collect(),
+        words: rule.words.clone(),
+        touches: rule.touches.clone(),
+        ..Weight::default()
+    });
+    { own }.any(|rule| work.items.iter().any(|item| weight::fits(&rule, item, work)))
 }
 
 fn too_little(single: &Single, work: &Work) -> Option<String> {

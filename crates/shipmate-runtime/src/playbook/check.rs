@@ -437,6 +437,6 @@ fn tools() -> Vec<&'static str> {
     tools::list(&lead)
         .iter()
         .map(|tool| tool.name)
-        .chain(["Skill", "Config", "read_file", "glob", "grep"])
+        .chain(["Skill", "read_file", "glob", "grep"])
         .collect()
 }

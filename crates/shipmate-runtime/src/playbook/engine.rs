@@ -103,6 +103,11 @@ impl Stage {
         })
     }
 
+    /// Who must show a plan before it writes has to: the value `plans = "no"` says otherwise.
+    pub(super) fn wants_plans(&self) -> bool {
+        self.values.get("plans").is_none_or(|word| word != "no")
+    }
+
     /// The first of its phases has not begun yet.
     pub(super) fn is_new(&self) -> bool {
         self.course.rounds.is_empty() && self.course.alone.is_none()
@@ -482,8 +487,8 @@ async fn begin(
     }
     let is_alone = stage.course.alone.is_some();
     let joining = staff::join(crew, stage, &mut made, &work, is_alone).await;
-    let (teammates, about) = match joining {
-        Ok(joining) => joining,
+    let teammates = match joining {
+        Ok(teammates) => teammates,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
     };
     if let Some(act) = approval::asked(stage, &made, &teammates).filter(|_| !runs) {
@@ -496,7 +501,7 @@ async fn begin(
         teammates,
         tasks: made,
         again,
-        notes: work.notes.into_iter().chain(notes).chain(about).collect(),
+        notes: work.notes.into_iter().chain(notes).collect(),
         alone,
         awaits: held.why,
     }))

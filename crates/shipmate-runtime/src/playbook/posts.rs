@@ -42,6 +42,8 @@ pub(super) struct Need<'a> {
     pub(super) role: &'a Role,
     /// How many at most.
     pub(super) cap: usize,
+    /// Who must show a plan has to; a person may have said otherwise.
+    pub(super) plans: bool,
     pub(super) work: &'a Work,
     /// Members of the team that are there already.
     pub(super) there: BTreeMap<Name, Profile>,
@@ -102,7 +104,7 @@ fn kind(need: &Need<'_>, task: &NewTask) -> Kind {
     let upgrade = need.role.upgrades.iter().find(|upgrade| fits(&upgrade.when));
     Kind {
         model: upgrade.map(|upgrade| upgrade.model.clone()).unwrap_or_default(),
-        plans: need.role.plan_when.as_ref().is_some_and(fits),
+        plans: need.plans && need.role.plan_when.as_ref().is_some_and(fits),
     }
 }
 

@@ -9,6 +9,7 @@ use shipmate_core::files::FileSet;
 use shipmate_core::playbook::Role;
 use shipmate_core::setup::StartRule;
 use shipmate_core::{Actor, Name};
+use shipmate_process::{Level, achieved};
 use shipmate_protocol::ask::TeammateAdd;
 
 use super::engine::Stage;
@@ -18,9 +19,7 @@ use super::work::Work;
 use crate::crew::Crew;
 use crate::errand::staffed::{require_runnable, staffed};
 use crate::programs;
-
-/// Who joins, and what a person should know about it.
-pub(super) type Joining = (Vec<(Name, Profile)>, Vec<String>);
+use crate::settings::FenceSetting;
 
 /// The members that are not there yet. Of a role that several may have, as many as there are tasks
 /// for it.
@@ -30,12 +29,12 @@ pub(super) async fn join(
     tasks: &mut [NewTask],
     work: &Work,
     alone: bool,
-) -> Result<Joining, String> {
+) -> Result<Vec<(Name, Profile)>, String> {
     let there: BTreeMap<Name, Profile> = crew.board.with_state(|state| {
         let members = state.members_of(&stage.team);
         members.map(|(who, mate)| (who.name.clone(), mate.profile.clone())).collect()
     });
-    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for name in &stage.phase.roles {
         let Some(role) = stage.playbook.roles.get(name) else { continue };
         if alone && !role.lead {
@@ -46,6 +45,7 @@ pub(super) async fn join(
             name,
             role,
             cap,
+            plans: stage.wants_plans(),
             work,
             there: there.clone(),
             model: &|model| fill(model, &stage.values),
@@ -56,16 +56,11 @@ pub(super) async fn join(
                 if alone {
                     profile.mode = Mode::Normal;
                 }
-                if post.kind.plans && profile.mode != Mode::Plan {
-                    let name = &post.name;
-                    notes
-                        .push(format!("{name} shows no plan first: its agent cannot be talked to"));
-                }
                 found.push((post.name, profile));
             }
         }
     }
-    Ok((found, notes))
+    Ok(found)
 }
 
 async fn profile(
@@ -102,6 +97,9 @@ async fn profile(
         let own = if add.model.is_empty() { String::new() } else { map_model(stage, &add.model) };
         format!("{} of role {name}: {}{own}", post.name, refused.one_line())
     })?;
+    if post.kind.plans && !add.hears {
+        may_plan(crew, stage, &post.name)?;
+    }
     let mut scope = Vec::new();
     for path in &role.scope {
         scope.push(fill(path, &stage.values).parse().map_err(|e| format!("{e}"))?);
@@ -112,14 +110,28 @@ async fn profile(
         agent: add.agent,
         model: add.model,
         scope: FileSet::new(scope),
-        // Whoever cannot be talked to would wait for its approval for ever.
-        mode: if post.kind.plans && add.hears { Mode::Plan } else { role.mode },
+        mode: if post.kind.plans { Mode::Plan } else { role.mode },
         tasks_max: 1,
         command: add.command,
         start: StartRule::WhenNeeded,
         hears: add.hears && !role.one_shot,
         one_shot: role.one_shot,
     })
+}
+
+/// A plain command plans by a run in which it can write nothing: only a fence sees to that.
+fn may_plan(crew: &Crew, stage: &Stage, name: &Name) -> Result<(), String> {
+    let why = match () {
+        () if crew.settings.agents.fence == FenceSetting::Off => "and the fence is off",
+        () if stage.setup.trees.is_none() => "and a team without trees has none",
+        () if achieved() == Level::None => "and this kernel has no Landlock",
+        () => return Ok(()),
+    };
+    Err(format!(
+        "{name} must show its plan before it writes, and a command is kept to that by a fence alone, \
+         {why}; name a program that can be talked to (--agent claude; `shipmate agents` lists them), \
+         or let it work behind a fence"
+    ))
 }
 
 /// How to say what a model of the playbook is called here, where one of its values names it.

@@ -59,6 +59,9 @@ pub(crate) struct Work {
     pub(crate) notes: Vec<String>,
 }
 
+/// The first feature of a code base, which its authors build patterns with.
+pub(super) const FIRST: &str = "first";
+
 /// What templates can name of a piece of work and of a group, beyond what every piece has.
 pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match format {
@@ -73,7 +76,7 @@ pub(super) fn fields(format: &str) -> (&'static [&'static str], &'static [&'stat
                 "coverage_target",
                 "notes",
                 "correction_cycles",
-                "first",
+                FIRST,
                 "research",
             ],
             &[],

@@ -63,7 +63,7 @@ impl Drop for Home {
     }
 }
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(300);
 
 fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
     Agents {

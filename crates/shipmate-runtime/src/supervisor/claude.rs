@@ -235,6 +235,10 @@ impl ClaudeAgent {
         if !self.desk.order().model.is_empty() {
             words.extend(["--model".to_owned(), self.desk.order().model.clone()]);
         }
+        if self.desk.is_closed() {
+            // None of the program's own.
+            words.extend(["--tools", ""].map(str::to_owned));
+        }
         words
     }
 

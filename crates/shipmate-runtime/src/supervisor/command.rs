@@ -6,11 +6,14 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use shipmate_process::{
     Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
 };
+use shipmate_protocol::Ask;
+use shipmate_protocol::tools::Board;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
@@ -26,6 +29,8 @@ const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 /// Most of a result that is handed in.
 const RESULT_BYTES_MAX: usize = 16 * 1024;
+/// Most of what it printed that is its plan: the end of it.
+const PLAN_BYTES_MAX: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct CommandAgent {
@@ -80,13 +85,51 @@ impl CommandAgent {
             ("SHIPMATE_ATTEMPT", text(|task| (task.retries + 1).to_string())),
             ("SHIPMATE_SCOPE", work.scope.join("\n")),
             ("SHIPMATE_TREE", work.tree.display().to_string()),
-            ("SHIPMATE_FEEDBACK", work.feedback.clone().unwrap_or_default()),
+            ("SHIPMATE_FEEDBACK", self.feedback(work)),
+            ("SHIPMATE_MODE", if self.plans() { "plan" } else { self.writing_mode() }.to_owned()),
+            ("SHIPMATE_PLAN", self.desk.decided().map(|plan| plan.body).unwrap_or_default()),
             ("SHIPMATE_RESULT", self.folder.result().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
             ("SHIPMATE_SESSION_FILE", self.folder.session().display().to_string()),
         ];
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
         pairs.chain(order.environment(fence)).collect()
+    }
+
+    /// It is run to say how it would do its task, and can write nothing.
+    fn plans(&self) -> bool {
+        self.desk.mode() == "plan" && !self.desk.is_approved()
+    }
+
+    fn writing_mode(&self) -> &'static str {
+        if self.desk.is_read_only() { "read_only" } else { "normal" }
+    }
+
+    /// Why its last attempt came back, or its plan.
+    fn feedback(&self, work: &Work) -> String {
+        let rejected = self.desk.decided().filter(|plan| plan.state == "rejected");
+        let feedback = rejected.and_then(|plan| plan.feedback);
+        feedback.or_else(|| work.feedback.clone()).unwrap_or_default()
+    }
+
+    /// What it printed is its plan, or what it wrote where results go.
+    async fn hand_in_plan(&self, printed: u64) -> Finished {
+        let most = PLAN_BYTES_MAX as u64;
+        let found = [(self.folder.result(), most), (self.folder.output(), printed.min(most))];
+        let text = |(path, bytes): (PathBuf, u64)| {
+            let bytes = read_end(&path, bytes).ok()?;
+            Some(String::from_utf8_lossy(&bytes).trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let Some(body) = found.into_iter().find_map(text) else {
+            let reason = "it was to say how it would do its task, and said nothing".to_owned();
+            return Finished::Failed { reason };
+        };
+        let body = evidence::tail(&body, PLAN_BYTES_MAX).to_owned();
+        let task = self.desk.task().map(|task| task.to_string());
+        match self.desk.ask(Ask::PlanSubmit { task, body: body.clone(), work: None }).await {
+            Ok(_) => Finished::Done { result: body },
+            Err(refused) => Finished::Failed { reason: refused.one_line() },
+        }
     }
 
     fn outcome(&mut self, exit: Exit, last_words: &str) -> Finished {
@@ -178,7 +221,13 @@ impl Driver for CommandAgent {
         if let Some(session) = self.folder.read_session() {
             self.session = Some(session).filter(|session| !session.is_empty());
         }
-        self.outcome(exit, last.last_line.trim())
+        let ended = self.outcome(exit, last.last_line.trim());
+        match (self.plans() && self.desk.task().is_some(), &ended) {
+            (true, Finished::Done { .. } | Finished::Stated { .. }) => {
+                self.hand_in_plan(last.bytes).await
+            }
+            _ => ended,
+        }
     }
 
     async fn inject(&mut self, _message: &InboxMessage) -> Injected {

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use serde_json::Value;
 use shipmate_protocol::ask::Usage;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
-use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::view::{InboxMessage, PlanView};
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::oneshot;
 
@@ -39,6 +39,8 @@ struct Inside {
     said: RefCell<Said>,
     /// Its plan was approved in this life.
     approved: Cell<bool>,
+    /// The plan for the task in hand that was decided last.
+    decided: RefCell<Option<PlanView>>,
     /// How far a lead has come with the plan for its team.
     planning: Cell<Planning>,
     /// How much of a fence its program stands behind.
@@ -93,6 +95,7 @@ impl Desk {
             piece: RefCell::default(),
             said: RefCell::default(),
             approved: Cell::new(false),
+            decided: RefCell::default(),
             planning: Cell::default(),
             fence: RefCell::default(),
             waiting: RefCell::default(),
@@ -155,6 +158,7 @@ impl Desk {
             granted: Vec::new(),
         };
         *self.0.said.borrow_mut() = Said::default();
+        self.0.decided.take();
     }
 
     pub(super) fn tree(&self) -> PathBuf {
@@ -195,6 +199,12 @@ impl Desk {
         }
     }
 
+    /// A lead whose role names all its tools has those and no others, whatever its program brings.
+    pub(super) fn is_closed(&self) -> bool {
+        let order = self.order();
+        order.lead && self.mode() == "delegate" && !order.tools.is_empty()
+    }
+
     pub(super) fn stands_behind(&self, fence: Fenced) {
         self.0.fence.replace(Some(fence));
     }
@@ -218,9 +228,19 @@ impl Desk {
     }
 
     /// A plan was decided.
-    pub(crate) fn plan_settled(&self, approved: bool) {
+    pub(crate) fn plan_settled(&self, plan: PlanView) {
         self.0.said.borrow_mut().plan = None;
-        self.0.approved.set(approved);
+        self.0.approved.set(plan.state == "approved");
+        self.0.decided.replace(Some(plan));
+    }
+
+    pub(super) fn decided(&self) -> Option<PlanView> {
+        self.0.decided.borrow().clone()
+    }
+
+    /// The task in hand.
+    pub(super) fn task(&self) -> Option<u32> {
+        self.0.held.get().map(|(task, _)| task)
     }
 
     /// Takes an answer that a permission request waits for.

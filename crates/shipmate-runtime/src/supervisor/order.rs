@@ -70,6 +70,9 @@ pub(crate) struct Order {
     pub(crate) may: Vec<String>,
     #[serde(default)]
     pub(crate) lead: bool,
+    /// The phases of its playbook make the tasks, and its lead none.
+    #[serde(default)]
+    pub(crate) by_playbook: bool,
     /// `normal`, `plan`, `delegate` or `read_only`.
     #[serde(default)]
     pub(crate) mode: String,

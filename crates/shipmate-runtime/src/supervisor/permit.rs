@@ -14,12 +14,15 @@ use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
 use crate::fence::{self, Fenced, Yard};
-use crate::permission::{self, Bounds, Request, Rule};
+use crate::permission::{self, Bounds, Kind, Request, Rule};
 
 impl Desk {
     /// Whether the agent may do what it asks for. Waits for whoever must be asked.
     pub(crate) async fn may(&self, request: Request) -> May {
         let mode = self.mode_now().await;
+        if self.is_closed() && request.kind != Kind::TeamTool {
+            return May::No(permission::not_of_role(&request, &self.order().tools));
+        }
         let verdict = permission::judge(mode, self.is_approved(), &request, &self.bounds());
         let (kind, whom) = match verdict.rule {
             Rule::Allow => return May::Yes,
@@ -111,8 +114,8 @@ impl Desk {
         let place = Place { workspace: order.workspace.clone() };
         let mut own = order.own.clone();
         own.extend(more.iter().cloned());
-        let yard =
-            Yard { tree: tree.to_owned(), writes: !self.is_read_only(), own, ..Yard::default() };
+        let (tree, writes) = (tree.to_owned(), !self.is_read_only());
+        let yard = Yard { tree, writes, own, is_closed: self.is_closed(), ..Yard::default() };
         let fence = fence::around(&order.grounds, &place, yard)?;
         self.stands_behind(Fenced::by(fence.as_ref(), order.grounds.level));
         Ok(fence)

@@ -55,7 +55,7 @@ impl<D: Driver> Supervisor<D> {
                     deaths += 1;
                     Some(brief::interrupted(held.map(|(task, _)| task)))
                 }
-                Finished::Done { ref result } if self.agent.reports() => {
+                Finished::Done { ref result } if self.agent.reports() || self.has_planned() => {
                     match self.after_turn(held, &mut nudges, result).await {
                         After::Turn(_) if held.is_none() && self.talked_enough() => {
                             return (finished, None);
@@ -75,6 +75,11 @@ impl<D: Driver> Supervisor<D> {
             self.desk.goes_on();
             work = self.further(&work, note);
         }
+    }
+
+    /// A command has said how it would do its task, and goes on when that is decided.
+    fn has_planned(&self) -> bool {
+        self.desk.said().plan.is_some()
     }
 
     /// Starts on a piece of work; what the machine has no room for now is tried again later.
@@ -116,6 +121,11 @@ impl<D: Driver> Supervisor<D> {
 
     /// The same for the tree of an agent that has no task now.
     pub(super) async fn home_patiently(&mut self) -> Result<PathBuf, Ending> {
+        if self.desk.is_closed() {
+            let nowhere = self.order.grounds.temp().join("desk");
+            let made = std::fs::create_dir_all(&nowhere);
+            return made.map(|()| nowhere).map_err(|e| Ending::Broken(e.to_string()));
+        }
         let mut patience = Patience::default();
         loop {
             match self.tree.home().await {
@@ -194,7 +204,7 @@ impl<D: Driver> Supervisor<D> {
     async fn after_plan(&mut self, plan: u64, task: u32, held: Held) -> After {
         loop {
             if let Some(decided) = self.decided(plan).await {
-                self.desk.plan_settled(decided.state == "approved");
+                self.desk.plan_settled(decided.clone());
                 if decided.state == "approved" {
                     self.agent.stop(self.grace()).await;
                     return After::Turn(Some(brief::approved(task)));

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
 use shipmate_protocol::{Client, Place};
 
 use crate::processes::{self, marked};
@@ -273,6 +274,7 @@ impl Scene {
         let (tell, told) = channel();
         let mut client = Client::new(self.place.clone(), Launch::Never, TokenSource::Person);
         client.team = Some(TEAM.to_owned());
+        client.patience = Patience { give_up_after: 2 * LIMIT, ..Patience::default() };
         std::thread::spawn(move || {
             // Ends with the coordinator, or when nobody listens any more.
             drop(client.follow(0, |record| match tell.send(record.to_owned()) {

@@ -98,7 +98,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "AGENT")]
     lead: Option<String>,
 
-    /// Approve the lead's plan when it comes, and what a playbook shows before it begins
+    /// Approve the lead's plan when it comes, what a playbook shows before it begins, and plans of
+    /// teammates that no lead can decide
     #[arg(long)]
     yes: bool,
 
@@ -168,12 +169,8 @@ pub(crate) struct Begun {
     pub(crate) plan: PlanFile,
     pub(crate) summaries: PathBuf,
     /// It began with a goal: a lead makes the plan.
-    pub(crate) goal: Option<Goal>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Goal {
-    /// The plan is approved when it comes.
+    pub(crate) goal: bool,
+    /// A lead's plan is approved when it comes.
     pub(crate) yes: bool,
 }
 
@@ -189,7 +186,7 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
                 "team {team} is at work: `{own} status`, `{own} tui`, `{own} attach NAME`, `{own} \
                  shutdown`"
             ))?;
-            if begun.goal.is_some() {
+            if begun.goal {
                 session.screen.line(&format!("when the lead has a plan: `{own} plan list`"))?;
             }
         }
@@ -263,7 +260,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
     }
     let summaries = args.summaries.clone();
     let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
-    Ok(Begun { team, plan, summaries, goal: None })
+    Ok(Begun { team, plan, summaries, goal: false, yes: args.yes })
 }
 
 fn notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Failure> {

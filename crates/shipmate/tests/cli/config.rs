@@ -67,6 +67,19 @@ fn the_settings_in_force_are_shown_with_their_source() {
 }
 
 #[test]
+fn settings_of_other_programs_are_not_read() {
+    let workspace = Workspace::new();
+    let other = r#"{"agent_teams": false, "team_mode": "task"}"#;
+    workspace.write(".yolo-planning/config.json", other);
+    let shown = workspace.succeed("shipmate config");
+    let shown: Vec<Vec<&str>> =
+        shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    for setting in [["team-mode", "\"auto\"", "default"], ["agent-teams", "true", "default"]] {
+        assert!(shown.contains(&setting.to_vec()), "{setting:?} is missing in {shown:?}");
+    }
+}
+
+#[test]
 fn the_default_file_is_made_once() {
     let workspace = Workspace::new();
     workspace.check(

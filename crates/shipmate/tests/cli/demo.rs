@@ -11,11 +11,16 @@ use shipmate_testkit::model::Server;
 
 use crate::transcript::{Workspace, exists};
 
-/// The events of a kind in the log of the demo's team.
-fn events(workspace: &Workspace, kind: &str) -> Vec<Value> {
+/// The log of the demo's team.
+fn records(workspace: &Workspace) -> Vec<Value> {
     let log = workspace.succeed("shipmate --workspace $W/demo/calc log --json --after 0");
-    let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    records.filter_map(|record| record["event"].get(kind).cloned()).collect()
+    log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect()
+}
+
+/// The events of a kind in it.
+fn events(workspace: &Workspace, kind: &str) -> Vec<Value> {
+    let records = records(workspace);
+    records.iter().filter_map(|record| record["event"].get(kind).cloned()).collect()
 }
 
 /// What the agents printed in all their lives.
@@ -91,12 +96,20 @@ fn the_demos_teammates_are_native_agents_that_edit_real_files() {
         "→ edit_file lib/div.sh",
         "→ bash sh run-tests.sh",
         "→ SendMessage ",
-        "← demo/",
         "Somebody was cut off here.",
         "The gate is red: 6 times 7 is not 13.",
     ] {
         assert!(printed.contains(line), "{line} is not in\n{printed}");
     }
+    // What one of them tells the others reaches them, in a running turn or with the next.
+    let told = records(&workspace).into_iter().find(|record| {
+        let body = record["event"]["message.sent"]["body"].as_str();
+        body.is_some_and(|body| body.contains("is_number is in lib/numbers.sh"))
+    });
+    let told = told.expect("somebody tells the others")["n"].clone();
+    let handed = events(&workspace, "message.injected");
+    let has_it = |one: &Value| one["messages"].as_array().is_some_and(|all| all.contains(&told));
+    assert!(handed.iter().any(has_it), "{told} is not among {handed:?}");
     let divides = workspace.git("-C demo/calc show main:lib/div.sh");
     assert!(divides.contains("no quotient by zero"), "{divides}");
     let calc = |args: &[&str]| {

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::transcript::Workspace;
+use crate::transcript::{Workspace, with_longer_limits};
 
 #[test]
 fn a_sound_workspace_is_found_sound() {
@@ -103,18 +103,7 @@ fn the_repository_is_seen_as_a_team_would_find_it() {
 
 #[test]
 fn every_hook_is_tried_and_a_broken_one_is_a_problem() {
-    let workspace = Workspace::new();
-    workspace.write(
-        ".shipmate/config.toml",
-        "[hooks]\nTaskCreated = [\"grep -q hook_event_name\", \"echo no >&2; exit 2\"]\n\
-         TeammateIdle = [\"no-such-program\"]\nTeamShutdown = [\"tail -f /dev/null\"]\n\
-         timeout-seconds = 1\n",
-    );
-    workspace.write(".shipmate/hooks/TaskComplete", "a typing error");
-    workspace.write(".shipmate/hooks/PlanSubmitted.sh", "not executable");
-    workspace.succeed("shipmate team create alpha");
-    workspace.check(
-        r#"
+    let transcript = r#"
         $ shipmate doctor
         ...
         ok       hooks        TaskCreated: grep -q hook_event_name accepts a sample ([..] ms)
@@ -130,8 +119,21 @@ fn every_hook_is_tried_and_a_broken_one_is_a_problem() {
         ok       left over    nothing
         ...
         => 1
-        "#,
-    );
+        "#;
+    // One of them has to be over its time, and the others not.
+    with_longer_limits(&["1", "20", "100"], |seconds| {
+        let workspace = Workspace::new();
+        let config = format!(
+            "[hooks]\nTaskCreated = [\"grep -q hook_event_name\", \"echo no >&2; exit 2\"]\n\
+             TeammateIdle = [\"no-such-program\"]\nTeamShutdown = [\"tail -f /dev/null\"]\n\
+             timeout-seconds = {seconds}\n"
+        );
+        workspace.write(".shipmate/config.toml", &config);
+        workspace.write(".shipmate/hooks/TaskComplete", "a typing error");
+        workspace.write(".shipmate/hooks/PlanSubmitted.sh", "not executable");
+        workspace.succeed("shipmate team create alpha");
+        workspace.differences(transcript, b"")
+    });
 }
 
 #[test]

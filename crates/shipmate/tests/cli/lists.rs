@@ -1,9 +1,8 @@
 //! Lists for programs and long ones: JSON, pipes, ten thousand tasks.
 
-use std::io::Read;
 use std::process::Stdio;
 
-use crate::transcript::Workspace;
+use crate::transcript::{Workspace, errors};
 
 #[test]
 fn every_list_is_an_array_for_programs() {
@@ -42,7 +41,7 @@ fn a_refusal_is_one_line_of_json_on_standard_error() {
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
+        errors(&output.stderr),
         "{\"refused\":{\"code\":\"UnknownTask\",\"message\":\"there is no task 7\",\"remedy\":\
          \"`shipmate task list` names the tasks\"}}\n"
     );
@@ -57,10 +56,9 @@ fn a_reader_that_goes_away_is_no_error() {
     let mut list = workspace.command("shipmate task list");
     let mut list = list.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(list.stdout.take());
-    let mut told = String::new();
-    list.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert!(list.wait().unwrap().success());
-    assert_eq!(told, "");
+    let output = list.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(errors(&output.stderr), "");
 }
 
 #[test]

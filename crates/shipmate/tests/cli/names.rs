@@ -1,6 +1,6 @@
 //! Names that could leave a folder, break a line or be taken for something else.
 
-use crate::transcript::Workspace;
+use crate::transcript::{Workspace, errors};
 
 #[test]
 fn a_bad_name_is_refused_wherever_it_stands() {
@@ -16,7 +16,7 @@ fn a_bad_name_is_refused_wherever_it_stands() {
         ] {
             let mut command = workspace.command("shipmate");
             let output = command.args(&args).output().unwrap();
-            let told = String::from_utf8_lossy(&output.stderr);
+            let told = errors(&output.stderr);
             // `a/b` is a reference to a teammate, and there is none of that name.
             let expected = if name == "a/b" && args[0] != "team" { &[1, 3][..] } else { &[1] };
             let code = output.status.code().unwrap();

@@ -1,6 +1,6 @@
 //! Where commands act: the nearest workspace, and nowhere that nobody asked for.
 
-use crate::transcript::{Workspace, exists};
+use crate::transcript::{Workspace, errors, exists};
 
 /// A plan of one task, outside of any repository.
 fn plan(workspace: &Workspace) {
@@ -14,7 +14,7 @@ fn below(workspace: &Workspace, folder: &str, line: &str) -> (Option<i32>, Strin
     command.current_dir(workspace.path.join(folder)).env_remove("SHIPMATE_WORKSPACE");
     let output = command.output().unwrap();
     let mut text = String::from_utf8(output.stdout).unwrap();
-    text.push_str(&String::from_utf8(output.stderr).unwrap());
+    text.push_str(&errors(&output.stderr));
     (output.status.code(), text)
 }
 

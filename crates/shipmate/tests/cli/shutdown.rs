@@ -11,7 +11,8 @@ fn request(workspace: &Workspace, who: &str) -> String {
 #[test]
 fn each_outcome_is_told_as_it_becomes_known() {
     let workspace = Workspace::with_team(&["ana", "bo", "cy"]);
-    let mut waiting = workspace.start("shipmate shutdown --wait --reason \"the work is done\"");
+    let mut waiting =
+        workspace.start("shipmate shutdown --deadline 10m --wait --reason \"the work is done\"");
     let id = request(&workspace, "bo");
     workspace.succeed(&format!("shipmate --as bo shutdown --answer {id} --left \"half a parser\""));
     waiting.expect("alpha/bo@1: in progress, left: half a parser");
@@ -41,7 +42,7 @@ fn one_by_one_each_is_asked_when_the_one_before_has_stopped() {
     let workspace = Workspace::with_team(&[]);
     workspace.succeed("shipmate teammate add ana --lead");
     workspace.succeed("shipmate teammate add bo");
-    let mut waiting = workspace.start("shipmate shutdown --one-by-one");
+    let mut waiting = workspace.start("shipmate shutdown --one-by-one --deadline 10m");
     let id = request(&workspace, "bo");
     let log = workspace.succeed("shipmate log");
     assert!(!log.contains("shutdown.requested ana"), "the lead was not the last: {log}");
@@ -58,7 +59,7 @@ fn one_by_one_each_is_asked_when_the_one_before_has_stopped() {
 fn one_by_one_a_refusal_keeps_the_rest_from_being_asked_until_it_is_settled() {
     let workspace = Workspace::with_team(&["bo", "cy"]);
     workspace.succeed("shipmate teammate add ana --lead");
-    let mut waiting = workspace.start("shipmate shutdown --one-by-one");
+    let mut waiting = workspace.start("shipmate shutdown --one-by-one --deadline 10m");
     let id = request(&workspace, "bo");
     let refuse = format!("shipmate --as bo shutdown --answer {id} --reject \"a test is red\"");
     workspace.succeed(&refuse);
@@ -71,7 +72,8 @@ fn one_by_one_a_refusal_keeps_the_rest_from_being_asked_until_it_is_settled() {
         assert!(!log.contains(&format!("shutdown.requested {other}")), "{other}: {log}");
     }
     // Once it is settled, all of them are asked.
-    let mut again = workspace.start("shipmate shutdown --one-by-one --reason settled");
+    let mut again =
+        workspace.start("shipmate shutdown --one-by-one --deadline 10m --reason settled");
     for who in ["bo", "cy", "ana"] {
         let asked = workspace.until(&format!("shutdown.requested {who}@1, settled"));
         let id = asked.split_whitespace().next().unwrap();

@@ -167,9 +167,8 @@ impl Workspace {
     }
 
     fn printed(&self, output: &Output) -> String {
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("{stdout}{stderr}").replace(&self.path.display().to_string(), "$W")
+        let (stdout, errors) = (String::from_utf8_lossy(&output.stdout), errors(&output.stderr));
+        format!("{stdout}{errors}").replace(&self.path.display().to_string(), "$W")
     }
 
     /// Runs a transcript to its end, then panics with the commands that printed something else.
@@ -179,6 +178,12 @@ impl Workspace {
 
     /// The same with this on the standard input of every command.
     pub(crate) fn check_with(&self, transcript: &str, stdin: &[u8]) {
+        let differences = self.differences(transcript, stdin);
+        assert!(differences.is_empty(), "{differences}");
+    }
+
+    /// What was printed otherwise than a transcript says.
+    pub(crate) fn differences(&self, transcript: &str, stdin: &[u8]) -> String {
         let mut differences = String::new();
         for Step { line, expected, exit } in steps(transcript) {
             let output = self.run(&line, stdin);
@@ -192,8 +197,33 @@ impl Workspace {
                 "\n$ {line}\n{text}=> {code}\n\ninstead of\n\n{expected}\n=> {exit}\n"
             ));
         }
-        assert!(differences.is_empty(), "{differences}");
+        differences
     }
+}
+
+/// What a command said where errors are said, without the line that it waits for a coordinator:
+/// any process may stand still for a while, and what it says and does after that is the same.
+pub(crate) fn errors(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr).into_owned();
+    let waits =
+        |line: &str| line.ends_with("; waiting for it\n") || line.starts_with("{\"waiting\":");
+    text.split_inclusive('\n').filter(|line| !waits(line)).collect()
+}
+
+/// Tries something with the first of these limits, and with the next where that was too short.
+///
+/// For tests in which a limit has to pass: it is short, so that nobody waits for it for long, and a
+/// process that stands still may miss it. `attempt` says what was wrong, or nothing.
+#[track_caller]
+pub(crate) fn with_longer_limits(limits: &[&str], attempt: impl Fn(&str) -> String) {
+    let mut wrong = String::new();
+    for limit in limits {
+        wrong = attempt(limit);
+        if wrong.is_empty() {
+            return;
+        }
+    }
+    panic!("{wrong}");
 }
 
 /// A command that runs beside the test.
@@ -248,7 +278,8 @@ impl Drop for Workspace {
                 drop(self.run(&format!("shipmate --team {name} shutdown --now --wait"), b""));
             }
         }
-        let stopped = self.run("shipmate coordinator stop", b"");
+        // It is killed after the deadline, and only one that hangs takes so long.
+        let stopped = self.run("shipmate coordinator stop --deadline 5m", b"");
         let text = self.printed(&stopped);
         drop(std::fs::remove_dir_all(&self.folder));
         let harmless = text.contains("not a folder");

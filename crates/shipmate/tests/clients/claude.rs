@@ -40,7 +40,14 @@ fn stage(server: &Server) -> Stage {
 }
 
 fn stage_with(server: &Server, change: impl FnOnce(TeammateAdd) -> TeammateAdd) -> Stage {
-    let mut stage = Stage::new("");
+    set_up(Stage::new(""), server, change)
+}
+
+fn set_up(
+    mut stage: Stage,
+    server: &Server,
+    change: impl FnOnce(TeammateAdd) -> TeammateAdd,
+) -> Stage {
     let home = stage.root().join("home");
     let mut script = Surroundings::exports(Surroundings::claude(&home, server));
     script.push_str(&format!("exec '{}' \"$@\"\n", Program::Claude.path().display()));
@@ -264,7 +271,9 @@ fn a_supervisor_that_is_killed_in_mid_turn_leaves_its_conversation_to_the_next()
 #[test]
 fn a_task_that_is_taken_away_breaks_the_turn_off_and_the_program_stays() {
     let server = Server::start("as nobody\non *\n  say x\n");
-    let mut stage = stage(&server);
+    // It has all the time it needs for its answer.
+    let stage = Stage::new("[agents]\nstop-grace-seconds = 600\n");
+    let mut stage = set_up(stage, &server, |add| add);
     let (_, processes) = cut_short(&server, &mut stage);
     let before = program(&stage).pid;
     let (task, reason) = ("1".to_owned(), "not now".to_owned());

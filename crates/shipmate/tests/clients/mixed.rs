@@ -370,7 +370,7 @@ fn four_vendors_and_a_command_finish_one_plan_and_talk_to_each_other() {
     let client = stage.client();
     let (run, message) = std::thread::scope(|scope| {
         let conductor = scope.spawn(|| conduct(&server, client));
-        let run = stage.shipmate(&["run", plan.to_str().unwrap(), "--timeout", "150s"]);
+        let run = stage.shipmate(&["run", plan.to_str().unwrap(), "--timeout", "900s"]);
         (run, conductor.join().unwrap())
     });
     let told = String::from_utf8(run.stdout).unwrap();

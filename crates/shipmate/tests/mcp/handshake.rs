@@ -104,6 +104,27 @@ fn with_agent_teams_off_nothing_is_registered_and_the_instructions_say_why() {
 }
 
 #[test]
+fn a_variable_that_the_settings_ask_for_has_to_be_on() {
+    let variable = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
+    let stage = Stage::with(&format!("agent-teams-env = \"{variable}\"\n"));
+    for (value, is_on) in [(None, false), (Some("0"), false), (Some("1"), true)] {
+        let mut command = stage.command(SHIPMATE);
+        command.arg("mcp");
+        if let Some(value) = value {
+            command.env(variable, value);
+        }
+        let mut session = Pipe::open(&mut command);
+        let answer = session.initialize("2025-11-25", "claude-code");
+        let has_tools = answer["result"]["capabilities"].get("tools").is_some();
+        assert_eq!(has_tools, is_on, "{value:?}: {answer}");
+        let listed = session.ask("tools/list", json!({}));
+        assert_eq!(listed["result"]["tools"].is_array(), is_on, "{value:?}: {listed}");
+        let why = answer["result"]["instructions"].as_str().unwrap_or_default();
+        assert_eq!(why.contains("agent-teams-env"), !is_on, "{value:?}: {why}");
+    }
+}
+
+#[test]
 fn the_end_of_the_input_and_a_signal_both_end_it_well() {
     let stage = Stage::new();
     assert!(stage.session().end().success(), "before anything was said");

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
 use shipmate_protocol::{Client, Place};
 
 use crate::pipe::Pipe;
@@ -108,7 +110,11 @@ impl Stage {
     }
 
     pub(crate) fn person(&self) -> Client {
-        Client::new(self.place(), Launch::Never, TokenSource::Person)
+        let mut client = Client::new(self.place(), Launch::Never, TokenSource::Person);
+        // Only a test that fails waits so long.
+        let give_up_after = Duration::from_secs(600);
+        client.patience = Patience { give_up_after, ..Patience::default() };
+        client
     }
 
     /// Kills the coordinator as a crash would; it is gone when this returns.

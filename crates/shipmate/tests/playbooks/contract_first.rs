@@ -165,7 +165,12 @@ fn three_layers_are_filled_in_side_by_side_and_integrated_by_the_lead() {
     .map(|(subject, who)| (subject.to_owned(), who.to_owned()));
     assert_eq!(owners, expected);
     let contracts = &specs(&log, "description")[0];
-    for part in ["field names and types only, no validators, no logic", "return types, no logic"] {
+    for part in [
+        "in the project's type system",
+        "field names and types only, no validators, no logic",
+        "return types, no logic",
+        "exports of new modules",
+    ] {
         assert!(contracts.contains(part), "{contracts}");
     }
     // What waits for what: models for nothing, the others for it, and integration for all.
@@ -228,7 +233,10 @@ Remaining: nothing
 
 #[test]
 fn the_brief_of_a_layer_has_every_section_and_its_tree_has_the_contracts() {
-    let look = "api() { put src/api/routes.sh \"$(cat src/service/greet.sh; cat src/models/user.sh)\"; \
+    // The others wait for the models, so what the models see of them is the contracts alone.
+    let look = "models() { put src/models/user.sh NAME=ann; put tests/models/test_user.sh \
+                \"$(cat src/service/greet.sh src/api/routes.sh)\"; }\n\
+                api() { put src/api/routes.sh \"$(cat src/models/user.sh)\"; \
                 put tests/api/test_routes.sh true; }\nservice() { put src/service/greet.sh x=1; \
                 put tests/service/test_greet.sh true; }\nmend() { :; }\nintegrate() { put src/app.sh x=1; \
                 put tests/integration/test_flow.sh true; }";
@@ -265,6 +273,8 @@ Branch: feature/42-greetings
 ";
     assert!(brief.starts_with(expected), "{brief}");
     for part in [
+        "\nYou work in a clone of your own, on the newest state of that branch. Commit your files by \
+         name, NEVER `git add .`; there is nothing to pull or push.",
         "## TDD Workflow\nFollow TDD-First Completion Loop independently.\n\
          1. RED: Write test, confirm fails for right reason\n\
          2. GREEN: Minimum implementation to pass\n\
@@ -275,10 +285,9 @@ Branch: feature/42-greetings
     ] {
         assert!(brief.contains(part), "{part}\n---\n{brief}");
     }
-    // The service was a shell or done when the API began; the models were done.
-    let seen = scene.landed("src/api/routes.sh");
-    assert!(seen.contains("NAME=ann"), "{seen}");
-    assert!(seen.contains("greet() { :; }") || seen.contains("x=1"), "{seen}");
+    let seen = scene.landed("tests/models/test_user.sh");
+    assert_eq!(seen, "greet() { :; }\nroutes() { :; }\n");
+    assert_eq!(scene.landed("src/api/routes.sh"), "NAME=ann\n", "the models were done");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! contract-first with shipmate's own agents, and from a plan that is not clear.
+//! contract-first with shipmate's own agents, from a plan that is not clear, and with commands that
+//! only some phases run.
 
 use crate::contract_first::{PLAN, WORKFLOW, done_by, run, with};
 use crate::features::nothing_began;
@@ -38,6 +39,30 @@ fn a_plan_with_mistakes_is_refused_with_file_and_line_before_there_is_a_team() {
         let said = nothing_began(&scene, &ran);
         assert!(said.contains(told), "{told:?} is missing in:\n{said}");
     }
+}
+
+#[test]
+fn the_integration_tests_of_the_project_are_part_of_integration() {
+    // Green in every gate before the last phase, and red there until the lead has finished it.
+    let check = "test -e src/joined.sh || (echo the layers do not meet; exit 1)";
+    let joined = WORKFLOW.replace("    full:", &format!("    integration: '{check}'\n    full:"));
+    assert_ne!(joined, WORKFLOW);
+    let other = "finish() { put src/joined.sh x=1; }";
+    let mut scene = with(other, &[(".claude/workflow.yaml", &joined)]);
+    let ran = run(&scene);
+    ran.ends(
+        0,
+        &[
+            "phase converge is done",
+            "phase integrate goes back: the gate of the phase fails",
+            "phase integrate begins, round 2",
+            "phase integrate is done",
+        ],
+    );
+    assert!(!ran.out.contains("{test_integration}"), "{}", ran.out);
+    let log = scene.log();
+    let finished = done_by(&log).into_iter().find(|(subject, _)| subject.starts_with("Finish"));
+    assert_eq!(finished.unwrap().1, "lead");
 }
 
 #[test]
@@ -91,9 +116,11 @@ fn native_agents_fill_in_the_layers_and_a_red_layer_comes_back() {
     for head in ["Your Assignment", "File Ownership (CRITICAL)", "Git Workflow", "Completion"] {
         assert_eq!(told.matches(&format!("## {head}")).count(), 1, "{head}: {told}");
     }
-    // The lead is woken by its tasks and the question, and asks nothing in between.
+    // The lead is woken by its tasks and the question, and asks nothing in between. What comes
+    // while it is in a turn spares it a request.
     let calls = of(&log, "usage.reserved");
-    assert_eq!(calls.iter().filter(|call| call["who"] == "alpha/lead@1").count(), 9);
+    let calls = calls.iter().filter(|call| call["who"] == "alpha/lead@1").count();
+    assert!((8..=9).contains(&calls), "{calls}");
     let mut done = done_by(&log);
     done.sort();
     let who: Vec<&str> = done.iter().map(|(_, who)| who.as_str()).collect();

@@ -4,12 +4,13 @@
 use serde_json::{Value, json};
 
 use crate::departments::{
-    AGENT, ALL, DIR, ONE, all, backend, backend_with, joined, landed, plan, says, view,
+    AGENT, ALL, DIR, ONE, all, backend, backend_with, joined, landed, plan, says, status,
 };
 use crate::native::Native;
 use crate::processes;
 use crate::scene::Scene;
 use crate::stage::TEAM;
+use crate::views;
 
 /// Everything that is on the branch in a run's folder, without what is another each time.
 fn papers(scene: &Scene) -> Vec<(String, String)> {
@@ -38,7 +39,7 @@ fn in_task_mode_everybody_has_one_task_and_the_files_are_the_same() {
     assert_eq!(team.phases().len(), task.phases().len());
     for department in ["uiux", "frontend", "backend"] {
         let [one, other] = [&team, &task].map(|scene| {
-            let mut status = view(scene, &format!(".dept-status-{department}.json"));
+            let mut status = status(scene, department, "complete");
             status.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_at"));
             status
         });
@@ -206,17 +207,23 @@ fn script(agent: &str) -> String {
 }
 
 /// The playbook with another time to stop in.
-fn hurried(scene: &mut Scene) {
+fn hurried(scene: &mut Scene, seconds: u32) {
     let text = include_str!("../../../shipmate-runtime/src/playbook/builtin/departments.toml");
-    let text = text.replace("shutdown-seconds = 30", "shutdown-seconds = 1");
+    let text = text.replace("shutdown-seconds = 30", &format!("shutdown-seconds = {seconds}"));
     scene.stage.write(".shipmate/playbooks/departments.toml", &text);
     scene.stage.commit();
 }
 
 #[test]
 fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
+    // Everybody has the same time, and one that stands still for so long does not answer either.
+    assert!(unanswered(1) || unanswered(20) || unanswered(100), "others are late too");
+}
+
+/// Whether only the one that was frozen did not answer in time.
+fn unanswered(seconds: u32) -> bool {
     let mut scene = backend();
-    hurried(&mut scene);
+    hurried(&mut scene, seconds);
     scene.stage.door("review");
     let agent =
         AGENT.replace(r#""Review the code"*) "#, r#""Review the code"*) here; pass review; "#);
@@ -227,8 +234,8 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
     let frozen = supervisor(&scene, "yolo-backend.dev-1@");
     processes::signal(frozen, rustix::process::Signal::STOP);
     scene.stage.open("review", 1);
-    let told = "[SHUTDOWN] Timeout: yolo-backend/dev-1 did not respond within 1s.";
-    running.ended().ends(0, &[told, "phase owner_signoff is done"]);
+    let told = format!("[SHUTDOWN] Timeout: yolo-backend/dev-1 did not respond within {seconds}s.");
+    running.ended().ends(0, &[told.as_str(), "phase owner_signoff is done"]);
     let last = scene.log();
     let mut last = last.iter().filter_map(|record| record["event"].get("task.claimed"));
     let last = last.rfind(|claim| claim["by"] == "yolo-backend/dev-1@1").unwrap()["task"].clone();
@@ -238,8 +245,14 @@ fn who_does_not_answer_its_shutdown_is_in_the_summary_of_its_plan_alone() {
     };
     let dv =
         |plan: &str| landed(&scene, &format!("{plan}.summary.jsonl"), &["ch", "dt"])["dv"].clone();
-    assert_eq!(dv(own), json!([told]));
-    assert_eq!(dv(other), json!([]));
+    let (own, other) = (dv(own), dv(other));
+    let is_other_late = scene.stage.events("shutdown.timed_out").len() > 1;
+    if is_other_late && (&own, &other) != (&json!([told]), &json!([])) {
+        return false;
+    }
+    assert_eq!(own, json!([told]));
+    assert_eq!(other, json!([]));
+    true
 }
 
 /// A dev that has begun to write the store and waits; whoever takes it after that one writes it.
@@ -259,7 +272,7 @@ fn what_somebody_leaves_behind_is_kept_and_in_the_summary_of_its_plan_alone() {
     let running = scene.begin("departments", &ONE);
     scene.stage.arrival();
     scene.stage.follow();
-    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "60s"];
+    let asks = ["--team", "yolo-backend", "shutdown", "dev-1", "--no-wait", "--deadline", "600s"];
     assert!(scene.stage.shipmate(&asks).status.success());
     let asked = scene.stage.hear(|event| event.get("shutdown.requested").is_some());
     says(&scene, "asked", &asked["n"].to_string());
@@ -349,11 +362,14 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
         let own = started["who"].as_str().is_some_and(|who| who.starts_with("yolo-backend/"));
         assert!(!(one_shot && own), "the backend has its teammates: {started}");
     }
-    assert_eq!(view(&scene, ".dept-status-frontend.json")["status"], "complete");
-    let views = scene.stage.place().team(TEAM).join("views").join(DIR);
-    let health = std::fs::read_to_string(views.join("frontend/.agent-health.jsonl")).unwrap();
-    let health = health.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let dev: Vec<Value> = health.filter(|line| line["agent_id"] == "dev-1").collect();
+    status(&scene, "frontend", "complete");
+    let path = views::views(&scene.stage).join(DIR).join("frontend/.agent-health.jsonl");
+    let dev: Vec<Value> = views::until(&scene.stage.place().team(TEAM), || {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let health = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let dev = health.filter(|line| line["agent_id"] == "dev-1").collect::<Vec<_>>();
+        (dev.len() >= 4).then_some(dev)
+    });
     let words: Vec<&Value> = dev.iter().map(|line| &line["state"]).collect();
     assert_eq!(words[..4], ["start", "disappeared", "start", "disappeared"]);
     let keys: Vec<&String> = dev[1].as_object().unwrap().keys().collect();

@@ -5,7 +5,7 @@ use rustix::fs::inotify;
 use serde_json::{Value, json};
 
 use crate::scene::{Ran, Scene};
-use crate::stage::TEAM;
+use crate::stage::{TEAM, of};
 
 /// As harnesses have it: without pipefail, every runner behind a pipe. Coverage is what the
 /// tests say they reached.
@@ -114,6 +114,7 @@ fn features_become_passing_and_the_files_of_the_harness_follow() {
         &[(".harness/context_summary.md", before), ("claude-progress.txt", "Day one.\n")],
         AGENT,
     );
+    scene.plans = true;
     let ran = run(&scene, &[]);
     ran.ends(
         0,
@@ -164,6 +165,18 @@ fn features_become_passing_and_the_files_of_the_harness_follow() {
     let own: std::collections::BTreeSet<&str> = own.lines().filter(|l| !l.is_empty()).collect();
     let kept = [".harness/context_summary.md", ".harness/features.json", "claude-progress.txt"];
     assert_eq!(own.into_iter().collect::<Vec<_>>(), kept);
+    // F002 is made to wait for F001, and nobody takes it before that is done.
+    let log = scene.log();
+    let made = |id: &str| {
+        let mut made = of(&log, "task.created").into_iter();
+        made.find(|one| one["spec"]["subject"].as_str().unwrap().starts_with(id)).unwrap()
+    };
+    let (first, second) = (made("F001"), made("F002"));
+    assert_eq!(second["spec"]["blocked_by"], json!([{ "task": first["task"] }]));
+    let at = |event: &str, task: &Value| {
+        log.iter().position(|record| record["event"][event]["task"] == task["task"]).unwrap()
+    };
+    assert!(at("task.completed", &first) < at("task.claimed", &second));
 }
 
 #[test]
@@ -174,14 +187,15 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
         feature("F003", json!({ "description": "Reset the password" })),
     ];
     let mut scene = scene_with(&features, &[], AGENT);
+    scene.plans = true;
     scene.run("features", &["--detach"]).ends(0, &[]);
     scene.stage.follow();
     let paused = scene.stage.event("team.paused");
     let shown = paused["reason"].as_str().unwrap();
     for part in [
         "approval: phase build begins when you say `shipmate --team alpha continue`",
-        "feature-1: sonnet",
-        "feature-2: opus",
+        "feature-1: sonnet, plans first",
+        "feature-2: opus, plans first",
         "F001: Build F001 [src/F001/a.sh, src/F001/b.sh, tests/F001.sh]",
         "F002: Build F002 [src/F002/a.sh, src/F002/b.sh, tests/F002.sh] after F001",
         "F003: Reset the password [src/F003/a.sh, src/F003/b.sh, tests/F003.sh] by feature-2",
@@ -192,6 +206,12 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
     assert!(scene.stage.events("task.created").is_empty());
     let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
     assert!(went_on.status.success(), "{went_on:?}");
+    // What is risky, and the first of all: each shows its plan to the person, for want of a lead.
+    for _ in 0..2 {
+        let plan = scene.stage.hear(|event| event.get("plan.submitted").is_some())["n"].to_string();
+        let said = scene.stage.shipmate(&["--team", TEAM, "plan", "approve", &plan]);
+        assert!(said.status.success(), "{said:?}");
+    }
     scene.stage.finished(3);
 }
 

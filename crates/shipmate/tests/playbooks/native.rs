@@ -30,10 +30,15 @@ impl Native {
 
     /// Begins one and goes on beside it.
     pub(crate) fn begin(&self, playbook: &str, more: &[&str]) -> Running {
+        self.begin_as(playbook, &[&["--agent", "native"], more].concat())
+    }
+
+    /// The same with other agents.
+    pub(crate) fn begin_as(&self, playbook: &str, more: &[&str]) -> Running {
         let stage = &self.scene.stage;
         let mut command = hermetic(&stage.root(), SHIPMATE);
         command.arg("--workspace").arg(stage.place().workspace);
-        command.args(["--team", TEAM, "run", "--playbook", playbook, "--agent", "native"]);
+        command.args(["--team", TEAM, "run", "--playbook", playbook]);
         command.args(more).envs(self.env.iter().copied());
         Running::begin(command)
     }

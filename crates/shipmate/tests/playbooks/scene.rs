@@ -12,6 +12,8 @@ use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
 
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
+    /// Who must show a plan has to.
+    pub(crate) plans: bool,
 }
 
 impl Scene {
@@ -26,10 +28,19 @@ impl Scene {
         for (name, text) in files {
             stage.write(name, text);
         }
-        let script = format!("#!/bin/sh\nset -eu\ncat > /dev/null\n. \"$S/words.sh\"\n{agent}\n");
+        // Who is asked for a plan first says one, unless the test is about that.
+        let is_about = agent.contains("SHIPMATE_MODE");
+        let plans = match is_about {
+            true => "",
+            false => {
+                "if [ \"$SHIPMATE_MODE\" = plan ]; then echo \"do $SHIPMATE_SUBJECT\"; exit; fi\n"
+            }
+        };
+        let script =
+            format!("#!/bin/sh\nset -eu\ncat > /dev/null\n. \"$S/words.sh\"\n{plans}{agent}\n");
         std::fs::write(stage.root().join("agent.sh"), script).unwrap();
         stage.commit();
-        Scene { stage }
+        Scene { stage, plans: is_about }
     }
 
     /// The command that stands behind everybody.
@@ -43,6 +54,7 @@ impl Scene {
         let agent = self.agent();
         let mut args =
             vec!["--team", TEAM, "run", "--playbook", playbook, "--agent", agent.as_str()];
+        args.extend(self.wish());
         args.extend(more);
         Ran::of(&self.stage.shipmate(&args))
     }
@@ -52,8 +64,12 @@ impl Scene {
         let mut command = hermetic(&self.stage.root(), SHIPMATE);
         command.arg("--workspace").arg(self.stage.place().workspace);
         command.args(["--team", TEAM, "run", "--playbook", playbook]);
-        command.args(["--agent", &self.agent(), "--wait", "10m"]).args(more);
+        command.args(["--agent", &self.agent(), "--wait", "10m"]).args(self.wish()).args(more);
         Running::begin(command)
+    }
+
+    fn wish(&self) -> &'static [&'static str] {
+        if self.plans { &[] } else { &["--set", "plans=no"] }
     }
 
     /// The whole log, once a run is over.

@@ -1,5 +1,7 @@
 //! Agents that are no good: missing, loud, deaf, leaving daemons, helping themselves.
 
+use std::os::unix::fs::PermissionsExt;
+
 use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TaskNew, TeamSet, TeammateAdd};
 
@@ -48,6 +50,27 @@ fn a_git_that_is_slow_to_find_a_command_keeps_nobody_else_waiting() {
         let failure = asking.join().unwrap().unwrap_err();
         assert!(failure.to_string().contains("work.sh is not in the commit"), "{failure}");
     }
+}
+
+#[test]
+fn a_supervisor_is_this_program_and_what_it_has_to_know_is_its_owners_alone() {
+    let mut stage = Stage::new("");
+    stage.door("go");
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["here; pass go; put f1 x"]);
+    stage.arrival();
+    let found = stage.processes("supervisor");
+    assert_eq!(found.len(), 1, "{found:?}");
+    let words: Vec<&str> = found[0].words.split_whitespace().collect();
+    assert_eq!(words.len(), 3, "{words:?}");
+    assert!(words[0].ends_with("/shipmate") && words[1] == "supervise", "{words:?}");
+    assert!(words[2].ends_with("alpha.a@1"), "{words:?}");
+    let order = stage.life("a", 1).join("order.json");
+    let mode = std::fs::metadata(order).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    stage.open("go", 1);
+    stage.finished(1);
+    stage.all_once(&tasks);
 }
 
 #[test]

@@ -407,7 +407,8 @@ fn a_gate_runs_what_was_handed_in_behind_the_fence_and_without_secrets() {
 
 #[test]
 fn a_hook_stands_behind_the_fence_as_well() {
-    let stage = Stage::new("");
+    // It makes hundreds of moves.
+    let stage = Stage::new("[hooks]\ntimeout-seconds = 3600\n");
     let moves = moves(&all(), &[&[OWN, SECRETS][..], &mounted()].concat());
     assert!(moves.len() > 200, "{}", moves.len());
     script(&stage, &moves, "echo \"got:$got\" > $OUT/notes/got\n");

@@ -152,19 +152,30 @@ fn work_that_was_taken_back_while_its_gate_ran_does_not_land() {
 
 #[test]
 fn a_gate_that_hangs_is_red_and_nothing_of_it_is_left() {
+    // The next one has the same limit. Where it is too short for that one as well, the task fails,
+    // and it is tried once more with a longer one.
+    assert!(hanging_gate(700) || hanging_gate(30_000), "the next gate is red as well");
+}
+
+/// Whether the gate that runs after one that hung was green.
+fn hanging_gate(limit_ms: u64) -> bool {
     let mut stage = Stage::new("");
     let root = stage.root();
     let once = format!(
         "if mkdir {}/notes/once 2>/dev/null; then (setsid sleep 602 &); sleep 603; fi",
         root.display()
     );
-    let setup = Setup { gate_timeout_ms: Some(700), ..gate_of_work(&once) };
+    let setup = Setup { gate_timeout_ms: Some(limit_ms), ..gate_of_work(&once) };
     stage.team(setup, &["a"]);
     let tasks = stage.tasks(&["put f1 x"]);
     let returned = stage.event("task.returned");
     assert!(returned["reason"].as_str().unwrap().contains("did not end within"), "{returned}");
     stage.finished(1);
+    if stage.events("task.completed").is_empty() {
+        return false;
+    }
     stage.all_once(&tasks);
+    true
 }
 
 #[test]

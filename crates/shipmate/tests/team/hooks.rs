@@ -80,7 +80,14 @@ fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
 
 #[test]
 fn a_hook_that_hangs_is_ended_and_counts_as_no() {
-    let mut stage = Stage::new("[hooks]\ntimeout-seconds = 1\n");
+    // The next one has the same limit. Where it is too short for that one as well, the task fails,
+    // and it is tried once more with a longer one.
+    assert!(hanging_hook(1) || hanging_hook(30), "the next hook says no as well");
+}
+
+/// Whether the hook that runs after one that hung was content.
+fn hanging_hook(limit_seconds: u32) -> bool {
+    let mut stage = Stage::new(&format!("[hooks]\ntimeout-seconds = {limit_seconds}\n"));
     let line = "mkdir $R/notes/once 2>/dev/null || exit 0; (setsid sleep 604 &); sleep 605";
     hook(&stage, "TaskCompleted", line);
     stage.team(Setup::default(), &["a"]);
@@ -89,7 +96,11 @@ fn a_hook_that_hangs_is_ended_and_counts_as_no() {
     assert!(returned["reason"].as_str().unwrap().contains("did not end"), "{returned}");
     stage.finished(1);
     assert_eq!(stage.processes("hook"), []);
+    if stage.events("task.completed").is_empty() {
+        return false;
+    }
     stage.all_once(&tasks);
+    true
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn who_is_idle_stops_at_once_and_cleanly() {
     let tasks = stage.tasks(&["here; pass go; put f1 x", "put f2 x"]);
     let idle = if stage.arrival().name == "a" { "b" } else { "a" };
     stage.event("task.completed");
-    shut_down(&mut stage, idle, 30_000);
+    shut_down(&mut stage, idle, 600_000);
     assert_eq!(stage.event("teammate.stopped")["outcome"], "clean");
     stage.open("go", 1);
     stage.finished(2);
@@ -33,7 +33,7 @@ fn who_is_asked_in_the_middle_of_a_task_finishes_it_first() {
     stage.team(Setup::default(), &["a"]);
     let tasks = stage.tasks(&["here; pass go; put f1 x"]);
     stage.arrival();
-    shut_down(&mut stage, "a", 30_000);
+    shut_down(&mut stage, "a", 600_000);
     stage.event("shutdown.requested");
     stage.open("go", 1);
     stage.event("task.submitted");
@@ -96,7 +96,7 @@ fn the_coordinator_may_die_in_the_middle_of_a_shutdown() {
     stage.team(Setup::default(), &["a"]);
     let tasks = stage.tasks(&["here; pass go; put f1 x"]);
     stage.arrival();
-    shut_down(&mut stage, "a", 30_000);
+    shut_down(&mut stage, "a", 600_000);
     stage.event("shutdown.requested");
     processes::kill(stage.coordinator());
     stage.open("go", 1);

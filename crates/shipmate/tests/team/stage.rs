@@ -17,6 +17,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
 use shipmate_protocol::view::{TaskView, TeammateView};
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
 
@@ -511,6 +512,7 @@ fn client(root: &Path, place: &Place, token: TokenSource) -> Client {
     let launch = Launch::Program { program: "sh".into(), args };
     let mut client = Client::new(place.clone(), launch, token);
     client.team = Some(TEAM.to_owned());
+    client.patience = Patience { give_up_after: 2 * LIMIT, ..Patience::default() };
     client
 }
 

@@ -29,6 +29,9 @@ fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
         b.ask(send("a", format!("and then? {turn}"))).unwrap();
         stage.event("message.acknowledged");
     }
+    // Whoever idles is woken by its mail: it is not begun anew.
+    let lives = stage.events("teammate.started");
+    assert_eq!(lives.iter().filter(|one| one["who"] != "alpha/b@1").count(), 1, "{lives:?}");
     b.ask(send("a", "one more".to_owned())).unwrap();
     let told = stage.hear(|event| event["message.sent"]["to"][0] == "person");
     let told = told["event"]["message.sent"]["body"].as_str().unwrap().to_owned();

@@ -2,12 +2,22 @@
 
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::{Answer, Ask, Client};
 use shipmate_testkit::browser::{Browser, Page};
 
 use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
+
+/// Keeps what is read aloud: a toast goes after four seconds, and a test may look later.
+const KEEP_NOTICES: &str = "(() => {
+  window.notices = [];
+  const keep = (changes) => {
+    for (const change of changes)
+      for (const node of change.addedNodes) window.notices.push(node.textContent);
+  };
+  new MutationObserver(keep).observe(document.getElementById('polite'), {childList: true});
+})()";
 
 /// Dropped from above: the tab and the browser before the server, the server before the team.
 pub(crate) struct Scene {
@@ -24,6 +34,7 @@ impl Scene {
         let browser = Browser::start();
         let page = browser.page(&server.link);
         page.see("main :is(.screen, .empty, h1)");
+        page.run(KEEP_NOTICES);
         Scene { page, browser, server, stage }
     }
 
@@ -69,10 +80,11 @@ impl Scene {
         self.page.see_none("dialog");
     }
 
-    /// Waits for a notice with this text.
+    /// Waits for a notice with this text, after the one that was waited for last.
     #[track_caller]
     pub(crate) fn told(&self, text: &str) {
-        self.page.see(&format!(".toast >> {text}"));
+        let is_it = format!("(notice) => notice.includes({})", json!(text));
+        self.page.wait_for(&format!("window.notices.splice(0, notices.findIndex({is_it}) + 1)[0]"));
     }
 
     /// Takes note of errors that a test brings about on purpose: there are none of another kind.

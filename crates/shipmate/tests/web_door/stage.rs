@@ -3,13 +3,15 @@
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use serde_json::Value;
 use shipmate_protocol::ask::{TaskNew, TeamCreate};
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::socket::Patience;
 use shipmate_protocol::{Answer, Ask, Client, Place};
 
-use crate::http::{Request, Response};
+use crate::http::{LIMIT, Request, Response};
 use crate::temp::TempDir;
 
 pub(crate) const SHIPMATE: &str = env!("CARGO_BIN_EXE_shipmate");
@@ -101,8 +103,14 @@ impl Stage {
     }
 
     pub(crate) fn person(&self) -> Client {
-        let mut client = Client::new(self.place(), Launch::Never, TokenSource::Person);
+        let mut client = self.client(TokenSource::Person);
         client.team = Some("alpha".to_owned());
+        client
+    }
+
+    fn client(&self, token: TokenSource) -> Client {
+        let mut client = Client::new(self.place(), Launch::Never, token);
+        client.patience = Patience { give_up_after: 2 * LIMIT, ..Patience::default() };
         client
     }
 
@@ -118,7 +126,7 @@ impl Stage {
     pub(crate) fn teammate(&self, name: &str) -> Client {
         self.shipmate(&["teammate", "add", name]);
         let token = std::fs::read_to_string(self.place().teammate_token("alpha", name)).unwrap();
-        Client::new(self.place(), Launch::Never, TokenSource::Given(token.trim().to_owned()))
+        self.client(TokenSource::Given(token.trim().to_owned()))
     }
 
     /// Another team below `alpha`.
@@ -148,6 +156,17 @@ impl Stage {
     pub(crate) fn coordinator(&self) -> rustix::process::Pid {
         let text = std::fs::read_to_string(self.place().lock()).unwrap();
         rustix::process::Pid::from_raw(text.trim().parse().unwrap()).unwrap()
+    }
+
+    /// Waits until the coordinator holds no more sockets than so many: that somebody has gone is
+    /// noticed a moment later.
+    #[track_caller]
+    pub(crate) fn has_at_most(&self, count: usize) {
+        let end = Instant::now() + LIMIT;
+        while self.connections() > count {
+            assert!(Instant::now() < end, "{} instead of {count}", self.connections());
+            std::thread::yield_now();
+        }
     }
 
     /// How many sockets the coordinator holds.

@@ -1,7 +1,7 @@
 //! The stream of a page: everything once, then what changes, and nothing missed in between.
 
 use std::io::BufRead;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
@@ -111,12 +111,12 @@ fn twenty_pages_cost_the_coordinator_as_much_as_one() {
     for page in &mut pages[1..] {
         page.find("delta", whole);
     }
-    assert_eq!(stage.connections(), of_one);
+    stage.has_at_most(of_one);
     stage.create("for everybody");
     for page in &mut pages {
         page.find("delta", |event| has_task(event, "for everybody"));
     }
-    assert_eq!(stage.connections(), of_one);
+    stage.has_at_most(of_one);
 }
 
 #[test]
@@ -142,23 +142,30 @@ fn a_page_that_reads_nothing_holds_up_nobody_and_gets_the_whole_when_it_reads_ag
     let stage = Stage::new();
     let mut ana = stage.teammate("ana");
     let serving = Serving::start(&stage);
-    let (mut slow, mut quick) = (stream(&serving, 0), stream(&serving, 0));
-    slow.find("delta", whole);
+    let mut quick = stream(&serving, 0);
     quick.find("delta", whole);
-    // All open questions are told with each: more than is kept, and than any buffer holds.
-    let mut told = 0;
-    for n in 1.. {
-        let (kind, options) = (QuestionKind::Question, Vec::new());
-        let text = format!("no {n}: {}", "x".repeat(60_000));
-        ana.ask(Ask::Question { kind, text, options }).unwrap();
-        told += quick.find("delta", |event| {
-            let open = event.data["decisions"].as_array()?;
-            (open.len() == n).then(|| event.data.to_string().len())
-        });
-        if told > 16 * 1024 * 1024 {
-            break;
+    let mut questions = 1..;
+    let mut slow = loop {
+        let mut slow = stream(&serving, 0);
+        slow.find("delta", whole);
+        let began = Instant::now();
+        // All open questions are told with each: more than is kept, and than any buffer holds.
+        let mut told = 0;
+        while told <= 16 * 1024 * 1024 {
+            let n = questions.next().unwrap();
+            let (kind, options) = (QuestionKind::Question, Vec::new());
+            let text = format!("no {n}: {}", "x".repeat(60_000));
+            ana.ask(Ask::Question { kind, text, options }).unwrap();
+            told += quick.find("delta", |event| {
+                let open = event.data["decisions"].as_array()?;
+                (open.len() == n).then(|| event.data.to_string().len())
+            });
         }
-    }
+        // One that reads nothing for half a minute is hung up on: then another is tried.
+        if began.elapsed() < Duration::from_secs(25) {
+            break slow;
+        }
+    };
     slow.find("delta", whole);
     stage.create("after all");
     for page in [&mut slow, &mut quick] {

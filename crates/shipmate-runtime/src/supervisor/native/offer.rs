@@ -28,7 +28,7 @@ const SHOWN: [(&str, &[&str], &[&str]); 4] = [
 const LEADS_ONLY: [&str; 2] = ["TaskGet", "TaskOutput"];
 const READING: [&str; 3] = ["read_file", "glob", "grep"];
 const WORKING: [&str; 4] = ["bash", "bash_output", "write_file", "edit_file"];
-const LEADING: [&str; 2] = ["Skill", "Config"];
+const LEADING: [&str; 1] = ["Skill"];
 
 /// The team's tools for this seat. Planning is offered to whoever must plan, or decides plans.
 pub(super) fn team(tools: Vec<Tool>, lead: bool, plans: bool) -> Vec<Offered> {
@@ -125,8 +125,8 @@ mod tests {
         let lead = seat_of(SeatKind::Lead, "delegate", &seven);
         let names: Vec<String> =
             team(list(&lead), true, false).into_iter().map(|t| t.name).collect();
-        assert_eq!(names, ["TodoWrite", "SendMessage"]);
-        assert_eq!(own(true, true, &lead), ["Config"]);
+        assert_eq!(names, ["TodoWrite", "SendMessage", "Config"]);
+        assert_eq!(own(true, true, &lead), Vec::<String>::new());
         let dev = seat_of(SeatKind::Teammate, "normal", &["SendMessage", "TaskUpdate"]);
         let names: Vec<String> =
             team(list(&dev), false, false).into_iter().map(|t| t.name).collect();

@@ -66,7 +66,8 @@ pub(super) fn continue_team(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn change_team(c: &mut Chooser<'_>) -> Option<Act> {
     let gate = c.random.chance(500).then(|| vec![c.text("make")]);
-    let changes = TeamChanges { gate, ..TeamChanges::default() };
+    let model = c.random.chance(300).then(|| c.text("model"));
+    let changes = TeamChanges { gate, model, ..TeamChanges::default() };
     let command = ["", "agent --fast", "agent --new"][c.random.index(3)].to_owned();
     let choice = AgentChoice { agent: "simulated".to_owned(), command, ..AgentChoice::default() };
     let agents = if c.random.chance(500) { vec![(c.mate(), choice)] } else { Vec::new() };

@@ -36,9 +36,12 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
         Act::SetTeamBudget { team: name, .. } => {
             team(name).is_some() && !matches!(by, Actor::Teammate(_))
         }
-        Act::ChangeTeam { team: name, agents, .. } => {
+        Act::ChangeTeam { team: name, changes, agents } => {
             let known = |(who, _): &(Address, AgentChoice)| model.is_member(who);
-            active(name) && !matches!(by, Actor::Teammate(_)) && agents.iter().all(known)
+            // A lead chooses the model of whom it brings in, and nothing else.
+            let is_more = changes.gate.is_some() || changes.agent.is_some() || !agents.is_empty();
+            let may = !matches!(by, Actor::Teammate(_)) || (model.manages(by, name) && !is_more);
+            active(name) && may && agents.iter().all(known)
         }
         Act::PauseTeam { team: name, .. } => active(name) && model.manages(by, name),
         // What the runtime asks a person no lead answers.

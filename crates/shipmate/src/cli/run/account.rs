@@ -33,6 +33,8 @@ const GATE_LINES: usize = 8;
 /// One run, folded from its records.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
+    /// Of the last record that was taken in.
+    pub(crate) position: u64,
     pub(crate) began_ms: u64,
     pub(crate) now_ms: u64,
     pub(crate) tasks: Tasks,
@@ -147,6 +149,7 @@ fn first_line(text: &str) -> &str {
 impl Account {
     /// Takes in one record; gives what a person should hear of it.
     pub(crate) fn take(&mut self, record: &Value) -> Option<Event> {
+        self.position = number(record, "n").max(self.position);
         let at_ms = number(record, "at");
         if self.began_ms == 0 {
             self.began_ms = at_ms;
@@ -369,13 +372,13 @@ impl Account {
                 Some((EventKind::Health, told))
             }
             "plan.submitted" => {
-                // A lead has one plan: the last.
-                if let Some(before) = self.led.submitted(n, fields) {
-                    self.waiting.remove(&before);
-                }
                 let who = who(self.phases.root(), fields, "who");
+                // A lead has one plan: the last. It is shown as a whole.
+                let (is_leads, before) = self.led.submitted(n, &who, fields);
+                before.map(|before| self.waiting.remove(&before));
+                let told = waits::plan_told(n, &who, fields);
                 self.waiting.insert(n, Waiting { who, ..waits::plan(n) });
-                None
+                (!is_leads).then_some((EventKind::Health, told))
             }
             "question.answered" => self.waiting.remove(&number(fields, "question")).and(None),
             "question.withdrawn" => {
@@ -386,6 +389,7 @@ impl Account {
             }
             "plan.withdrawn" => {
                 let plan = number(fields, "plan");
+                self.led.others.remove(&plan);
                 self.waiting.remove(&plan)?;
                 let why = first_line(text(fields, "reason"));
                 Some((EventKind::Step, format!("plan {plan} needs no answer: {why}")))

@@ -62,6 +62,12 @@ pub(super) fn decide(
     Ok(Decided::GoesOn)
 }
 
+/// A teammate's plan that was approved before it came.
+pub(super) fn say_yes(plan: u64, session: &mut Session) -> Result<(), Failure> {
+    let said = session.ask(Ask::PlanApprove { plan });
+    tell_refusal(said, session)
+}
+
 fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
     let screen = &session.screen;
     if screen.json {

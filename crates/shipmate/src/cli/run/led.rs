@@ -1,6 +1,8 @@
 //! What the records say about the lead of a run that began with a goal: how far its plan has
 //! come, what it told the person, and why there will be none.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::account::text;
@@ -13,6 +15,10 @@ pub(crate) struct Led {
     seat: Option<String>,
     /// The plan that waits to be decided.
     pub(crate) open: Option<u64>,
+    /// Plans of teammates that wait to be decided.
+    pub(crate) others: BTreeSet<u64>,
+    /// Whoever leads can be talked to, and decides its teammates' plans.
+    hears: bool,
     approved: bool,
     /// Why no plan comes.
     pub(crate) no_plan: Option<String>,
@@ -27,6 +33,7 @@ impl Led {
         let profile = &fields["profile"];
         if profile["seat"] == "lead" && !name.contains('/') {
             self.seat = Some(name.to_owned());
+            self.hears = profile["hears"] == true;
         }
         if profile["seat"] == "lead" && profile["mode"] == "plan" {
             self.lead = Some(name.to_owned());
@@ -50,17 +57,28 @@ impl Led {
         self.is_lead(name) && !self.approved
     }
 
-    /// A plan was handed in; the one it takes the place of.
-    pub(super) fn submitted(&mut self, n: u64, fields: &Value) -> Option<u64> {
-        fields.get("work")?;
-        self.open.replace(n)
+    /// Whether the lead has handed in a plan, and the one it takes the place of.
+    pub(super) fn submitted(&mut self, n: u64, who: &str, fields: &Value) -> (bool, Option<u64>) {
+        match fields.get("work").is_some() || self.seat.as_deref() == Some(who) {
+            true => (true, self.open.replace(n)),
+            false => {
+                self.others.insert(n);
+                (false, None)
+            }
+        }
+    }
+
+    /// Plans that nobody but a person decides.
+    pub(super) fn undecided(&mut self) -> BTreeSet<u64> {
+        if self.hears { BTreeSet::new() } else { std::mem::take(&mut self.others) }
     }
 
     /// The lead, if it was its plan that was decided.
     pub(super) fn decided(&mut self, plan: u64, approved: bool) -> Option<String> {
+        self.others.remove(&plan);
         self.open.take_if(|open| *open == plan)?;
         self.approved |= approved;
-        self.lead.clone()
+        self.lead.clone().or_else(|| self.seat.clone())
     }
 
     pub(super) fn message(

@@ -16,7 +16,7 @@ use shipmate_protocol::{Answer, Ask};
 
 use super::Begun;
 use super::account::Account;
-use super::decide::{Decided, decide};
+use super::decide::{Decided, decide, say_yes};
 use super::ending::report;
 use super::notify::Notifier;
 use super::progress::{Event, EventKind, Live, PhaseRow, RunView, is_unicode, write_plain};
@@ -27,7 +27,7 @@ use crate::cli::session::Session;
 use news::{News, follow};
 pub(super) use news::{interrupts, read_line, when_left};
 use quiet::Quiet;
-use rest::{REPORT_WITHIN, STUCK_FOR};
+use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
 
 /// How often the table is drawn at most, and its clock at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -119,7 +119,7 @@ struct Watcher<'a> {
     quiet: bool,
     events: Vec<Event>,
     drawn_at: Option<Instant>,
-    stuck_since: Option<Instant>,
+    stuck: Option<Stuck>,
     /// Since when somebody could take a task and nobody does.
     idle_since: Option<Instant>,
     /// Since when only the lead's report is missing.
@@ -166,7 +166,7 @@ impl<'a> Watcher<'a> {
             quiet: session.screen.json,
             events: Vec::new(),
             drawn_at: None,
-            stuck_since: None,
+            stuck: None,
             idle_since: None,
             done_since: None,
             shown: None,
@@ -258,7 +258,7 @@ impl<'a> Watcher<'a> {
 
     /// Calls the person for what began to wait, unless it is decided without them.
     fn call(&mut self) -> Result<(), Failure> {
-        let yes = self.begun.goal.is_some_and(|goal| goal.yes);
+        let yes = self.begun.yes;
         let own = self.account.led.open.filter(|_| yes);
         let mut out = std::io::stdout().lock();
         for waits in self.account.decisions() {
@@ -281,7 +281,7 @@ impl<'a> Watcher<'a> {
             (Some(_), true) => Some(CLOCK_EVERY),
             (None, _) => None,
         };
-        let stuck = self.stuck_since.map(|since| left(self.stuck_for(), since));
+        let stuck = self.until_stuck_look();
         let waits = self.waits_since.map(|since| left(self.waits_for(), since));
         let idle = self.idle_since.filter(|_| self.account.nobody_takes.is_none());
         let idle = idle.map(|since| left(STUCK_FOR, since));
@@ -299,19 +299,24 @@ impl<'a> Watcher<'a> {
         told: &Receiver<News>,
         session: &mut Session,
     ) -> Result<(), Failure> {
-        let Some(goal) = self.begun.goal else { return Ok(()) };
-        if self.account.led.no_plan.is_some() {
+        if self.begun.goal && self.account.led.no_plan.is_some() {
             return self.shut_down(session, Outcome::Failed);
         }
         if let Some(plan) = self.account.led.open.filter(|plan| self.shown != Some(*plan)) {
             self.shown = Some(plan);
             self.clear()?;
-            let decided = decide(plan, goal.yes, session, &mut |text| self.prompt(text, told))?;
+            let decided =
+                decide(plan, self.begun.yes, session, &mut |text| self.prompt(text, told))?;
             if decided == Decided::Stop {
                 return self.shut_down(session, Outcome::Stopped);
             }
         }
-        if !self.account.awaits_report() {
+        if self.begun.yes {
+            for plan in self.account.led.undecided() {
+                say_yes(plan, session)?;
+            }
+        }
+        if !self.begun.goal || !self.account.awaits_report() {
             self.done_since = None;
             return Ok(());
         }

@@ -134,6 +134,7 @@ fn one(subject: String, spec: SpecArgs) -> TaskNew {
         duration_ms: spec.duration,
         retries_max: spec.retries,
         no_change: spec.no_change,
+        team: None,
         metadata: spec.meta.into_iter().collect(),
     }
 }
@@ -240,6 +241,7 @@ mod tests {
             duration_ms: Some(1),
             retries_max: Some(1),
             no_change: true,
+            team: None,
             metadata: [("k".to_owned(), "v".to_owned())].into(),
             subject: "s".into(),
         };

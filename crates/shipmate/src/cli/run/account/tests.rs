@@ -56,8 +56,10 @@ fn fold(tasks: u32) -> Duration {
 
 #[test]
 fn a_record_of_a_large_run_costs_no_more_than_one_of_a_small_run() {
-    let small = (0..3).map(|_| fold(5_000)).min().unwrap();
-    let large = fold(50_000);
+    // In turns, and the best of each: a process that stands still once is not slow.
+    let both: Vec<_> = (0..3).map(|_| (fold(5_000), fold(50_000))).collect();
+    let small = both.iter().map(|(small, _)| *small).min().unwrap();
+    let large = both.iter().map(|(_, large)| *large).min().unwrap();
     println!("5,000 tasks in {small:?}, 50,000 in {large:?}");
     assert!(large <= small * 30, "50,000 tasks in {large:?}, 5,000 in {small:?}");
 }

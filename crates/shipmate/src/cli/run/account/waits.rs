@@ -48,6 +48,14 @@ pub(super) fn plan(n: u64) -> Waiting {
     }
 }
 
+/// All that a person sees of a teammate's plan where there is no terminal.
+pub(super) fn plan_told(n: u64, who: &str, fields: &Value) -> String {
+    let task = fields.get("task").and_then(Value::as_u64);
+    let task = task.map(|task| format!(" for task {task}")).unwrap_or_default();
+    let first = first_line(text(fields, "body").trim());
+    format!("plan {n} of {who}{task}: {first} (shipmate plan list, shipmate plan approve {n})")
+}
+
 /// A question, and all that a person sees of it where there is no terminal.
 pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
     let options = fields.get("options").and_then(Value::as_array).into_iter().flatten();

@@ -13,6 +13,8 @@ use crate::cli::session::Session;
 
 /// How long a run must look stuck before it is ended: between two lives it does for a moment.
 pub(super) const STUCK_FOR: Duration = Duration::from_secs(2);
+/// How often the coordinator must have answered meanwhile, each time after its part of that time.
+const STUCK_LOOKS: u32 = 10;
 /// How long a lead may take to report on work that is done, or to find somebody for work that
 /// nobody is left for.
 pub(super) const REPORT_WITHIN: Duration = Duration::from_secs(120);
@@ -23,10 +25,36 @@ const ASKER_QUIET_FOR: Duration = Duration::from_secs(60);
 /// Why a team is paused whose run this command ends.
 const ENDED: &str = "the run was ended";
 
+/// A run that looks stuck.
+///
+/// A clock alone cannot tell: while the coordinator stands still, what it is about to record does
+/// not come, however long that takes. So the time is counted in parts, and after each of them the
+/// coordinator must answer.
+#[derive(Debug)]
+pub(super) struct Stuck {
+    /// When the present part of the time began.
+    since: Instant,
+    /// How many parts are over.
+    looks: u32,
+}
+
+impl Stuck {
+    fn begin() -> Stuck {
+        Stuck { since: Instant::now(), looks: 0 }
+    }
+}
+
 impl Watcher<'_> {
-    /// How long a run must look stuck. A lead may still find somebody for the work.
-    pub(super) fn stuck_for(&self) -> Duration {
-        if self.account.is_led() { REPORT_WITHIN } else { STUCK_FOR }
+    /// How long until the coordinator is asked whether a run that looks stuck still does.
+    pub(super) fn until_stuck_look(&self) -> Option<Duration> {
+        let stuck = self.stuck.as_ref()?;
+        Some(self.stuck_part().saturating_sub(stuck.since.elapsed()))
+    }
+
+    /// A lead may still find somebody for the work.
+    fn stuck_part(&self) -> Duration {
+        let all = if self.account.is_led() { REPORT_WITHIN } else { STUCK_FOR };
+        all / STUCK_LOOKS
     }
 
     /// How long a run waits for a person where none is there.
@@ -102,19 +130,22 @@ impl Watcher<'_> {
         // At a terminal a budget may still be raised.
         let person = person || self.account.is_spent();
         if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {
-            self.stuck_since = None;
+            self.stuck = None;
             return Ok(());
         }
-        let since = *self.stuck_since.get_or_insert_with(Instant::now);
-        if since.elapsed() < self.stuck_for() {
+        let looks = self.stuck.get_or_insert_with(Stuck::begin).looks + 1;
+        if self.until_stuck_look() > Some(Duration::ZERO) {
             return Ok(());
         }
-        self.stuck_since = None;
+        let Answer::Status(status) = session.ask(Ask::Status)? else { return Ok(()) };
+        self.stuck = Some(Stuck { since: Instant::now(), looks });
+        // What it has recorded by now may say that somebody begins.
+        if looks < STUCK_LOOKS || self.account.position < status.position {
+            return Ok(());
+        }
+        self.stuck = None;
         // The runtime may have paused for another reason, and a gate may run for long.
-        if self.account.tasks.counts().submitted > 0
-            && let Answer::Status(status) = session.ask(Ask::Status)?
-            && status.queue.is_some()
-        {
+        if self.account.tasks.counts().submitted > 0 && status.queue.is_some() {
             return Ok(());
         }
         let outcome = if self.account.done() > 0 { Outcome::Partial } else { Outcome::Failed };

@@ -1,0 +1,167 @@
+//! Leads that follow their brief to the letter, in the playbooks where they make the work: whom
+//! they bring in works with the run's agent and the role's tools, and whatever they wait for is
+//! shown.
+
+use serde_json::Value;
+
+use crate::native::Native;
+use crate::stage::{TEAM, of};
+
+const GATE: (&str, &str) = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1");
+
+/// A lead that hands in a plan although it may make everything itself.
+const PLANS: &str = include_str!("leads.model");
+
+#[test]
+fn a_plan_that_a_lead_hands_in_is_shown_and_approved_where_that_was_promised() {
+    let mut native = Native::new(PLANS, &[]);
+    native.env.push(GATE);
+    let ran = native.run("delegate", &["Add sign-in to the app", "--yes"]);
+    ran.ends(0, &["│ One file is enough.", "is approved", "1 of 1 task"]);
+    assert_eq!(native.scene.landed("page.txt"), "page\n");
+}
+
+#[test]
+fn a_plan_that_waits_for_a_person_ends_a_run_that_nobody_watches_with_the_command() {
+    // A lead of the board has another tool for the same.
+    let submits = PLANS.replace("ExitPlanMode {", "Plan {\"action\":\"submit\",");
+    for (playbook, script) in [("delegate", PLANS), ("board", submits.as_str())] {
+        let mut native = Native::new(script, &[]);
+        native.env.push(GATE);
+        let ran = native.run(playbook, &["Add sign-in to the app"]);
+        let approve = format!("--team {TEAM} plan approve ");
+        ran.ends(9, &["│ One file is enough.", "it waits for you:", &approve]);
+    }
+}
+
+/// As the seed has it: the team first, then its tasks, then who does them.
+const FLOW: &str = r#"
+as lead
+on "Migrate the app"
+  tool TeamCreate {"name":"alpha"}
+  tool TaskCreate {"subject":"Write one","files":["one.txt"]}
+  tool Task {"name":"worker","team_name":"alpha","prompt":"Handle it"}
+  say The team is at work.
+on "All tasks are completed"
+  tool SendMessage {"to":"person","message":"Migration complete."}
+  say Migration complete.
+as worker
+on "Handle it"
+  say I wait.
+on "Task 1:" "Write one"
+  tool write_file {"path":"one.txt","content":"one\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+  say Done.
+"#;
+
+fn added(log: &[Value], who: &str) -> Value {
+    let all = of(log, "teammate.added");
+    let found = all.into_iter().find(|one| one["who"] == who);
+    found.unwrap_or_else(|| panic!("nobody added {who}"))["profile"].clone()
+}
+
+#[test]
+fn the_flow_begins_with_a_team_that_is_there_and_its_members_have_the_roles_tools() {
+    let mut native = Native::new(FLOW, &[]);
+    native.run("board", &["Migrate the app"]).ends(0, &["1 of 1 task"]);
+    let log = native.scene.log();
+    assert_eq!(of(&log, "team.created").len(), 1, "nothing was made");
+    let tools = native.offered("worker");
+    for absent in ["TaskGet", "TaskOutput", "TaskStop", "Plan", "Task", "TeamCreate", "Skill"] {
+        assert!(!tools.iter().any(|tool| tool == absent), "{absent} in {tools:?}");
+    }
+    for there in ["TaskCreate", "TaskUpdate", "TaskList", "SendMessage", "bash", "write_file"] {
+        assert!(tools.iter().any(|tool| tool == there), "{there} in {tools:?}");
+    }
+}
+
+#[test]
+fn whom_a_lead_brings_in_works_with_the_agent_of_the_run() {
+    for (playbook, brings) in [
+        ("board", r#"tool Task {"name":"worker","prompt":"Handle it"}"#),
+        ("delegate", r#"tool TeamCreate {"members":[{"name":"worker","prompt":"Handle it"}]}"#),
+    ] {
+        let makes = match playbook {
+            "board" => r#"tool TaskCreate {"subject":"Write one","files":["one.txt"]}"#,
+            _ => r#"tool TodoWrite {"todos":[{"content":"Write one","status":"pending"}]}"#,
+        };
+        let script = format!(
+            "as lead\non \"Migrate the app\"\n  {makes}\n  {brings}\n  say They work.\n\
+             on \"All tasks are completed\"\n  tool SendMessage \
+             {{\"to\":\"person\",\"message\":\"Done.\"}}\n  say Done.\n"
+        );
+        let mut native = Native::new(&script, &[]);
+        native.env.push(GATE);
+        let command = "echo one > one.txt";
+        let args = ["--lead", "native", "--agent", command, "Migrate the app"];
+        native.begin_as(playbook, &args).ended().ends(0, &["1 of 1 task"]);
+        let log = native.scene.log();
+        assert_eq!(added(&log, "alpha/worker")["command"], command, "{playbook}");
+        assert_eq!(native.scene.landed("one.txt"), "one\n");
+    }
+}
+
+/// A further name is a further team, with tasks of its own.
+#[test]
+fn a_lead_leads_a_second_team_below_its_own() {
+    let script = r#"
+as lead
+on "Migrate the app"
+  tool TeamCreate {"name":"beta","members":[{"name":"worker","prompt":"Handle it"}]}
+  tool TaskCreate {"team_name":"beta","subject":"Write one","files":["one.txt"]}
+  say They work.
+on "All tasks are completed"
+  tool SendMessage {"to":"person","message":"Done."}
+  say Done.
+as worker
+on "Handle it"
+  say I wait.
+on "Task 1:" "Write one"
+  tool write_file {"path":"one.txt","content":"one\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+  say Done.
+"#;
+    let mut native = Native::new(script, &[]);
+    let mut run = native.begin("board", &["Migrate the app"]);
+    run.says("phase plan begins");
+    let stage = &mut native.scene.stage;
+    stage.follow();
+    let done = stage.hear(|event| event["task.completed"]["task"] == 1);
+    assert_eq!(done["event"]["task.completed"]["task"], 1);
+    let created = of(&stage.log, "team.created");
+    assert_eq!((&created[1]["team"], &created[1]["parent"]), (&"beta".into(), &"alpha".into()));
+    assert_eq!(of(&stage.log, "task.created")[0]["team"], "beta");
+    drop(run);
+}
+
+#[test]
+fn the_settings_of_a_team_are_shown_to_its_lead_which_sets_their_model() {
+    let script = r#"
+as lead
+on "Migrate the app"
+  tool Config {}
+  tool Config {"setting":"gate","value":"true"}
+  tool Config {"setting":"model","value":"test/other"}
+  tool TaskCreate {"subject":"Write one","files":["one.txt"]}
+  tool Task {"name":"worker","prompt":"Handle it","model":"test/scripted"}
+  say They work.
+on "All tasks are completed"
+  tool SendMessage {"to":"person","message":"Done."}
+  say Done.
+as worker
+on "Handle it"
+  say I wait.
+on "Task 1:" "Write one"
+  tool write_file {"path":"one.txt","content":"one\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+  say Done.
+"#;
+    let mut native = Native::new(script, &[]);
+    native.run("board", &["Migrate the app"]).ends(0, &["1 of 1 task"]);
+    let asked: String = native.server.requests().iter().map(|one| one.body.to_string()).collect();
+    for part in ["team = alpha", "agent = native", "playbook = board", "is no setting of yours"] {
+        assert!(asked.contains(part), "{part:?} is missing");
+    }
+    let log = native.scene.log();
+    assert_eq!(of(&log, "team.changed")[0]["changes"]["model"], "test/other");
+}
