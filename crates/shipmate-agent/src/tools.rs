@@ -81,7 +81,6 @@ pub struct Leave {
 pub struct Toolbox {
     place: Place,
     grounds: Grounds,
-    limits: Limits,
     /// What was read or written of each file last, by its path without links.
     seen: RefCell<HashMap<PathBuf, Print>>,
     shells: Rc<Shells>,
@@ -104,8 +103,7 @@ impl Toolbox {
     pub fn new(place: Place) -> Self {
         let fence = &place.fence;
         let grounds = Grounds::new(&place.tree, &place.scratch, &fence.hidden, &fence.write);
-        let limits = place.limits;
-        Self { place, grounds, limits, seen: RefCell::default(), shells: Rc::new(Shells::new()) }
+        Self { place, grounds, seen: RefCell::default(), shells: Rc::new(Shells::new()) }
     }
 
     /// These tools as a model is told of them, as far as they are to be had here.
@@ -187,7 +185,7 @@ impl Toolbox {
 
     /// What another tool said, as much as may be shown; the whole is in a file then.
     pub fn capped(&self, text: String) -> String {
-        let bytes_max = self.limits.output_bytes_max;
+        let bytes_max = self.place.limits.output_bytes_max;
         if text.len() <= bytes_max {
             return text;
         }
@@ -230,7 +228,7 @@ impl Toolbox {
                     path: self.grounds.meant(given.text("path")?)?,
                     offset: given.number("offset")?.unwrap_or(1),
                     limit: given.number("limit")?,
-                    bytes_max: self.limits.output_bytes_max,
+                    bytes_max: self.place.limits.output_bytes_max,
                 })
             }
             "write_file" => {
@@ -279,7 +277,7 @@ impl Toolbox {
     }
 
     async fn carry_out(&self, order: Order) -> Result<ToolOutcome, String> {
-        let limits = self.limits;
+        let limits = self.place.limits;
         let text = match order {
             Order::Bash(wanted) => {
                 return self.shells.bash(&self.place, &limits, wanted).await;
@@ -324,7 +322,7 @@ impl Toolbox {
         };
         let stop = Arc::new(AtomicBool::new(false));
         let _stopped = StoppedWhenDropped(Arc::clone(&stop));
-        let bytes_max = self.limits.output_bytes_max;
+        let bytes_max = self.place.limits.output_bytes_max;
         let field = search::Field { grounds: self.grounds.clone(), root, stop, bytes_max };
         aside(move || look(&field)).await
     }

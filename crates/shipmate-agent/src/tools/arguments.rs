@@ -57,7 +57,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-pub(super) fn number_in(value: &Value) -> Option<u64> {
+fn number_in(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.trim().parse().ok(),
         Value::Number(number) => {

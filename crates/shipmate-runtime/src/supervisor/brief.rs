@@ -166,8 +166,8 @@ impl Has {
         let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
         let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
         let seat = Seat { team, name, kind, mode: mode.to_owned(), tools };
-        let is_closed = mode == "delegate" && !order.tools.is_empty();
-        Has { tools: tools::list(&seat).iter().map(|tool| tool.name).collect(), is_closed }
+        let tools = tools::list(&seat).iter().map(|tool| tool.name).collect();
+        Has { tools, is_closed: order.is_closed(mode) }
     }
 
     fn has(&self, tool: &str) -> bool {

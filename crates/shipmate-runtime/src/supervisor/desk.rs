@@ -199,10 +199,9 @@ impl Desk {
         }
     }
 
-    /// A lead whose role names all its tools has those and no others, whatever its program brings.
+    /// It has the tools that its role names, and nothing else.
     pub(super) fn is_closed(&self) -> bool {
-        let order = self.order();
-        order.lead && self.mode() == "delegate" && !order.tools.is_empty()
+        self.order().is_closed(&self.mode())
     }
 
     pub(super) fn stands_behind(&self, fence: Fenced) {

@@ -151,6 +151,11 @@ impl Order {
         env
     }
 
+    /// A lead whose role names all its tools has those and no others, whatever its program brings.
+    pub(crate) fn is_closed(&self, mode: &str) -> bool {
+        self.lead && mode == "delegate" && !self.tools.is_empty()
+    }
+
     /// What the processes of this life carry.
     pub(crate) fn markers(&self) -> Vec<Marker> {
         [&self.marker, &self.own_marker].iter().filter_map(|text| text.parse().ok()).collect()

@@ -34,6 +34,17 @@ fn a_plan_that_waits_for_a_person_ends_a_run_that_nobody_watches_with_the_comman
     }
 }
 
+/// Whom they bring in.
+const WORKER: &str = r#"
+as worker
+on "Handle it"
+  say I wait.
+on "Task 1:" "Write one"
+  tool write_file {"path":"one.txt","content":"one\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+  say Done.
+"#;
+
 /// As the seed has it: the team first, then its tasks, then who does them.
 const FLOW: &str = r#"
 as lead
@@ -45,13 +56,6 @@ on "Migrate the app"
 on "All tasks are completed"
   tool SendMessage {"to":"person","message":"Migration complete."}
   say Migration complete.
-as worker
-on "Handle it"
-  say I wait.
-on "Task 1:" "Write one"
-  tool write_file {"path":"one.txt","content":"one\n"}
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
-  say Done.
 "#;
 
 fn added(log: &[Value], who: &str) -> Value {
@@ -62,7 +66,7 @@ fn added(log: &[Value], who: &str) -> Value {
 
 #[test]
 fn the_flow_begins_with_a_team_that_is_there_and_its_members_have_the_roles_tools() {
-    let mut native = Native::new(FLOW, &[]);
+    let mut native = Native::new(&(FLOW.to_owned() + WORKER), &[]);
     native.run("board", &["Migrate the app"]).ends(0, &["1 of 1 task"]);
     let log = native.scene.log();
     assert_eq!(of(&log, "team.created").len(), 1, "nothing was made");
@@ -113,15 +117,8 @@ on "Migrate the app"
 on "All tasks are completed"
   tool SendMessage {"to":"person","message":"Done."}
   say Done.
-as worker
-on "Handle it"
-  say I wait.
-on "Task 1:" "Write one"
-  tool write_file {"path":"one.txt","content":"one\n"}
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
-  say Done.
 "#;
-    let mut native = Native::new(script, &[]);
+    let mut native = Native::new(&(script.to_owned() + WORKER), &[]);
     let mut run = native.begin("board", &["Migrate the app"]);
     run.says("phase plan begins");
     let stage = &mut native.scene.stage;
@@ -148,15 +145,8 @@ on "Migrate the app"
 on "All tasks are completed"
   tool SendMessage {"to":"person","message":"Done."}
   say Done.
-as worker
-on "Handle it"
-  say I wait.
-on "Task 1:" "Write one"
-  tool write_file {"path":"one.txt","content":"one\n"}
-  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
-  say Done.
 "#;
-    let mut native = Native::new(script, &[]);
+    let mut native = Native::new(&(script.to_owned() + WORKER), &[]);
     native.run("board", &["Migrate the app"]).ends(0, &["1 of 1 task"]);
     let asked: String = native.server.requests().iter().map(|one| one.body.to_string()).collect();
     for part in ["team = alpha", "agent = native", "playbook = board", "is no setting of yours"] {

@@ -1,7 +1,7 @@
 //! A repository with the files of a way of working, a command that stands in for every agent, and
 //! a run by a playbook.
 //!
-//! The agent is a shell script: it gets the role in `$SHIPMATE_ROLE` and the task as any command
+//! The agent is a shell script: it gets the task as any command
 //! does, and writes what a test told it to write for that subject.
 
 use serde_json::Value;
