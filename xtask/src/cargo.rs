@@ -97,7 +97,7 @@ fn ended(command: &Command, status: std::process::ExitStatus) -> Result<(), Stri
 }
 
 /// The command as a person would type it.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
     let args = command.get_args().map(|arg| format!(" {}", arg.to_string_lossy()));

@@ -17,6 +17,7 @@ mod docs;
 mod ignored;
 mod kills;
 mod layers;
+mod memory;
 mod mutants;
 mod nats;
 mod page;

@@ -4,8 +4,10 @@
 //! the guarantees, then the crate's own tests. The copy and its target folder stay under
 //! `target/mutants`, so that a second run builds only the crate that changed.
 
+mod rows;
 mod table;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -19,9 +21,13 @@ use table::MUTANTS;
 /// Takes ten minutes on two cores, and the first run builds everything once more.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Only mutants whose name contains this
+    /// Only mutants whose name contains this, or with --rows whose row
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+
+    /// Instead: bugs that make rows of docs/seeds.md false, and the test of the row for each
+    #[arg(long)]
+    rows: bool,
 
     /// Name the mutants and do nothing
     #[arg(long)]
@@ -55,9 +61,16 @@ enum Fate {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    let wanted =
-        |mutant: &&Mutant| args.only.as_ref().is_none_or(|part| mutant.name.contains(part));
-    let chosen: Vec<&Mutant> = MUTANTS.iter().filter(wanted).collect();
+    let wanted = |name: &str| args.only.as_ref().is_none_or(|part| name.contains(part));
+    if args.rows {
+        return if args.list {
+            rows::list(wanted);
+            Ok(())
+        } else {
+            rows::run(wanted)
+        };
+    }
+    let chosen: Vec<&Mutant> = MUTANTS.iter().filter(|mutant| wanted(mutant.name)).collect();
     if args.list {
         for mutant in chosen {
             println!("{:<40} {:<14} {}", mutant.name, mutant.guarantee, mutant.file);
@@ -67,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if chosen.is_empty() {
         return Err("no mutant has that name; `cargo xtask mutants --list` names them".to_owned());
     }
-    let copy = Copy::fresh()?;
+    let copy = Copy::fresh(&Tree::read()?, &BTreeMap::new())?;
     println!("without a mutant everything must pass: building and testing the copy");
     if let Fate::Caught { by } | Fate::Unusable { why: by } = copy.whole_fate() {
         return Err(format!("the tests fail without any mutant: {by}"));
@@ -100,19 +113,31 @@ struct Copy {
 }
 
 impl Copy {
-    /// Brings the copy up to date, touching only what differs: cargo looks at times.
-    fn fresh() -> Result<Copy, String> {
-        let place = tree::root().join("target/mutants");
+    fn place() -> PathBuf {
+        tree::root().join("target/mutants")
+    }
+
+    /// Brings the copy up to date, touching only what differs: cargo looks at times. Files that
+    /// were changed on purpose are there as they were changed.
+    fn fresh(tree: &Tree, changed: &BTreeMap<String, String>) -> Result<Copy, String> {
+        let place = Self::place();
         let copy = Copy { root: place.join("tree"), target: place.join("target") };
-        let tree = Tree::read()?;
         for (path, text) in tree.texts() {
+            let text = changed.get(path).map_or(text, String::as_str);
             let to = copy.root.join(path);
             if std::fs::read_to_string(&to).is_ok_and(|there| there == text) {
                 continue;
             }
             write(&to, text)?;
         }
-        copy.remove_others(&copy.root, &tree)?;
+        for path in tree.others() {
+            let (from, to) = (tree::root().join(path), copy.root.join(path));
+            if !to.exists() {
+                write(&to, "")?;
+                std::fs::copy(&from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
+            }
+        }
+        copy.remove_others(&copy.root, tree)?;
         Ok(copy)
     }
 

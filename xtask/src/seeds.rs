@@ -168,6 +168,19 @@ fn id<'a>(row: &'a Row<'_>, found: &mut Found) -> Option<&'a str> {
     Some(id)
 }
 
+/// The tests that the row with this id names.
+#[cfg(test)]
+pub(crate) fn tests_of(tree: &Tree, id: &str) -> Vec<String> {
+    let rows = rows(tree.text(PAGE).unwrap_or_default());
+    let row = rows.iter().find(|row| row.part != NOT_MET && row.cells[0] == id);
+    row.map(|row| named(row).map(str::to_owned).collect()).unwrap_or_default()
+}
+
+fn named<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a str> {
+    let named = row.cells[3].split("<br>").flat_map(|part| part.split(", "));
+    named.map(|named| named.trim().trim_matches('`'))
+}
+
 /// The last column names tests as `path::name`, or a file that is a test as its path.
 fn tests<'a>(
     tree: &'a Tree,
@@ -175,8 +188,7 @@ fn tests<'a>(
     sources: &mut BTreeMap<&'a str, String>,
     found: &mut Found,
 ) {
-    for named in row.cells[3].split("<br>").flat_map(|part| part.split(", ")) {
-        let named = named.trim().trim_matches('`');
+    for named in named(row) {
         if named.is_empty() {
             found.violates(row.line, "the row names no test", "name one, or write `open`");
             continue;

@@ -7,9 +7,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing};
+use crate::cargo::{cargo, has_subcommand, output, run as run_command, run_seeing, shown};
 use crate::debian::{STRACE, TMUX};
 use crate::ignored::{self, Ignored};
+use crate::memory::with_tmp_in_memory;
 use crate::step::Steps;
 use crate::tree::Tree;
 use crate::{browser, clients, debian, docs, layers, nats, page, seeds, tidy};
@@ -54,28 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
 
     let with_clients = args.filters.first().is_some_and(|filter| filter == CLIENTS);
-    let mut programs = Vec::new();
-    steps.run("nats-server", || {
-        programs.push((nats::VARIABLE, nats::server()?));
-        Ok(())
-    });
-    steps.run("agent programs", || {
-        programs.extend(clients::install(if with_clients { &[] } else { &clients::ALWAYS })?);
-        Ok(())
-    });
-    steps.run("browser", || {
-        programs.extend(browser::install()?);
-        Ok(())
-    });
-    steps.run("tmux, strace", || {
-        for package in [TMUX, STRACE] {
-            programs.push((package.variable, debian::install(package)?));
-        }
-        Ok(())
-    });
-    for (variable, path) in &programs {
-        println!("{variable}={}", path.display());
-    }
+    let agents: &[&str] = if with_clients { &[] } else { &clients::ALWAYS };
+    let programs = programs(&mut steps, agents);
     let tests = Tests { programs, filters: &args.filters };
     if with_clients {
         steps.run("tests with agent programs", || tests.with_clients(&args.filters[1..]));
@@ -101,6 +82,33 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         steps.not_run("rules and doc tests", "a FILTER selects among the other tests");
     }
     steps.finish()
+}
+
+/// Installs the programs that tests need, and tells by which variable a test finds each.
+pub(crate) fn programs(steps: &mut Steps, agents: &[&str]) -> Vec<(&'static str, PathBuf)> {
+    let mut programs = Vec::new();
+    steps.run("nats-server", || {
+        programs.push((nats::VARIABLE, nats::server()?));
+        Ok(())
+    });
+    steps.run("agent programs", || {
+        programs.extend(clients::install(agents)?);
+        Ok(())
+    });
+    steps.run("browser", || {
+        programs.extend(browser::install()?);
+        Ok(())
+    });
+    steps.run("tmux, strace", || {
+        for package in [TMUX, STRACE] {
+            programs.push((package.variable, debian::install(package)?));
+        }
+        Ok(())
+    });
+    for (variable, path) in &programs {
+        println!("{variable}={}", path.display());
+    }
+    programs
 }
 
 /// Warnings are denied by an argument, not by RUSTFLAGS: those would build everything twice.
@@ -147,10 +155,12 @@ impl Tests<'_> {
     fn with_nextest(&self) -> Result<(), String> {
         let mut command = self.cargo(&["nextest", "run", "--workspace"]);
         command.args(["--profile", profile(std::env::var_os("CI"))]);
+        let tree = Tree::read()?;
         for filter in self.filters {
-            command.args(["-E", &format!("test({filter}) | binary({filter})")]);
+            command.args(["-E", &selection(&tree, filter)]);
         }
-        let result = run_command(&mut command);
+        let failed = format!("{} failed", shown(&command));
+        let result = run_command(&mut with_tmp_in_memory(command)).map_err(|_| failed);
         if !self.filters.is_empty() {
             return result;
         }
@@ -168,9 +178,20 @@ impl Tests<'_> {
         let mut command = self.cargo(&["test", "--workspace", "--no-fail-fast"]);
         command.args(targets).arg("--").args(self.filters);
         let mut left_out = Vec::new();
+        let failed = format!("{} failed", shown(&command));
+        let mut command = with_tmp_in_memory(command);
         let result = run_seeing(&mut command, |line| left_out.extend(ignored::from_libtest(line)));
-        result.and(ignored::account(&left_out))
+        result.map_err(|_| failed).and(ignored::account(&left_out))
     }
+}
+
+/// nextest's words for the tests that a FILTER selects. It refuses the name of a binary that is
+/// not there.
+fn selection(tree: &Tree, filter: &str) -> String {
+    let ends = [format!("/tests/{filter}.rs"), format!("/tests/{filter}/main.rs")];
+    let is_binary = tree.texts().any(|(path, _)| ends.iter().any(|end| path.ends_with(end)));
+    let tests = format!("test({filter})");
+    if is_binary { format!("{tests} | binary(={filter})") } else { tests }
 }
 
 fn profile(ci: Option<OsString>) -> &'static str {
@@ -187,6 +208,14 @@ fn reasons() -> Result<Vec<Ignored>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_selects_tests_by_name_and_a_binary_where_there_is_one() {
+        let tree = Tree::read().unwrap();
+        assert_eq!(selection(&tree, "claim"), "test(claim)");
+        assert_eq!(selection(&tree, "coordinator"), "test(coordinator) | binary(=coordinator)");
+        assert_eq!(selection(&tree, "scenario"), "test(scenario) | binary(=scenario)");
+    }
 
     #[test]
     fn the_profile_follows_the_variable_that_ci_sets() {

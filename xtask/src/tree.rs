@@ -43,6 +43,11 @@ impl Tree {
         self.0.iter().filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
     }
 
+    /// Those that are no text.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, text)| text.is_none()).map(|(path, _)| path.as_str())
+    }
+
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.0.get(path)?.as_deref()
     }

@@ -1,6 +1,6 @@
 //! `apply`: a record changes the state. It never refuses: what is in the log happened.
 
-use crate::event::{Event, Record};
+use crate::event::{Event, Recipient, Record};
 use crate::health;
 use crate::kept;
 use crate::message;
@@ -20,7 +20,11 @@ pub fn apply(state: &mut State, record: &Record) {
         state.clients.apply(req, record.n);
     }
     deviation::note(state, record);
+    let holder = deviation::holder(state, &record.event);
     apply_event(state, record);
+    if let Some(holder) = holder {
+        deviation::note_idle(state, record, &holder);
+    }
 }
 
 fn apply_event(state: &mut State, record: &Record) {
@@ -130,7 +134,10 @@ fn apply_task_event(state: &mut State, record: &Record) {
 fn apply_talk_event(state: &mut State, record: &Record) {
     let (n, at) = (record.n, record.at);
     match &record.event {
-        Event::MessageSent { to, kind, body, reply_to, epoch } => {
+        Event::MessageSent { to, kind, body, reply_to, epoch, line_end } => {
+            if let (Some(end), [Recipient::Member(who)]) = (line_end, to.as_slice()) {
+                state.dropped.insert(who.clone(), *end);
+            }
             kept::apply_sent(state, &record.by, kind, body);
             let waiting = to.iter().map(|to| (to.clone(), Delivery::Queued)).collect();
             let (from, kind, body) = (record.by.clone(), kind.clone(), body.clone());

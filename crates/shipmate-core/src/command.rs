@@ -200,6 +200,13 @@ pub enum Act {
         body: String,
         reply_to: Option<MessageId>,
     },
+    /// A line of the file into which programs outside drop mail for a member. The place where it
+    /// ends is recorded with it, so that each line is taken once.
+    TakeIn {
+        to: Address,
+        body: String,
+        line_end: u64,
+    },
     /// Reads and acknowledges in one step, so that reading is exactly once.
     ReadInbox {
         max: usize,

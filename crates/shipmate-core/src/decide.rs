@@ -165,6 +165,9 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::SendMessage { to, kind, body, reply_to } => {
             message::decide_send(state, by, to, kind, body, *reply_to)
         }
+        Act::TakeIn { to, body, line_end } => {
+            message::decide_take_in(state, by, to, body, *line_end)
+        }
         Act::ReadInbox { max } => message::decide_read(state, by, *max),
         Act::TakeInbox { max } => message::decide_take(state, by, *max),
         Act::InjectMessages { messages, turn } => {

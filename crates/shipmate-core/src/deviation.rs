@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Outcome, Record, TaskId};
 use crate::health::is_silence;
-use crate::name::{Address, Name};
+use crate::name::{Address, Name, TeammateRef};
 use crate::state::{ShutdownEnd, State, Teammate};
 
 /// Most that are kept of one tree: a summary with more is read by nobody.
@@ -47,24 +47,66 @@ pub enum HealthWord {
 fn note_health(state: &mut State, record: &Record) {
     let (who, word, silent) = match &record.event {
         Event::TeammateStarted { who, .. } => (who, HealthWord::Start, false),
-        Event::TeammateIdle { who, .. } => (who, HealthWord::Idle, false),
+        // Whoever waits for the verdict on its work is not through with it.
+        Event::TeammateIdle { who, .. } if is_free(state, who) => (who, HealthWord::Idle, false),
         Event::TeammateStopped { who, .. } => (who, HealthWord::Stop, false),
         Event::TeammateDisappeared { who, reason, loss, .. } => {
             (who, HealthWord::Disappeared, is_silence(*loss, reason))
         }
         _ => return,
     };
-    let who = who.address.clone();
-    let before = state.health.iter().rev().find(|one| one.who == who).map(|one| one.word);
-    let keeps = state.teams.get(&who.team).is_some_and(|team| team.setup.playbook.is_some());
-    if !keeps || before == Some(word) {
+    let before = last_word(state, &who.address);
+    if before != Some(word) {
+        let (who, at) = (who.address.clone(), record.at);
+        keep_health(state, Health { who, word, at, before, silent });
+    }
+}
+
+/// Whose task a record takes away, while that life still holds it.
+pub(crate) fn holder(state: &State, event: &Event) -> Option<TeammateRef> {
+    let (Event::TaskCompleted { task, .. }
+    | Event::TaskFailed { task, .. }
+    | Event::TaskReleased { task, .. }) = event
+    else {
+        return None;
+    };
+    Some(state.task(*task)?.claim()?.by.clone())
+}
+
+/// Notes that a life has come to the end of its last task and has no other. A second task is a
+/// second such end, so the word before may be the same.
+pub(crate) fn note_idle(state: &mut State, record: &Record, holder: &TeammateRef) {
+    if !is_free(state, holder) {
+        return;
+    }
+    let (who, word, at) = (holder.address.clone(), HealthWord::Idle, record.at);
+    let before = last_word(state, &who);
+    keep_health(state, Health { who, word, at, before, silent: false });
+}
+
+/// It runs, and has no task in hand or at its gate.
+fn is_free(state: &State, who: &TeammateRef) -> bool {
+    state.teammates.get(&who.address).is_some_and(|mate| {
+        let has_none =
+            mate.holds.is_empty() && mate.submitted.is_empty() && mate.returned.is_empty();
+        mate.is_running() && mate.epoch == who.epoch && has_none
+    })
+}
+
+fn last_word(state: &State, who: &Address) -> Option<HealthWord> {
+    state.health.iter().rev().find(|one| one.who == *who).map(|one| one.word)
+}
+
+fn keep_health(state: &mut State, health: Health) {
+    let team = state.teams.get(&health.who.team);
+    if team.is_none_or(|team| team.setup.playbook.is_none()) {
         return;
     }
     // The newest are kept: what is long past is in the log.
     if state.health.len() >= DEVIATIONS_MAX {
         state.health.remove(0);
     }
-    state.health.push(Health { who, word, at: record.at, before, silent });
+    state.health.push(health);
 }
 
 /// Notes what a record says before it is applied: a life that ends still holds what it held.

@@ -243,7 +243,14 @@ fn decide_resolve(
     if let Some(question) = raised.question.filter(is_open) {
         events.push(Event::QuestionAnswered { question, answer: body.clone() });
     }
-    events.push(Event::MessageSent { to, kind, body, reply_to: Some(*id), epoch: None });
+    events.push(Event::MessageSent {
+        to,
+        kind,
+        body,
+        reply_to: Some(*id),
+        epoch: None,
+        line_end: None,
+    });
     events.push(Event::EscalationResolved { escalation: *id });
     Ok(events)
 }

@@ -230,6 +230,9 @@ pub enum Event {
         /// Control is meant for one life of a teammate and ends with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epoch: Option<u32>,
+        /// Where the line that it was ends in the file that it was dropped into.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line_end: Option<u64>,
     },
     #[serde(rename = "message.offered")]
     MessageOffered { to: Recipient, messages: Vec<MessageId> },

@@ -50,7 +50,38 @@ pub(crate) fn decide_send(
         return decided;
     }
     route::require(state, by, &kind, &to)?;
-    Ok(vec![Event::MessageSent { to, kind, body: body.to_owned(), reply_to, epoch: None }])
+    Ok(vec![Event::MessageSent {
+        to,
+        kind,
+        body: body.to_owned(),
+        reply_to,
+        epoch: None,
+        line_end: None,
+    }])
+}
+
+/// A word from outside is plain mail to one member, whatever the playbook's routes: nobody is bound
+/// to answer it, and it decides nothing.
+pub(crate) fn decide_take_in(
+    state: &State,
+    by: &Actor,
+    to: &Address,
+    body: &str,
+    line_end: u64,
+) -> Result<Vec<Event>, Refusal> {
+    if *by != Actor::Outside {
+        return Err(Refusal::NotTheirs { by: by.clone(), what: "bring in mail from outside" });
+    }
+    if body.is_empty() {
+        return Err(Refusal::Empty { what: "the message" });
+    }
+    check_texts(&[("the message", body, TEXT_BYTES_MAX)])?;
+    let to = one_member(state, to.clone())?;
+    for recipient in &to {
+        require_room(state, recipient)?;
+    }
+    let (kind, body, line_end) = (MessageKind::Message, body.to_owned(), Some(line_end));
+    Ok(vec![Event::MessageSent { to, kind, body, reply_to: None, epoch: None, line_end }])
 }
 
 fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal> {
@@ -60,17 +91,20 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
     };
     match to {
         To::Person => Ok(vec![Recipient::Person]),
-        To::Address(address) => one_member(state, address.clone()),
+        To::Address(address) => match state.member(address) {
+            Some(_) => one_member(state, address.clone()),
+            None => {
+                let found = of_role(state, &address.team, &address.name);
+                one_member(state, found.unwrap_or_else(|| address.clone()))
+            }
+        },
         To::Name(name) => {
             let near = own_team.map(|team| Address { team: team.clone(), name: name.clone() });
             if let Some(near) = near.filter(|near| state.member(near).is_some()) {
                 return one_member(state, near);
             }
-            // Models write to `lead` whatever the lead is called.
-            let lead = own_team.filter(|_| name.as_str() == "lead");
-            if let Some(lead) = lead.and_then(|team| state.teams[team].lead.clone()) {
-                let team = own_team.cloned().expect("a lead was found in it");
-                return one_member(state, Address { team, name: lead });
+            if let Some(found) = own_team.and_then(|team| of_role(state, team, name)) {
+                return one_member(state, found);
             }
             let mut found = named(state, name);
             match found.len() {
@@ -99,6 +133,19 @@ fn resolve(state: &State, by: &Actor, to: &To) -> Result<Vec<Recipient>, Refusal
             Ok(found)
         }
     }
+}
+
+/// The one member of a team with this role. Models write to `lead` or `senior` whatever whoever
+/// that is may be called.
+fn of_role(state: &State, team: &Name, role: &Name) -> Option<Address> {
+    let lead = state.teams.get(team)?.lead.clone().filter(|_| role.as_str() == "lead");
+    if let Some(name) = lead {
+        return Some(Address { team: team.clone(), name });
+    }
+    let members = state.members_of(team).map(|(who, _)| who);
+    let mut found = members.filter(|who| route::role_of(state, who) == Some(role));
+    let one = found.next()?.clone();
+    found.next().is_none().then_some(one)
 }
 
 fn named(state: &State, name: &Name) -> Vec<Address> {
@@ -215,7 +262,7 @@ pub(crate) fn to_one(
         let end = (0..=TEXT_BYTES_MAX).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
         body.truncate(end);
     }
-    Some(Event::MessageSent { to: vec![to], kind, body, reply_to: None, epoch })
+    Some(Event::MessageSent { to: vec![to], kind, body, reply_to: None, epoch, line_end: None })
 }
 
 /// Makes the messages among these events name what they are about.
@@ -244,7 +291,9 @@ fn require_reader(state: &State, by: &Actor) -> Result<Recipient, Refusal> {
             state.require_current(who)?;
             Ok(Recipient::Member(who.address.clone()))
         }
-        Actor::Runtime => Err(Refusal::NotTheirs { by: by.clone(), what: "read mail" }),
+        Actor::Runtime | Actor::Outside => {
+            Err(Refusal::NotTheirs { by: by.clone(), what: "read mail" })
+        }
     }
 }
 

@@ -137,6 +137,8 @@ pub enum Actor {
     Person,
     /// The coordinator and what it runs: gates, timers, supervisors' reports.
     Runtime,
+    /// A program that is in no team, and may write to who is.
+    Outside,
     Teammate(TeammateRef),
 }
 
@@ -147,6 +149,7 @@ impl FromStr for Actor {
         match text {
             "person" => Ok(Actor::Person),
             "runtime" => Ok(Actor::Runtime),
+            "outside" => Ok(Actor::Outside),
             _ => Ok(Actor::Teammate(text.parse()?)),
         }
     }
@@ -181,6 +184,7 @@ impl fmt::Display for Actor {
         match self {
             Actor::Person => f.write_str("person"),
             Actor::Runtime => f.write_str("runtime"),
+            Actor::Outside => f.write_str("outside"),
             Actor::Teammate(who) => who.fmt(f),
         }
     }

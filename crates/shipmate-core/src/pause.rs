@@ -62,7 +62,7 @@ impl Pause {
     pub fn describe(&self) -> String {
         match &self.by {
             Actor::Teammate(who) => format!("{} says: {}", who.address, self.reason),
-            Actor::Person | Actor::Runtime => self.reason.clone(),
+            Actor::Person | Actor::Runtime | Actor::Outside => self.reason.clone(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Pause {
 pub(crate) fn of_team(by: &Actor) -> PauseCause {
     match by {
         Actor::Runtime => PauseCause::Trouble,
-        Actor::Person | Actor::Teammate(_) => PauseCause::Asked,
+        Actor::Person | Actor::Outside | Actor::Teammate(_) => PauseCause::Asked,
     }
 }
 

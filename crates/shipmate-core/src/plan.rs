@@ -31,6 +31,18 @@ pub(crate) fn require_approved(state: &State, who: &Address) -> Result<(), Refus
     Ok(())
 }
 
+/// An approval is for one task: the plan's, or the first that is claimed with it. The next task of
+/// a teammate in plan mode needs a plan of its own.
+pub(crate) fn bind_to_claim(state: &mut State, who: &Address, task: TaskId) {
+    let mate = &state.teammates[who];
+    let Some(approved) = mate.approved_plan.filter(|_| !mate.is_lead()) else { return };
+    let plan = state.plans.get_mut(&approved);
+    let own = plan.is_some_and(|plan| *plan.task.get_or_insert(task) == task);
+    if !own {
+        state.teammate_mut(who).approved_plan = None;
+    }
+}
+
 /// A lead in plan mode changes the board by its plan, and by nothing else before that.
 pub(crate) fn require_planned(state: &State, by: &Actor) -> Result<(), Refusal> {
     let Actor::Teammate(who) = by else { return Ok(()) };
@@ -60,6 +72,9 @@ pub(crate) fn decide_submit(
     if let Some(task) = task {
         state.require_task(task)?;
     }
+    // What it has in hand is what it plans, unless it says otherwise.
+    let in_hand = || mate.holds.first().copied().filter(|_| mate.holds.len() == 1);
+    let task = task.or_else(|| in_hand().filter(|_| work.is_none()));
     let open = state.plans.values().filter(|plan| plan.decision == Decision::Open).count();
     require_room("the queue of plans", open)?;
     let work = work.map(|draft| check::check(state, &who.address.team, draft)).transpose();

@@ -16,7 +16,7 @@ use crate::event::Mode;
 use crate::files::FileSet;
 use crate::name::Name;
 
-pub use gate::{Artifact, Coverage, Expect, Gate, Listed};
+pub use gate::{Artifact, Coverage, Expect, Gate, Listed, Red};
 pub use talk::{Escalation, Field, Kind, Route, Shape};
 
 /// The metadata of a task that says which piece of work it is about.
@@ -91,12 +91,16 @@ pub struct CommitRule {
     /// The subject of a task's commit on the team's branch; empty: `task N: SUBJECT`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The name under which the team's branch is pushed; empty: its own.
+    /// A branch of the person's that follows the team's, and the name under which that is pushed;
+    /// empty: its own.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
     /// The remote it is pushed to when the last phase is done; empty: nowhere.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub push: String,
+    /// A pull request is opened for it then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pull_request: bool,
     /// How often a push is tried again.
     pub retries: u32,
 }
@@ -164,6 +168,9 @@ pub struct Role {
     /// What a member is called after the piece of work that is its own; empty: after the role.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub named: String,
+    /// What its members are called, with placeholders; empty: as the role is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub called: String,
     /// How many there are at most.
     pub cap: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -268,6 +275,9 @@ pub struct Phase {
     /// The lead is told the goal, and puts the tasks on the board itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lead_plans: bool,
+    /// Whoever joins is given its first task by name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dispatch: bool,
     /// Runs on the team's branch when the tasks are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Name>,
@@ -421,6 +431,8 @@ pub enum Test {
     LinesMax(u32),
     /// No line that the team has written holds one of these.
     Lacks(Vec<String>),
+    /// The team has changed at least one.
+    Changed,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

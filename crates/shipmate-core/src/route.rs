@@ -8,7 +8,7 @@ use crate::event::{MessageKind, Recipient};
 use crate::name::{Actor, Address, Name};
 use crate::playbook::{Playbook, Role, Route};
 use crate::refusal::{Refusal, list};
-use crate::state::State;
+use crate::state::{State, Team};
 
 /// The word that stands for plain text in a route.
 const PLAIN: &str = "message";
@@ -121,10 +121,17 @@ pub(crate) fn role_of<'a>(state: &'a State, who: &Address) -> Option<&'a Name> {
 }
 
 impl State {
-    /// A member's role, as the playbook of its team says it. Who was brought in with none that the
-    /// playbook knows is what all its members are, where they are all the same.
+    /// A team and those above it, the nearest first.
+    pub fn lineage<'a>(&'a self, team: &Name) -> impl Iterator<Item = &'a Team> {
+        let above = |team: &&'a Team| self.teams.get(team.parent.as_ref()?);
+        std::iter::successors(self.teams.get(team), above)
+    }
+
+    /// A member's role, as the playbook of its team says it, or of the nearest above that has one.
+    /// Who was brought in with none that the playbook knows is what all its members are, where they
+    /// are all the same.
     pub fn role(&self, who: &Address) -> Option<(&Name, &Role)> {
-        let book = self.teams.get(&who.team)?.setup.playbook.as_deref()?;
+        let book = self.lineage(&who.team).find_map(|team| team.setup.playbook.as_deref())?;
         let own = role_of(self, who).and_then(|name| book.roles.get_key_value(name));
         let leads = self.teammates.get(who).is_none_or(|mate| mate.is_lead());
         own.or_else(|| book.member().filter(|_| !leads))
@@ -153,7 +160,7 @@ pub(crate) fn apply_sent(state: &mut State, by: &Actor, kind: &MessageKind, to: 
     let sender = match by {
         Actor::Teammate(who) => Recipient::Member(who.address.clone()),
         Actor::Person => Recipient::Person,
-        Actor::Runtime => return,
+        Actor::Runtime | Actor::Outside => return,
     };
     if !matches!(kind, MessageKind::Message | MessageKind::Handoff(_)) {
         return;

@@ -225,7 +225,7 @@ pub(crate) fn apply_word(state: &mut State, from: &Actor, to: &[Recipient]) {
         let Recipient::Member(who) = recipient else { continue };
         let settles = match from {
             Actor::Person => true,
-            Actor::Runtime => false,
+            Actor::Runtime | Actor::Outside => false,
             Actor::Teammate(by) => {
                 let lead = state.teams[&who.team].lead.as_ref();
                 by.address.team == who.team && lead == Some(&by.address.name)

@@ -96,7 +96,7 @@ pub fn nobody_takes(state: &State) -> bool {
         let who = if mate.is_running() { current(who, mate) } else { next };
         mate.paused.is_none()
             && (mate.is_running() || may_start(mate))
-            && (!mate.leads_others() || team.is_left_to_lead())
+            && (!mate.leads_others(team) || team.is_left_to_lead())
             && another_for(state, &who, mate, &none).is_some()
     };
     let open = || state.teams.iter().filter(|(_, team)| is_open(team));
@@ -150,20 +150,20 @@ fn called(state: &State, name: &Name, team: &Team, already: &[Wanted]) -> Vec<Wa
 pub(crate) fn is_callable(state: &State, team: &Team, mate: &Teammate) -> bool {
     mate.profile.hears
         // A one-shot agent is there for a task; whoever plans them is not.
-        && (!team.setup.one_shot || mate.leads_others())
-        && has_word(state, mate)
+        && (!team.setup.one_shot || mate.leads_others(team))
+        && has_word(state, team, mate)
         && may_start(mate)
 }
 
 /// Somebody's words wait for it. What the runtime has to say is acted on by a supervisor, or goes
 /// with the next words; it alone is worth a life only to whoever leads others.
-pub(crate) fn has_word(state: &State, mate: &Teammate) -> bool {
+pub(crate) fn has_word(state: &State, team: &Team, mate: &Teammate) -> bool {
     use MessageKind::{Broadcast, Handoff, Message, PlanApprovalRequest, Question, WorkDone};
     let is_word = |id: &MessageId| {
         let kind = &state.messages[id].kind;
         matches!(kind, Message | Broadcast | Question | PlanApprovalRequest | WorkDone | Handoff(_))
     };
-    mate.inbox.iter().any(is_word) || (mate.leads_others() && !mate.inbox.is_empty())
+    mate.inbox.iter().any(is_word) || (mate.leads_others(team) && !mate.inbox.is_empty())
 }
 
 fn wanted_in(state: &State, name: &Name, team: &Team) -> Vec<Wanted> {
@@ -300,11 +300,12 @@ fn idle<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
     let led = state.members_of(name).any(|(_, mate)| {
         mate.is_lead() && mate.is_running() && mate.profile.start == StartRule::Session
     });
-    let idle = state.members_of(name).filter(|(_, mate)| {
+    let team = &state.teams[name];
+    let idle = state.members_of(name).filter(move |(_, mate)| {
         mate.is_running()
             && !(led && mate.profile.hears)
             // It is about to hear what it was told: a lead that all is done, say.
-            && !(mate.profile.hears && mate.paused.is_none() && has_word(state, mate))
+            && !(mate.profile.hears && mate.paused.is_none() && has_word(state, team, mate))
             && mate.profile.start == StartRule::WhenNeeded
             && mate.shutdown.is_none()
             && !mate.leaving

@@ -57,6 +57,9 @@ pub struct State {
     /// How members came and went, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub health: Vec<Health>,
+    /// How far the files were read into which programs outside drop mail for a member.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<Address, u64>,
     /// Tasks in progress with a lease, for whoever measures leases.
     pub(crate) leased: BTreeSet<TaskId>,
     /// Tasks that wait for a gate.
@@ -419,9 +422,12 @@ impl Teammate {
         self.profile.seat == Seat::Lead
     }
 
-    /// A lead that plans or delegates: only what is assigned to it by name is its task.
-    pub(crate) fn leads_others(&self) -> bool {
-        self.is_lead() && matches!(self.profile.mode, Mode::Plan | Mode::Delegate)
+    /// A lead that plans or delegates, or has the board to fill: only what is assigned to it by
+    /// name is its task.
+    pub(crate) fn leads_others(&self, team: &Team) -> bool {
+        let fills = |(_, phase, _): (_, &crate::playbook::Phase, _)| phase.lead_plans;
+        let leads = matches!(self.profile.mode, Mode::Plan | Mode::Delegate);
+        self.is_lead() && (leads || team.phase_now().is_some_and(fills))
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn require_holder<'a>(
             }
         }
         Actor::Runtime => {}
-        Actor::Person => return Err(Refusal::NotTheirs { by: by.clone(), what }),
+        Actor::Person | Actor::Outside => return Err(Refusal::NotTheirs { by: by.clone(), what }),
     }
     Ok(claim)
 }

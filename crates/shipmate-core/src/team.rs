@@ -160,7 +160,7 @@ fn ask_again(state: &State, name: &Name, team: &Team) -> Option<Event> {
     let plans = |plan: &Plan| plan.who.address == lead && plan.decision == Decision::Open;
     let asks = |question: &Question| question.who.address == lead && question.is_open();
     let waits = state.plans.values().any(plans) || state.questions.values().any(asks);
-    if waits || staff::has_word(state, mate) {
+    if waits || staff::has_word(state, team, mate) {
         return None;
     }
     message::to_one(state, Recipient::Member(lead), MessageKind::Message, goal, None)

@@ -35,7 +35,7 @@ use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
-use crate::playbook::{artifact, closing, engine};
+use crate::playbook::{artifact, branch as named_branch, closing, dispatch, engine};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
 use crate::supervisor::NOT_BEGUN;
@@ -55,14 +55,18 @@ pub(crate) struct Crew {
     pub(crate) queue: Rc<Queue>,
     pub(crate) phases: engine::Desk,
     pub(crate) views: artifact::Views,
+    pub(crate) drops: artifact::drops::Drops,
     /// Whose late work is being looked for.
     rescuing: Cell<usize>,
     rescued: tokio::sync::Notify,
     pub(crate) kept: artifact::Kept,
+    pub(crate) followed: named_branch::Followed,
     /// One at a time moves the branches of the teams: what a gate ran on stays the tip until its
     /// verdict counts.
     pub(crate) turn: tokio::sync::Mutex<()>,
     hooks: RefCell<Option<Rc<Hooks>>>,
+    /// One idle hook at a time: they share a clone.
+    pub(crate) idle_hook: tokio::sync::Mutex<()>,
     asked: Cell<u64>,
     /// How often the idle hook sent a life back to work since its last claim.
     pub(crate) sent_back: RefCell<BTreeMap<TeammateRef, (u32, u32)>>,
@@ -134,9 +138,12 @@ impl Crew {
             views: artifact::Views::default(),
             rescuing: Cell::new(0),
             rescued: tokio::sync::Notify::new(),
+            drops: artifact::drops::Drops::default(),
             kept: artifact::Kept::default(),
+            followed: named_branch::Followed::default(),
             turn: tokio::sync::Mutex::default(),
             hooks: RefCell::new(None),
+            idle_hook: tokio::sync::Mutex::default(),
             asked: Cell::new(0),
             sent_back: RefCell::default(),
             adopted: RefCell::default(),
@@ -171,6 +178,8 @@ impl Crew {
         }
         artifact::view(self);
         artifact::keep(self);
+        named_branch::follow(self);
+        dispatch::take_back(self);
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);

@@ -317,7 +317,6 @@ async fn try_each_hook(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
 /// Asks the hooks first; the board only hears of what they accept.
 async fn after_hooks(crew: Rc<Crew>, job: Job) {
     let mut job = job;
-    let cwd = crew.settings.place.workspace.clone();
     let team = job.about(&crew.board.root);
     let idle = match (&job.actor, &job.ask) {
         (Actor::Teammate(who), Ask::TeammateIdle { .. }) => Some(who.clone()),
@@ -327,6 +326,25 @@ async fn after_hooks(crew: Rc<Crew>, job: Job) {
     if enough && let Ask::TeammateIdle { reason } = &mut job.ask {
         reason.push_str(&format!("; the idle hook rejected that {IDLE_REJECTIONS_MAX} times"));
     }
+    // Who is overruled asks no hook, and waits for none.
+    let asks_idle = idle.is_some() && !enough;
+    let _one_at_a_time = match asks_idle {
+        true => Some(crew.idle_hook.lock().await),
+        false => None,
+    };
+    let cwd = match asks_idle {
+        true => crew.idle_ground(&team).await,
+        false => Ok(crew.settings.place.workspace.clone()),
+    };
+    let cwd = match cwd {
+        Ok(cwd) => cwd,
+        Err(reason) => {
+            idle.iter().for_each(|who| crew.send_back(who));
+            let reason = format!("the idle hook cannot run: {reason}");
+            let remedy = "it runs on a clone of the team's branch: `shipmate doctor` looks at the repository";
+            return job.reply(Err(refused("HookRejected", reason, remedy)));
+        }
+    };
     let payloads = if enough { Vec::new() } else { payloads(&crew, &job, &team, &cwd) };
     for payload in payloads {
         if let Err(reason) = crew.fire(&team, &payload, &cwd).await {

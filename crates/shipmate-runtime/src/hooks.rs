@@ -8,6 +8,7 @@
 //! Absent: where the files come from. Whoever calls keeps them as they were when the team began, so
 //! that an agent cannot edit its own gate, and records the digest.
 
+pub mod claude;
 pub mod evidence;
 mod fire;
 mod payload;
@@ -25,6 +26,7 @@ use sha2::{Digest, Sha256};
 
 use crate::regular_file::read_whole;
 
+pub use claude::Registered;
 pub use fire::{Fired, HookRun, How, Scene, Verdict, fire};
 pub use payload::Payload;
 
@@ -115,9 +117,10 @@ pub struct Hook {
 }
 
 /// The hooks of a run, in the order in which they are asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hooks {
     list: Vec<Hook>,
+    registered: Vec<Registered>,
     strangers: Vec<PathBuf>,
 }
 
@@ -130,16 +133,16 @@ pub struct HooksUnreadable {
 }
 
 impl Hooks {
-    /// Lines from the configuration first, then from the folder `<Event>` or `<Event>.<anything>`,
-    /// then `<Event>.d/*`, each in the order of names. A folder that is not there has no hooks.
+    /// Lines from the configuration first, then those of Claude Code's settings, then from the
+    /// folder `<Event>` or `<Event>.<anything>`, then `<Event>.d/*`, each in the order of names. A
+    /// folder that is not there has no hooks.
     pub fn load(
         lines: Vec<(HookEvent, String)>,
+        registered: Vec<Registered>,
         folder: &Path,
         timeout: Duration,
     ) -> Result<Self, HooksUnreadable> {
         let unreadable = |source| HooksUnreadable { folder: folder.to_owned(), source };
-        let commands = lines.into_iter().map(|(event, line)| (event, HookCommand::Line(line)));
-        let mut found: Vec<(HookEvent, HookCommand)> = commands.collect();
         let mut strangers = Vec::new();
         let absolute = std::path::absolute(folder).map_err(unreadable)?;
         let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -155,10 +158,15 @@ impl Hooks {
                 _ => strangers.push(path),
             }
         }
+        let own = lines.into_iter().map(|(event, line)| (event, HookCommand::Line(line), timeout));
+        let theirs = registered
+            .iter()
+            .map(|one| (one.event, HookCommand::Line(one.line.clone()), one.timeout(timeout)));
         let files = files.into_iter().chain(folders);
-        found.extend(files.map(|(event, path)| (event, HookCommand::File(path))));
-        let hook = |(event, command)| Hook { event, command, timeout };
-        Ok(Self { list: found.into_iter().map(hook).collect(), strangers })
+        let files = files.map(|(event, path)| (event, HookCommand::File(path), timeout));
+        let list = own.chain(theirs).chain(files);
+        let list = list.map(|(event, command, timeout)| Hook { event, command, timeout }).collect();
+        Ok(Self { list, registered, strangers })
     }
 
     pub fn of(&self, event: HookEvent) -> impl Iterator<Item = &Hook> {
@@ -167,6 +175,11 @@ impl Hooks {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Those of an event that the project has registered with Claude Code.
+    pub fn registered(&self, event: HookEvent) -> Vec<Registered> {
+        self.registered.iter().filter(|one| one.event == event).cloned().collect()
     }
 
     /// What is in the folder and is no hook: most likely an event with a typing error.

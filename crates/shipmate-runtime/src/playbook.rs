@@ -10,13 +10,16 @@ pub(crate) mod ahead;
 mod alone;
 mod approval;
 pub(crate) mod artifact;
+pub(crate) mod branch;
 mod check;
 pub(crate) mod closing;
 mod compile;
 mod condition;
 mod config;
 mod coverage;
+mod deliberation;
 mod departments;
+pub(crate) mod dispatch;
 pub(crate) mod engine;
 mod file;
 pub(crate) mod fill;
@@ -27,13 +30,14 @@ mod json_text;
 pub(crate) mod leading;
 mod lines;
 #[cfg(test)]
-mod numbers;
+pub(crate) mod numbers;
 mod outside;
 pub(crate) mod part;
 mod posts;
 pub(crate) mod proof;
 mod push;
 mod read;
+pub(crate) mod red;
 mod revert;
 mod schema;
 pub(crate) mod shown;
@@ -225,11 +229,15 @@ pub(crate) fn departments_of(order: &ask::PlaybookOrder) -> Vec<String> {
 }
 
 /// A branch is named after values that may be sentences: in its name they are words with dashes.
+/// What nobody gave is taken from the name of the plan, where that says it.
 fn name_branch(playbook: &mut Playbook) {
     let known = fill::resolved(playbook, []);
     let known = known.iter().map(|(key, value)| (key.clone(), fill::slug(value)));
     let mut known: fill::Values = known.collect();
     known.remove("branch");
+    for (key, value) in branch::values_of_plan(playbook.values.get("dir").map_or("", |dir| dir)) {
+        known.entry(key.to_owned()).or_insert(value);
+    }
     if let Some(branch) = playbook.values.get_mut("branch") {
         *branch = fill::fill(branch, &known);
         known.insert("branch".to_owned(), branch.clone());

@@ -14,6 +14,7 @@ use shipmate_core::state::TeamPhase;
 use shipmate_core::{Name, State};
 use shipmate_protocol::Place;
 
+use crate::playbook::artifact::placed;
 use crate::regular_file::read_start;
 use crate::remove::remove_folder;
 use crate::supervisor::{author, tree_label};
@@ -23,6 +24,7 @@ use crate::workspace::{Leftover, LeftoverKind, Repository, Tree};
 /// of a phase runs. No teammate can be called so: a name begins with a letter or a digit.
 pub(crate) const MERGE_CLONE: &str = "_merge";
 pub(crate) const PHASE_CLONE: &str = "_phase";
+pub(crate) const HOOK_CLONE: &str = "_hook";
 
 /// What earlier releases called them; a teammate may be called so.
 const OLD_CLONES: [&str; 2] = ["merge", "phase"];
@@ -119,6 +121,7 @@ pub(crate) const MADE: &str = "made.json";
 pub(crate) fn put_away(place: &Place, root: &str, made: &Made) -> Result<(), String> {
     let from = place.team(root);
     let named = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    placed::clear(&place.workspace, &from)?;
     let trees = from.join("trees");
     if trees.exists() {
         let repository = Repository::open(&place.workspace).map_err(|e| e.to_string());
@@ -211,7 +214,7 @@ pub(crate) fn clones(trees: &Path) -> Vec<PathBuf> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_part = [".shadow", ".making", ".shadow-making"].iter().any(|e| name.ends_with(e));
         let whose = name.split('.').nth(1).unwrap_or_default();
-        let is_runtimes = [MERGE_CLONE, PHASE_CLONE].contains(&whose)
+        let is_runtimes = [MERGE_CLONE, PHASE_CLONE, HOOK_CLONE].contains(&whose)
             || OLD_CLONES.contains(&whose) && tree_label(path).is_none() && !has_lived(trees, name);
         !is_part && !is_runtimes
     });

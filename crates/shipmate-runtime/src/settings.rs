@@ -88,6 +88,10 @@ pub struct Agents {
     /// Hook commands of the configuration, by event.
     pub hooks: BTreeMap<String, Vec<String>>,
     pub hook_timeout: Duration,
+    /// Hooks of `.claude/settings.json` count.
+    pub claude_hooks: bool,
+    /// Views are written there as well.
+    pub views_in_repository: bool,
     /// Most submissions verified together.
     pub batch_max: usize,
     /// What stands behind a teammate that names no agent: a program or a command; may be empty.

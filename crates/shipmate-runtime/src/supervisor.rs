@@ -433,7 +433,10 @@ impl<D: Driver> Supervisor<D> {
         }
         let work = self.piece(Some(task), Some(token), ready.path, ready.conflicts);
         self.talks = 0;
-        self.desk.takes_up(&work);
+        if self.desk.takes_up(&work) {
+            // It begins again where it can only read.
+            self.agent.stop(self.grace()).await;
+        }
         let tree = work.tree.clone();
         let (finished, ended) = self.turns(work, Some((id, token))).await;
         if ended.is_some() {

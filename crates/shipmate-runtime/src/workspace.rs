@@ -42,6 +42,7 @@ mod diff;
 mod dot_git;
 mod features;
 mod files;
+mod follow;
 mod git;
 mod in_the_way;
 mod interrupted;

@@ -1,4 +1,5 @@
-//! Settings: defaults, then the user's file, then the project's file, then the environment.
+//! Settings: defaults, then the user's file, then what the project says to others, then the project's
+//! file, then the environment.
 //!
 //! A file is either read completely or refused with its line: an unknown key is a mistake that
 //! would otherwise show itself weeks later. The commented default file is part of the binary and
@@ -8,6 +9,7 @@ mod agents;
 mod layer;
 mod mode;
 mod models;
+mod planning;
 #[cfg(test)]
 mod tests;
 
@@ -53,6 +55,7 @@ pub(crate) struct Config {
     pub(crate) team: TeamConfig,
     pub(crate) gate: GateConfig,
     pub(crate) hooks: HooksConfig,
+    pub(crate) views: ViewsConfig,
     pub(crate) nats: NatsConfig,
 }
 
@@ -159,6 +162,31 @@ pub(crate) struct HooksConfig {
     /// Command lines by event, as [`HOOK_SETTINGS`] names them; none for most.
     pub(crate) commands: BTreeMap<&'static str, Vec<String>>,
     pub(crate) timeout_seconds: u64,
+    /// Those of `.claude/settings.json` count.
+    pub(crate) claude_settings: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ViewsConfig {
+    pub(crate) at: ViewsAt,
+}
+
+/// Where the files are that show a team in the formats of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ViewsAt {
+    State,
+    /// There as well, and in the repository, where git does not see them.
+    Repository,
+}
+
+impl ViewsAt {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            ViewsAt::State => "state",
+            ViewsAt::Repository => "repository",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -235,7 +263,9 @@ impl Default for Config {
             hooks: HooksConfig {
                 commands: HOOK_SETTINGS.map(|(event, _)| (event, Vec::new())).into(),
                 timeout_seconds: 60,
+                claude_settings: true,
             },
+            views: ViewsConfig { at: ViewsAt::State },
             nats: NatsConfig {
                 url: "nats://127.0.0.1:4222".to_owned(),
                 subject_prefix: "shipmate".to_owned(),
@@ -250,6 +280,8 @@ impl Default for Config {
 pub(crate) enum Source {
     Default,
     User,
+    /// `.yolo-planning/config.json`.
+    Planning,
     Project,
     Environment,
 }
@@ -259,6 +291,7 @@ impl Source {
         match self {
             Source::Default => "default",
             Source::User => "user file",
+            Source::Planning => planning::FILE,
             Source::Project => "project file",
             Source::Environment => "environment",
         }
@@ -301,6 +334,10 @@ pub(crate) fn load(project: &Path) -> Result<Loaded, BadConfig> {
     let mut loaded = Loaded { config: Config::default(), sources: BTreeMap::new() };
     if let Some(user) = user_file() {
         loaded.read(&user, Source::User)?;
+    }
+    // `WORKSPACE/.shipmate/config.toml`
+    if let Some(workspace) = project.ancestors().nth(2) {
+        loaded.planning(workspace)?;
     }
     loaded.read(project, Source::Project)?;
     loaded.environment(|name| environment::var(name)?.into_string().ok())?;
@@ -461,6 +498,8 @@ impl Config {
         entries.extend(hooks.map(|(event, setting)| (setting, list(&self.hooks.commands[event]))));
         entries.extend([
             ("hooks.timeout-seconds", number(self.hooks.timeout_seconds)),
+            ("hooks.claude-settings", toml::Value::Boolean(self.hooks.claude_settings)),
+            ("views.at", text(self.views.at.word())),
             ("nats.url", text(&self.nats.url)),
             ("nats.subject-prefix", text(&self.nats.subject_prefix)),
             ("nats.credentials", text(&credentials)),

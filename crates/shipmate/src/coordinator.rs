@@ -18,7 +18,7 @@ use shipmate_runtime::{
 };
 
 use crate::config::{
-    self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig, whole,
+    self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig, ViewsAt, whole,
 };
 
 /// A century: long enough to be never, short enough to add to a clock.
@@ -88,6 +88,8 @@ fn agents(config: &Config) -> std::io::Result<Agents> {
         patience: Duration::from_secs(config.agents.patience_seconds),
         hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
         hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
+        claude_hooks: config.hooks.claude_settings,
+        views_in_repository: config.views.at == ViewsAt::Repository,
         batch_max: usize::try_from(config.gate.batch).unwrap_or(usize::MAX),
         default: config.agents.default.clone(),
         programs: config.agents.programs.iter().map(program).collect(),

@@ -47,6 +47,8 @@ mod leads;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/native.rs"]
 mod native;
+#[path = "playbooks/over_acp.rs"]
+mod over_acp;
 #[path = "playbooks/phases.rs"]
 mod phases;
 #[path = "playbooks/plan_steps.rs"]
@@ -54,8 +56,10 @@ mod plan_steps;
 #[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/scene.rs"]
 mod scene;
+#[allow(dead_code, reason = "each playbook needs another part of it")]
+#[path = "playbooks/seed_files.rs"]
+mod seed_files;
 #[path = "playbooks/talk.rs"]
 mod talk;
-#[allow(dead_code, reason = "each playbook needs another part of it")]
 #[path = "playbooks/views.rs"]
 mod views;

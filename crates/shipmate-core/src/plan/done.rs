@@ -41,7 +41,8 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let lead = Address { team: name.clone(), name: team.lead.clone()? };
     let mate = &state.teammates[&lead];
     let open = team.counts.pending + team.counts.in_progress;
-    let leads_all = !team.plan.is_empty() || mate.profile.mode == Mode::Delegate;
+    let leads = mate.profile.mode != Mode::Plan && mate.leads_others(team);
+    let leads_all = leads || !team.plan.is_empty();
     // Between two phases nothing is done yet, unless the lead itself planned this one.
     let plans = |(_, phase, _): (_, &crate::playbook::Phase, _)| phase.lead_plans;
     let leads_all = leads_all && team.phase_now().is_none_or(plans);

@@ -27,6 +27,21 @@ pub struct Gate {
     pub finds: BTreeMap<String, Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<Red>,
+}
+
+/// Tests that have to fail without the work that makes them pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Red {
+    /// One of them has to fail.
+    pub commands: Vec<String>,
+    /// Which of the changed files are tests; where none has changed, nothing is asked.
+    pub files: Vec<String>,
+    /// The phase at whose end nothing could make them pass yet; absent: before the work began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<Name>,
 }
 
 /// How much of the lines that a task touched its tests must reach.

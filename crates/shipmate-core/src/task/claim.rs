@@ -9,6 +9,7 @@ use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token};
 use crate::files::FileSet;
 use crate::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
 use crate::name::{Actor, Position, TeammateRef};
+use crate::plan;
 use crate::ready::Pool;
 use crate::refusal::Refusal;
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
@@ -166,7 +167,7 @@ fn pools(state: &State, who: &TeammateRef, teammate: &Teammate) -> Vec<Pool> {
     }
     let pool = |role: Option<_>, assignee: Option<_>| Pool { team: team.clone(), role, assignee };
     let own = || Some(who.address.name.clone());
-    if teammate.leads_others() {
+    if teammate.leads_others(&state.teams[team]) {
         let role = teammate.profile.role.clone().map(|role| pool(Some(role), own()));
         return role.into_iter().chain([pool(None, own())]).collect();
     }
@@ -261,6 +262,7 @@ pub(crate) fn apply_claimed(
         task.status = Status::InProgress(claim);
         task.changed_at = at;
     });
+    plan::bind_to_claim(state, &by.address, id);
     // What an earlier attempt waited for is of no use to this one.
     let asked = state.task_mut(id).scope_question.take();
     if let Some(question) = asked.and_then(|asked| state.questions.get_mut(&asked)) {

@@ -83,6 +83,9 @@ pub(crate) fn decide_complete(
     match by {
         Actor::Person => {}
         Actor::Runtime if matches!(claim.stage, Stage::Submitted { .. }) => {}
+        Actor::Outside => {
+            return Err(Refusal::NotTheirs { by: by.clone(), what: "complete a task" });
+        }
         Actor::Runtime => return Err(Refusal::NotSubmitted { task: id }),
         Actor::Teammate(_) => {
             require_holder(state, by, task, token, "complete a task")?;

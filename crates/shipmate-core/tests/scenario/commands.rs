@@ -9,7 +9,7 @@ use shipmate_core::event::{
 };
 use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
-use shipmate_core::{Actor, Name, Refusal, TaskId};
+use shipmate_core::{Actor, Address, Name, Refusal, TaskId};
 
 use crate::drafts;
 use crate::observations;
@@ -29,6 +29,7 @@ pub(crate) fn read(world: &World, words: &Words) -> Result<(Actor, Act), Refusal
         None => default,
         Some("person") => Actor::Person,
         Some("runtime") => Actor::Runtime,
+        Some("outside") => Actor::Outside,
         Some(name) => Actor::Teammate(world.life(name)),
     };
     Ok((by, act))
@@ -378,6 +379,12 @@ fn talk_act(world: &World, words: &Words) -> Read {
             let (body, reply_to) = (words.plain(0).to_owned(), words.get("reply"));
             let reply_to = reply_to.map(|label| world.label(label));
             person(Act::SendMessage { to: to(words)?, kind: kind(words)?, body, reply_to })
+        }
+        "drop" => {
+            let To::Name(name) = to(words)? else { panic!("mail is dropped for a name") };
+            let to = Address { team: "alpha".parse().unwrap(), name };
+            let (body, line_end) = (words.plain(0).to_owned(), words.number("end").unwrap_or(1));
+            person(Act::TakeIn { to, body, line_end })
         }
         "read" => {
             person(Act::ReadInbox { max: words.number("max").map_or(100, |max| max as usize) })

@@ -84,8 +84,8 @@ scenarios! {
         raise                                  => unchanged
         expect wake: never
     ",
-    answers_that_do_not_help_lead_one_level_up: "
-        team alpha playbook \"phase build | levels dev,senior,head max 2\"
+    answers_that_do_not_help_lead_one_level_up_in_task_mode_too: "
+        team alpha task-mode playbook \"phase build | levels dev,senior,head max 2\"
         join dev1 role dev
         join sen role senior
         join lia role head

@@ -27,6 +27,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v7.jsonl"), include_str!("../golden/v7.summary.txt")),
     (include_str!("../golden/v8.jsonl"), include_str!("../golden/v8.summary.txt")),
     (include_str!("../golden/v9.jsonl"), include_str!("../golden/v9.summary.txt")),
+    (include_str!("../golden/v10.jsonl"), include_str!("../golden/v10.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -63,6 +64,9 @@ fn summary(state: &State) -> String {
             let setup = setup.replace(", playbook: None", "").replace(", branch: None", "");
             let setup = setup.replace(", agent: \"\", model: \"\", cap: None", "");
             let setup = setup.replace(", no_change: false", "").replace(", red_base: false", "");
+            let setup = setup.replace(", called: \"\"", "").replace(", dispatch: false", "");
+            let setup = setup.replace(", red: None", "");
+            let setup = setup.replace(", pull_request: false", "");
             let paused = team.paused.as_ref().map(|pause| &pause.reason);
             lines.push(format!("  paused {paused:?} setup {setup}"));
         }
@@ -571,5 +575,12 @@ const STORIES: &[&str] = &[
     begin build in alpha-back
     end-phase build failed in alpha-back reason red
     disappeared ana silent
+"#,
+    // Mail from programs outside.
+    r#"
+    team alpha lead lia
+    join ana
+    drop "the build is red" to ana end 31 by outside
+    read by ana
 "#,
 ];

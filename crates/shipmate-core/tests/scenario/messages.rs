@@ -15,6 +15,19 @@ scenarios! {
         read by bo                     => unchanged
         read by bo max 0               => unchanged
     ",
+    mail_from_outside_says_so_and_only_outside_brings_it: "
+        join ana
+        join bo
+        drop \"hi\" to bo end 20 by outside => message.sent
+        expect inbox bo: hi
+        expect senders bo: message from outside
+        drop \"hi\" to bo by ana       => refused: alpha/ana@1 may not bring in mail from outside
+        drop \"hi\" to bo              => refused: person may not bring in mail from outside
+        drop \"hi\" to bo by runtime   => refused: runtime may not bring in mail from outside
+        drop \"\" to bo by outside     => refused: the message is empty
+        drop \"hi\" to zoe by outside  => refused: there is no teammate alpha/zoe; members: alpha/ana, alpha/bo
+        read by bo                     => message.acknowledged
+    ",
     a_broadcast_is_one_record_and_leaves_the_sender_out: "
         team alpha lead lia
         join ana

@@ -302,6 +302,8 @@ scenarios! {
         wait 900s => phase.left_to_lead, teammate.mode_changed, task.retried, shutdown.requested, \
             message.sent, shutdown.requested, message.sent, message.sent
         expect phase alpha: build 1 is left to the lead
+        expect inbox ana: shutdown requested: timeout: the time of phase build, 900 s, is over; \
+            answer within 5000 ms
         expect inbox lia: task 1 (lexer) failed after 1 attempt: it did not work; \
             still blocked by it: 3 | the time of phase build, 900 s, is over. \
             What is left of phase build is yours; what is done stays

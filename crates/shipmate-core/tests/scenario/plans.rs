@@ -32,6 +32,37 @@ scenarios! {
         approve by lia                 => plan.approved, message.sent
         submit 1 by ana                => task.submitted, task.completed
     ",
+    an_approved_plan_is_for_one_task: "
+        team alpha lead lia
+        start lia
+        join ana mode plan
+        create x
+        create y
+        claim 1 by ana
+        submit-plan \"x\" by ana
+        approve by lia
+        submit 1 by ana                => task.submitted, task.completed
+        claim 2 by ana
+        submit 2 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
+        submit-plan \"y\" by ana
+        approve by lia
+        release 2 by ana reason \"later\"
+        claim 2 by ana
+        submit 2 by ana                => task.submitted, task.completed
+    ",
+    a_plan_that_came_before_the_task_is_for_the_first_that_is_claimed: "
+        join ana mode plan
+        create x
+        create y
+        submit-plan \"x\" by ana
+        approve
+        claim 1 by ana
+        submit 1 by ana                => task.submitted, task.completed
+        claim 2 by ana
+        submit 2 by ana \
+            => refused: alpha/ana must have its plan approved before it hands in work
+    ",
     the_lead_or_a_person_decides: "
         team alpha lead lia
         start lia

@@ -44,6 +44,21 @@ scenarios! {
         send \"hello\" to sen by arc \
             => refused: alpha/arc (architect) may not send message to alpha/sen; it may write to: none
     ",
+    a_role_with_one_member_is_an_address_whatever_that_one_is_called: "
+        team alpha
+        team beta under alpha lead bea
+        join fe-senior role senior
+        join fe-dev-1 role dev
+        join fe-dev-2 role dev
+        join beta/senior role senior
+        send \"a question\" to senior by fe-dev-1 => message.sent
+        expect inbox fe-senior: a question
+        send \"ready\" to beta/lead by fe-dev-1   => message.sent
+        expect inbox beta/bea: ready
+        send \"hello\" to dev by fe-senior \
+            => refused: there is no teammate dev; members: alpha/fe-dev-1, alpha/fe-dev-2, \
+            alpha/fe-senior, beta/bea, beta/senior
+    ",
     the_person_and_the_runtime_write_to_everybody: "
         team alpha playbook \"phase build | route senior to dev\"
         join dev1 role dev

@@ -519,5 +519,10 @@ scenarios! {
         claim 1 by ana
         ended ana                      => teammate.disappeared, task.released, message.sent, \
             breaker.opened, message.sent
+        create y retries 0
+        start ana one-shot
+        claim 2 by ana
+        ended ana
+        expect counts alpha: 1 pending, 1 failed
     ",
 }

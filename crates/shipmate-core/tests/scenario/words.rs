@@ -59,6 +59,7 @@ const KEYWORDS: &[&str] = &[
     "reason",
     "renewal",
     "reply",
+    "end",
     "reservation",
     "result",
     "retries",

@@ -201,7 +201,9 @@ fn task(id: &str, files: &str, waits: &str) -> String {
 #[test]
 fn plans_of_a_folder_wait_for_each_other_as_groups() {
     let one = header("01", "") + &task("T1", "\"a\"", "") + &task("T2", "\"b\"", "\"T1\"");
-    let two = header("02", "\"03-01\", \"03-01\"") + &task("T1", "\"a\"", "");
+    let two = header("02", "\"03-01\", \"03-01\"")
+        + &task("T1", "\"a\"", "")
+        + &task("T2", "\"c\"", "\"T1\"");
     let folder = Folder::with(&[
         ("03-02.plan.jsonl", &two),
         ("03-01.plan.jsonl", &one),
@@ -218,7 +220,8 @@ fn plans_of_a_folder_wait_for_each_other_as_groups() {
         [
             ("03-01/T1", String::new()),
             ("03-01/T2", "03-01/T1".to_owned()),
-            ("03-02/T1", "group:03-01".to_owned())
+            ("03-02/T1", "group:03-01".to_owned()),
+            ("03-02/T2", "03-02/T1 group:03-01".to_owned())
         ]
     );
     assert_eq!(plan.title, "Plan 01 and 1 more");

@@ -175,13 +175,20 @@ pub(crate) async fn submit(
 }
 
 pub(crate) async fn decide(board: &impl Board, plan: u64, verdict: Verdict) -> Reply {
-    let (ask, state) = match verdict {
-        Verdict::Approve => (Ask::PlanApprove { plan }, "approved"),
-        Verdict::Reject { feedback } => (Ask::PlanReject { plan, feedback }, "rejected"),
-    };
-    board.ask(ask).await?;
+    let approve = verdict == Verdict::Approve;
+    board
+        .ask(match verdict {
+            Verdict::Approve => Ask::PlanApprove { plan },
+            Verdict::Reject { feedback } => Ask::PlanReject { plan, feedback },
+        })
+        .await?;
+    Ok(decided(plan, approve))
+}
+
+pub(crate) fn decided(plan: u64, approve: bool) -> Outcome {
+    let state = if approve { "approved" } else { "rejected" };
     let text = format!("Plan {plan} is {state}; whoever submitted it is told.");
-    Ok(Outcome::done(text, json!({ "plan_id": plan.to_string(), "state": state })))
+    Outcome::done(text, json!({ "plan_id": plan.to_string(), "state": state }))
 }
 
 async fn plans(board: &impl Board, all: bool) -> Result<Vec<PlanView>, Refused> {
@@ -208,12 +215,21 @@ async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {
     Ok(Outcome::done(lines.join("\n"), json!({ "plans": plans })))
 }
 
-/// The one open plan of a teammate.
-pub(crate) async fn open_of(board: &impl Board, seat: &Seat, who: &str) -> Result<u64, Outcome> {
+/// The open plans of a teammate.
+pub(crate) async fn open_plans(
+    board: &impl Board,
+    seat: &Seat,
+    who: &str,
+) -> Result<Vec<u64>, Refused> {
     let plans = plans(board, false).await?;
     let of = |plan: &&PlanView| words::short(seat, &plan.who) == words::short(seat, who);
-    let found: Vec<u64> =
-        plans.iter().filter(|plan| plan.state == "open").filter(of).map(|plan| plan.id).collect();
+    let open = plans.iter().filter(|plan| plan.state == "open").filter(of);
+    Ok(open.map(|plan| plan.id).collect())
+}
+
+/// The one open plan of a teammate.
+pub(crate) async fn open_of(board: &impl Board, seat: &Seat, who: &str) -> Result<u64, Outcome> {
+    let found = open_plans(board, seat, who).await?;
     match found[..] {
         [one] => Ok(one),
         [] => {

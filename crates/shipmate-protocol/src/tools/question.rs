@@ -185,8 +185,12 @@ pub(crate) async fn answer(board: &impl Board, seat: &Seat, arguments: &mut Argu
     let answer = answer.filter(|text| !text.trim().is_empty());
     let answer = answer.ok_or_else(|| Bad::missing("answer", "the answer"))?;
     board.ask(Ask::Answer { question, answer }).await?;
+    Ok(answered(question))
+}
+
+pub(crate) fn answered(question: u64) -> Outcome {
     let text = format!("Question {question} is answered; whoever asked is told.");
-    Ok(Outcome::done(text, json!({ "question_id": question.to_string(), "state": "answered" })))
+    Outcome::done(text, json!({ "question_id": question.to_string(), "state": "answered" }))
 }
 
 async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {

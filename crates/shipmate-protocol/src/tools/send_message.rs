@@ -3,6 +3,8 @@
 //! A shutdown request, its answer and the verdict on a plan are decisions of the board: the
 //! message that tells of them comes with the decision. Everything else is text to somebody.
 
+mod plain_words;
+
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, ShutdownAnswer};
@@ -10,7 +12,7 @@ use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, unexpected};
 use crate::tools::team::{deadline, shut_down};
 use crate::tools::words;
-use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, plan, schema};
+use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
 use crate::wire::{Answer, Refused};
 
 pub(crate) fn tool() -> Tool {
@@ -21,7 +23,9 @@ pub(crate) fn tool() -> Tool {
         description: "Writes to a teammate by name, to \"lead\", to \"person\" (the human) or to \
              everybody (to \"*\"). Plain text is not seen by others unless you send it with this. \
              It also answers a shutdown request or decides a plan, with the request_id of the \
-             message you got. Answers come later as messages.",
+             message you got; a lead's text to somebody with one open question answers it, and one \
+             that begins with \"Plan approved.\" or \"Plan rejected.\" decides its one open plan. \
+             Answers come later as messages.",
         input_schema: schema(
             json!({
                 "to": text("A teammate, lead, person or * for all"),
@@ -66,7 +70,7 @@ pub(crate) fn tool() -> Tool {
 /// What a call says.
 #[derive(Debug)]
 enum Say {
-    Text { kind: Option<String>, body: String },
+    Text { kind: Option<String>, request: Option<u64>, body: String },
     Broadcast { body: String },
     ShutDown { reason: String, deadline_ms: u64 },
     AnswerShutdown { request: Option<u64>, answer: ShutdownAnswer },
@@ -159,7 +163,8 @@ fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {
             let body = filled(body).ok_or_else(|| Bad::missing("message", "the text to send"))?;
             match kind {
                 "broadcast" => Say::Broadcast { body },
-                _ => Say::Text { kind: None, body },
+                // What is no number of a question means nothing in plain mail.
+                _ => Say::Text { kind: None, request: request(fields).ok().flatten(), body },
             }
         }
         "shutdown_request" => {
@@ -188,7 +193,7 @@ fn say(kind: &str, body: String, fields: &mut Arguments) -> Result<Say, Bad> {
         // A kind of its own: who gets it knows its fields.
         kind => {
             let body = filled(body).ok_or_else(|| Bad::missing("message", "the text to send"))?;
-            Say::Text { kind: Some(kind.to_owned()), body }
+            Say::Text { kind: Some(kind.to_owned()), request: None, body }
         }
     })
 }
@@ -243,20 +248,12 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     };
     let recipient = || to.clone().ok_or_else(|| Bad::missing("to", "whom to write to"));
     match said {
-        Say::Text { kind, body } => {
+        Say::Text { kind, request, body } => {
             let to = recipient()?;
-            let approves = seat.kind == SeatKind::Lead
-                && kind.is_none()
-                && body.to_lowercase().contains("approved");
-            let mut outcome = send(board, to.clone(), kind, body).await?;
-            // Some programs are taught to approve in plain words: whoever planned would wait.
-            if approves && let Ok(plan) = plan::open_of(board, seat, &to).await {
-                outcome.text.push_str(&format!(
-                    ". Plan {plan} of {to} is still undecided: words decide nothing; approve it \
-                     with type plan_approval_response, approve true"
-                ));
+            match kind {
+                None => plain_words::say(board, seat, to, request, body).await,
+                kind => send(board, to, kind, body).await,
             }
-            Ok(outcome)
         }
         Say::Broadcast { body } => send(board, "all".to_owned(), None, body).await,
         Say::ShutDown { reason, deadline_ms } => {

@@ -24,8 +24,9 @@ pub(crate) fn tool() -> Tool {
         name: "TodoWrite",
         title: "Write the list of things to do",
         description: "Brings the team's board in line with a list: an entry that is not on the \
-             board becomes a task, one that is gets the status you give it. Tasks that the list \
-             leaves out stay. The answer says of each entry what became of it.",
+             board becomes a task, one that is gets the status you give it, and one that failed is \
+             tried again as pending. Tasks that the list leaves out stay. The answer says of each \
+             entry what became of it.",
         input_schema: schema(
             json!({
                 "todos": {
@@ -39,7 +40,13 @@ pub(crate) fn tool() -> Tool {
                                 "enum": ["pending", "in_progress", "completed"],
                                 "description": "What it is to be" },
                             "activeForm": text("What to show while it is worked on"),
-                            "id": text("The task's id, if it is on the board"),
+                            "id": text("The task's id, if it is on the board; else a word of \
+                                your own, by which blocked_by may name it"),
+                            "owner": text("The teammate it is for"),
+                            "files": { "type": "array", "items": { "type": "string" },
+                                "description": "Files or patterns it writes" },
+                            "blocked_by": { "type": "array", "items": { "type": "string" },
+                                "description": "What must be completed first: ids" },
                         },
                         "additionalProperties": true,
                     },
@@ -68,10 +75,17 @@ fn read(arguments: &mut Arguments) -> Result<Todo, Bad> {
     if subject.trim().is_empty() {
         return Err(Bad::missing("content", "what is to be done"));
     }
+    let id = arguments.word(&["id", "task_id"])?.map(|id| words::task(&id));
+    // A number is the board's to give.
+    let alias = id.clone().filter(|id| id.parse::<u32>().is_err());
+    let blocked_by = arguments.words(&["blocked_by", "add_blocked_by", "depends_on"])?;
     Ok(Todo {
-        id: arguments.word(&["id", "task_id"])?.map(|id| words::task(&id)),
+        id,
         status: status.map(|word| words::status("status", &word)).transpose()?,
         new: TaskNew {
+            alias,
+            files: arguments.words(&["files"])?.unwrap_or_default(),
+            blocked_by: blocked_by.unwrap_or_default().iter().map(|id| words::task(id)).collect(),
             subject,
             description: arguments.text(&["description"])?.unwrap_or_default(),
             active_form: arguments.text(&["active_form"])?.unwrap_or_default(),
@@ -145,6 +159,7 @@ async fn become_status(
     let is = |word: &str| was == word;
     match wanted {
         None | Some(Status::Pending | Status::Blocked) if is("created") => Ok("created".to_owned()),
+        Some(Status::Pending) if is("failed") => set(board, seat, id, Status::Pending).await,
         // A list of things to do takes nothing from whoever works on it.
         None | Some(Status::Pending | Status::Blocked) => Ok(format!("stays {was}")),
         Some(Status::InProgress) if is("in_progress") => Ok("stays in_progress".to_owned()),

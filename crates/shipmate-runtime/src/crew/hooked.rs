@@ -17,13 +17,75 @@ use shipmate_process::{Launcher, Marker};
 use super::Crew;
 use crate::errand::IDLE_REJECTIONS_MAX;
 use crate::fence::{self, Grounds};
-use crate::hooks::{Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Scene, Verdict, fire};
+use crate::hooks::{
+    Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Registered, Scene, Verdict, claude, fire,
+};
+use crate::playbook::artifact;
+use crate::put_away::HOOK_CLONE;
 use crate::regular_file::read_whole;
 use crate::settings::Settings;
+use crate::supervisor::{author, off_the_thread};
+use crate::workspace::{Commit, Repository, Tree};
+
+/// What [`keep`] calls the lines of the configuration, and those of Claude Code's settings.
+const LINES: &str = ".lines.json";
+const REGISTERED: &str = ".registered.json";
+
+const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
 /// The hooks of the configuration and of the project, as they are now.
 pub(crate) fn live(settings: &Settings) -> Result<Hooks, String> {
-    load(lines(settings)?, &settings.place.project().join("hooks"), settings)
+    let folder = settings.place.project().join("hooks");
+    load(lines(settings)?, registered(settings)?, &folder, settings)
+}
+
+/// Those of Claude Code's settings, as they are committed; as they are where there are no commits.
+fn registered(settings: &Settings) -> Result<Vec<Registered>, String> {
+    if !settings.agents.claude_hooks {
+        return Ok(Vec::new());
+    }
+    let workspace = &settings.place.workspace;
+    let text = match Repository::open(workspace) {
+        Ok(repository) => {
+            // Without a commit there is nothing that a team could begin with.
+            let Ok(head) = repository.head() else { return Ok(Vec::new()) };
+            repository.read_file(&head.commit, claude::FILE).map_err(|e| e.to_string())?
+        }
+        Err(_) => match read_whole(&workspace.join(claude::FILE), SETTINGS_BYTES_MAX) {
+            Ok(text) => Some(text),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(format!("{}: {e}", claude::FILE)),
+        },
+    };
+    text.map_or(Ok(Vec::new()), |text| claude::registered(&String::from_utf8_lossy(&text)))
+}
+
+/// Which hooks of Claude Code's settings do not count, because the file is not committed as it lies in
+/// the checkout. One that cannot be read there registers nothing that could count.
+pub(crate) fn uncommitted(workspace: &Path) -> Option<String> {
+    let text = read_whole(&workspace.join(claude::FILE), SETTINGS_BYTES_MAX).ok()?;
+    let here = claude::registered(&String::from_utf8_lossy(&text)).ok()?;
+    let repository = Repository::open(workspace).ok()?;
+    let head = repository.head().ok()?.commit;
+    let committed = repository.read_file(&head, claude::FILE).ok()?.unwrap_or_default();
+    let committed = claude::registered(&String::from_utf8_lossy(&committed)).unwrap_or_default();
+    let counts = |one: &Registered| {
+        committed.iter().any(|own| own.event == one.event && own.line == one.line)
+    };
+    let mut events: Vec<String> = Vec::new();
+    for one in here.iter().filter(|one| !counts(one)) {
+        let event = one.event.to_string();
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    }
+    (!events.is_empty()).then(|| {
+        format!(
+            "hooks of {} for {} do not count until they are committed",
+            claude::FILE,
+            events.join(", ")
+        )
+    })
 }
 
 fn lines(settings: &Settings) -> Result<Vec<(HookEvent, String)>, String> {
@@ -37,10 +99,11 @@ fn lines(settings: &Settings) -> Result<Vec<(HookEvent, String)>, String> {
 
 fn load(
     lines: Vec<(HookEvent, String)>,
+    registered: Vec<Registered>,
     folder: &Path,
     settings: &Settings,
 ) -> Result<Hooks, String> {
-    Hooks::load(lines, folder, settings.agents.hook_timeout).map_err(|e| e.to_string())
+    Hooks::load(lines, registered, folder, settings.agents.hook_timeout).map_err(|e| e.to_string())
 }
 
 fn folder(settings: &Settings, root: &Name) -> PathBuf {
@@ -55,7 +118,27 @@ fn closed(why: &str, settings: &Settings) -> Hooks {
     let gates = HookEvent::ALL.into_iter().filter(|event| event.is_gate());
     let lines = gates.map(|event| (event, line.clone())).collect();
     let nowhere = settings.place.state().join("no-hooks");
-    load(lines, &nowhere, settings).unwrap_or_default()
+    load(lines, Vec::new(), &nowhere, settings).unwrap_or_default()
+}
+
+/// The commit that hooks of Claude Code's settings look at: as it is, with what they stand on as it
+/// was when the team began.
+pub(crate) fn as_judged(
+    repository: &Repository,
+    commit: &Commit,
+    base: &str,
+    theirs: &[Registered],
+) -> Result<Commit, String> {
+    if theirs.is_empty() {
+        return Ok(commit.clone());
+    }
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let base = Commit::parse(base).ok_or("the team's base is no commit")?;
+    let files = repository.files_of(&base).map_err(|e| text(&e))?;
+    let files = claude::stands_on(&files, theirs);
+    let is_kept = |path: &str| claude::is_kept(path, &files);
+    let made = repository.with_files_of(commit, &base, is_kept, &author("shipmate"));
+    made.map_err(|e| text(&e))
 }
 
 /// Keeps the hooks as they are now for a tree of teams that begins.
@@ -65,7 +148,9 @@ pub(crate) fn keep(settings: &Settings, root: &Name) -> Result<(), String> {
     fs::create_dir_all(&to).map_err(named)?;
     copy(&settings.place.project().join("hooks"), &to).map_err(named)?;
     let lines = serde_json::to_vec(&lines(settings)?).expect("lines are JSON");
-    fs::write(to.join(".lines.json"), lines).map_err(named)
+    fs::write(to.join(LINES), lines).map_err(named)?;
+    let theirs = serde_json::to_vec(&registered(settings)?).expect("lines are JSON");
+    fs::write(to.join(REGISTERED), theirs).map_err(named)
 }
 
 /// What stands in a repository may be a link to what has no end, or to a folder around it.
@@ -127,10 +212,15 @@ impl Crew {
 
     fn load_hooks(&self) -> Result<Hooks, String> {
         let kept = folder(&self.settings, &self.board.root);
-        let hooks = match fs::read(kept.join(".lines.json")) {
+        let hooks = match fs::read(kept.join(LINES)) {
             Ok(text) => {
                 let lines = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-                load(lines, &kept, &self.settings)?
+                let theirs = match fs::read(kept.join(REGISTERED)) {
+                    Ok(text) => serde_json::from_slice(&text).map_err(|e| e.to_string())?,
+                    // A team that is older than they are.
+                    Err(_) => Vec::new(),
+                };
+                load(lines, theirs, &kept, &self.settings)?
             }
             Err(_) => live(&self.settings)?,
         };
@@ -177,6 +267,34 @@ impl Crew {
             }
             Verdict::Rejected { reason } => Err(reason),
         }
+    }
+
+    /// Where the idle hook of a team runs: in a clone of its own, on what has come to the team's
+    /// branch, since what is left to do is known there and not in the person's tree. Without trees
+    /// it runs in the workspace.
+    pub(crate) async fn idle_ground(self: &Rc<Self>, team: &Name) -> Result<PathBuf, String> {
+        let workspace = self.settings.place.workspace.clone();
+        let branch = self.board.with_state(|state| {
+            let setup = &state.teams.get(team)?.setup;
+            Some((setup.branch(team).to_string(), setup.trees.as_ref()?.base.clone()))
+        });
+        let Some((branch, base)) = branch else { return Ok(workspace) };
+        artifact::settle(self, team).await?;
+        let theirs = self.hooks().registered(HookEvent::TeammateIdle);
+        let path = self.settings.place.team(self.board.root.as_str()).join("trees");
+        let path = path.join(format!("{team}.{HOOK_CLONE}"));
+        off_the_thread(move || {
+            let text = |e: &dyn std::fmt::Display| e.to_string();
+            let repository = Repository::open(&workspace).map_err(|e| text(&e))?;
+            let tip = repository.tip(&branch).map_err(|e| text(&e))?;
+            let tip = tip.or_else(|| Commit::parse(&base)).ok_or("the team's base is no commit")?;
+            let tip = as_judged(&repository, &tip, &base, &theirs)?;
+            let tree = Tree::prepare(&repository, &path, "hook", &author("shipmate"));
+            let tree = tree.map_err(|e| text(&e))?;
+            tree.check_out_afresh(&repository, &tip).map_err(|e| text(&e))?;
+            Ok(tree.path().to_owned())
+        })
+        .await
     }
 
     /// The idle hook has had its say: a teammate without new work is idle in the end.

@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 
 use shipmate_core::TeammateRef;
 use shipmate_core::event::Supervision;
+use shipmate_core::playbook::Playbook;
 use shipmate_core::setup::TreeMode;
 use shipmate_process::Marker;
 
@@ -57,6 +58,8 @@ impl Crew {
                 "native" => Some(self.native_order(who, &profile.model)?),
                 _ => None,
             };
+            let fills = |book: &Playbook| book.phases.iter().any(|phase| phase.lead_plans);
+            let fills_board = setup.playbook.as_deref().map(fills);
             Ok(Order {
                 native,
                 workspace: self.settings.place.workspace.clone(),
@@ -79,10 +82,8 @@ impl Crew {
                 tools: part.tools,
                 may: part.may,
                 lead: profile.seat == shipmate_core::event::Seat::Lead,
-                by_playbook: setup
-                    .playbook
-                    .as_deref()
-                    .is_some_and(|playbook| !playbook.phases.iter().any(|phase| phase.lead_plans)),
+                by_playbook: fills_board == Some(false),
+                fills_board: fills_board == Some(true),
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
                 gate: setup.gate.clone(),

@@ -4,6 +4,7 @@
 //! names nobody, as many developers are filled in as its tasks can use.
 
 use shipmate_core::Actor;
+use shipmate_core::setup::Setup;
 use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
 
 use super::staffed::{self, Line};
@@ -37,16 +38,15 @@ pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) -> Vec<L
         work.teammates.extend((1..=many).map(named));
     }
     // A model is one program's word: it says nothing to another that the plan chose.
-    let mut nobody = TeammateAdd { model: usual.model.clone(), ..TeammateAdd::default() };
-    let usual_agent = find(crew, actor, &usual.agent, &mut nobody).map(|_| nobody.agent);
+    let usual_agent = usual_agent(crew, actor, &usual);
     let (mut problems, mut lines) = (Vec::new(), Vec::new());
     for mate in &mut work.teammates {
         (mate.lead, mate.when_needed) = (false, true);
-        let is_usual = mate.agent.is_empty() || Ok(&mate.agent) == usual_agent.as_ref();
+        let is_usual = !mate.agent.is_empty() && Ok(&mate.agent) == usual_agent.as_ref();
         if mate.model.is_empty() && is_usual {
             mate.model.clone_from(&usual.model);
         }
-        match find(crew, actor, &usual.agent, mate) {
+        match find(crew, actor, mate) {
             Ok(line) => lines.extend(line),
             Err(text) => problems.push(format!("teammate {}: {text}", mate.name)),
         }
@@ -57,21 +57,20 @@ pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) -> Vec<L
     lines
 }
 
-/// Finds the program of a teammate: its own, the team's usual one, or as for anybody.
-fn find(
-    crew: &Crew,
-    actor: &Actor,
-    usual: &str,
-    mate: &mut TeammateAdd,
-) -> Result<Option<Line>, String> {
+/// The program that the run was told to use, else as for anybody.
+fn usual_agent(crew: &Crew, actor: &Actor, usual: &Setup) -> Result<String, String> {
+    if let Ok(profile) = programs::find(&usual.agent, &crew.settings.agents) {
+        return Ok(profile.name);
+    }
+    let mut nobody = TeammateAdd { model: usual.model.clone(), ..TeammateAdd::default() };
+    find(crew, actor, &mut nobody).map(|_| nobody.agent)
+}
+
+/// Finds the program of a teammate: its own, that of its role, the team's usual one, or as for
+/// anybody.
+fn find(crew: &Crew, actor: &Actor, mate: &mut TeammateAdd) -> Result<Option<Line>, String> {
     mate.command.clear();
     mate.when_needed = true;
-    if mate.agent.is_empty() && !usual.is_empty() {
-        match programs::find(usual, &crew.settings.agents) {
-            Ok(profile) => mate.agent = profile.name,
-            Err(_) => usual.clone_into(&mut mate.command),
-        }
-    }
     let team = match actor {
         Actor::Teammate(who) => &who.address.team,
         _ => &crew.board.root,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use shipmate_core::event::{Mode, Seat};
-use shipmate_core::setup::StartRule;
+use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::{Actor, Name, State, TeammateRef};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
@@ -48,7 +48,8 @@ pub(crate) fn staffed(
         }),
         _ => None,
     };
-    if own.is_some() {
+    // Whatever the program behind the lead: a plain command brings others in as well.
+    if matches!(actor, Actor::Teammate(_)) {
         crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
     }
     found(agents, own, is_started, add)?;
@@ -61,7 +62,12 @@ pub(crate) fn staffed(
 
 /// Whom a lead brings in without naming a program works with that of its role, or of the team.
 fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut ask::TeammateAdd) {
-    let Some(setup) = state.teams.get(team).map(|team| &team.setup) else { return };
+    // A team that a lead has made works as the one above it does.
+    let setups: Vec<&Setup> = state.lineage(team).map(|team| &*team.setup).collect();
+    let Some(setup) = setups.iter().find(|setup| setup.playbook.is_some()).or(setups.first())
+    else {
+        return;
+    };
     let is_named = !add.agent.is_empty() || !add.command.is_empty();
     let role = setup.playbook.as_deref().and_then(|book| {
         let named = add.role.as_ref().and_then(|role| role.parse::<Name>().ok());

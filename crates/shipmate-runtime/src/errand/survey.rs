@@ -6,6 +6,7 @@ use shipmate_protocol::Refused;
 use shipmate_protocol::view::Survey;
 
 use super::failed;
+use crate::crew::hooked;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
 use crate::workspace::{OpenFailure, Repository};
@@ -13,7 +14,14 @@ use crate::workspace::{OpenFailure, Repository};
 /// What a run would begin with here.
 pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
     let workspace = settings.place.workspace.clone();
-    let look = move || Ok(look(&workspace));
+    let counts_hooks = settings.agents.claude_hooks;
+    let look = move || {
+        Ok(look(&workspace).map(|mut found| {
+            let uncommitted = counts_hooks.then(|| hooked::uncommitted(&workspace)).flatten();
+            found.notes.extend(uncommitted);
+            found
+        }))
+    };
     off_the_thread(look).await.map_err(|text| failed("RepositoryUnusable", text))?
 }
 

@@ -25,7 +25,8 @@ const COMMAND_CHARS_MAX: usize = 120;
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub cwd: PathBuf,
-    /// Told to the hook as `CLAUDE_PROJECT_DIR` and `SHIPMATE_PROJECT_DIR`.
+    /// Told to the hook as `SHIPMATE_PROJECT_DIR`. `CLAUDE_PROJECT_DIR` is where it runs: the project
+    /// as the event has it.
     pub project_dir: PathBuf,
     pub marker: Marker,
     pub launcher: Launcher,
@@ -119,8 +120,10 @@ fn spec(hook: &Hook, payload: &Payload, scene: &Scene) -> Spec {
     let mut input = serde_json::to_vec(payload).expect("a payload is plain text fields");
     input.push(b'\n');
     let mut env = scene.env.clone();
-    for name in ["CLAUDE_PROJECT_DIR", "SHIPMATE_PROJECT_DIR"] {
-        env.push((name.into(), scene.project_dir.clone().into_os_string()));
+    for (name, folder) in
+        [("CLAUDE_PROJECT_DIR", &scene.cwd), ("SHIPMATE_PROJECT_DIR", &scene.project_dir)]
+    {
+        env.push((name.into(), folder.clone().into_os_string()));
     }
     Spec {
         env,

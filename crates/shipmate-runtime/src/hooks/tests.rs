@@ -60,7 +60,11 @@ impl Drop for Folder {
 const LONG: Duration = Duration::from_secs(300);
 
 fn one(event: HookEvent, command: HookCommand, timeout: Duration) -> Hooks {
-    Hooks { list: vec![Hook { event, command, timeout }], strangers: Vec::new() }
+    Hooks {
+        list: vec![Hook { event, command, timeout }],
+        registered: Vec::new(),
+        strangers: Vec::new(),
+    }
 }
 
 async fn fired(folder: &Folder, event: HookEvent, line: &str) -> Fired {
@@ -173,7 +177,7 @@ async fn the_first_rejection_ends_the_round() {
     let event = HookEvent::PlanSubmitted;
     let lines = ["echo '{\"systemMessage\": \"hm\"}'", "exit 2", "touch reached"];
     let lines = lines.map(|line| (event, line.to_owned())).to_vec();
-    let hooks = Hooks::load(lines, &folder.0.join("none"), LONG).unwrap();
+    let hooks = Hooks::load(lines, Vec::new(), &folder.0.join("none"), LONG).unwrap();
     let fired = fire(&hooks, &Payload::sample(event, "/"), &folder.scene()).await;
     assert_eq!(fired.runs.len(), 2);
     assert!(reason(&fired).contains("no reason"));
@@ -185,7 +189,7 @@ async fn all_hooks_of_a_report_are_told() {
     let folder = Folder::new();
     let event = HookEvent::TeamShutdown;
     let lines = ["exit 2", "exit 9", "touch reached"].map(|line| (event, line.to_owned()));
-    let hooks = Hooks::load(lines.to_vec(), &folder.0.join("none"), LONG).unwrap();
+    let hooks = Hooks::load(lines.to_vec(), Vec::new(), &folder.0.join("none"), LONG).unwrap();
     let fired = fire(&hooks, &Payload::sample(event, "/"), &folder.scene()).await;
     assert!(matches!(&fired.verdict, Verdict::Accepted { notes } if notes.len() == 2));
     assert!(fs::exists(folder.0.join("reached")).unwrap());
@@ -199,10 +203,12 @@ async fn a_hook_gets_the_payload_the_folder_and_the_environment() {
     let said: Vec<&str> = fired.runs[0].stdout.lines().collect();
     let (here, project) = (folder.0.display(), folder.0.join("project"));
     assert_eq!(said[0], here.to_string());
-    assert_eq!(said[1], format!("{0} {0} here", project.display()));
+    assert_eq!(said[1], format!("{here} {} here", project.display()));
     let payload: serde_json::Value = serde_json::from_str(said[2]).unwrap();
     assert_eq!(payload["hook_event_name"], "TaskCompleted");
     assert_eq!(payload["task_id"], "1", "a text, as Claude Code sends it");
+    assert_eq!(payload["task_subject"], "A sample task");
+    assert_eq!(payload["task_description"], "It exists only to try this hook.");
     assert_eq!(payload["teammate_name"], "ana");
     assert!(payload.get("plan").is_none(), "what has no value is left out");
 }
@@ -262,7 +268,7 @@ fn the_folder_is_read_in_the_documented_order() {
         folder.script(name, "");
     }
     let lines = vec![(HookEvent::TaskCompleted, "true".to_owned())];
-    let hooks = Hooks::load(lines, &folder.0, LONG).unwrap();
+    let hooks = Hooks::load(lines, Vec::new(), &folder.0, LONG).unwrap();
     let root = format!("{}/", folder.0.display());
     let of = |event| -> Vec<String> {
         hooks.of(event).map(|hook| hook.command.to_string().replace(&root, "")).collect()
@@ -282,7 +288,8 @@ fn the_folder_is_read_in_the_documented_order() {
 #[test]
 fn the_digest_changes_with_what_would_run_and_not_with_where_it_lies() {
     let (here, there) = (Folder::new(), Folder::new());
-    let digest = |folder: &Folder| Hooks::load(vec![], &folder.0, LONG).unwrap().digest();
+    let digest =
+        |folder: &Folder| Hooks::load(vec![], Vec::new(), &folder.0, LONG).unwrap().digest();
     here.script("TaskCompleted", "exit 0");
     there.script("TaskCompleted", "exit 0");
     assert_eq!(digest(&here), digest(&there));

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use shipmate_core::Act;
 use shipmate_core::event::TaskChanges;
+use shipmate_core::playbook::{Expect, Gate};
 use shipmate_core::setup::Setup;
 
 use super::Submission;
+use super::gate;
 use super::verify::{Bench, give_back};
 use crate::crew::Crew;
 use crate::playbook::ground::Ground;
-use crate::playbook::{gates, proof};
+use crate::playbook::{gates, proof, red};
 use crate::supervisor::off_the_thread;
 use crate::workspace::{Commit, Repository, Tree};
 
@@ -27,12 +29,27 @@ impl Bench {
         (from, to): (&Commit, &Commit),
         one: &Submission,
     ) -> Result<bool, String> {
-        let Some(gate) = self.own.clone().filter(proof::asks) else { return Ok(true) };
+        let Some(gate) = self.own.clone() else { return Ok(true) };
+        let is_proven = match proof::asks(&gate) {
+            true => prove(crew, one, self.weigh(setup, open, (from, to), one, gate).await?),
+            false => true,
+        };
+        Ok(is_proven && self.is_seen_red(crew, setup, open, (from, to), one).await?)
+    }
+
+    async fn weigh(
+        &self,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        (from, to): (&Commit, &Commit),
+        one: &Submission,
+        gate: Gate,
+    ) -> Result<proof::Found, String> {
         let values = gates::gate_values(setup, one);
         let switch = gates::coverage_switch(setup, one).map(str::to_owned);
         let (open, from, to) = (Arc::clone(open), from.clone(), to.clone());
         let files = one.files.clone();
-        let found = off_the_thread(move || {
+        off_the_thread(move || {
             let (repository, tree) = &*open;
             let touched = repository.touched(&from, &to).map_err(|e| e.to_string())?;
             let repository = Arc::new(repository.clone());
@@ -46,8 +63,51 @@ impl Bench {
                 touched: Some(&touched),
                 switch: switch.as_deref(),
             })
-        });
-        Ok(prove(crew, one, found.await?))
+        })
+        .await
+    }
+
+    /// Whether the tests that it brings fail without it, where its gate wants to see that.
+    async fn is_seen_red(
+        &self,
+        crew: &Rc<Crew>,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        (from, to): (&Commit, &Commit),
+        one: &Submission,
+    ) -> Result<bool, String> {
+        let red = self.own.as_ref().and_then(|gate| gate.red.clone());
+        let Some(red) = red else { return Ok(true) };
+        let left = red
+            .on
+            .as_ref()
+            .and_then(|phase| crew.board.with_state(|state| red::left_by(state, &one.team, phase)));
+        let (own, asked) = (Arc::clone(open), red.clone());
+        let (before, after) = (left.unwrap_or_else(|| from.clone()), to.clone());
+        let bare = off_the_thread(move || red::bare(&own.0, &asked, (&before, &after))).await?;
+        let Some(bare) = bare else { return Ok(true) };
+        crew.queue_does(Some(&format!("task {}: its tests without its work", one.task)));
+        let tree = self.check_out(open, &bare.commit).await?;
+        let names = bare.names();
+        let mut runs = gates::red_of_each(setup, one, &red, &bare.new);
+        if runs.is_empty() {
+            runs.push((&names, red.commands.clone()));
+        }
+        let mut passing = Vec::new();
+        for (tests, commands) in runs {
+            let setup = Setup { gate: commands, ..setup.clone() };
+            // The same commands have just passed on the whole: what fails now is for want of it.
+            let result = gate::run(crew, &one.team, &setup, Expect::Green, &tree).await;
+            if result.killed {
+                return Err(result.evidence);
+            }
+            passing.extend(result.passed.then_some(tests));
+        }
+        let found = match passing.is_empty() {
+            true => Ok(BTreeMap::from([("red".to_owned(), names.clone())])),
+            false => Err(bare.passes(&red, &passing.join(", "))),
+        };
+        Ok(prove(crew, one, found))
     }
 
     /// The same where there is no repository: nobody can say what the work has changed.

@@ -14,7 +14,7 @@ use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
 use super::trial::red_without;
 use super::words::blame;
-use crate::crew::Crew;
+use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, Payload};
 use crate::playbook::{gates, proof};
 use crate::put_away::MERGE_CLONE;
@@ -314,7 +314,8 @@ impl Bench {
                 continue;
             }
             if has_hooks {
-                let tree = self.check_out(open, merged.onto.as_ref().unwrap_or(&onto)).await?;
+                let commit = merged.onto.as_ref().unwrap_or(&onto);
+                let tree = self.check_out_judged(crew, setup, open, commit).await?;
                 if let Some(reason) = fire(crew, &submission, &tree).await {
                     give_back(crew, &submission, reason);
                     continue;
@@ -328,7 +329,23 @@ impl Bench {
         Ok(found)
     }
 
-    async fn check_out(
+    /// As hooks are to see it.
+    async fn check_out_judged(
+        &self,
+        crew: &Rc<Crew>,
+        setup: &Setup,
+        open: &Arc<(Repository, Tree)>,
+        commit: &Commit,
+    ) -> Result<PathBuf, String> {
+        let theirs = crew.hooks().registered(HookEvent::TaskCompleted);
+        let base = setup.trees.as_ref().map(|trees| trees.base.clone()).unwrap_or_default();
+        let (own, commit) = (Arc::clone(open), commit.clone());
+        let judged =
+            off_the_thread(move || hooked::as_judged(&own.0, &commit, &base, &theirs)).await?;
+        self.check_out(open, &judged).await
+    }
+
+    pub(super) async fn check_out(
         &self,
         open: &Arc<(Repository, Tree)>,
         commit: &Commit,

@@ -277,6 +277,8 @@ fn what_is_said_names_the_fact_and_a_way_on() {
     );
     let denied = said(Mode::Delegate, "Write", at("src/a.rs"));
     assert!(denied.starts_with("writing src/a.rs is not allowed: you lead by delegation"));
+    let way = "Create a task for it, or message the teammate whose work it is.";
+    assert!(denied.ends_with(way), "{denied}");
     assert!(said(Mode::ReadOnly, "Bash", json!({})).contains("you only read"));
     assert!(said(Mode::Normal, "Read", at("/nowhere/state/x")).contains("keeps its state"));
     assert!(said(Mode::Normal, "Strange", json!({})).contains("the tool Strange, which shipmate"));

@@ -8,11 +8,13 @@
 mod board;
 mod checkpoint;
 mod department_result;
+pub(crate) mod drops;
 mod features;
 mod health;
 mod live;
 mod moment;
 mod owner_signoff;
+pub(crate) mod placed;
 mod plans;
 mod session;
 mod steps;
@@ -34,7 +36,7 @@ use crate::crew::Crew;
 use crate::supervisor::{author, off_the_thread};
 use crate::workspace::AdvanceFailure;
 
-pub(crate) use live::{Kept, keep};
+pub(crate) use live::{Kept, keep, settle};
 pub(crate) use view::{Views, view};
 
 /// How often a commit is made anew because the branch moved under it.
@@ -75,6 +77,7 @@ pub(super) const FORMATS: &[(&str, Render)] = &[
     ("execution-state", steps::execution_state),
     ("orchestration", steps::orchestration),
     ("agent-health", health::render),
+    ("agent-health-map", health::map),
 ];
 
 impl<'a> Sight<'a> {

@@ -156,6 +156,17 @@ impl Check<'_, '_> {
                 self.weighs(&at.to("upgrades").to(n).to("when"), &upgrade.when);
             }
         }
+        let mut called: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        for (name, role) in &self.file.roles {
+            let own = if role.called.is_empty() { name.as_str() } else { role.called.as_str() };
+            let level = self.level(role.level.as_deref());
+            if let Some(other) = called.insert((level, own), name) {
+                let fact =
+                    format!("members of {name} are called {}, as those of {other}", quoted(own));
+                let remedy = "give each role its own called";
+                self.add(&way!["roles", name.as_str(), "called"], fact, remedy);
+            }
+        }
         for level in ["team", "root"] {
             let lead = |(name, role): (&String, &super::file::Role)| {
                 (role.lead && self.level(role.level.as_deref()) == level).then(|| name.clone())
@@ -227,6 +238,14 @@ impl Check<'_, '_> {
         if phase.lead_plans && !phase.tasks.is_empty() {
             let fact = format!("in phase {} the lead plans, and there are tasks", phase.name);
             self.add(&here.to("lead-plans"), fact, "take out lead-plans or [[phases.tasks]]");
+        }
+        if let Some(own) = &phase.deliberation {
+            let here = here.to("deliberation");
+            self.all_known(&here.to("by"), "role", &own.by, &self.roles);
+            self.all_known(&here.to("critics"), "role", &own.critics, &self.roles);
+            if let Some(judge) = &own.judge {
+                self.known(&here.to("judge"), "role", judge, &self.roles);
+            }
         }
         self.departments_work(&here, phase);
         self.called(&here, phase);
@@ -416,6 +435,9 @@ impl Check<'_, '_> {
                 self.add(&here.to("otherwise"), fact, "add needs = [\"…\"], or take it out");
             }
             self.conditions(&here.to("exit"), &gate.exit, None);
+            if let Some(on) = gate.red.as_ref().and_then(|red| red.on.as_deref()) {
+                self.known(&here.to("red").to("on"), "phase", on, &self.phases);
+            }
         }
         let formats: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
         for (at, artifact) in self.file.artifacts.iter().enumerate() {

@@ -8,6 +8,7 @@ use shipmate_core::phase::Course;
 use shipmate_core::state::Teammate;
 
 use super::artifact;
+use super::branch;
 use super::engine::Stage;
 use super::push;
 use crate::crew::Crew;
@@ -37,6 +38,7 @@ pub(crate) async fn close(crew: &Rc<Crew>) {
     // What was just written is to be where the rest is.
     if let Some(stage) = Stage::of(crew, &crew.board.root) {
         push::push(crew, &stage).await;
+        branch::bring_up(crew).await;
     }
     drop(writing);
 }

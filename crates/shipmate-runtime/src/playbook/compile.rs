@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use shipmate_core::event::Mode;
 use shipmate_core::playbook::{
     Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Coverage, Crossing, Department,
-    Each, Escalation, Expect, Gate, Kind, Level, Listed, Phase, Playbook, Role, RoundRule, Route,
-    ShutdownOrder, Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade, Weight,
-    Which,
+    Each, Escalation, Expect, Gate, Kind, Level, Listed, Phase, Playbook, Red, Role, RoundRule,
+    Route, ShutdownOrder, Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade,
+    Weight, Which,
 };
 
 use shipmate_protocol::problem::{Problem, nearest, quoted};
 
 use super::file::{self, File, OrText};
 use super::lines::{Page, Path};
-use super::{check, read};
+use super::{check, deliberation, read};
 use value::{named, names};
 
 const SECONDS_MAX: u64 = 30 * 86_400;
@@ -62,7 +62,8 @@ pub(crate) fn compile_in(
     workspace: Option<&std::path::Path>,
 ) -> Result<Compiled, Vec<Problem>> {
     let page = Page::open(name, text)?;
-    let file: File = read::read(&page);
+    let mut file: File = read::read(&page);
+    deliberation::expand(&mut file, &page);
     let compiled = Compiler { page: &page, at: Path::default() }.compile(&file);
     check::check(&file, &page, workspace);
     page.close()?;
@@ -146,6 +147,9 @@ impl Compiler<'_, '_> {
     fn role(&mut self, role: &file::Role) -> Role {
         self.paths("scope", &role.scope);
         self.paths("may", &role.may);
+        if !role.called.is_empty() && !role.called.contains('{') {
+            self.name("called", &role.called);
+        }
         Role {
             level: self.level(role.level.as_deref()),
             lead: role.lead,
@@ -162,6 +166,7 @@ impl Compiler<'_, '_> {
             scope: role.scope.clone(),
             may: role.may.clone(),
             named: role.named.clone(),
+            called: role.called.clone(),
             cap: self.whole("cap", role.cap, 1..=CAP_MAX).unwrap_or(1),
             reports_to: role.reports_to.as_deref().map(named),
             one_shot: role.one_shot,
@@ -225,6 +230,7 @@ impl Compiler<'_, '_> {
             lead_mode: self.mode("lead-mode", phase.lead_mode.as_deref()),
             tasks: self.each("tasks", &phase.tasks, Self::task),
             lead_plans: phase.lead_plans,
+            dispatch: phase.dispatch,
             gate: phase.gate.as_deref().map(named),
             exit: self.conditions("exit", &phase.exit),
             deadline_ms: seconds.map(|seconds| seconds * 1000),
@@ -371,6 +377,9 @@ impl Compiler<'_, '_> {
         if let Some(lacks) = &table.lacks {
             return Test::Lacks(texts(lacks));
         }
+        if table.changed {
+            return Test::Changed;
+        }
         let Some(key) = table.key.clone() else {
             for (other, there) in [("line", table.line.is_some()), ("is", table.is.is_some())] {
                 if there {
@@ -479,7 +488,16 @@ impl Compiler<'_, '_> {
             exit: self.conditions("exit", &gate.exit),
             finds: gate.finds.clone(),
             coverage: self.table("coverage", gate.coverage.as_ref(), Self::coverage),
+            red: self.table("red", gate.red.as_ref(), Self::red),
         }
+    }
+
+    fn red(&mut self, red: &file::Red) -> Red {
+        self.listed("commands", &red.commands);
+        self.listed("files", &red.files);
+        self.paths("files", &red.files);
+        let on = red.on.as_deref().map(named);
+        Red { commands: red.commands.clone(), files: red.files.clone(), on }
     }
 
     fn commit(&mut self, commit: &file::Commit) -> CommitRule {
@@ -488,6 +506,7 @@ impl Compiler<'_, '_> {
             message: commit.message.clone(),
             branch: commit.branch.clone(),
             push: commit.push.clone(),
+            pull_request: commit.pull_request,
             retries: retries.unwrap_or(PUSH_RETRIES),
         }
     }

@@ -86,6 +86,11 @@ impl Scene<'_> {
     pub(crate) fn missing(&self, condition: &Condition) -> Result<Option<String>, String> {
         let Condition::File { path, test } = condition else { return Ok(None) };
         let path = fill(path, self.values);
+        if *test == Test::Changed {
+            let changed = self.ground.changed(self.base, &path)?;
+            let place = if path == "." { String::new() } else { format!(" in {path}") };
+            return Ok(changed.is_empty().then(|| format!("nothing was changed{place}")));
+        }
         if let Test::LinesMax(_) | Test::Lacks(_) = test {
             return self.written(self.ground.changed(self.base, &path)?, test);
         }
@@ -130,7 +135,7 @@ pub(super) fn fails(text: &str, test: &Test) -> Option<String> {
         return Some("is empty".to_owned());
     }
     match test {
-        Test::Exists | Test::LinesMax(_) | Test::Lacks(_) => None,
+        Test::Exists | Test::LinesMax(_) | Test::Lacks(_) | Test::Changed => None,
         Test::Json => records(text).err(),
         Test::Line { which, key, is } => {
             let records = match records(text) {

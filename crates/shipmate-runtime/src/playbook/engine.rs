@@ -7,13 +7,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::command::{BeginPhase, PhaseVerdict};
 use shipmate_core::limits::SUBJECT_BYTES_MAX;
 use shipmate_core::phase::{self, Course, END_BYTES_MAX, PhaseEnd, Standing};
-use shipmate_core::playbook::{Condition, Phase, Playbook};
+use shipmate_core::playbook::{Condition, Expect, Phase, Playbook, Red, Role};
 use shipmate_core::setup::Setup;
 use shipmate_core::state::Status;
 use shipmate_core::{Act, Actor, Command, Decided, Name, Refusal};
@@ -23,7 +24,10 @@ use super::condition::{self, Scene};
 use super::fill::{Values, fill, resolved};
 use super::ground::Ground;
 use super::outside::Held;
-use super::{alone, approval, artifact, gates, outside, push, revert, single, staff, tasks, work};
+use super::{
+    alone, approval, artifact, branch, gates, outside, push, red, revert, single, staff, tasks,
+    work,
+};
 use crate::crew::Crew;
 use crate::merge::gate;
 use crate::put_away::PHASE_CLONE;
@@ -39,6 +43,8 @@ pub(crate) struct Desk {
     /// What a waiting phase was last looked at with.
     looked: RefCell<BTreeMap<Name, Look>>,
     nudges: Cell<u64>,
+    /// The record with which offers of first tasks were last looked at.
+    pub(super) offers_seen: Cell<u64>,
     pub(super) watches: outside::Watches,
     pub(super) branches: outside::Watches,
     /// What is written at the very end has been.
@@ -49,6 +55,11 @@ impl Desk {
     /// A file has changed that a phase may wait for.
     pub(crate) fn nudge(&self) {
         self.nudges.set(self.nudges.get() + 1);
+    }
+
+    /// How often a file was seen to change.
+    pub(super) fn nudges(&self) -> u64 {
+        self.nudges.get()
     }
 }
 
@@ -106,6 +117,12 @@ impl Stage {
     /// Who must show a plan before it writes has to: the value `plans = "no"` says otherwise.
     pub(super) fn wants_plans(&self) -> bool {
         self.values.get("plans").is_none_or(|word| word != "no")
+    }
+
+    /// What members of a role are called.
+    pub(super) fn called(&self, name: &Name, role: &Role) -> String {
+        let called = fill(&role.called, &self.values);
+        if called.is_empty() { name.to_string() } else { called }
     }
 
     /// The first of its phases has not begun yet.
@@ -459,7 +476,8 @@ async fn begin(
             return Ok(stage.end(PhaseVerdict::Failed { reason }));
         }
     }
-    let notes = single::note(stage, &work);
+    let notes = single::note(stage, &work).into_iter().chain(branch::unnamed(crew, stage));
+    let mut notes: Vec<String> = notes.collect();
     let phase = &stage.phase;
     let again = match &phase.redo {
         Some(listed) => revert::listed(stage, &now, listed).map(Some),
@@ -486,7 +504,7 @@ async fn begin(
         }));
     }
     let is_alone = stage.course.alone.is_some();
-    let joining = staff::join(crew, stage, &mut made, &work, is_alone).await;
+    let joining = staff::join(crew, stage, &mut made, &work, is_alone, &mut notes).await;
     let teammates = match joining {
         Ok(teammates) => teammates,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
@@ -548,7 +566,8 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
     if let Some(reason) = gate_fails(crew, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let notes = [unset(stage), push::push(crew, stage).await];
+    let (pushed, is_pushed) = push::push(crew, stage).await;
+    let notes = [unset(stage), pushed, push::pull_request(crew, stage, is_pushed).await];
     let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
 }
@@ -556,19 +575,24 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
 /// Which steps of the phase's gates were left out, because nothing is configured for them.
 fn unset(stage: &Stage) -> String {
     let own = stage.phase.tasks.iter().filter_map(|template| template.gate.as_ref());
-    let mut lines = BTreeSet::new();
+    let (mut lines, mut red) = (BTreeSet::new(), BTreeSet::new());
     for name in own.chain(&stage.phase.gate) {
         // What depends on the task is not known here, and not what is meant.
         let found = gates::gate(&stage.playbook, name, &stage.values);
         lines.extend(found.into_iter().flat_map(|(_, unset)| unset));
+        red.extend(gates::red_unset(&stage.playbook, name, &stage.values));
     }
-    match lines.is_empty() {
-        true => String::new(),
-        false => {
-            let lines: Vec<String> = lines.into_iter().collect();
-            format!("its gate is without {}, for which nothing is configured", lines.join(", "))
-        }
+    let listed = |lines: BTreeSet<String>| lines.into_iter().collect::<Vec<_>>().join(", ");
+    let mut notes = Vec::new();
+    if !lines.is_empty() {
+        let lines = listed(lines);
+        notes.push(format!("its gate is without {lines}, for which nothing is configured"));
     }
+    if !red.is_empty() {
+        let red = listed(red);
+        notes.push(format!("no new test is seen to fail first: nothing is configured for {red}"));
+    }
+    notes.join("; ")
 }
 
 /// The phase's gate on the team's branch; what it printed where it fails.
@@ -584,22 +608,62 @@ async fn gate_fails(
     };
     let cwd = match ground {
         Ground::Folder(root) => root.clone(),
-        Ground::Branch { repository, tip } => {
-            let folder = crew.settings.place.team(crew.board.root.as_str());
-            let path = folder.join("trees").join(format!("{}.{PHASE_CLONE}", stage.team));
-            let (repository, tip) = (Arc::clone(repository), tip.clone());
-            off_the_thread(move || {
-                let text = |e: &dyn std::fmt::Display| e.to_string();
-                let author = author("shipmate");
-                let tree =
-                    Tree::prepare(&repository, &path, "phase", &author).map_err(|e| text(&e))?;
-                tree.check_out_afresh(&repository, &tip).map_err(|e| text(&e))?;
-                Ok(tree.path().to_owned())
-            })
-            .await?
-        }
+        Ground::Branch { repository, tip } => check_out(crew, stage, repository, tip).await?,
     };
     let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(crew, &stage.team, &setup, gate.expect, &cwd).await;
-    Ok((!result.passed).then(|| format!("the gate of the phase fails: {}", result.evidence)))
+    if !result.passed {
+        return Ok(Some(format!("the gate of the phase fails: {}", result.evidence)));
+    }
+    match (&gate.red, ground) {
+        (Some(red), Ground::Branch { repository, tip }) => {
+            green_too_soon(crew, stage, red, (repository, tip)).await
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Why the tests that the team has written show nothing: they pass without its work.
+async fn green_too_soon(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    red: &Red,
+    (repository, tip): (&Arc<Repository>, &Commit),
+) -> Result<Option<String>, String> {
+    let base = || Commit::parse(&stage.setup.trees.as_ref()?.base);
+    let before = match &red.on {
+        Some(phase) => crew.board.with_state(|state| red::left_by(state, &stage.team, phase)),
+        None => base(),
+    };
+    let Some(before) = before else { return Ok(None) };
+    let (own, asked, tip) = (Arc::clone(repository), red.clone(), tip.clone());
+    let bare = off_the_thread(move || red::bare(&own, &asked, (&before, &tip))).await?;
+    let Some(bare) = bare else { return Ok(None) };
+    let cwd = check_out(crew, stage, repository, &bare.commit).await?;
+    let setup = Setup { gate: red.commands.clone(), ..stage.setup.clone() };
+    let result = gate::run(crew, &stage.team, &setup, Expect::Green, &cwd).await;
+    if result.killed {
+        return Err(result.evidence);
+    }
+    Ok(result.passed.then(|| bare.passes(red, &bare.names())))
+}
+
+/// A clone of the runtime's own, for the gates of phases.
+async fn check_out(
+    crew: &Rc<Crew>,
+    stage: &Stage,
+    repository: &Arc<Repository>,
+    commit: &Commit,
+) -> Result<PathBuf, String> {
+    let folder = crew.settings.place.team(crew.board.root.as_str());
+    let path = folder.join("trees").join(format!("{}.{PHASE_CLONE}", stage.team));
+    let (repository, commit) = (Arc::clone(repository), commit.clone());
+    off_the_thread(move || {
+        let text = |e: &dyn std::fmt::Display| e.to_string();
+        let author = author("shipmate");
+        let tree = Tree::prepare(&repository, &path, "phase", &author).map_err(|e| text(&e))?;
+        tree.check_out_afresh(&repository, &commit).map_err(|e| text(&e))?;
+        Ok(tree.path().to_owned())
+    })
+    .await
 }

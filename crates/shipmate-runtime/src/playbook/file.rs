@@ -48,6 +48,7 @@ pub(super) struct Commit {
     pub(super) message: String,
     pub(super) branch: String,
     pub(super) push: String,
+    pub(super) pull_request: bool,
     pub(super) retries: Option<u32>,
 }
 
@@ -105,6 +106,7 @@ pub(super) struct Role {
     pub(super) scope: Vec<String>,
     pub(super) may: Vec<String>,
     pub(super) named: String,
+    pub(super) called: String,
     pub(super) cap: Option<u32>,
     pub(super) reports_to: Option<String>,
     pub(super) one_shot: bool,
@@ -174,6 +176,8 @@ pub(super) struct Phase {
     pub(super) departments: bool,
     pub(super) lead_mode: Option<String>,
     pub(super) lead_plans: bool,
+    pub(super) dispatch: bool,
+    pub(super) deliberation: Option<Deliberation>,
     pub(super) tasks: Vec<Task>,
     pub(super) gate: Option<String>,
     pub(super) exit: Vec<OrText<Condition>>,
@@ -183,6 +187,17 @@ pub(super) struct Phase {
     pub(super) failed: Option<OrText<Back>>,
     pub(super) dismiss: bool,
     pub(super) alone: bool,
+}
+
+/// Proposals, critique and a verdict; `deliberation` makes tasks of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Deliberation {
+    pub(super) question: String,
+    pub(super) by: Vec<String>,
+    pub(super) critics: Vec<String>,
+    pub(super) judge: Option<String>,
+    pub(super) folder: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -225,6 +240,7 @@ pub(super) struct Condition {
     pub(super) is: Option<OrText<Vec<String>>>,
     pub(super) lines_max: Option<u32>,
     pub(super) lacks: Option<OrText<Vec<String>>>,
+    pub(super) changed: bool,
     pub(super) department: Option<String>,
     pub(super) phase: Option<String>,
     pub(super) crossing: Option<String>,
@@ -280,6 +296,15 @@ pub(super) struct Gate {
     pub(super) exit: Vec<OrText<Condition>>,
     pub(super) finds: BTreeMap<String, Vec<String>>,
     pub(super) coverage: Option<Coverage>,
+    pub(super) red: Option<Red>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Red {
+    pub(super) commands: Vec<String>,
+    pub(super) files: Vec<String>,
+    pub(super) on: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,7 +1,10 @@
 //! The gates of a playbook, filled in for what they are asked about.
 
+use std::collections::BTreeSet;
+
 use shipmate_core::Name;
-use shipmate_core::playbook::{Coverage, Gate, Playbook};
+use shipmate_core::files::FileSet;
+use shipmate_core::playbook::{Coverage, Gate, Playbook, Red};
 use shipmate_core::setup::Setup;
 
 use super::fill::{self, Values};
@@ -116,7 +119,51 @@ fn filled(playbook: &Playbook, name: &Name, values: &Values) -> Option<(Gate, Ve
         let filled = fill::fill(line, values);
         if filled.trim().is_empty() { unset.push(line.clone()) } else { commands.push(filled) }
     }
-    Some((Gate { commands, ..gate.clone() }, unset))
+    Some((Gate { commands, red: filled_red(gate, values), ..gate.clone() }, unset))
+}
+
+/// Nothing where nothing is configured that could fail.
+fn filled_red(gate: &Gate, values: &Values) -> Option<Red> {
+    let red = gate.red.as_ref()?;
+    let fill_in = |texts: &[String]| texts.iter().map(|text| fill::fill(text, values)).collect();
+    let mut commands: Vec<String> = fill_in(&red.commands);
+    commands.retain(|line| !line.trim().is_empty());
+    let files: Vec<String> = fill_in(&red.files);
+    (!commands.is_empty()).then(|| Red { commands, files, on: red.on.clone() })
+}
+
+/// The commands that would see new tests fail, where nothing is configured for any of them: by this
+/// gate, or by those that stand in for it.
+pub(super) fn red_unset(playbook: &Playbook, name: &Name, values: &Values) -> Vec<String> {
+    let (mut unset, mut next) = (Vec::new(), Some(name));
+    // A gate that names itself, by way of others, ends where it began.
+    for _ in 0..playbook.gates.len() {
+        let Some(gate) = next.and_then(|name| playbook.gates.get(name)) else { break };
+        if filled_red(gate, values).is_some() {
+            return Vec::new();
+        }
+        unset.extend(gate.red.iter().flat_map(|red| red.commands.iter().cloned()));
+        next = gate.otherwise.as_ref();
+    }
+    unset
+}
+
+/// What sees each of these tests fail by itself; nothing where the commands do not name the tests
+/// they run. One real test would hide any number of empty ones beside it.
+pub(crate) fn red_of_each<'a>(
+    setup: &Setup,
+    one: &Submission,
+    red: &Red,
+    tests: &'a BTreeSet<String>,
+) -> Vec<(&'a str, Vec<String>)> {
+    let each = tests.iter().filter_map(|test| {
+        let files = FileSet::new(vec![test.parse().ok()?]);
+        let own = own_gate(setup, &Submission { files, ..one.clone() })?.red?;
+        Some((test.as_str(), own.commands))
+    });
+    let each: Vec<(&str, Vec<String>)> = each.collect();
+    let is_named = each.iter().any(|(_, commands)| *commands != red.commands);
+    if is_named { each } else { Vec::new() }
 }
 
 /// What has to succeed in a tree of this role's members before a task is begun there.
@@ -126,4 +173,22 @@ pub(crate) fn before_claim(setup: &Setup, role: Option<&Name>) -> Vec<String> {
     let values = with_values(playbook, Values::new());
     let gate = name.and_then(|name| filled(playbook, name, &values));
     gate.map(|(gate, _)| gate.commands).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::playbook::numbers::builtin;
+
+    #[test]
+    fn tests_that_nothing_sees_fail_are_named_only_where_no_test_command_is_set() {
+        let mut book = builtin("contract-first").playbook;
+        let focused: Name = "focused".parse().unwrap();
+        let unset = |book: &Playbook| red_unset(book, &focused, &book.values);
+        assert_eq!(unset(&book), ["{test_focused}", "{test_full}"]);
+        book.values.insert("test_full".to_owned(), "make test".to_owned());
+        assert!(unset(&book).is_empty());
+        let full: Name = "full".parse().unwrap();
+        assert!(red_unset(&book, &full, &Values::new()).is_empty(), "it asks for none");
+    }
 }

@@ -5,7 +5,7 @@ use shipmate_core::playbook::{ClaimOrder, Condition, Playbook, ShutdownOrder, Te
 use super::BUILTIN;
 use super::compile::{Compiled, compile};
 
-fn builtin(name: &str) -> Compiled {
+pub(crate) fn builtin(name: &str) -> Compiled {
     let (_, text) = BUILTIN.iter().find(|(own, _)| *own == name).unwrap();
     compile(name, text).unwrap()
 }

@@ -158,7 +158,7 @@ fn watch(
 
 /// Ends when it is dropped.
 #[derive(Debug)]
-struct Watch(tokio::task::JoinHandle<()>);
+pub(crate) struct Watch(tokio::task::JoinHandle<()>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
@@ -174,7 +174,10 @@ impl Watch {
     )]
     /// Says once that it has begun, because what came before was not seen, and then whenever
     /// something changes.
-    fn begin(paths: BTreeSet<PathBuf>, changed: impl Fn() + 'static) -> io::Result<Watch> {
+    pub(super) fn begin(
+        paths: BTreeSet<PathBuf>,
+        changed: impl Fn() + 'static,
+    ) -> io::Result<Watch> {
         let kernel = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         look_at(&kernel, &paths)?;
         let kernel = AsyncFd::with_interest(kernel, Interest::READABLE)?;

@@ -17,14 +17,15 @@ pub(crate) struct Part {
 
 /// Nothing of a member whose team has no playbook, or that has no role in it.
 pub(crate) fn of(state: &State, who: &Address) -> Part {
-    let team = state.teams.get(&who.team);
-    let playbook = team.and_then(|team| team.setup.playbook.as_deref());
+    let own = state.teams.get(&who.team).and_then(|team| team.setup.playbook.as_deref());
+    let playbook = state.lineage(&who.team).find_map(|team| team.setup.playbook.as_deref());
     let (Some(playbook), Some((name, role))) = (playbook, state.role(who)) else {
         return Part::default();
     };
     let values = fill::resolved(playbook, [("name", who.name.to_string())]);
     let mut parts = vec![fill::fill(role.prompt.trim(), &values)];
-    if !role.one_shot {
+    // Routes are those of its own team.
+    if !role.one_shot && own.is_some() {
         parts.extend(talk(playbook, name));
     }
     parts.retain(|part| !part.is_empty());

@@ -11,6 +11,7 @@ use shipmate_core::command::NewTask;
 use shipmate_core::event::{Mode, Profile};
 use shipmate_core::playbook::Role;
 
+use super::dispatch;
 use super::weight;
 use super::work::Work;
 
@@ -40,6 +41,10 @@ pub(super) struct Post {
 pub(super) struct Need<'a> {
     pub(super) name: &'a Name,
     pub(super) role: &'a Role,
+    /// What its members are called.
+    pub(super) called: String,
+    /// Each is given its first task by name.
+    pub(super) dispatch: bool,
     /// How many at most.
     pub(super) cap: usize,
     /// Who must show a plan has to; a person may have said otherwise.
@@ -93,8 +98,11 @@ pub(super) fn posts(need: &Need<'_>, tasks: &mut [NewTask]) -> Result<Vec<Post>,
     // Somebody of the role is there even where no task asks for one.
     let wanted = plain.len().max(usize::from(posts.is_empty())).min(left);
     let wanted = if posts.is_empty() { wanted.max(1) } else { wanted };
-    let plain = names(need, &posts, &Kind::default(), wanted)?;
-    posts.extend(plain.into_iter().map(|name| Post { name, kind: Kind::default() }));
+    let members = names(need, &posts, &Kind::default(), wanted)?;
+    if need.dispatch {
+        dispatch::give(tasks, &plain, &members);
+    }
+    posts.extend(members.into_iter().map(|name| Post { name, kind: Kind::default() }));
     Ok(posts)
 }
 
@@ -117,8 +125,8 @@ fn names(need: &Need<'_>, taken: &[Post], kind: &Kind, many: usize) -> Result<Ve
             break;
         }
         let own = match need.role.cap {
-            1 if n == 1 => need.name.to_string(),
-            _ => format!("{}-{n}", need.name),
+            1 if n == 1 => need.called.clone(),
+            _ => format!("{}-{n}", need.called),
         };
         let own: Name = own.parse().map_err(|e| format!("{e}"))?;
         let fits = need.there.get(&own).is_none_or(|there| kind.is(there, need.model));

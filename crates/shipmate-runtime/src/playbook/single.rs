@@ -164,6 +164,8 @@ mod tests {
         ];
         check("a:4", &small);
         check("a:9", &[]);
+        let features = crate::playbook::numbers::builtin("features").playbook;
+        assert_eq!(features.single, Some(RULE), "the rule of these tests is the playbook's");
     }
 
     #[test]

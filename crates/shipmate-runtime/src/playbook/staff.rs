@@ -6,6 +6,7 @@ use std::rc::Rc;
 use shipmate_core::command::NewTask;
 use shipmate_core::event::{Mode, Profile, Seat};
 use shipmate_core::files::FileSet;
+use shipmate_core::phase::Standing;
 use shipmate_core::playbook::Role;
 use shipmate_core::setup::StartRule;
 use shipmate_core::{Actor, Name};
@@ -29,12 +30,16 @@ pub(super) async fn join(
     tasks: &mut [NewTask],
     work: &Work,
     alone: bool,
+    notes: &mut Vec<String>,
 ) -> Result<Vec<(Name, Profile)>, String> {
     let there: BTreeMap<Name, Profile> = crew.board.with_state(|state| {
         let members = state.members_of(&stage.team);
         members.map(|(who, mate)| (who.name.clone(), mate.profile.clone())).collect()
     });
     let mut found = Vec::new();
+    // Whoever is at work already takes what comes later when it is free.
+    let runs = matches!(stage.course.standing, Standing::Running { .. });
+    let dispatch = stage.phase.dispatch && !runs && !alone;
     for name in &stage.phase.roles {
         let Some(role) = stage.playbook.roles.get(name) else { continue };
         if alone && !role.lead {
@@ -44,13 +49,22 @@ pub(super) async fn join(
         let need = Need {
             name,
             role,
+            called: stage.called(name, role),
+            dispatch,
             cap,
             plans: stage.wants_plans(),
             work,
             there: there.clone(),
             model: &|model| fill(model, &stage.values),
         };
-        for post in posts(&need, tasks)? {
+        let is_own = |task: &NewTask| task.spec.assignee.is_none();
+        let open: Vec<bool> = tasks.iter().map(is_own).collect();
+        let posts = posts(&need, tasks)?;
+        if dispatch {
+            let given = tasks.iter().zip(open).filter(|(_, open)| *open);
+            notes.extend(given.filter_map(|(task, _)| given_note(stage, task)));
+        }
+        for post in posts {
             if !there.contains_key(&post.name) {
                 let mut profile = profile(crew, stage, name, role, &post).await?;
                 if alone {
@@ -61,6 +75,13 @@ pub(super) async fn join(
         }
     }
     Ok(found)
+}
+
+/// Who was given what in the lead's name.
+fn given_note(stage: &Stage, task: &NewTask) -> Option<String> {
+    let (name, role) = stage.playbook.lead()?;
+    let (lead, to) = (stage.called(name, role), task.spec.assignee.as_ref()?);
+    Some(format!("{lead} gives {to} its first task: {}", task.spec.subject))
 }
 
 async fn profile(

@@ -222,7 +222,10 @@ impl Made<'_> {
         let values = self.values(stage, work);
         let lead = || {
             let lead = state.teams.get(&stage.team).and_then(|team| team.lead.clone());
-            lead.or_else(|| stage.playbook.lead().map(|(name, _)| name.clone()))
+            lead.or_else(|| {
+                let (name, role) = stage.playbook.lead()?;
+                stage.called(name, role).parse().ok()
+            })
         };
         let files = match (&template.files, self.item) {
             (Some(files), _) => files.iter().flat_map(|file| listed(file, &values)).collect(),

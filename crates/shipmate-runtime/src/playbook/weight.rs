@@ -87,4 +87,22 @@ mod tests {
         let ten = Item { size: Some(10), ..piece.clone() };
         assert!(fits(&Weight { files_min: Some(10), ..Weight::default() }, &ten, &work));
     }
+
+    #[test]
+    fn large_spread_and_shared_features_are_planned_and_get_the_stronger_model() {
+        let features = crate::playbook::numbers::builtin("features").playbook;
+        let role = &features.roles[&"feature".parse().unwrap()];
+        let (plan, upgrade) = (role.plan_when.as_ref().unwrap(), &role.upgrades[0].when);
+        let work = Work::default();
+        let plain = item(&["src/a/x.rs"], "Build it");
+        assert!(!fits(plan, &plain, &work) && !fits(upgrade, &plain, &work));
+        let nine = Item { size: Some(9), ..plain.clone() };
+        assert!(!fits(plan, &nine, &work) && !fits(upgrade, &nine, &work));
+        let ten = Item { size: Some(10), ..plain.clone() };
+        assert!(fits(plan, &ten, &work) && fits(upgrade, &ten, &work));
+        assert!(fits(plan, &item(&["src/a/x.rs", "src/b/y.rs"], "Build it"), &work));
+        let other = Item { id: "b".to_owned(), ..plain.clone() };
+        let shared = Work { items: vec![other], ..Work::default() };
+        assert!(fits(plan, &plain, &shared) && fits(upgrade, &plain, &shared));
+    }
 }

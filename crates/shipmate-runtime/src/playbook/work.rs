@@ -14,6 +14,7 @@ use shipmate_core::files::Pattern;
 use shipmate_core::playbook::{Source, SourceFormat};
 use shipmate_protocol::plan_file;
 
+use super::check::texts::placeholders;
 use super::fill::{Values, fill};
 use super::ground::Ground;
 
@@ -99,8 +100,12 @@ pub(crate) fn read(source: &Source, ground: &Ground, values: &Values) -> Result<
         }
     }
     if files.is_empty() {
-        let absent = Some(format!("there is no {}", fill(&source.files.join(" or "), values)));
-        return Ok(Work { absent, ..Work::default() });
+        let filled = fill(&source.files.join(" or "), values);
+        let absent = match placeholders(&filled).first() {
+            Some(unset) => format!("no --set {unset}= says where its work is"),
+            None => format!("there is no {filled}"),
+        };
+        return Ok(Work { absent: Some(absent), ..Work::default() });
     }
     let mut work = match source.format {
         SourceFormat::PlanLines => plans(&files),

@@ -75,6 +75,8 @@ fn settings(programs: &[(&str, ProgramSetting)]) -> Agents {
         stop_grace: LONG,
         hooks: BTreeMap::new(),
         hook_timeout: LONG,
+        claude_hooks: false,
+        views_in_repository: false,
         batch_max: 1,
         programs: programs.iter().map(|(name, p)| ((*name).to_owned(), p.clone())).collect(),
         native: crate::settings::Native::default(),

@@ -44,11 +44,14 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
         (false, _) if order.one_shot => ONCE.to_owned(),
         (false, _) => TEAMMATE.to_owned(),
         (true, "plan") => LEAD.replace("{part}", GOAL.trim()),
-        (true, "delegate") if order.by_playbook => LEAD.replace("{part}", FOLLOWS.trim()),
+        (true, _) if order.by_playbook => LEAD.replace("{part}", FOLLOWS.trim()),
         (true, "delegate") => LEAD.replace("{part}", DELEGATES.trim()),
+        (true, _) if order.fills_board => LEAD.replace("{part}", DELEGATES.trim()),
         (true, _) => LEAD.replace("{part}", HANDS_ON.trim()),
     };
     let has = Has::of(order, mode);
+    // A lead that plans is woken for these once its plan is approved.
+    let later = Has::of(order, if mode == "plan" { "delegate" } else { mode });
     let text = fill(
         &text,
         &[
@@ -62,13 +65,32 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
             ("board", has.board()),
             ("bring", has.bring()),
             ("ask", has.ask()),
-            ("woken", &has.woken()),
+            ("woken", &later.woken()),
+            ("hands", &hands(order, mode)),
         ],
     );
     match order.prompt.trim() {
         "" => text.trim().to_owned(),
         prompt => format!("{}\n\n{prompt}", text.trim()),
     }
+}
+
+/// What a lead is told that may write: it is a task like anybody's.
+fn hands(order: &Order, mode: &str) -> String {
+    if mode == "delegate" {
+        return String::new();
+    }
+    if order.by_playbook {
+        let scope = scope(&order.scope);
+        return format!("\nWhat you may write yourself: {scope}. Commit and push nothing.");
+    }
+    format!(
+        "\nYou may write and run yourself ({}). What you write is handed in as a task of your own: \
+         TaskCreate it with its files and assignee {:?}, and end your turn; you get it then, and say \
+         that it is completed (TaskUpdate). Leave the rest to teammates.",
+        scope(&order.scope),
+        order.name
+    )
 }
 
 /// Who a teammate is, said again when its conversation was summarised.
@@ -202,8 +224,16 @@ impl Has {
     }
 
     fn ask(&self) -> &'static str {
-        let words = " Ask the person (AskUserQuestion) only what the repository cannot tell.";
-        self.first(&[("AskUserQuestion", words)])
+        self.first(&[match self.reads() {
+            true => (
+                "AskUserQuestion",
+                " Ask the person (AskUserQuestion) only what the repository cannot tell.",
+            ),
+            false => (
+                "AskUserQuestion",
+                " Ask the person (AskUserQuestion) only what no teammate can find out.",
+            ),
+        }])
     }
 
     /// What a lead is woken for, and what it does about each with what it has.

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use shipmate_process::{
     Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
 };
@@ -31,6 +32,12 @@ const NOT_FOUND: i32 = 127;
 const RESULT_BYTES_MAX: usize = 16 * 1024;
 /// Most of what it printed that is its plan: the end of it.
 const PLAN_BYTES_MAX: usize = 16 * 1024;
+/// What is said of one that must plan where nothing keeps it from writing.
+const UNFENCED: &str = "it must show its plan before it writes, and a command is kept to that by a \
+    fence alone; name a program that can be talked to (`shipmate agents` lists them), or let it \
+    work behind a fence";
+const PLAN_NOTE: &str = "Say how you would do this task, and change nothing: what you print is your \
+                         plan. You are run again to do it when the plan is approved.";
 
 #[derive(Debug)]
 pub(crate) struct CommandAgent {
@@ -86,7 +93,7 @@ impl CommandAgent {
             ("SHIPMATE_SCOPE", work.scope.join("\n")),
             ("SHIPMATE_TREE", work.tree.display().to_string()),
             ("SHIPMATE_FEEDBACK", self.feedback(work)),
-            ("SHIPMATE_MODE", if self.plans() { "plan" } else { self.writing_mode() }.to_owned()),
+            ("SHIPMATE_MODE", self.mode().to_owned()),
             ("SHIPMATE_PLAN", self.desk.decided().map(|plan| plan.body).unwrap_or_default()),
             ("SHIPMATE_RESULT", self.folder.result().display().to_string()),
             ("SHIPMATE_SESSION", self.session.clone().unwrap_or_default()),
@@ -94,6 +101,20 @@ impl CommandAgent {
         ];
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
         pairs.chain(order.environment(fence)).collect()
+    }
+
+    /// Its task as JSON, and what is asked of it now: a subject by itself reads like an order.
+    fn input(&self, work: &Work) -> Value {
+        let mut input = serde_json::to_value(work).expect("work is JSON");
+        input["mode"] = json!(self.mode());
+        if self.plans() {
+            input["note"] = json!(PLAN_NOTE);
+        }
+        input
+    }
+
+    fn mode(&self) -> &'static str {
+        if self.plans() { "plan" } else { self.writing_mode() }
     }
 
     /// It is run to say how it would do its task, and can write nothing.
@@ -169,9 +190,12 @@ fn said(how: String, last_words: &str) -> String {
 impl Driver for CommandAgent {
     async fn give(&mut self, work: &Work) -> Result<(), NotGiven> {
         drop(fs::remove_file(self.folder.result()));
-        let input = [serde_json::to_vec(work).expect("work is JSON"), b"\n".to_vec()].concat();
+        let input = format!("{}\n", self.input(work)).into_bytes();
         // Its result and its session's name are written there.
         let fence = self.desk.fence(&work.tree, &[self.folder.hand()])?;
+        if self.plans() && fence.is_none() {
+            return Err(NotGiven::Unable(UNFENCED.to_owned()));
+        }
         let program = match self.order.argv.as_slice() {
             [] => Program::Shell(self.order.command.clone()),
             argv => Program::Argv(argv.iter().map(OsString::from).collect()),

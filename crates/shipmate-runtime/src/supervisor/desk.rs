@@ -39,6 +39,8 @@ struct Inside {
     said: RefCell<Said>,
     /// Its plan was approved in this life.
     approved: Cell<bool>,
+    /// The task that the plan is for. A lead's is for all.
+    approved_for: Cell<Option<u32>>,
     /// The plan for the task in hand that was decided last.
     decided: RefCell<Option<PlanView>>,
     /// How far a lead has come with the plan for its team.
@@ -95,6 +97,7 @@ impl Desk {
             piece: RefCell::default(),
             said: RefCell::default(),
             approved: Cell::new(false),
+            approved_for: Cell::new(None),
             decided: RefCell::default(),
             planning: Cell::default(),
             fence: RefCell::default(),
@@ -148,9 +151,15 @@ impl Desk {
         drop(self.0.link.ask(ask).await);
     }
 
-    /// A piece of work begins.
-    pub(crate) fn takes_up(&self, work: &Work) {
+    /// A piece of work begins. Tells whether leave to write ends with it: an approved plan is for
+    /// one task, and this is another.
+    pub(crate) fn takes_up(&self, work: &Work) -> bool {
         let task = work.task.as_ref();
+        let id = task.map(|task| task.row.id);
+        let planned = self.0.approved_for.get().or(id);
+        let ends = self.is_approved() && !self.0.order.lead && id.is_some() && id != planned;
+        self.0.approved_for.set(if ends { None } else { planned });
+        self.0.approved.set(self.is_approved() && !ends);
         self.0.held.set(task.map(|task| task.row.id).zip(work.token));
         *self.0.piece.borrow_mut() = Piece {
             tree: work.tree.clone(),
@@ -159,6 +168,7 @@ impl Desk {
         };
         *self.0.said.borrow_mut() = Said::default();
         self.0.decided.take();
+        ends && self.mode() == "plan"
     }
 
     pub(super) fn tree(&self) -> PathBuf {
@@ -230,6 +240,7 @@ impl Desk {
     pub(crate) fn plan_settled(&self, plan: PlanView) {
         self.0.said.borrow_mut().plan = None;
         self.0.approved.set(plan.state == "approved");
+        self.0.approved_for.set(self.task());
         self.0.decided.replace(Some(plan));
     }
 

@@ -73,6 +73,9 @@ pub(crate) struct Order {
     /// The phases of its playbook make the tasks, and its lead none.
     #[serde(default)]
     pub(crate) by_playbook: bool,
+    /// Its playbook leaves the board to the lead.
+    #[serde(default)]
+    pub(crate) fills_board: bool,
     /// `normal`, `plan`, `delegate` or `read_only`.
     #[serde(default)]
     pub(crate) mode: String,

@@ -302,6 +302,12 @@ impl Repository {
         Ok(UserMergeFailure::LeftChanges { branch, files, more, said })
     }
 
+    /// Where it can be pushed to, by the names that the user gave.
+    pub fn remotes(&self) -> Result<Vec<String>, Failure> {
+        let listed = self.git().arg("remote").run()?.text();
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+
     /// Pushes the team's branch under a name to a remote, as the user's own git would. Repeating it
     /// changes nothing.
     pub fn push(&self, team: &str, remote: &str, branch: &str) -> Result<(), Failure> {

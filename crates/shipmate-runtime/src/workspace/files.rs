@@ -1,6 +1,7 @@
 //! Files of a commit: listed, read, and written as a commit of their own, without a working tree.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use shipmate_core::files::FileSet;
 
@@ -22,6 +23,12 @@ impl Repository {
         let output = self.git().args(args).run()?;
         let names = output.fields().map(path_text).filter(|name| !name.starts_with(".shipmate"));
         Ok(names.take(most).collect())
+    }
+
+    /// The file that says what git leaves alone in this clone only.
+    pub fn exclude_file(&self) -> Result<PathBuf, Failure> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"];
+        Ok(PathBuf::from(self.git().args(args).run()?.text()))
     }
 
     /// What a file holds in a commit; nothing where there is none.
@@ -87,6 +94,45 @@ impl Repository {
             .run()?
             .commit();
         Ok(Some(commit))
+    }
+
+    /// A commit on top of another that has these files as they are in a third one, and changes no
+    /// other. Those that are not there are gone.
+    pub fn with_files_of(
+        &self,
+        onto: &Commit,
+        of: &Commit,
+        is_wanted: impl Fn(&str) -> bool,
+        author: &Author,
+    ) -> Result<Commit, Failure> {
+        let list = |commit: &Commit| {
+            self.git().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(commit).run()
+        };
+        let (mut entries, mut there) = (Vec::new(), BTreeSet::new());
+        // `MODE TYPE OBJECT<tab>PATH`
+        for line in list(of)?.fields() {
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let path = path_text(&line[tab + 1..]);
+            if is_wanted(&path) {
+                entries.extend_from_slice(line);
+                entries.push(0);
+                there.insert(path);
+            }
+        }
+        let no_object = "0".repeat(onto.as_str().len());
+        for path in self.files_of(onto)? {
+            if is_wanted(&path) && !there.contains(&path) {
+                entries.extend_from_slice(format!("0 {no_object}\t{path}").as_bytes());
+                entries.push(0);
+            }
+        }
+        let index = own_index();
+        let git = || self.git().index(&index.0);
+        git().args(["read-tree", onto.as_str()]).run()?;
+        git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
+        let tree = git().arg("write-tree").run()?.text();
+        let git = by(self.git(), author).args(["commit-tree", &tree, "-p", onto.as_str()]);
+        Ok(git.args(["-m", "files of another commit"]).run()?.commit())
     }
 
     /// The work with these files as they were before it. They are not in its history either: it is

@@ -14,8 +14,13 @@
 //! - `dies-in-turn`: exits in the first turn of all, after the line was run;
 //! - `ignores-cancel`, `ignores-end`: goes on when its turn is cancelled, when its input ends.
 //!
+//! With `ACP_SCRIPT` it runs that script instead, as a command would be run: `SHIPMATE_SUBJECT` is the
+//! task's. With `ACP_LEAD` the first turn that hands it no task is a goal, for which it makes the calls
+//! of that file, a line each: `TaskCreate {"subject":"one"}`.
+//!
 //! `S` is the folder of the stage, with `words.sh` and the doors. A session is a file in it.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -44,6 +49,7 @@ struct Agent {
     server: Value,
     /// The prompt that is not answered yet.
     prompt: Option<Value>,
+    led: Cell<bool>,
 }
 
 fn main() {
@@ -65,6 +71,7 @@ fn main() {
         session: String::new(),
         server: Value::Null,
         prompt: None,
+        led: Cell::new(false),
     };
     agent.live();
 }
@@ -161,11 +168,29 @@ impl Agent {
         // A turn that names no task goes on with the one of the session.
         let task = match text.lines().find_map(|line| line.strip_prefix("Task ")) {
             Some(task) => {
-                fs::write(&kept, task).expect("the folder is there");
-                task.to_owned()
+                let files = text.lines().find_map(|line| line.strip_prefix("Files it is about: "));
+                // `a.txt, b.txt. They are yours …`
+                let files = files.unwrap_or_default().split(". ").next().unwrap_or_default();
+                let files = files.replace(", ", " ");
+                fs::write(self.kept(&format!("{}.files", self.session)), files)
+                    .expect("the folder is there");
+                // What a teammate made stands in the envelope of a teammate's words.
+                let mut lines =
+                    text.lines().skip_while(|line| !line.starts_with("<teammate-message"));
+                let own = task.contains(" asks for below.").then(|| lines.nth(1)).flatten();
+                let task = match (own, task.split_once(": ")) {
+                    (Some(subject), Some((id, _))) => format!("{id}: {subject}"),
+                    _ => task.to_owned(),
+                };
+                fs::write(&kept, &task).expect("the folder is there");
+                task
             }
             None => fs::read_to_string(&kept).unwrap_or_default(),
         };
+        // A teammate's words are no goal.
+        if text.contains("<teammate-message ") && !text.contains("from=\"person\"") {
+            self.led.set(true);
+        }
         self.prompt = Some(id.clone());
         say(&self.session, "I will ");
         say(&self.session, "run it.");
@@ -224,6 +249,7 @@ impl Agent {
     /// Runs the line of a task beside the conversation.
     fn run(&self, task: String) {
         let Some((id, line)) = task.split_once(": ") else {
+            self.lead();
             let prompt = self.prompt.clone().unwrap_or_default();
             return drop(self.tell.send(Event::Ran { prompt, stop: "end_turn" }));
         };
@@ -234,8 +260,19 @@ impl Agent {
                 "status": "in_progress", "rawInput": { "command": line },
             }),
         );
-        let script = format!(". \"$S/words.sh\"; {line}");
+        let script = match std::env::var("ACP_SCRIPT") {
+            Ok(path) => format!("sh \"{path}\""),
+            Err(_) => format!(". \"$S/words.sh\"; {line}"),
+        };
         let mut shell = Command::new("sh");
+        let env = self.server["env"].as_array().into_iter().flatten();
+        let team =
+            env.filter(|pair| pair["name"] == "SHIPMATE_TEAM").find_map(|p| p["value"].as_str());
+        let files =
+            fs::read_to_string(self.kept(&format!("{}.files", self.session))).unwrap_or_default();
+        shell.envs([("SHIPMATE_SUBJECT", line), ("SHIPMATE_TEAM", team.unwrap_or_default())]);
+        shell.env("SHIPMATE_MODE", "normal");
+        shell.env("SHIPMATE_FILES", files);
         shell.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null());
         shell.envs([("SHIPMATE_TASK", id), ("SHIPMATE_TEAMMATE", "a"), ("SHIPMATE_EPOCH", "1")]);
         let (id, server) = (id.to_owned(), self.server.clone());
@@ -247,6 +284,18 @@ impl Agent {
             call(&server, "TaskUpdate", &arguments);
             drop(tell.send(Event::Ran { prompt, stop: "end_turn" }));
         });
+    }
+
+    /// Makes the calls of a lead, once.
+    fn lead(&self) {
+        let calls = std::env::var("ACP_LEAD").ok().and_then(|path| fs::read_to_string(path).ok());
+        // Whoever delegates may write nothing, so it is not kept in a file.
+        let (Some(calls), false) = (calls, self.led.replace(true)) else { return };
+        for line in calls.lines() {
+            let (tool, arguments) = line.split_once(' ').expect("a tool and its arguments");
+            let arguments = serde_json::from_str(arguments).expect("arguments are JSON");
+            call(&self.server, tool, &arguments);
+        }
     }
 
     fn end_turn(&self, prompt: &Value, stop: &str) {

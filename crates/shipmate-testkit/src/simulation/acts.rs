@@ -32,7 +32,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 66] = [
+const TABLE: [([u32; 4], Make); 67] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -75,6 +75,7 @@ const TABLE: [([u32; 4], Make); 66] = [
     ([8, 10, 14, 1], talk::send),
     ([2, 6, 8, 0], talk::escalate),
     ([0, 0, 1, 1], talk::raise_escalation),
+    ([1, 1, 1, 1], talk::take_in),
     ([8, 8, 14, 1], talk::read_inbox),
     ([1, 2, 5, 0], talk::take_inbox),
     ([0, 2, 4, 0], talk::inject),

@@ -53,7 +53,12 @@ impl Client {
     pub(crate) fn ask(&mut self, act: Act, then: Option<Act>) -> Command {
         self.counter += 1;
         let req = Some(RequestId { client: self.id.clone(), counter: self.counter });
-        let command = Command { by: self.who.clone(), req, act };
+        // What a person's programs say is not the person's word.
+        let by = match (&act, &self.who) {
+            (Act::TakeIn { .. }, Actor::Person) => Actor::Outside,
+            (_, who) => who.clone(),
+        };
+        let command = Command { by, req, act };
         self.pending = Some(Pending { command: command.clone(), then, lost: false });
         command
     }

@@ -110,6 +110,8 @@ pub(crate) struct MateFacts {
     pub(crate) claims: u32,
     pub(crate) stalls: u32,
     pub(crate) plan_approved: bool,
+    /// The task that the approved plan is for, once that is known.
+    pub(crate) planned: Option<TaskId>,
     pub(crate) shutdown: Option<ShutdownId>,
     pub(crate) budget: Budget,
     pub(crate) used: Usage,
@@ -199,6 +201,7 @@ pub(crate) enum Fate {
 #[derive(Debug, Clone)]
 pub(crate) struct PlanFacts {
     pub(crate) who: TeammateRef,
+    pub(crate) task: Option<TaskId>,
     pub(crate) open: bool,
     /// A lead's, with tasks and teammates: it outlives its life, and is replaced by the next.
     pub(crate) work: bool,
@@ -252,23 +255,24 @@ impl Model {
 
     fn apply_to_talk(&mut self, record: &Record) {
         match &record.event {
-            Event::PlanSubmitted { who, work, .. } => {
+            Event::PlanSubmitted { who, task, work, .. } => {
+                let task = *task;
                 let (who, work) = (who.clone(), work.is_some());
                 let earlier = |plan: &&mut PlanFacts| plan.work && plan.who.address == who.address;
                 for plan in self.plans.values_mut().filter(earlier).filter(|_| work) {
                     plan.open = false;
                 }
-                self.plans.insert(record.n, PlanFacts { who, open: true, work });
+                self.plans.insert(record.n, PlanFacts { who, task, open: true, work });
             }
             Event::PlanApproved { plan } | Event::PlanRejected { plan, .. } => {
                 let approved = matches!(record.event, Event::PlanApproved { .. });
                 let facts = self.plans.get_mut(plan).expect("checked before: the plan exists");
                 facts.open = false;
-                let (who, work) = (facts.who.address.clone(), facts.work);
+                let (who, task, work) = (facts.who.address.clone(), facts.task, facts.work);
                 let mate = self.mate_mut(&who);
                 // Whoever has that name now may be somebody else.
                 if !work || mate.seat == Seat::Lead {
-                    mate.plan_approved = approved;
+                    (mate.plan_approved, mate.planned) = (approved, task);
                 }
             }
             Event::PlanWithdrawn { plan, .. } => {

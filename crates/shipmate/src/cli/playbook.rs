@@ -1,6 +1,7 @@
 //! `shipmate playbook`: ways of working, and which of them is used here.
 
 mod check;
+mod harness;
 mod init;
 mod list;
 mod show;

@@ -3,6 +3,7 @@
 mod account;
 mod decide;
 mod ending;
+mod existing;
 mod goal;
 mod led;
 mod notify;
@@ -20,11 +21,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
-use shipmate_protocol::view::{Counts, KNOWN_AGENTS};
-use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
+use shipmate_protocol::view::KNOWN_AGENTS;
+use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::team::micros;
 use crate::cli::time::parse_duration_ms;
@@ -66,8 +67,9 @@ Examples:
 
 The agent's command gets its task in the environment (SHIPMATE_TASK, SHIPMATE_SUBJECT,
 SHIPMATE_FILES, SHIPMATE_FEEDBACK, …) and as JSON on standard input; see docs/agents.md. Exit code 0
-means that the task is done. Exit codes of this command: 0 all done, 8 something is not done, 9 it
-waits for your answer.")]
+means that the task is done. A command that must show its plan first is run once with
+SHIPMATE_MODE=plan (\"mode\":\"plan\" in the JSON): what it prints is the plan, and it can write nothing.
+Exit codes of this command: 0 all done, 8 something is not done, 9 it waits for your answer.")]
 pub(crate) struct RunArgs {
     /// A goal in quotes; or plan files (TOML, or JSON lines), or a folder of *.plan.jsonl
     #[arg(value_name = "GOAL|PLAN")]
@@ -99,7 +101,7 @@ pub(crate) struct RunArgs {
     lead: Option<String>,
 
     /// Approve the lead's plan when it comes, what a playbook shows before it begins, and plans of
-    /// teammates that no lead can decide
+    /// teammates that no lead can decide or that it leaves open
     #[arg(long)]
     yes: bool,
 
@@ -170,8 +172,27 @@ pub(crate) struct Begun {
     pub(crate) summaries: PathBuf,
     /// It began with a goal: a lead makes the plan.
     pub(crate) goal: bool,
+    /// It works by a playbook, in which somebody may have to show a plan.
+    pub(crate) playbook: bool,
     /// A lead's plan is approved when it comes.
     pub(crate) yes: bool,
+}
+
+impl Begun {
+    /// How plans are decided that come while nobody watches. What `--yes` says of the phases is on
+    /// record; plans are approved by the command that watches, and it has left.
+    fn plans_hint(&self, own: &str) -> Option<String> {
+        let plans = format!("`{own} plan list`");
+        match (self.goal, self.playbook, self.yes) {
+            (_, true, true) => Some(format!(
+                "--yes lets the phases begin; a plan that somebody shows waits for you: {plans}, \
+                 `{own} plan approve N`"
+            )),
+            (_, true, false) => Some(format!("when somebody shows a plan: {plans}")),
+            (true, ..) => Some(format!("when the lead has a plan: {plans}")),
+            (false, false, _) => None,
+        }
+    }
 }
 
 pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure> {
@@ -186,8 +207,8 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
                 "team {team} is at work: `{own} status`, `{own} tui`, `{own} attach NAME`, `{own} \
                  shutdown`"
             ))?;
-            if begun.goal {
-                session.screen.line(&format!("when the lead has a plan: `{own} plan list`"))?;
+            if let Some(hint) = begun.plans_hint(&own) {
+                session.screen.line(&hint)?;
             }
         }
         return Ok(Exit::Done);
@@ -260,7 +281,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
     }
     let summaries = args.summaries.clone();
     let summaries = summaries.unwrap_or_else(|| session.place.team(&team).join("summaries"));
-    Ok(Begun { team, plan, summaries, goal: false, yes: args.yes })
+    Ok(Begun { team, plan, summaries, goal: false, playbook: false, yes: args.yes })
 }
 
 fn notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Failure> {
@@ -294,7 +315,8 @@ fn found(
         }
     }
     session.say_if_unfenced()?;
-    refuse_existing(team, description, session)?;
+    let by_playbook = setup.playbook.is_some();
+    existing::make_room(team, description, by_playbook, session)?;
     session.client.team = None;
     let made = session.ask(Ask::TeamCreate(TeamCreate {
         name: team.to_owned(),
@@ -321,49 +343,6 @@ fn own_paths(plans: &[PathBuf], workspace: &Path) -> Vec<String> {
         Some(path.strip_prefix(workspace).ok()?.to_str()?.to_owned())
     };
     plans.iter().filter_map(inside).collect()
-}
-
-/// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
-/// What is left of a run that was killed before it had a task is taken away instead.
-fn refuse_existing(team: &str, description: &str, session: &mut Session) -> Result<(), Failure> {
-    session.client.team = None;
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
-        return Err(unexpected("teams"));
-    };
-    let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
-    let Counts { pending, in_progress, completed, failed, deleted } = there.tasks;
-    let has_tasks = pending + in_progress + completed + failed + deleted > 0;
-    if there.phase == "active" && there.description == description && !has_tasks {
-        session.client.team = Some(team.to_owned());
-        let Answer::Teammates(mates) = session.ask(Ask::Teammates)? else {
-            return Err(unexpected("teammates"));
-        };
-        if mates.iter().all(|mate| mate.epoch == 0 && mate.unread == 0) {
-            take_back(session);
-            return Ok(());
-        }
-    }
-    let (code, message, remedy) = match there.phase.as_str() {
-        "active" => (
-            "TeamExists",
-            format!("there is a team {team} already"),
-            format!(
-                "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team \
-                 {team} tui`\nbegin anew: `shipmate team delete {team}`, or `shipmate run --team \
-                 OTHER …`"
-            ),
-        ),
-        _ => (
-            "TeamEnding",
-            format!("the team {team} is being deleted, and its teammates are still ending"),
-            format!(
-                "wait for it: `shipmate team delete {team}` says when it is gone; or use another \
-                 name: `shipmate run --team OTHER …`"
-            ),
-        ),
-    };
-    let (code, remedy) = (code.to_owned(), Some(remedy));
-    Err(Failure::Client(ClientFailure::Refused(Refused { code, message, remedy })))
 }
 
 /// Adds the teammates, then puts the tasks on the board, which may be meant for one of them.

@@ -74,7 +74,7 @@ fn branches(status: &Status, many: bool, session: &Session) -> String {
 }
 
 /// How many commits of a team's branch the branch that is checked out does not have.
-fn unmerged(branch: &str, workspace: &Path) -> Option<u64> {
+pub(super) fn unmerged(branch: &str, workspace: &Path) -> Option<u64> {
     let range = format!("HEAD..refs/heads/{branch}");
     counted(&["--first-parent", &range], workspace)
 }

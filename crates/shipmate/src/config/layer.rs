@@ -11,7 +11,7 @@ use super::agents::{AgentsLayer, ProgramConfig, ProgramLayer};
 use super::models::{ModelsLayer, ProviderConfig};
 use super::{
     BadConfig, Config, Durability, FenceConfig, HOOK_SETTINGS, Loaded, LogKind, NotifyConfig,
-    Source, TreesConfig,
+    Source, TreesConfig, ViewsAt,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -42,6 +42,8 @@ pub(super) struct Layer {
     gate: GateLayer,
     #[serde(default)]
     hooks: HooksLayer,
+    #[serde(default)]
+    views: ViewsLayer,
     #[serde(default)]
     nats: NatsLayer,
 }
@@ -87,6 +89,14 @@ struct HooksLayer {
     team_shutdown: Option<Lines>,
     #[serde(rename = "timeout-seconds")]
     timeout_seconds: Option<Spanned<u64>>,
+    #[serde(rename = "claude-settings")]
+    claude_settings: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct ViewsLayer {
+    at: Option<ViewsAt>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -143,6 +153,7 @@ impl Layer {
         taking.team(self.team)?;
         taking.gate(self.gate)?;
         taking.hooks(self.hooks)?;
+        taking.take("views.at", self.views.at, |config| &mut config.views.at);
         taking.nats(self.nats)
     }
 }
@@ -289,6 +300,9 @@ impl Taking<'_> {
                 config.hooks.commands.entry(event).or_default()
             })?;
         }
+        self.take("hooks.claude-settings", layer.claude_settings, |config| {
+            &mut config.hooks.claude_settings
+        });
         self.number("hooks.timeout-seconds", layer.timeout_seconds, 1..=3_600, |config| {
             &mut config.hooks.timeout_seconds
         })

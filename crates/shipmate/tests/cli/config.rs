@@ -55,6 +55,8 @@ fn the_settings_in_force_are_shown_with_their_source() {
         hooks.PlanSubmitted           []                                    default
         hooks.TeamShutdown            []                                    default
         hooks.timeout-seconds         60                                    default
+        hooks.claude-settings         true                                  default
+        views.at                      "state"                               default
         nats.url                      "nats://127.0.0.1:4222"               default
         nats.subject-prefix           "shipmate"                            default
         nats.credentials              ""                                    default
@@ -67,16 +69,28 @@ fn the_settings_in_force_are_shown_with_their_source() {
 }
 
 #[test]
-fn settings_of_other_programs_are_not_read() {
+fn what_a_planning_folder_says_of_teams_counts_below_the_project_s_own_file() {
     let workspace = Workspace::new();
     let other = r#"{"agent_teams": false, "team_mode": "task"}"#;
     workspace.write(".yolo-planning/config.json", other);
     let shown = workspace.succeed("shipmate config");
     let shown: Vec<Vec<&str>> =
         shown.lines().map(|line| line.split_whitespace().collect()).collect();
-    for setting in [["team-mode", "\"auto\"", "default"], ["agent-teams", "true", "default"]] {
+    let source = ".yolo-planning/config.json";
+    for setting in [["team-mode", "\"task\"", source], ["agent-teams", "false", source]] {
         assert!(shown.contains(&setting.to_vec()), "{setting:?} is missing in {shown:?}");
     }
+    workspace.write(".shipmate/config.toml", "team-mode = \"teammate\"\n");
+    assert!(workspace.succeed("shipmate config").contains("project file"));
+    workspace.write(source, "{\"team_mode\": 7}");
+    workspace.check(
+        r#"
+        $ shipmate config
+        error: $W/.yolo-planning/config.json: team_mode is 7
+          mend it: agent_teams is true or false, team_mode is a text
+        => 2
+        "#,
+    );
 }
 
 #[test]

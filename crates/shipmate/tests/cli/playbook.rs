@@ -377,9 +377,41 @@ fn two_playbooks_that_fit_have_to_be_told_apart() {
 }
 
 #[test]
+fn a_harness_is_made_for_what_the_project_is_and_leaves_what_is_there() {
+    let workspace = Workspace::new();
+    workspace.write("Cargo.toml", "[package]\n");
+    workspace.write(".harness/context_summary.md", "mine\n");
+    workspace.check(
+        r#"
+        $ shipmate playbook init features --harness
+        made .harness/features.json, .harness/init.sh
+        say in .harness/init.sh how the project is tested, and put features into .harness/features.json:
+        docs/playbook-files.md shows one. Commit both. `shipmate run` does those that are not passing
+        yet, now and in every later session
+
+        $ shipmate playbook init features --harness --json
+        {"made":[]}
+
+        $ shipmate playbook init board --harness
+        error: board has no harness
+          `shipmate playbook init features --harness` makes one
+        => 2
+        "#,
+    );
+    let init = std::fs::read_to_string(workspace.path.join(".harness/init.sh")).unwrap();
+    assert!(init.contains("\ncargo test --quiet\n"), "{init}");
+    assert_eq!(
+        std::fs::read_to_string(workspace.path.join(".harness/context_summary.md")).unwrap(),
+        "mine\n"
+    );
+    assert!(workspace.succeed("shipmate playbook list").contains(".harness/ is here"));
+}
+
+#[test]
 fn the_files_of_a_way_of_working_choose_its_playbook() {
     for (file, name) in [
         (".harness/features.json", "features"),
+        (".harness/init.sh", "features"),
         (".yolo-planning/config.json", "departments"),
         (".claude/workflow.yaml", "contract-first"),
     ] {
@@ -451,4 +483,101 @@ fn the_roster_of_departments_is_the_whole_roster() {
         assert!(!lines(name).contains("a life for each task"), "{name}");
     }
     assert!(lines("dev").contains("5 at most"));
+}
+
+#[test]
+fn between_departments_only_leads_and_the_owner_write_and_a_blocker_has_its_fields() {
+    let workspace = Workspace::new();
+    let view = workspace.succeed("shipmate playbook show departments --json");
+    let view: serde_json::Value = serde_json::from_str(&view).unwrap();
+    let parts = view["parts"].as_array().unwrap();
+    let routes = parts.iter().find(|part| part["part"] == "routes").unwrap();
+    let routes = routes["entries"].as_array().unwrap();
+    let across = routes.iter().filter_map(|route| route["name"].as_str());
+    let across: Vec<&str> = across.filter(|name| name.contains("other teams")).collect();
+    let leads = ["owner to lead, also of other teams", "lead to owner, also of other teams"];
+    assert_eq!(across, leads);
+    let reports = routes.iter().find(|route| route["name"] == "senior to lead").unwrap();
+    assert!(reports["lines"].to_string().contains("senior_spec, code_review_result"), "{reports}");
+    let schemas = workspace.succeed("shipmate playbook show departments --schemas");
+    let schemas: serde_json::Value = serde_json::from_str(&schemas).unwrap();
+    let needed = ["attempted", "blocker", "needs", "plan_id", "task"];
+    assert_eq!(schemas["dev_blocker"]["required"], serde_json::json!(needed));
+}
+
+const DELIBERATES: &str = r#"name = "deliberates"
+
+[values]
+short = "q-"
+
+[roles.lead]
+lead = true
+
+[roles.quick]
+called = "{short}quick"
+
+[gates.tests]
+commands = ["make test"]
+red = { commands = ["make test"], files = ["tests/"], on = "decide" }
+
+[commit]
+branch = "feature/{title}"
+
+[[phases]]
+name = "decide"
+roles = ["lead", "quick"]
+dispatch = true
+
+[phases.deliberation]
+question = "How is {goal} done?"
+by = ["quick", "quick"]
+folder = "design"
+
+[[phases]]
+name = "build"
+exit = [{ file = "src/", changed = true }]
+
+[[phases.tasks]]
+id = "build"
+role = "quick"
+subject = "Build it"
+gate = "tests"
+"#;
+
+#[test]
+fn a_deliberation_is_shown_as_the_tasks_and_the_end_that_it_comes_to() {
+    let workspace = Workspace::with_repository();
+    workspace.write(".shipmate/playbooks/deliberates.toml", DELIBERATES);
+    workspace.check(
+        r#"
+        $ shipmate playbook show deliberates
+        deliberates[..](.shipmate/playbooks/deliberates.toml)
+        ...
+        phases
+          decide  at its end design/verdict.json, where a line says status is decided
+                  at its end design/verdict.json, where a line says verdict is something
+                  at its end design/verdict.json, where a line says reasons is something
+                  joined by lead, quick
+                  task proposal-1 (by quick, gate deliberation): Propose (1 of 2): How is {goal} done?
+                  task proposal-2 (by quick, gate deliberation): Propose (2 of 2): How is {goal} done?
+                  task critique-1 (by quick, after proposal-1, proposal-2, gate deliberation): [..]
+                  task critique-2 (by quick, after proposal-1, proposal-2, gate deliberation): [..]
+                  task verdict (by the lead, after critique-1, critique-2, gate deliberation): [..]
+                  the lead gives each who joins its first task
+          build   at its end src/ with a change in it
+                  task build (by quick, gate tests): Build it
+
+        roles
+          lead   leads the team
+          quick  called {short}quick
+
+        gates
+          deliberation  test -s {files}
+          tests         make test
+                        tests (tests/) have to fail on what phase decide left: make test
+        ...
+        rules
+          branch  feature/{title} follows the team's
+        "#,
+    );
 }

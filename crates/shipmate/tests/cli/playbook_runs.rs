@@ -208,6 +208,7 @@ fn what_a_team_has_left_is_one_line() {
         note: left over of gone: work that is in no branch of yours (1), and the team is gone; \
         `shipmate doctor` names it
         team alpha is at work: [..]
+        when somebody shows a plan: `shipmate --team alpha plan list`
         "#,
     );
 }

@@ -117,6 +117,9 @@ fn a_variable_that_the_settings_ask_for_has_to_be_on() {
         let answer = session.initialize("2025-11-25", "claude-code");
         let has_tools = answer["result"]["capabilities"].get("tools").is_some();
         assert_eq!(has_tools, is_on, "{value:?}: {answer}");
+        if !is_on {
+            assert_eq!(answer["result"]["capabilities"], json!({}), "{value:?}: {answer}");
+        }
         let listed = session.ask("tools/list", json!({}));
         assert_eq!(listed["result"]["tools"].is_array(), is_on, "{value:?}: {listed}");
         let why = answer["result"]["instructions"].as_str().unwrap_or_default();

@@ -55,6 +55,9 @@ fn messages_reach_those_they_name_and_a_broadcast_everybody_else() {
     );
     assert!(!bo_heard.contains("Found a breaking change"), "not to its sender: {bo_heard}");
     assert!(!ana.call("TaskList", json!({})).contains("Take the API"), "it was for bo alone");
+    lead.call("SendMessage", json!({ "recipient": "bo", "content": "No type is a message" }));
+    let bo_heard = bo.call("TaskList", json!({}));
+    assert!(bo_heard.contains("No type is a message"), "{bo_heard}");
 }
 
 #[test]
@@ -88,12 +91,6 @@ fn a_plan_is_sent_for_approval_rejected_sent_again_and_approved() {
     let heard = lead.call("TaskList", json!({}));
     assert!(heard.contains("asks for approval of plan"), "{heard}");
     assert!(heard.contains("1. write it"), "{heard}");
-    // Approved in plain words it is not, and whoever says so hears that.
-    let words =
-        json!({ "type": "message", "recipient": "ana", "content": "Plan approved. Proceed." });
-    let told = lead.call("SendMessage", words);
-    assert!(told.contains("words decide nothing"), "{told}");
-    assert!(events(&stage, "plan.approved").is_empty());
     let verdict = |approve: bool| {
         json!({ "type": "plan_approval_response", "recipient": "ana", "approve": approve,
             "content": "add tests" })
@@ -106,6 +103,41 @@ fn a_plan_is_sent_for_approval_rejected_sent_again_and_approved() {
     let heard = ana.call("TaskList", json!({}));
     assert!(heard.contains("is approved"), "{heard}");
     assert_eq!(events(&stage, "plan.approved").len(), 1);
+}
+
+#[test]
+fn a_lead_decides_a_plan_and_answers_a_question_in_plain_words() {
+    let stage = Stage::new();
+    stage.team(&["ana", "bo"]);
+    let mut lead = lead(&stage);
+    let mut ana = stage.session_of("ana").ready();
+    let mut bo = stage.session_of("bo").ready();
+    let plan =
+        json!({ "type": "plan_approval_request", "recipient": "team-lead", "content": "1. do it" });
+    let say =
+        |to: &str, words: &str| json!({ "type": "message", "recipient": to, "content": words });
+    ana.call("SendMessage", plan.clone());
+    // Another teammate's words decide nothing.
+    bo.call("SendMessage", say("ana", "Plan approved."));
+    assert!(events(&stage, "plan.approved").is_empty());
+    let told = lead.call("SendMessage", say("ana", "Plan rejected. Revise: add tests."));
+    assert!(told.contains("is rejected"), "{told}");
+    let heard = ana.call("TaskList", json!({}));
+    assert!(heard.contains("is rejected: Revise: add tests."), "{heard}");
+    ana.call("SendMessage", plan);
+    let told = lead.call("SendMessage", say("ana", "Plan approved. Proceed with implementation."));
+    assert!(told.contains("is approved"), "{told}");
+    assert_eq!(events(&stage, "plan.approved").len(), 1);
+    let heard = ana.call("TaskList", json!({}));
+    assert!(heard.contains("Proceed with implementation."), "{heard}");
+    ana.call("AskUserQuestion", json!({ "question": "which form?" }));
+    bo.call("SendMessage", say("ana", "the first"));
+    assert!(events(&stage, "question.answered").is_empty());
+    let told = lead.call("SendMessage", say("ana", "the second"));
+    assert!(told.contains("is answered"), "{told}");
+    assert_eq!(events(&stage, "question.answered").len(), 1);
+    let heard = ana.call("TaskList", json!({}));
+    assert!(heard.contains("the second"), "{heard}");
 }
 
 #[test]
@@ -167,4 +199,6 @@ fn a_session_leads_its_team_and_further_ones_below_until_that_is_deleted() {
     lead.call("TeamDelete", json!({ "name": "my-project", "now": true }));
     let made = lead.call("TeamCreate", json!({ "name": "another" }));
     assert!(made.contains("You lead team another"), "{made}");
+    let told = lead.call("TeamDelete", json!({ "name": "another" }));
+    assert!(told.contains("Team another is"), "ending or deleted: {told}");
 }

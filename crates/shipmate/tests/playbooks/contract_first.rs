@@ -63,14 +63,14 @@ integrate() {
   put src/app.sh '. src/models/user.sh; . src/service/greet.sh; greet "$NAME"'
   put tests/integration/test_flow.sh '[ "$(sh src/app.sh)" = "hello ann" ]'
 }
-shorten() { :; }
+again() { contracts; }
 mend() { :; }
 finish() { :; }
 # What a test does differently.
 . "$S/other.sh"
 case "$SHIPMATE_SUBJECT" in
   Contracts:*) contracts ;;
-  Shorten*) shorten ;;
+  "Mend the contracts"*) again ;;
   "Implement the Models layer") models ;;
   "Implement the Service layer") service ;;
   "Implement the API layer") api ;;
@@ -141,6 +141,7 @@ fn three_layers_are_filled_in_side_by_side_and_integrated_by_the_lead() {
     ran.ends(
         0,
         &[
+            "no branch feature/42-{description}: a part of its name is missing (--set description=…)",
             "phase contracts is done",
             "phase layers begins",
             "phase layers is done",
@@ -235,17 +236,24 @@ Remaining: nothing
 fn the_brief_of_a_layer_has_every_section_and_its_tree_has_the_contracts() {
     // The others wait for the models, so what the models see of them is the contracts alone.
     let look = "models() { put src/models/user.sh NAME=ann; put tests/models/test_user.sh \
-                \"$(cat src/service/greet.sh src/api/routes.sh)\"; }\n\
+                \"$(cat src/service/greet.sh src/api/routes.sh; \
+                echo grep -q NAME=ann src/models/user.sh)\"; }\n\
                 api() { put src/api/routes.sh \"$(cat src/models/user.sh)\"; \
-                put tests/api/test_routes.sh true; }\nservice() { put src/service/greet.sh x=1; \
-                put tests/service/test_greet.sh true; }\nmend() { :; }\nintegrate() { put src/app.sh x=1; \
-                put tests/integration/test_flow.sh true; }";
+                put tests/api/test_routes.sh 'grep -q NAME=ann src/api/routes.sh'; }\n\
+                service() { put src/service/greet.sh x=1; \
+                put tests/service/test_greet.sh 'grep -q x=1 src/service/greet.sh'; }\n\
+                mend() { :; }\nintegrate() { put src/app.sh x=1; \
+                put tests/integration/test_flow.sh '[ -e src/app.sh ]'; }";
     let mut scene = scene(look);
     let ran = scene.run(
         "contract-first",
         &["plans/issue-42.md", "--set", "issue_num=42", "--set", "description=greetings"],
     );
     assert_eq!(ran.code, 0, "{}", ran.out);
+    // The branch that the brief names is there, with what the team has made.
+    let [own, team] = ["feature/42-greetings", "shipmate/alpha"]
+        .map(|branch| scene.stage.git(&["rev-parse", &format!("refs/heads/{branch}")]));
+    assert_eq!(own, team);
     let log = scene.log();
     let brief = &specs(&log, "description")[3];
     let expected = "\
@@ -286,7 +294,7 @@ Branch: feature/42-greetings
         assert!(brief.contains(part), "{part}\n---\n{brief}");
     }
     let seen = scene.landed("tests/models/test_user.sh");
-    assert_eq!(seen, "greet() { :; }\nroutes() { :; }\n");
+    assert!(seen.starts_with("greet() { :; }\nroutes() { :; }\n"), "{seen}");
     assert_eq!(scene.landed("src/api/routes.sh"), "NAME=ann\n", "the models were done");
 }
 
@@ -329,7 +337,7 @@ fn a_contract_that_says_too_much_goes_back_with_file_count_and_limit() {
     let fields = |n: usize| vec!["  x=1"; n].join("\\n");
     let other = format!(
         "contracts() {{ printf 'user() {{\\n{}\\n}}\\n' > long.sh; }}\n\
-         shorten() {{ printf 'user() {{\\n{}\\n}}\\n' > long.sh; }}",
+         again() {{ printf 'user() {{\\n{}\\n}}\\n' > long.sh; }}",
         fields(18),
         fields(17),
     );
@@ -339,7 +347,7 @@ fn a_contract_that_says_too_much_goes_back_with_file_count_and_limit() {
                at most 19 are for it";
     ran.ends(0, &[why, "phase contracts begins, round 2", "phase contracts is done"]);
     let log = scene.log();
-    assert_eq!(specs(&log, "subject")[1], "Shorten the contracts: plans/issue-42.md");
+    assert_eq!(specs(&log, "subject")[1], "Mend the contracts: plans/issue-42.md");
     assert!(specs(&log, "description")[1].contains("at most 19"), "the lead is told why");
 }
 
@@ -349,8 +357,7 @@ fn a_skeleton_that_is_left_skipped_is_named_and_has_to_be_filled_in() {
         let other = format!(
             "contracts() {{ put tests/integration/test_flow.sh '{mark}'; }}\n\
              integrate() {{ put src/app.sh x=1; }}\n\
-             finish() {{ put tests/integration/test_flow.sh true; }}\n\
-             service() {{ put tests/service/test_greet.sh true; }}"
+             finish() {{ put tests/integration/test_flow.sh '[ -e src/app.sh ]'; }}"
         );
         let scene = scene(&other);
         let ran = run(&scene);
@@ -359,7 +366,7 @@ fn a_skeleton_that_is_left_skipped_is_named_and_has_to_be_filled_in() {
             0,
             &[why, "in line 1", "phase integrate begins, round 2", "phase integrate is done"],
         );
-        assert_eq!(scene.landed("tests/integration/test_flow.sh"), "true\n");
+        assert_eq!(scene.landed("tests/integration/test_flow.sh"), "[ -e src/app.sh ]\n");
     }
 }
 
@@ -429,13 +436,13 @@ fn a_layer_without_tests_has_the_full_suite_as_its_gate() {
 #[test]
 fn shared_exports_and_root_test_configuration_are_the_lead_s() {
     let other = "contracts() { put src/__init__.py one; put conftest.py root; }\n\
-                 models() { put src/models/user.sh NAME=ann; put tests/models/test_user.sh true; \
+                 models() { put src/models/user.sh NAME=ann; \
+                 put tests/models/test_user.sh 'grep -q ann src/models/user.sh'; \
                  if [ -z \"${SHIPMATE_FEEDBACK:-}\" ]; then put src/__init__.py two; \
                  put conftest.py mine; else put src/__init__.py one; put conftest.py root; \
                  fi; put tests/models/conftest.py own; }\n\
                  integrate() { put src/app.sh x=1; put src/__init__.py three; \
-                 put tests/integration/test_flow.sh true; }\n\
-                 service() { put tests/service/test_greet.sh true; }";
+                 put tests/integration/test_flow.sh '[ -e src/app.sh ]'; }";
     let mut scene = scene(other);
     let agent = scene.agent();
     let args =
@@ -459,7 +466,8 @@ fn shared_exports_and_root_test_configuration_are_the_lead_s() {
 
 #[test]
 fn in_integration_the_lead_leaves_the_layers_alone() {
-    let other = "integrate() { put src/app.sh x=1; put tests/integration/test_flow.sh true; \
+    let other = "integrate() { put src/app.sh x=1; \
+                 put tests/integration/test_flow.sh '[ -e src/app.sh ]'; \
                  if [ -z \"${SHIPMATE_FEEDBACK:-}\" ]; then put src/models/user.sh changed; \
                  else put src/models/user.sh NAME=ann; fi; }";
     let mut scene = scene(other);
@@ -503,7 +511,8 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
         .replace("minutes = 15\nfrom", "seconds = 3\nfrom")
         .replace("shutdown-seconds = 30\n", "shutdown-seconds = 1\n");
     assert_ne!(short, PLAYBOOK);
-    let other = "if [ \"$SHIPMATE_TEAMMATE\" = ana ]; then pass never; fi";
+    let other =
+        "if [ \"$SHIPMATE_TEAMMATE\" = ana ]; then put src/api/half.sh half; pass never; fi";
     let mut scene = with(other, &[(".shipmate/playbooks/contract-first.toml", &short)]);
     scene.stage.door("never");
     let ran = run(&scene);
@@ -521,8 +530,14 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     let before = done_by(&log[..cap.unwrap()]);
     let all = done_by(&log);
     assert_eq!(all[..before.len()], before, "what was done stays as it was done");
+    assert_eq!(of(&log, "task.reverted").len(), 0);
     let api = all.iter().find(|(subject, _)| subject.contains("API")).unwrap();
     assert_eq!(api.1, "lead");
+    // What was not handed in is kept aside, as far as it was.
+    let aside = of(&log, "task.work_set_aside");
+    let kept = aside.iter().find(|one| one["task"] == 4).unwrap_or_else(|| panic!("{aside:?}"));
+    let half = format!("{}:src/api/half.sh", kept["work"].as_str().unwrap());
+    assert_eq!(scene.stage.git(&["show", &half]).trim(), "half");
     for (subject, who) in &all[before.len()..] {
         let handed_in_before = of(&log[..cap.unwrap()], "task.submitted").len() > before.len();
         assert!(who == "lead" || handed_in_before, "{subject} by {who} after the cap");
@@ -588,6 +603,10 @@ fn the_team_is_named_after_its_plan() {
     ran.ends(0, &["5 of 5 tasks", "team issue-42-greetings"]);
     let branches = scene.stage.git(&["branch", "--list", "shipmate/*"]);
     assert_eq!(branches.trim(), "shipmate/issue-42-greetings");
+    // Its name also fills in the pattern of the branch.
+    let [own, team] = ["feature/42-greetings", "shipmate/issue-42-greetings"]
+        .map(|branch| scene.stage.git(&["rev-parse", &format!("refs/heads/{branch}")]));
+    assert_eq!(own, team);
 }
 
 #[test]

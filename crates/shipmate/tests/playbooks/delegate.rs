@@ -18,9 +18,9 @@ fn task_file(stage: &Stage, id: &str, status: &str) -> Value {
     until(&stage.place().team(TEAM), || json_of(&path).filter(|task| task["status"] == status))
 }
 
-/// The messages in a member's folder, once they are so many.
+/// The messages in a member's folder, once they say this.
 #[track_caller]
-fn mail(stage: &Stage, name: &str, count: usize) -> Vec<Value> {
+fn mail(stage: &Stage, name: &str, contents: &[&str]) -> Vec<Value> {
     let folder = views(stage).join(format!("teams/{TEAM}/inbox/{name}"));
     until(&stage.place().team(TEAM), || {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -28,7 +28,7 @@ fn mail(stage: &Stage, name: &str, count: usize) -> Vec<Value> {
         paths.sort();
         // One that is replaced just now is read again.
         let found: Option<Vec<Value>> = paths.iter().map(|path| json_of(path)).collect();
-        found.filter(|found| found.len() == count)
+        found.filter(|found| found.iter().map(|one| &one["content"]).eq(contents))
     })
 }
 
@@ -84,15 +84,16 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     assert_eq!(names, ["lead", "teammate-a", "teammate-b"]);
     // A message waits as a file until its recipient has read it.
     native.server.release("focus");
-    let message = mail(stage, "teammate-a", 1).remove(0);
+    let message = mail(stage, "teammate-a", &["Focus on auth"]).remove(0);
     assert_eq!(keys(&message), ["content", "from", "id", "timestamp", "to", "type"]);
     assert_eq!((&message["from"], &message["to"]), (&json!("lead"), &json!("teammate-a")));
-    assert_eq!(
-        (&message["type"], &message["content"]),
-        (&json!("direct"), &json!("Focus on auth"))
-    );
+    assert_eq!(message["type"], "direct");
+    let id = message["id"].as_str().unwrap();
+    let number = id.strip_prefix("msg-").unwrap_or_default();
+    assert!(number.len() >= 3 && number.bytes().all(|b| b.is_ascii_digit()), "{id}");
+    assert!(views(stage).join(format!("teams/{TEAM}/inbox/teammate-a/{id}.json")).exists());
     native.server.release("auth");
-    mail(stage, "teammate-a", 0);
+    mail(stage, "teammate-a", &[]);
     let ran = run.ended();
     ran.ends(0, &["phase team begins", "phase team is done", "2 of 2 tasks"]);
     let mut seven = [
@@ -109,7 +110,12 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     assert_eq!(native.scene.landed("auth.txt"), "auth\n");
     assert_eq!(native.scene.landed("manual.txt"), "manual\n");
     let log = native.scene.log();
-    assert_eq!(of(&log, "task.created").len(), 2, "TaskCreate is not the lead's");
+    let made = of(&log, "task.created");
+    let owners: Vec<&Value> = made.iter().map(|one| &one["spec"]["assignee"]).collect();
+    assert_eq!(owners, ["teammate-a", "teammate-b"], "TaskCreate is not the lead's");
+    let added = of(&log, "teammate.added");
+    let lead = added.iter().find(|one| one["who"] == "alpha/lead").unwrap();
+    assert_eq!(lead["profile"]["mode"], "delegate", "from its first moment");
     let told = |event: &str| {
         std::fs::read_to_string(native.scene.stage.root().join(format!("notes/{event}.told")))
             .unwrap()
@@ -124,7 +130,9 @@ const MEMBERS: &str = concat!(
 );
 const TODOS: &str = concat!(
     r#"{"content":"Implement user auth","status":"pending","owner":"teammate-a"},"#,
-    r#"{"content":"Write the manual","status":"pending","owner":"teammate-b"}"#,
+    r#"{"content":"Write the manual","status":"pending","owner":"teammate-b"},"#,
+    r#"{"content":"Write the index","status":"pending","owner":"teammate-b"},"#,
+    r#"{"content":"Draw the logo","status":"pending","owner":"teammate-a"}"#,
 );
 
 const STUCK: &str = r#"
@@ -133,6 +141,8 @@ on "Add sign-in"
   tool TeamCreate {"team_name":"alpha","members":[MEMBERS]}
   tool TodoWrite {"todos":[TODOS]}
   say The team is at work.
+on "failed after 4 attempts"
+  say Noted.
 on "stop now"
   tool TeamDelete {"team_name":"alpha","deadline_seconds":1,"reason":"enough"}
   say Stopped.
@@ -143,6 +153,9 @@ on "Task 1:" "Implement user auth"
   tool write_file {"path":"auth.txt","content":"auth\n"}
   tool TaskUpdate {"taskId":"1","status":"completed","result":"auth is there"}
   say Done.
+on "Task 4:" "Draw the logo"
+  tool TaskUpdate {"taskId":"4","status":"failed","reason":"no pencil"}
+  say I cannot.
 as teammate-b
 on "Wait for your task"
   say I wait.
@@ -158,6 +171,13 @@ fn the_end_of_a_team_is_asked_for_first_and_forced_after_the_deadline() {
     let run = native.begin("delegate", &["Add sign-in to the app"]);
     task_file(&native.scene.stage, "task-001", "done");
     task_file(&native.scene.stage, "task-002", "claimed");
+    // Whoever should do the third is stuck in the second; the fourth cannot be done.
+    task_file(&native.scene.stage, "task-003", "pending");
+    task_file(&native.scene.stage, "task-004", "failed");
+    let deleted = native.scene.stage.shipmate(&["--team", TEAM, "task", "delete", "3"]);
+    assert!(deleted.status.success(), "{deleted:?}");
+    let path = views(&native.scene.stage).join(format!("tasks/{TEAM}/task-003.json"));
+    until(&native.scene.stage.place().team(TEAM), || (!path.exists()).then_some(()));
     let stage = &mut native.scene.stage;
     stage.follow();
     stage.hear(|event| event["task.completed"]["task"] == 1);

@@ -139,6 +139,7 @@ fn a_department_goes_from_its_plans_to_the_sign_off() {
         json!({"type":"owner_signoff","phase":"01","decision":"SHIP",
             "departments_approved":["backend"],"integration_qa":"PASS","notes":""})
     );
+    assert_eq!(scene.landed(&format!("{DIR}/architecture.toon")), "decision: files\n");
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn a_roster_joins_step_by_step_and_the_tester_before_the_devs() {
     let log = scene.log();
     assert_eq!(joined(&log, "alpha"), ["owner", "!critic"]);
     let all = [
-        "lead",
+        "yolo-lead",
         "!scout",
         "!debugger",
         "architect",
@@ -168,6 +169,7 @@ fn a_roster_joins_step_by_step_and_the_tester_before_the_devs() {
         log.iter().find(fits).map(|record| record["n"].as_u64().unwrap()).unwrap()
     };
     for (who, step) in [
+        ("architect", "architecture"),
         ("tester", "test_authoring"),
         ("dev-1", "implementation"),
         ("qa", "qa"),
@@ -222,8 +224,18 @@ fn three_departments_work_beside_each_other_after_the_design() {
         n("phase.began", "yolo-backend", "architecture")
             < n("phase.ended", "yolo-frontend", "signoff")
     );
-    for team in ["yolo-uiux", "yolo-frontend"] {
-        assert!(!joined(&log, team).contains(&"security".to_owned()), "{team} has no security");
+    for (team, prefix) in [("yolo-uiux", "ux-"), ("yolo-frontend", "fe-")] {
+        let roster = joined(&log, team);
+        let own = ["architect", "senior", "dev-1", "qa", "qa-code"];
+        let own = own.map(|role| format!("{prefix}{role}"));
+        let mut all = vec![format!("yolo-{prefix}lead")];
+        all.extend(["!scout", "!debugger"].map(str::to_owned));
+        all.extend(own);
+        assert!(roster.iter().all(|name| !name.contains("security")), "{team} has no security");
+        let more = roster.iter().filter(|name| !all.contains(name)).collect::<Vec<_>>();
+        let is_dev = |name: &&&String| name.starts_with(&format!("{prefix}dev-"));
+        assert_eq!(more.iter().filter(|name| !is_dev(name)).count(), 0, "{team}: {roster:?}");
+        assert!(all.iter().all(|name| roster.contains(name)), "{team}: {roster:?}");
     }
     for (department, security) in
         [("uiux", "skipped"), ("frontend", "skipped"), ("backend", "PASS")]
@@ -366,7 +378,7 @@ fn a_review_goes_back_twice_and_then_the_lead_settles_it() {
     let settled: Vec<&Value> =
         settled.filter(|task| task["spec"]["subject"] == "Settle phase code_review").collect();
     assert_eq!(settled.len(), 1);
-    assert_eq!(settled[0]["spec"]["assignee"], "lead");
+    assert_eq!(settled[0]["spec"]["assignee"], "yolo-lead");
 }
 
 #[test]
@@ -452,4 +464,61 @@ fn a_step_that_is_needed_cannot_be_left_out_and_one_that_is_not_is_recorded() {
     view(&scene, ".execution-state.json", |state| {
         state["steps"]["qa"]["reason"] == "it was left out of this run"
     });
+}
+
+/// The lines of a department's health file about one member: state, and what it was before. The
+/// last is waited for.
+fn health(scene: &Scene, who: &str, last: &str) -> Vec<String> {
+    let path = views::views(&scene.stage).join(DIR).join(".agent-health.jsonl");
+    let team = scene.stage.place().team(crate::stage::TEAM);
+    views::until(&team, || {
+        let text = std::fs::read_to_string(&path).ok()?;
+        let lines = text.lines().map(json_of).filter(|line| line["agent_id"] == who);
+        let words = |line: Value| format!("{} after {}", line["state"], line["prev_state"]);
+        let found: Vec<String> = lines.map(|line| words(line).replace('"', "")).collect();
+        found.last().is_some_and(|shown| shown == last).then_some(found)
+    })
+}
+
+#[test]
+fn whoever_has_done_its_task_is_idle_in_the_health_file_until_it_stops() {
+    let scene = backend();
+    says(&scene, "review.yolo-backend", "changes_requested\napprove\n");
+    scene.run("departments", &ONE).ends(0, &["phase owner_signoff is done"]);
+    for who in ["architect", "tester", "qa", "qa-code", "security"] {
+        let all = ["start after null", "idle after start", "stop after idle"];
+        assert_eq!(health(&scene, who, all[2]), all, "{who}");
+    }
+    // It has reviewed twice.
+    let all = ["start after null", "idle after start", "idle after idle", "stop after idle"];
+    assert_eq!(health(&scene, "senior", all[3]), all);
+    let map = view(&scene, ".agent-health.json", |map| map["qa-code"]["state"] == "stop");
+    let keys: Vec<&String> = map["dev-1"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["dept", "prev_state", "state", "timestamp"]);
+    for who in ["architect", "senior", "dev-1", "qa-code"] {
+        let now = &map[who];
+        assert_eq!((&now["state"], &now["dept"]), (&json!("stop"), &json!("backend")), "{who}");
+        assert_eq!(now["prev_state"], "idle", "{who}");
+    }
+}
+
+#[test]
+fn the_lead_gives_each_dev_its_first_task_and_the_rest_is_taken() {
+    let mut scene = backend();
+    let first = "yolo-lead gives dev-1 its first task: Write the store";
+    scene.run("departments", &ONE).ends(0, &[first, "phase owner_signoff is done"]);
+    let log = scene.log();
+    let made = log.iter().filter_map(|record| record["event"].get("task.created"));
+    let given: Vec<(String, Value)> = made
+        .map(|task| &task["spec"])
+        .filter(|spec| spec["role"] == "dev")
+        .map(|spec| (spec["subject"].as_str().unwrap().to_owned(), spec["assignee"].clone()))
+        .collect();
+    // The others wait for the store: whoever is free takes them.
+    let nobody = Value::Null;
+    for (subject, assignee) in &given {
+        let wanted = if subject == "Write the store" { &json!("dev-1") } else { &nobody };
+        assert_eq!(assignee, wanted, "{given:?}");
+    }
+    assert_eq!(given.len(), 3);
 }

@@ -161,6 +161,15 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
         started.filter(|started| started["who"] == "yolo-backend/scout@1").collect();
     assert_eq!(scouts.len(), 1);
     assert_eq!(scouts[0]["supervision"], "one_shot");
+    // The spec that the plan leaves open is the Senior's, who comes with that step.
+    let at = |event: &str, key: &str, value: &str| {
+        log.iter().position(|record| record["event"][event][key] == value).unwrap()
+    };
+    let senior = at("teammate.added", "who", "yolo-backend/senior");
+    assert!(senior > at("phase.began", "phase", "design_review"));
+    assert!(senior < at("phase.ended", "phase", "design_review"));
+    let plan = scene.landed(&format!("{DIR}/01-01.plan.jsonl"));
+    assert!(plan.contains("\"spec\":\"as planned\""), "{plan}");
 }
 
 #[test]
@@ -338,21 +347,21 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
     let running = scene.begin("departments", &ALL);
     for _ in 0..2 {
         scene.stage.arrival();
-        processes::kill(supervisor(&scene, "yolo-frontend.dev-1@"));
+        processes::kill(supervisor(&scene, "yolo-frontend.fe-dev-1@"));
     }
     scene.stage.arrival();
     scene.stage.open("page", 3);
     let ran = running.ended();
     ran.ends(
         0,
-        &["[HEALTH] Agent yolo-frontend/dev-1 disappeared: ", "phase owner_signoff is done"],
+        &["[HEALTH] Agent yolo-frontend/fe-dev-1 disappeared: ", "phase owner_signoff is done"],
     );
     let told = "[FALLBACK] teammates disappeared one after the other: switching from teammate to task \
                 for yolo-frontend";
     assert!(ran.err.contains(told), "{}", ran.err);
     let dv = landed(&scene, "frontend/01-01.summary.jsonl", &["ch", "dt"])["dv"].to_string();
     assert!(
-        dv.contains(told) && dv.contains("[HEALTH] Agent yolo-frontend/dev-1 disappeared"),
+        dv.contains(told) && dv.contains("[HEALTH] Agent yolo-frontend/fe-dev-1 disappeared"),
         "{dv}"
     );
     assert_eq!(landed(&scene, "01-01.summary.jsonl", &["ch", "dt"])["dv"], json!([]));
@@ -367,7 +376,7 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
     let dev: Vec<Value> = views::until(&scene.stage.place().team(TEAM), || {
         let text = std::fs::read_to_string(&path).ok()?;
         let health = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let dev = health.filter(|line| line["agent_id"] == "dev-1").collect::<Vec<_>>();
+        let dev = health.filter(|line| line["agent_id"] == "fe-dev-1").collect::<Vec<_>>();
         (dev.len() >= 4).then_some(dev)
     });
     let words: Vec<&Value> = dev.iter().map(|line| &line["state"]).collect();
@@ -376,6 +385,12 @@ fn a_department_whose_agents_die_goes_on_with_one_shots_and_the_others_as_they_w
     let all = ["agent_id", "dept", "prev_state", "state", "timeout_triggered", "timestamp", "type"];
     assert_eq!(keys, all);
     assert_eq!((&dev[1]["dept"], &dev[1]["prev_state"]), (&json!("frontend"), &json!("start")));
+    assert_eq!(dev[1]["type"], "agent_health_event");
+    let at = dev[1]["timestamp"].as_str().unwrap();
+    assert!(at.len() == 20 && at.as_bytes()[10] == b'T' && at.ends_with('Z'), "{at}");
+    let is_sent =
+        |record: &Value| record["event"]["message.sent"]["kind"]["handoff"] == "agent_health_event";
+    assert!(!scene.log().iter().any(is_sent), "nobody sends it");
 }
 
 /// Who sent which handoff to whom, of everybody's own.
@@ -416,14 +431,14 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
     assert_eq!(landed(&scene, "owner-signoff.json", &[])["decision"], "SHIP");
     let own = |words: &str| words.replace('~', "yolo-backend/");
     let all = [
-        "~architect architecture_design ~lead",
-        "~lead phase_progress alpha/owner",
-        "alpha/owner owner_review ~lead",
+        "~architect architecture_design ~yolo-lead",
+        "~yolo-lead phase_progress alpha/owner",
+        "alpha/owner owner_review ~yolo-lead",
         "~dev-1 dev_progress ~senior",
-        "~dev-1 task_complete ~lead",
-        "~senior code_review_result ~lead",
-        "~qa qa_result ~lead",
-        "~security security_audit ~lead",
+        "~dev-1 task_complete ~yolo-lead",
+        "~senior code_review_result ~yolo-lead",
+        "~qa qa_result ~yolo-lead",
+        "~security security_audit ~yolo-lead",
     ];
     assert_eq!(handed(&scene.log()), all.map(own));
     // What did not fit was refused, and whoever sent it was told what does.
@@ -433,7 +448,7 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
         "dev_progress is not as its kind says: status is \"done\" and must be one of complete, \
          partial, failed",
         "mend that and send it again, such as {",
-        "yolo-backend/dev-1 (dev) may not send dev_blocker to yolo-backend/lead; it may write to: \
+        "yolo-backend/dev-1 (dev) may not send dev_blocker to yolo-backend/yolo-lead; it may write to: \
          senior (message, dev_progress, dev_blocker, escalation), lead (task_claim, \
          task_complete)",
         "yolo-backend/dev-1 (dev) may not send message to yolo-backend/architect",

@@ -151,7 +151,9 @@ fn features_become_passing_and_the_files_of_the_harness_follow() {
     assert!(summary.contains("- F001: passing, by feature-1, commit "), "{summary}");
     let progress = scene.landed("claude-progress.txt");
     assert!(progress.starts_with("Day one.\n\nSession "), "{progress}");
-    assert!(progress.contains("F003: passing, by feature-"), "{progress}");
+    for id in ["F001", "F002", "F003"] {
+        assert!(progress.contains(&format!("{id}: passing, by feature-")), "{progress}");
+    }
     assert!(progress.contains("Next: nothing of this session is left."), "{progress}");
     // The lead's commits hold the lead's files alone.
     let own = scene.stage.git(&[
@@ -188,7 +190,8 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
     ];
     let mut scene = scene_with(&features, &[], AGENT);
     scene.plans = true;
-    scene.run("features", &["--detach"]).ends(0, &[]);
+    let hint = "when somebody shows a plan: `shipmate --workspace";
+    scene.run("features", &["--detach"]).ends(0, &[hint, " --team alpha plan list`"]);
     scene.stage.follow();
     let paused = scene.stage.event("team.paused");
     let shown = paused["reason"].as_str().unwrap();
@@ -207,7 +210,7 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
     let went_on = scene.stage.shipmate(&["--team", TEAM, "continue"]);
     assert!(went_on.status.success(), "{went_on:?}");
     // What is risky, and the first of all: each shows its plan to the person, for want of a lead.
-    for _ in 0..2 {
+    for _ in 0..3 {
         let plan = scene.stage.hear(|event| event.get("plan.submitted").is_some())["n"].to_string();
         let said = scene.stage.shipmate(&["--team", TEAM, "plan", "approve", &plan]);
         assert!(said.status.success(), "{said:?}");
@@ -308,7 +311,8 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
     let mut scene =
         scene_with(&[feature("F001", json!({})), feature("F002", json!({}))], &[], &agent);
     scene.stage.door("go");
-    scene.run("features", &["--detach", "--yes", "--set", "single=no"]).ends(0, &[]);
+    let hint = "--yes lets the phases begin; a plan that somebody shows waits for you:";
+    scene.run("features", &["--detach", "--yes", "--set", "single=no"]).ends(0, &[hint]);
     scene.stage.follow();
     scene.stage.arrivals(2);
     // The file is written beside the work: by a commit, which is heard of by no record.
@@ -408,6 +412,83 @@ fn what_landed_arrives_in_the_persons_tree_and_each_feature_has_a_branch() {
 }
 
 #[test]
+fn the_next_session_takes_the_place_of_one_that_is_over_and_merged() {
+    let mut scene = scene_with(&[feature("F001", json!({}))], &[], AGENT);
+    let agent = scene.agent();
+    let args = ["run", "--playbook", "features", "--agent", &agent, "--yes", "--set", "plans=no"];
+    let session = |scene: &Scene| Ran::of(&scene.stage.shipmate(&args));
+    session(&scene).ends(0, &["1 of 1 task", "team features"]);
+    let again = session(&scene);
+    assert_eq!(again.code, 1, "{}", again.out);
+    for part in ["the team features is over, and", "not in your branch", "--team features merge`"] {
+        assert!(again.err.contains(part), "{part}: {}", again.err);
+    }
+    let merged = scene.stage.shipmate(&["merge"]);
+    assert!(merged.status.success(), "{merged:?}");
+    let path = scene.stage.place().workspace.join(".harness/features.json");
+    let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    file["features"].as_array_mut().unwrap().push(feature("F004", json!({})));
+    file["total_features"] = json!(2);
+    scene.stage.write(".harness/features.json", &format!("{file:#}\n"));
+    scene.stage.commit();
+    let place = "the team features of an earlier run is over and merged; this run takes its place";
+    session(&scene).ends(0, &[place, "1 of 1 task", "team features"]);
+    let made = scene.stage.git(&["show", "shipmate/features:.harness/features.json"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    assert_eq!(made["passing"], 2, "{made:#}");
+}
+
+/// Stands in for the program that talks to the service where pull requests are.
+fn with_gh(scene: &Scene, line: &str) {
+    let folder = scene.stage.root().join("bin");
+    std::fs::create_dir_all(&folder).unwrap();
+    let said = scene.stage.root().join("gh.said");
+    let text = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > {}\n{line}\n", said.display());
+    std::fs::write(folder.join("gh"), text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.join("gh"), mode).unwrap();
+}
+
+#[test]
+fn at_the_end_the_branch_is_pushed_and_a_pull_request_opened_or_it_is_said_how() {
+    let one = [feature("F001", json!({}))];
+    let branch = format!("shipmate/{TEAM}");
+    let with_remote = || {
+        let scene = scene_with(&one, &[], AGENT);
+        let remote = scene.stage.root().join("remote.git");
+        let path = remote.to_str().unwrap();
+        scene.stage.git(&["init", "--quiet", "--bare", path]);
+        scene.stage.git(&["remote", "add", "origin", path]);
+        (scene, remote)
+    };
+    let (scene, remote) = with_remote();
+    with_gh(&scene, "echo https://example.com/pull/7");
+    let ran = run(&scene, &["--set", "single=no", "--set", "push=origin"]);
+    ran.ends(0, &["pushed to origin as", "opened a pull request: https://example.com/pull/7"]);
+    let tip = scene.stage.git(&["rev-parse", &branch]);
+    let there = scene.stage.git(&["--git-dir", remote.to_str().unwrap(), "rev-parse", &branch]);
+    assert_eq!(there, tip);
+    let said = std::fs::read_to_string(scene.stage.root().join("gh.said")).unwrap();
+    let words = format!("pr\ncreate\n--head\n{branch}\n--title\n{TEAM}: 1 task\n--body\n- F001");
+    assert!(said.starts_with(&words), "{said}");
+    // What cannot be opened is told, and costs no work.
+    let (scene, _) = with_remote();
+    with_gh(&scene, "echo not logged in >&2; exit 4");
+    let ran = run(&scene, &["--set", "single=no", "--set", "push=origin"]);
+    let told = format!(
+        "no pull request was opened: gh: exit code 4: not logged in; \
+                        `gh pr create --head {branch}` does it by hand"
+    );
+    ran.ends(0, &[&told, "1 of 1 task"]);
+    // Nobody pushes what they were not told to.
+    let (scene, _) = with_remote();
+    with_gh(&scene, "");
+    let line = format!("`git push origin {branch} && gh pr create --head {branch}` opens a pull");
+    run(&scene, &["--set", "single=no"]).ends(0, &[&line]);
+    assert!(!scene.stage.root().join("gh.said").exists());
+}
+
+#[test]
 fn a_repository_with_a_harness_chooses_the_playbook_by_itself_and_says_so() {
     let scene = scene_with(&[feature("F001", json!({}))], &[], AGENT);
     let agent = scene.agent();
@@ -415,7 +496,7 @@ fn a_repository_with_a_harness_chooses_the_playbook_by_itself_and_says_so() {
     let ran = Ran::of(&scene.stage.shipmate(&args));
     ran.ends(0, &["phase ready begins", "1 of 1 task"]);
     let told = format!("{}{}", ran.out, ran.err);
-    assert!(told.contains("features") && told.contains(".harness/features.json"), "{told}");
+    assert!(told.contains("playbook features: .harness/ is here"), "{told}");
 }
 
 #[test]

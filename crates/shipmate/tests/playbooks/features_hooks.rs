@@ -80,3 +80,36 @@ fn the_hooks_of_a_harness_work_and_cannot_offer_what_is_blocked_or_loop() {
     // Three times after each claim at most, however often it says no.
     assert!(asked <= 3 * claims.len(), "asked {asked} times for {} claims", claims.len());
 }
+
+/// Looks for features that do not pass yet, as a harness does, and offers them.
+const REMAINING: &str = r#"#!/bin/bash
+cat > /dev/null
+left=$(tr -d ' \n' < .harness/features.json | grep -o '"id":"[^"]*"[^{]*"status":"[a-z_-]*"' |
+  grep -v '"status":"passing"' | sed 's/"id":"\([^"]*\)".*"status":"\([^"]*\)"/\1=\2/' | tr '\n' ' ')
+echo "left: $left" >> "$S/notes/left"
+case "$left" in *=pending*) echo "next: $left" >&2; exit 2 ;; esac
+"#;
+
+#[test]
+fn the_idle_hook_sees_features_json_as_it_is_on_the_team_s_branch() {
+    let features = [
+        feature("F001", json!({})),
+        feature("F002", json!({ "depends_on": ["F001"] })),
+        feature("F003", json!({})),
+    ];
+    let hook = [(".claude/hooks/check-remaining-tasks.sh", REMAINING)];
+    let scene = scene_with(&features, &hook, AGENT);
+    let root = scene.stage.root();
+    let line = format!(
+        "#!/bin/sh\nexport S={}\nexec bash .claude/hooks/check-remaining-tasks.sh\n",
+        root.display()
+    );
+    scene.stage.write(".shipmate/hooks/TeammateIdle", &line);
+    let path = scene.stage.place().project().join("hooks/TeammateIdle");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.run("features", &["--yes"]).ends(0, &["3 of 3 tasks"]);
+    let left = std::fs::read_to_string(root.join("notes/left")).unwrap();
+    // F002 is begun when F001 has passed: whoever is idle after that is not offered F001 again.
+    let last = left.lines().last().unwrap();
+    assert!(last.starts_with("left: ") && !last.contains("F001"), "{left}");
+}

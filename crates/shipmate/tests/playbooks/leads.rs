@@ -34,6 +34,36 @@ fn a_plan_that_waits_for_a_person_ends_a_run_that_nobody_watches_with_the_comman
     }
 }
 
+#[test]
+fn a_plan_that_the_lead_leaves_open_is_approved_where_that_was_promised() {
+    let script = r#"
+as lead
+on "Migrate the app"
+  tool Task {"name":"worker","mode":"plan","prompt":"Handle it"}
+  tool TaskCreate {"subject":"Write one","files":["one.txt"],"assignee":"worker"}
+  say They work.
+on "asks for approval of plan"
+  say I see.
+on "All tasks are completed"
+  tool SendMessage {"to":"person","message":"Done."}
+  say Done.
+as worker
+on "Handle it"
+  say I wait.
+on "Task 1:" "Write one"
+  tool ExitPlanMode {"plan":"One file."}
+  say I wait.
+on "Your plan is approved"
+  tool write_file {"path":"one.txt","content":"one\n"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
+  say Done.
+"#;
+    let mut native = Native::new(script, &[]);
+    let ran = native.run("board", &["Migrate the app", "--yes"]);
+    ran.ends(0, &["1 of 1 task", "was approved by --yes: the lead left it open"]);
+    assert_eq!(native.scene.landed("one.txt"), "one\n");
+}
+
 /// Whom they bring in.
 const WORKER: &str = r#"
 as worker
@@ -67,7 +97,8 @@ fn added(log: &[Value], who: &str) -> Value {
 #[test]
 fn the_flow_begins_with_a_team_that_is_there_and_its_members_have_the_roles_tools() {
     let mut native = Native::new(&(FLOW.to_owned() + WORKER), &[]);
-    native.run("board", &["Migrate the app"]).ends(0, &["1 of 1 task"]);
+    let left_out = "phase work is left out: no --set dir= says where its work is";
+    native.run("board", &["Migrate the app"]).ends(0, &[left_out, "1 of 1 task"]);
     let log = native.scene.log();
     assert_eq!(of(&log, "team.created").len(), 1, "nothing was made");
     let tools = native.offered("worker");
@@ -105,6 +136,47 @@ fn whom_a_lead_brings_in_works_with_the_agent_of_the_run() {
     }
 }
 
+/// What it writes itself goes the way of everybody's work.
+#[test]
+fn a_lead_of_the_board_does_a_task_of_its_own_and_leaves_the_others() {
+    let script = r#"
+as lead
+on "Migrate the app"
+  tool TaskCreate {"subject":"Write one","files":["one.txt"]}
+  tool TaskCreate {"subject":"Write the notes","files":["notes.txt"],"assignee":"lead"}
+  tool Task {"name":"worker","prompt":"Handle it"}
+  say They work.
+on "Task 2:" "Write the notes"
+  tool bash {"command":"echo noted > notes.txt"}
+  tool TaskUpdate {"taskId":"2","status":"completed","result":"noted"}
+  say Done.
+on "All tasks are completed"
+  tool SendMessage {"to":"person","message":"Done."}
+  say Done.
+"#;
+    let mut native = Native::new(&(script.to_owned() + WORKER), &[]);
+    native.run("board", &["Migrate the app"]).ends(0, &["2 of 2 tasks"]);
+    assert_eq!(native.scene.landed("notes.txt"), "noted\n");
+    assert_eq!(native.scene.landed("one.txt"), "one\n");
+    let log = native.scene.log();
+    let taken: Vec<(u64, String)> = of(&log, "task.claimed")
+        .iter()
+        .map(|one| (one["task"].as_u64().unwrap(), one["by"].as_str().unwrap().to_owned()))
+        .collect();
+    assert!(taken.contains(&(1, "alpha/worker@1".to_owned())), "{taken:?}");
+    assert!(
+        taken.iter().all(|(task, by)| *task == 1 || by.starts_with("alpha/lead@")),
+        "{taken:?}"
+    );
+    let own = native.offered("lead");
+    for tool in ["bash", "read_file", "write_file", "edit_file", "glob", "grep"] {
+        assert!(own.iter().any(|name| name == tool), "{tool} in {own:?}");
+    }
+    let heard = native.server.requests();
+    let first = heard.iter().find(|one| one.body.to_string().contains("Migrate the app")).unwrap();
+    assert!(first.body.to_string().contains("handed in as a task of your own"));
+}
+
 /// A further name is a further team, with tasks of its own.
 #[test]
 fn a_lead_leads_a_second_team_below_its_own() {
@@ -128,6 +200,10 @@ on "All tasks are completed"
     let created = of(&stage.log, "team.created");
     assert_eq!((&created[1]["team"], &created[1]["parent"]), (&"beta".into(), &"alpha".into()));
     assert_eq!(of(&stage.log, "task.created")[0]["team"], "beta");
+    // Its members have the tools of the role, as those of the first.
+    let offered = native.offered("worker");
+    let has = |tool: &str| offered.iter().any(|own| own == tool);
+    assert!(has("TaskUpdate") && !has("TaskGet"), "{offered:?}");
     drop(run);
 }
 

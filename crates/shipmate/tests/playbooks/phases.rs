@@ -532,3 +532,62 @@ subject = "decide"
     assert!(scene.stage.events("phase.left_to_lead").is_empty());
     assert_eq!(scene.stage.events("task.reverted").len(), 1);
 }
+
+const DELIBERATES: &str = r#"
+name = "own"
+[roles.lead]
+lead = true
+[roles.architect]
+[roles.security]
+[[phases]]
+name = "decide"
+roles = ["lead", "architect", "security"]
+failed = { back = "decide", rounds = 1 }
+[phases.deliberation]
+question = "How are {goal} kept?"
+by = ["architect", "security"]
+folder = "design"
+[[phases]]
+name = "build"
+[[phases.tasks]]
+id = "build"
+lead = true
+subject = "build it"
+"#;
+
+/// Who proposes says who it is; whoever decides is not sure the first time.
+const DELIBERATE: &str = r#"
+n=$(echo "$SHIPMATE_SUBJECT" | tr -dc 12 | cut -c1)
+case "$SHIPMATE_SUBJECT" in
+  "Propose ("*) put design/proposal-$n.md "as the $SHIPMATE_TEAMMATE says" ;;
+  "Criticise "*) put design/critique-$n.md "$(cat design/proposal-1.md design/proposal-2.md)" ;;
+  "Decide: "*) status=decided
+    if [ ! -e "$S/notes/open" ]; then touch "$S/notes/open"; status=open; fi
+    cat design/critique-1.md design/critique-2.md
+    put design/verdict.json "{\"status\":\"$status\",\"verdict\":\"in files\",\"reasons\":[\"it is enough\"]}" ;;
+  "build it") put built.txt "$(cat design/verdict.json)" ;;
+esac
+"#;
+
+#[test]
+fn several_propose_and_criticise_and_the_lead_decides_with_reasons() {
+    let files = [(".shipmate/playbooks/own.toml", DELIBERATES)];
+    let mut scene = Scene::new(&files, DELIBERATE);
+    let open = "phase decide goes back: design/verdict.json is not far enough: no line of it says \
+                status is decided";
+    let ran = scene.run("own", &["the notes"]);
+    ran.ends(0, &[open, "phase decide begins, round 2", "phase decide is done", "11 of 11 tasks"]);
+    assert_eq!(scene.phases(), ["decide back", "decide done", "build done"]);
+    let both = "as the architect says\nas the security says\n";
+    for critique in ["design/critique-1.md", "design/critique-2.md"] {
+        assert_eq!(scene.landed(critique), both, "each critic has read every proposal");
+    }
+    assert!(scene.landed("built.txt").contains("it is enough"));
+    // Who did what: the proposals first, then the critique, then the lead.
+    let log = scene.log();
+    let claimed = crate::contract_first::done_by(&log);
+    let who: Vec<&str> = claimed[..5].iter().map(|(_, who)| who.as_str()).collect();
+    let mut two = [[who[0], who[1]], [who[2], who[3]]];
+    two.iter_mut().for_each(|pair| pair.sort());
+    assert_eq!((two, who[4]), ([["architect", "security"]; 2], "lead"));
+}

@@ -73,6 +73,25 @@ fn with_a_yes_beforehand_the_plan_is_still_made_and_shown() {
     assert!(at("plan.approved") < at("task.submitted"));
 }
 
+/// What was approved is one feature: the next one of the same teammate is planned too.
+#[test]
+fn each_risky_feature_has_a_plan_of_its_own() {
+    let agent = format!("{PLANS}{AGENT}");
+    let more = || json!({ "require_plan_approval": true });
+    let features = [feature("F001", more()), feature("F002", more())];
+    let mut scene = scene_with(&features, &[], &agent);
+    let ran = scene.run("features", &["--yes", "--teammates", "1", "--set", "single=no"]);
+    ran.ends(0, &["2 of 2 tasks"]);
+    let log = scene.log();
+    let tasks = |event: &str| -> Vec<u64> {
+        let found = log.iter().filter_map(|record| record["event"].get(event));
+        found.map(|event| event["task"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(tasks("plan.submitted"), tasks("task.claimed"), "no task without its plan");
+    let all = scene.stage.git(&["ls-tree", "-r", "--name-only", &format!("shipmate/{TEAM}")]);
+    assert!(!all.contains("stolen.txt"), "{all}");
+}
+
 #[test]
 fn without_a_fence_a_command_that_must_plan_is_not_begun() {
     let text = harness(&[risky(json!({ "require_plan_approval": true }))]);

@@ -59,6 +59,30 @@ impl Scene {
         Ran::of(&self.stage.shipmate(&args))
     }
 
+    /// Runs it with a program behind everybody that speaks ACP, and runs the same script. A lead that
+    /// is told a goal makes these calls, a line each.
+    pub(crate) fn run_acp(&self, playbook: &str, lead: &str, more: &[&str]) -> Ran {
+        let (root, bin) = (self.stage.root(), self.stage.root().join("bin"));
+        let agent = std::path::Path::new(SHIPMATE).with_file_name("acp_agent");
+        assert!(agent.exists(), "build it with `cargo build -p shipmate-testkit --bin acp_agent`");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(root.join("lead.calls"), lead).unwrap();
+        let at = root.display();
+        let script = format!(
+            "#!/bin/sh\nexport S='{at}' ACP_SCRIPT='{at}/agent.sh' ACP_LEAD='{at}/lead.calls'\n\
+             exec '{}' \"$@\"\n",
+            agent.display()
+        );
+        std::fs::write(bin.join("goose"), script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join("goose"), mode).unwrap();
+        let mut command = hermetic(&root, SHIPMATE);
+        command.arg("--workspace").arg(self.stage.place().workspace);
+        command.args(["--team", TEAM, "run", "--playbook", playbook, "--agent", "goose"]);
+        command.env("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1").args(self.wish()).args(more);
+        Ran::of(&command.output().unwrap())
+    }
+
     /// Begins a run and goes on beside it.
     pub(crate) fn begin(&self, playbook: &str, more: &[&str]) -> Running {
         let mut command = hermetic(&self.stage.root(), SHIPMATE);

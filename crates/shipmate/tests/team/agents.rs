@@ -6,7 +6,7 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::ask::{Setup, TaskNew, TeamSet, TeammateAdd};
 
 use crate::processes;
-use crate::stage::{Stage, TEAM};
+use crate::stage::{Stage, TEAM, of};
 
 #[test]
 fn a_command_that_does_not_exist_ends_the_run_and_says_why() {
@@ -20,6 +20,24 @@ fn a_command_that_does_not_exist_ends_the_run_and_says_why() {
         String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(8), "{said}");
     assert!(said.contains("no-such-agent"), "{said}");
+}
+
+#[test]
+fn whom_a_lead_that_is_a_plain_command_brings_in_works_with_the_agent_of_the_team() {
+    let mut stage = Stage::new("");
+    let agent = "true # the team's".to_owned();
+    stage.team(Setup { agent: agent.clone(), ..Setup::default() }, &[]);
+    stage.add("boss", |add| TeammateAdd { lead: true, ..add });
+    stage.create(vec![TaskNew {
+        subject: "as teammate add bo --no-start".to_owned(),
+        assignee: Some("boss".to_owned()),
+        no_change: true,
+        ..TaskNew::default()
+    }]);
+    stage.finished(1);
+    let added = of(&stage.log, "teammate.added");
+    let bo = added.iter().find(|one| one["who"] == format!("{TEAM}/bo")).unwrap();
+    assert_eq!(bo["profile"]["command"], agent, "{added:?}");
 }
 
 #[test]
@@ -50,6 +68,16 @@ fn a_git_that_is_slow_to_find_a_command_keeps_nobody_else_waiting() {
         let failure = asking.join().unwrap().unwrap_err();
         assert!(failure.to_string().contains("work.sh is not in the commit"), "{failure}");
     }
+}
+
+#[test]
+fn a_command_that_must_plan_is_not_run_where_nothing_keeps_it_from_writing() {
+    let mut stage = Stage::new("fence = \"off\"\n");
+    stage.team(Setup::default(), &[]);
+    stage.add("a", |add| TeammateAdd { mode: Some("plan".to_owned()), ..add });
+    stage.tasks(&["touch $S/notes/ran; put f1 x"]);
+    stage.hear(|event| event.to_string().contains("a command is kept to that by a fence alone"));
+    assert!(!stage.root().join("notes/ran").exists(), "it was not run");
 }
 
 #[test]

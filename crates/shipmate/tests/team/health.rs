@@ -10,7 +10,7 @@ use crate::stage::{Stage, TEAM};
 fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
     let mut stage = Stage::new("[agents]\nstop-grace-seconds = 0.2\n");
     stage.door("never");
-    stage.team(Setup { stall_ms: Some(3_000), ..Setup::default() }, &["a"]);
+    stage.team(Setup { stall_ms: Some(8_000), ..Setup::default() }, &["a"]);
     let tasks =
         stage.tasks(&["here; [ $SHIPMATE_EPOCH != 1 ] || pass never; put f1 $SHIPMATE_EPOCH"]);
     // A process that stands still may take the steps too, and then goes on: they begin again.
@@ -22,7 +22,7 @@ fn who_makes_no_progress_is_nudged_then_the_lead_is_told_then_it_is_replaced() {
     assert_eq!(told["to"][0], "person", "{told}");
     let gone = stage.event("teammate.disappeared");
     assert!(
-        gone["reason"].as_str().unwrap().contains("it hung: no sign of progress for 3 s"),
+        gone["reason"].as_str().unwrap().contains("it hung: no sign of progress for 8 s"),
         "{gone}"
     );
     stage.finished(1);

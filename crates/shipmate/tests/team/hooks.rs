@@ -35,7 +35,107 @@ fn a_completion_that_a_hook_rejects_goes_on_with_the_hooks_words() {
     stage.finished(1);
     let told = std::fs::read_to_string(stage.root().join("notes/told")).unwrap();
     assert!(told.contains("\"task_id\":\"1\"") && told.contains("TaskCompleted"), "{told}");
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["task_subject"], "here $SHIPMATE_FEEDBACK; put f1 $SHIPMATE_ATTEMPT");
+    assert!(told["task_description"].is_string(), "{told}");
     stage.all_once(&tasks);
+}
+
+#[test]
+fn what_an_idle_hook_says_is_the_next_turn_of_who_can_be_talked_to() {
+    let script = r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo one > one.txt"}
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+on "there is more to find"
+  say I have looked.
+"#;
+    let server = shipmate_testkit::model::Server::start(script);
+    let more = "[hooks]\nTeammateIdle = [\"echo there is more to find >&2; exit 2\"]";
+    let mut stage = crate::native::stage(&server, "anthropic", more, &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    server.wait_for(|request| request.body.to_string().contains("there is more to find"));
+    let told = stage.event("teammate.idle");
+    assert!(told["reason"].as_str().unwrap().contains("rejected"), "{told}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+const SETTINGS: &str = r#"{"hooks": {
+  "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "exit 2"}]}],
+  "TaskCompleted": [{"hooks": [
+    {"type": "command", "command": "bash \"$CLAUDE_PROJECT_DIR\"/.claude/hooks/verify.sh"},
+    {"type": "command", "command": "sh checks/second.sh", "timeout": 30}]}]}}"#;
+
+#[test]
+fn hooks_of_claude_settings_are_those_of_the_commit_the_team_began_with() {
+    let mut stage = Stage::new("");
+    stage.write(".claude/settings.json", SETTINGS);
+    let verify = "cat > /dev/null\n[ -e good ] || { echo where is good >&2; exit 2; }\n";
+    stage.write(".claude/hooks/verify.sh", verify);
+    stage.write("checks/second.sh", "[ -e better ] || { echo where is better >&2; exit 2; }\n");
+    stage.commit();
+    stage.team(Setup::default(), &["a"]);
+    // It opens its own gates first, each in its turn.
+    let line = "here $SHIPMATE_FEEDBACK; put .claude/settings.json {}; \
+                put .gitattributes '*.sh text working-tree-encoding=UTF-7'; \
+                put .claude/hooks/verify.sh 'exit 0'; put checks/second.sh 'exit 0'; \
+                case \"${SHIPMATE_FEEDBACK:-}\" in *better*) put good x; put better x ;; \
+                *good*) put good x ;; esac";
+    let tasks = stage.tasks(&[line]);
+    let words: Vec<String> = stage.arrivals(3).into_iter().map(|one| one.words).collect();
+    assert!(words[1].contains("TaskCompleted hook feedback") && words[1].contains("where is good"));
+    assert!(words[2].contains("where is better"), "{words:?}");
+    stage.finished(1);
+    assert_eq!(stage.file("checks/second.sh").trim(), "exit 0", "the work itself is as it was");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn hooks_of_claude_settings_that_are_not_committed_are_told() {
+    let mut stage = Stage::new("");
+    stage.write(".claude/settings.json", SETTINGS);
+    let plan = stage.root().join("plan.toml");
+    std::fs::write(&plan, "[[tasks]]\nid = \"one\"\nsubject = \"One\"\n").unwrap();
+    let plan = plan.to_str().unwrap();
+    let told =
+        "hooks of .claude/settings.json for TaskCompleted do not count until they are committed";
+    let out = |stage: &Stage, args: &[&str]| {
+        let output = stage.shipmate(args);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let run = ["--team", "beta", "run", plan, "--agent", "true", "--detach"];
+    let begun = out(&stage, &run);
+    assert!(begun.contains(&format!("note: {told}")), "{begun}");
+    let found = out(&stage, &["doctor"]);
+    assert!(found.contains(told), "{found}");
+    stage.write(".claude/hooks/verify.sh", "");
+    stage.write("checks/second.sh", "");
+    stage.commit();
+    let found = out(&stage, &["doctor"]);
+    assert!(!found.contains("do not count"), "{found}");
+}
+
+#[test]
+fn a_hook_of_claude_settings_that_is_no_command_is_refused_and_can_be_switched_off() {
+    let settings =
+        r#"{"hooks": {"TaskCompleted": [{"hooks": [{"type": "prompt", "prompt": "?"}]}]}}"#;
+    let mut stage = Stage::new("");
+    stage.write(".claude/settings.json", settings);
+    stage.commit();
+    let begin = ["--team", "beta", "team", "create", "beta"];
+    let out = stage.shipmate(&begin);
+    let told = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(!out.status.success() && told.contains("has a hook that is no command"), "{told}");
+    assert!(told.contains("claude-settings = false"), "{told}");
+    let config = stage.place().config();
+    let mut text = std::fs::read_to_string(&config).unwrap_or_default();
+    text.push_str("\n[hooks]\nclaude-settings = false\n");
+    std::fs::write(&config, text).unwrap();
+    let out = stage.shipmate(&begin);
+    assert!(out.status.success(), "{out:?}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn who_is_idle_stops_at_once_and_cleanly() {
     let idle = if stage.arrival().name == "a" { "b" } else { "a" };
     stage.event("task.completed");
     shut_down(&mut stage, idle, 600_000);
+    stage.event("shutdown.answered");
     assert_eq!(stage.event("teammate.stopped")["outcome"], "clean");
     stage.open("go", 1);
     stage.finished(2);
@@ -37,6 +38,7 @@ fn who_is_asked_in_the_middle_of_a_task_finishes_it_first() {
     stage.event("shutdown.requested");
     stage.open("go", 1);
     stage.event("task.submitted");
+    stage.event("shutdown.answered");
     assert_eq!(stage.event("teammate.stopped")["outcome"], "clean");
     stage.finished(1);
     stage.all_once(&tasks);

@@ -29,6 +29,8 @@ fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
         b.ask(send("a", format!("and then? {turn}"))).unwrap();
         stage.event("message.acknowledged");
     }
+    assert_ne!(stage.supervisor("a"), 0);
+    assert_eq!(stage.processes("agent"), [], "no program is behind it");
     // Whoever idles is woken by its mail: it is not begun anew.
     let lives = stage.events("teammate.started");
     assert_eq!(lives.iter().filter(|one| one["who"] != "alpha/b@1").count(), 1, "{lives:?}");

@@ -57,6 +57,16 @@ pub(crate) fn keep(crew: &Rc<Crew>) {
     });
 }
 
+/// Writes what is behind the tasks of a team, for somebody who is about to read it there.
+pub(crate) async fn settle(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
+    let changed = crew.board.with_state(|state| changed(state, &crew.kept.made_from.borrow()));
+    if !crew.kept.running.get() && !changed.iter().any(|(name, _)| name == team) {
+        return Ok(());
+    }
+    let stage: Vec<Stage> = Stage::of(crew, team).into_iter().collect();
+    commit(crew, &stage, Due::Live).await
+}
+
 fn changed(state: &State, before: &BTreeMap<Name, u64>) -> Vec<(Name, u64)> {
     let follows = |team: &Team| {
         let book = team.setup.playbook.as_ref();

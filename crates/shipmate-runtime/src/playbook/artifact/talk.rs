@@ -4,7 +4,7 @@
 use serde_json::json;
 use shipmate_core::event::MessageKind;
 use shipmate_core::state::Message;
-use shipmate_core::{Actor, Name};
+use shipmate_core::{Actor, Address, Name};
 
 use super::moment::iso;
 use super::{Files, Sight};
@@ -35,6 +35,18 @@ fn control(kind: &MessageKind) -> Option<&'static str> {
         MessageKind::PlanApprovalResponse => Some("plan_approval_response"),
         _ => None,
     }
+}
+
+/// The file into which mail for each member may be dropped, beside what shows its inbox. Whoever
+/// lives for one task has none.
+pub(super) fn drops(format: &str, sight: &Sight<'_>) -> Vec<(Address, String)> {
+    let members = sight.state.members_of(sight.team).filter(|(_, mate)| !mate.profile.one_shot);
+    let place = |name: &Name| match format {
+        "inboxes" => Some(format!("{}/{name}_inbox.drop.jsonl", sight.path)),
+        "mailbox-002" => Some(format!("{}/{name}.drop.jsonl", sight.path)),
+        _ => None,
+    };
+    members.filter_map(|(who, _)| Some((who.clone(), place(&who.name)?))).collect()
 }
 
 /// `{path}/{name}_inbox.jsonl`.

@@ -6,24 +6,24 @@
 //! file or the new one, and what was half written is swept out.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
-use shipmate_core::State;
 use shipmate_core::state::TeamPhase;
+use shipmate_core::{Act, Address, State};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Files, Sight, now_s, render};
+use super::{Files, Sight, drops, now_s, placed, render, talk};
 use crate::crew::Crew;
 use crate::playbook::fill::{self, fill};
 use crate::regular_file::read_start;
 use crate::supervisor::off_the_thread;
 
 /// A view is its owner's, and nobody writes it.
-const MODE: u32 = 0o400;
+pub(super) const MODE: u32 = 0o400;
 
 /// How much longer than it took to make the views nobody makes them again: a large board is shown a
 /// little later, and its views never take more than a tenth of the coordinator's time.
@@ -36,6 +36,9 @@ pub(crate) struct Views {
     written: Cell<u64>,
     /// What the last pass wrote.
     known: RefCell<BTreeSet<PathBuf>>,
+    told: RefCell<BTreeSet<String>>,
+    /// What git was told to leave alone.
+    hidden: RefCell<BTreeSet<String>>,
 }
 
 /// Writes the views anew where something has happened since.
@@ -53,15 +56,63 @@ pub(crate) fn view(crew: &Rc<Crew>) {
         this.views.written.set(position);
         let root = this.settings.place.team(this.board.root.as_str()).join("views");
         let began = Instant::now();
-        let files = this.board.with_state(rendered);
+        let (files, drops) = this.board.with_state(rendered);
         let rests_until = began + began.elapsed() * (1 + REST);
         let known: BTreeSet<PathBuf> = files.iter().map(|(path, _)| root.join(path)).collect();
         let before = this.views.known.replace(known);
-        let wrote = off_the_thread(move || write(&root, files, &before));
+        let workspace = this.settings.place.workspace.clone();
+        let in_repository = this.settings.agents.views_in_repository;
+        let ground = if in_repository { workspace.clone() } else { root.clone() };
+        let places: BTreeMap<Address, PathBuf> =
+            drops.iter().map(|(who, path)| (who.clone(), ground.join(path))).collect();
+        let kept: BTreeSet<PathBuf> = places.values().cloned().collect();
+        let paths: Vec<String> = drops.into_values().collect();
+        let all = || placed::patterns(files.iter().map(|(path, _)| path).chain(&paths));
+        let hidden = in_repository.then(all).filter(|all| *this.views.hidden.borrow() != *all);
+        let hides = hidden.clone();
+        // Mail is taken in where the team is at home.
+        let is_home = this.is_home(&this.board.root);
+        let wrote = off_the_thread(move || {
+            let team = root.parent().unwrap_or(&root).to_owned();
+            let placed = match in_repository {
+                true => placed::write(&workspace, &team, &files, hidden.as_ref())?,
+                // They may have been there before.
+                false => placed::clear(&workspace, &team).map(|()| Vec::new())?,
+            };
+            let strange = write(&root, files, &before, &kept)?;
+            let usable = match in_repository {
+                true => placed::make_drops(&workspace, &team, &paths)?,
+                false => {
+                    for path in &paths {
+                        drops::make(&root.join(path)).map_err(|e| format!("{path}: {e}"))?;
+                    }
+                    paths.into_iter().collect()
+                }
+            };
+            Ok((strange, placed, usable))
+        });
         match wrote.await {
-            Ok(strange) => {
+            Ok((strange, left, usable)) => {
+                if let Some(hides) = hides {
+                    this.views.hidden.replace(hides);
+                }
                 for path in strange {
                     eprintln!("{} is no view and was removed", path.display());
+                }
+                if let Some(first) = left.first() {
+                    let others = match left.len() {
+                        1 => String::new(),
+                        many => format!(", and {} more", many - 1),
+                    };
+                    this.views.tell_once(&this, format!("{first}{others}"));
+                }
+                let is_usable = |path: &PathBuf| {
+                    let path = path.strip_prefix(&ground).unwrap_or(path);
+                    is_home && usable.contains(&*path.to_string_lossy())
+                };
+                let places = places.into_iter().filter(|(_, path)| is_usable(path)).collect();
+                if let Err(text) = drops::at(&this, places) {
+                    eprintln!("mail from outside cannot be taken in: {text}");
                 }
             }
             Err(text) => eprintln!("the views cannot be written: {text}"),
@@ -72,8 +123,19 @@ pub(crate) fn view(crew: &Rc<Crew>) {
     });
 }
 
-fn rendered(state: &State) -> Files {
-    let mut files = Vec::new();
+impl Views {
+    /// A view that could not be placed is told once.
+    fn tell_once(&self, crew: &Rc<Crew>, note: String) {
+        if self.told.borrow_mut().insert(note.clone()) {
+            let (team, hook) = (crew.board.root.clone(), "views".to_owned());
+            crew.board.tell(Act::ReportHook { team, hook, note });
+        }
+    }
+}
+
+/// The views, and for whom mail may be dropped where.
+fn rendered(state: &State) -> (Files, BTreeMap<Address, String>) {
+    let (mut files, mut drops) = (Vec::new(), BTreeMap::new());
     for (team, found) in &state.teams {
         let Some(playbook) = &found.setup.playbook else { continue };
         if found.phase == TeamPhase::Deleted {
@@ -84,13 +146,15 @@ fn rendered(state: &State) -> Files {
             let path = fill(&artifact.path, &values);
             let values = &values;
             let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };
+            let own = talk::drops(&artifact.format, &sight);
+            drops.extend(own.into_iter().filter(|(_, path)| is_inside(path)));
             match render(artifact, &sight) {
                 Ok(made) => files.extend(made.into_iter().filter(|(path, _)| is_inside(path))),
                 Err(text) => eprintln!("{text}"),
             }
         }
     }
-    files
+    (files, drops)
 }
 
 /// No view is written outside their folder, whatever a name holds.
@@ -100,8 +164,14 @@ fn is_inside(path: &str) -> bool {
 
 /// Makes the folder hold these files and nothing else. What was there and is neither a view nor was
 /// one before is given back.
-fn write(root: &Path, files: Files, before: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, String> {
-    let wanted: BTreeSet<PathBuf> = files.iter().map(|(path, _)| root.join(path)).collect();
+fn write(
+    root: &Path,
+    files: Files,
+    before: &BTreeSet<PathBuf>,
+    drops: &BTreeSet<PathBuf>,
+) -> Result<Vec<PathBuf>, String> {
+    let mut wanted: BTreeSet<PathBuf> = files.iter().map(|(path, _)| root.join(path)).collect();
+    wanted.extend(drops.iter().cloned());
     let mut gone = Vec::new();
     sweep(root, &wanted, &mut gone).map_err(|e| format!("{}: {e}", root.display()))?;
     for (path, text) in files {
@@ -143,7 +213,7 @@ fn sweep(at: &Path, wanted: &BTreeSet<PathBuf>, gone: &mut Vec<PathBuf>) -> std:
 }
 
 /// Replaces a file in one step, unless it is as it should be.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mode = |path: &Path| Ok::<u32, std::io::Error>(path.metadata()?.permissions().mode());
     if read_start(path, bytes.len() as u64 + 1).is_ok_and(|there| there == bytes)
         && mode(path).is_ok_and(|mode| mode & 0o7777 == MODE)
@@ -180,7 +250,7 @@ mod tests {
         fn write(&self, files: &[(&str, &str)], before: &[&str]) -> Vec<PathBuf> {
             let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
             let before = before.iter().map(|path| self.0.join("views").join(path)).collect();
-            write(&self.0.join("views"), files.collect(), &before).unwrap()
+            write(&self.0.join("views"), files.collect(), &before, &BTreeSet::new()).unwrap()
         }
 
         fn read(&self, path: &str) -> String {

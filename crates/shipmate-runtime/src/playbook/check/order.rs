@@ -191,6 +191,9 @@ fn leads(check: &Check<'_, '_>) {
         if phase.lead_plans {
             wants.push((here.to("lead-plans"), "is planned by the lead"));
         }
+        if phase.dispatch {
+            wants.push((here.to("dispatch"), "is given out by the lead"));
+        }
         if phase.lead_mode.is_some() {
             wants.push((here.to("lead-mode"), "gives the lead a mode"));
         }

@@ -67,3 +67,37 @@ fn braces_that_are_no_placeholder_s_are_left_alone() {
         assert_eq!(told, "", "{text}");
     }
 }
+
+/// A playbook of two who deliberate, with a line of it changed.
+fn deliberation(was: &str, is: &str) -> String {
+    let text = "name = \"mine\"\n[roles.lead]\nlead = true\n[roles.a]\n[roles.b]\ncalled = \"bo\"\n\
+                [gates.g]\ncommands = [\"x\"]\nred = { commands = [\"x\"], files = [\"t/\"], on = \"p\" }\n\
+                [[phases]]\nname = \"p\"\nroles = [\"lead\", \"a\", \"b\"]\ndispatch = true\n\
+                [phases.deliberation]\nquestion = \"How {goal}?\"\nby = [\"a\", \"b\"]\nfolder = \"d\"\n";
+    assert!(text.contains(was), "{was}");
+    told(&text.replacen(was, is, 1))
+}
+
+#[test]
+fn mistakes_in_names_red_tests_and_deliberations_are_told_once_each() {
+    assert_eq!(deliberation("", ""), "");
+    for (was, is, fact) in [
+        ("\"bo\"", "\"a\"", "mine.toml:6: members of b are called \"a\", as those of a\n"),
+        ("\"bo\"", "\"{bow}\"", "mine.toml:6: called: nothing is known as {bow}\n"),
+        ("\"bo\"", "\"b o\"", "mine.toml:6: called \"b o\" is not a name\n"),
+        ("on = \"p\"", "on = \"q\"", "mine.toml:9: there is no phase \"q\"\n"),
+        ("[\"t/\"]", "[]", "mine.toml:9: red has no files\n"),
+        ("{goal}", "{gaol}", "mine.toml:15: question: nothing is known as {gaol}\n"),
+        ("[\"a\", \"b\"]\nf", "[\"a\"]\nf", "mine.toml:16: deliberation is by 1, and takes two"),
+        ("[\"a\", \"b\"]\nf", "[\"a\", \"c\"]\nf", "mine.toml:16: there is no role \"c\"\n"),
+        ("folder = \"d\"\n", "", "deliberation has no folder\n"),
+        ("\"a\", \"b\"]\nd", "\"a\"]\nd", "task proposal-2 is for role b, which has not joined\n"),
+    ] {
+        let told = deliberation(was, is);
+        assert!(told.contains(fact), "{fact} is missing in:\n{told}");
+        let same = told.lines().filter(|line| fact.starts_with(line)).count();
+        assert!(same <= 1, "told {same} times:\n{told}");
+    }
+    let told = deliberation("lead = true", "lead = false");
+    assert!(told.contains("phase p is given out by the lead, and no role leads"), "{told}");
+}

@@ -44,6 +44,7 @@ pub(super) fn check(check: &Check<'_, '_>) {
         text(check, &here.to("prompt"), &role.prompt, &known);
         text(check, &here.to("agent"), &role.agent, &known);
         piece(check, &here.to("named"), &role.named, &known);
+        text(check, &here.to("called"), &role.called, &known);
         text(check, &here.to("model"), &role.model, &known);
         for (n, upgrade) in role.upgrades.iter().enumerate() {
             let path = here.to("upgrades").to(n).to("model");
@@ -74,6 +75,11 @@ pub(super) fn check(check: &Check<'_, '_>) {
             let file = list.as_ref().map_or("", |list| list.file.as_str());
             text(check, &here.to(key).to("file"), file, &known);
         }
+        if let Some(own) = &phase.deliberation {
+            let here = here.to("deliberation");
+            text(check, &here.to("question"), &own.question, &known);
+            text(check, &here.to("folder"), &own.folder, &known);
+        }
         for (n, task) in phase.tasks.iter().enumerate() {
             template(check, &here.to("tasks").to(n), task, &known);
         }
@@ -90,6 +96,10 @@ pub(super) fn check(check: &Check<'_, '_>) {
         let found = own.finds.keys().map(String::as_str);
         let known: Known<'_> = gate.iter().copied().chain(found).collect();
         conditions(check, &here.to("exit"), &own.exit, &known);
+        if let Some(red) = &own.red {
+            texts(check, &here.to("red").to("commands"), &red.commands, &gate);
+            texts(check, &here.to("red").to("files"), &red.files, &gate);
+        }
         if let Some(coverage) = &own.coverage {
             texts(check, &here.to("coverage").to("files"), &coverage.files, &known);
             text(check, &here.to("coverage").to("target"), &coverage.target, &known);

@@ -36,6 +36,13 @@ pub(super) fn parts(compiled: &Compiled) -> Vec<PlaybookPart> {
         if gate.expect == Expect::Red {
             lines.push("has to fail".to_owned());
         }
+        if let Some(red) = &gate.red {
+            let (tests, commands) = (red.files.join(", "), red.commands.join("; "));
+            let when = red.on.as_ref().map_or("before the work".to_owned(), |phase| {
+                format!("on what phase {phase} left")
+            });
+            lines.push(format!("tests ({tests}) have to fail {when}: {commands}"));
+        }
         if let Some(other) = &gate.otherwise {
             lines.push(format!("gate {other}, where one of {} is not set", all(&gate.needs)));
         }
@@ -129,6 +136,9 @@ fn phase(playbook: &Playbook, phase: &Phase) -> Vec<String> {
         lines.push("the lead plans and puts the tasks on the board".to_owned());
     }
     lines.extend(phase.tasks.iter().map(task));
+    if phase.dispatch {
+        lines.push("the lead gives each who joins its first task".to_owned());
+    }
     if let Some(gate) = &phase.gate {
         lines.push(format!("gate {gate}"));
     }
@@ -179,6 +189,7 @@ fn condition(condition: &Condition) -> String {
         Condition::File { path, test: Test::Lacks(words) } => {
             format!("{path} without {}", words.join(", "))
         }
+        Condition::File { path, test: Test::Changed } => format!("{path} with a change in it"),
         Condition::File { path, test: Test::Exists } => path.clone(),
         Condition::File { path, test: Test::Json } => format!("{path} in JSON"),
         Condition::File { path, test: Test::Line { which, key, is } } => {
@@ -238,6 +249,7 @@ fn role(playbook: &Playbook, role: &Role) -> Vec<String> {
     if role.one_shot {
         lines.push("a life for each task, and nobody to write to".to_owned());
     }
+    said(&mut lines, "called ", &role.called);
     said(&mut lines, "agent ", &role.agent);
     said(&mut lines, "model ", &role.model);
     for upgrade in &role.upgrades {
@@ -341,6 +353,14 @@ fn rules(compiled: &Compiled) -> Vec<PlaybookEntry> {
         .extend(playbook.counted.contested_max.map(|max| format!("a file asked for {max} times")));
     if !counted.is_empty() {
         found.push(entry("limits", counted));
+    }
+    if !playbook.commit.branch.is_empty() {
+        let line = format!("{} follows the team's", playbook.commit.branch);
+        found.push(entry("branch", vec![line]));
+    }
+    if playbook.commit.pull_request {
+        let line = "opened at the end, where there is a remote to push to".to_owned();
+        found.push(entry("pull request", vec![line]));
     }
     if let Some(ms) = compiled.timeout_ms {
         found.push(entry("time", vec![time(ms)]));

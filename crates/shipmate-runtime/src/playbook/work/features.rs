@@ -80,8 +80,16 @@ pub(super) fn read(path: &str, text: &str, leave_out: bool) -> Result<Work, Stri
         .map_err(|_| format!("{path}:{line}: \"features\" is no list: write [ … ] around them"))?;
     let mut problems = Vec::new();
     let mut features: Vec<Feature> = Vec::new();
+    let scopes = match find("scopes").map(|span| named_scopes(path, text, &span)) {
+        None => BTreeMap::new(),
+        Some(Ok(scopes)) => scopes,
+        Some(Err(problem)) => {
+            problems.push(problem);
+            BTreeMap::new()
+        }
+    };
     for (at, span) in list.iter().enumerate() {
-        match feature(path, text, at, span, &features) {
+        match feature(path, text, at, span, (&features, &scopes)) {
             Ok(one) => features.push(one),
             Err(wrong) => problems.extend(wrong),
         }
@@ -118,19 +126,34 @@ pub(super) fn read(path: &str, text: &str, leave_out: bool) -> Result<Work, Stri
     Ok(work(features, notes))
 }
 
+/// What a scope may be called, with the paths that it is: a layer, or everything of a flow.
+type Scopes = BTreeMap<String, Vec<String>>;
+
+fn named_scopes(path: &str, text: &str, span: &Span) -> Result<Scopes, String> {
+    serde_json::from_str(&text[span.clone()]).map_err(|_| {
+        let line = json_text::line(text, span.start);
+        format!("{path}:{line}: \"scopes\" is a list of paths for each name: {{\"api\": [\"src/api/\"]}}")
+    })
+}
+
 fn feature(
     path: &str,
     text: &str,
     at: usize,
     span: &Span,
-    before: &[Feature],
+    (before, scopes): (&[Feature], &Scopes),
 ) -> Result<Feature, Vec<String>> {
     let place = format!("{path}:{}", json_text::line(text, span.start));
     let members = match serde_json::from_str::<BTreeMap<String, Value>>(&text[span.clone()]) {
         Ok(members) => members,
         Err(_) => return Err(vec![format!("{place}: feature {} is no object", at + 1)]),
     };
-    let one = Feature { place: place.clone(), members };
+    let mut one = Feature { place: place.clone(), members };
+    if one.members.get("scope").is_some_and(is_texts) {
+        let own = one.texts("scope").into_iter();
+        let paths = own.flat_map(|name| scopes.get(&name).cloned().unwrap_or_else(|| vec![name]));
+        one.members.insert("scope".to_owned(), paths.collect());
+    }
     let name = match one.text("id") {
         "" => format!("feature {}", at + 1),
         id => id.to_owned(),

@@ -116,6 +116,37 @@ fn a_lead_with_a_goal_is_told_how_to_plan_and_what_wakes_it() {
     assert!(!usual.contains("While you plan") && !usual.contains('{'), "{usual}");
 }
 
+/// For every playbook that comes with shipmate, in the modes that its lead may have.
+#[test]
+fn a_lead_is_told_of_no_tool_that_it_does_not_have() {
+    let known = tools::list(&Seat {
+        team: "alpha".to_owned(),
+        name: "ana".to_owned(),
+        kind: SeatKind::Lead,
+        mode: "normal".to_owned(),
+        tools: Vec::new(),
+    });
+    let known: Vec<&str> = known.iter().map(|tool| tool.name).collect();
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    for (name, _) in crate::playbook::BUILTIN {
+        let playbook = crate::playbook::numbers::builtin(name).playbook;
+        let Some((_, lead)) = playbook.lead() else { continue };
+        let fills_board = playbook.phases.iter().any(|phase| phase.lead_plans);
+        let own = crate::views::mode_word(lead.mode);
+        // Phases change the mode of a lead that has every tool.
+        let modes = if lead.tools.is_empty() { vec!["normal", "delegate"] } else { vec![own] };
+        for mode in modes {
+            let mut order = order(true, &["docs"]);
+            order.tools.clone_from(&lead.tools);
+            (order.by_playbook, order.fills_board) = (!fills_board, fills_board);
+            let (text, has) = (standing(&order, mode), Has::of(&order, mode));
+            for word in text.split(|c: char| !is_word(c)).filter(|word| known.contains(word)) {
+                assert!(has.has(word), "{name}, {mode}: {word} in\n{text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_task_has_the_sections_that_whoever_does_it_needs() {
     let text = turn(&work(&["src/header.rs", "tests/header.rs"]));

@@ -32,6 +32,11 @@ pub(super) fn raise_escalation(c: &mut Chooser<'_>) -> Option<Act> {
     Some(Act::RaiseEscalation { escalation, asked: 0 })
 }
 
+/// Whoever is in a team cannot write as one who is not.
+pub(super) fn take_in(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::TakeIn { to: c.mate(), body: c.text("dropped"), line_end: 1 })
+}
+
 pub(super) fn send(c: &mut Chooser<'_>) -> Option<Act> {
     let to = match c.random.below(10) {
         0 if c.random.chance(300) => To::Name(vocabulary::name("lead")),

@@ -230,6 +230,7 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
             let claim = model.hold(*task).filter(|h| token.is_none_or(|token| token == h.token));
             claim.is_some_and(|hold| match by {
                 Actor::Person => true,
+                Actor::Outside => false,
                 Actor::Runtime => hold.stage == StageFacts::Submitted,
                 Actor::Teammate(who) => {
                     hold.by == *who
@@ -290,7 +291,7 @@ fn claim_of<'a>(model: &'a Model, by: &Actor, task: TaskId, token: Token) -> Opt
     match by {
         Actor::Teammate(who) => (model.is_current(who) && claim.by == *who).then_some(claim),
         Actor::Runtime => Some(claim),
-        Actor::Person => None,
+        Actor::Person | Actor::Outside => None,
     }
 }
 

@@ -29,6 +29,10 @@ pub(super) fn verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
             }
             reached
         }
+        Act::TakeIn { to, body, .. } => {
+            let to = To::Address(to.clone());
+            *by == Actor::Outside && !body.is_empty() && reaches(model, by, &to)
+        }
         Act::RaiseEscalation { escalation, .. } => {
             runtime && model.escalations.contains_key(escalation)
         }

@@ -12,7 +12,7 @@ fn reader(by: &Actor) -> Option<Recipient> {
     match by {
         Actor::Person => Some(Recipient::Person),
         Actor::Teammate(who) => Some(Recipient::Member(who.address.clone())),
-        Actor::Runtime => None,
+        Actor::Runtime | Actor::Outside => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tasks in the account of the log.
 
 use shipmate_core::TaskId;
-use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, TaskChanges};
+use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, Seat, TaskChanges};
 
 use super::{Hold, Model, StageFacts, StatusFacts, TaskFacts};
 use crate::simulation::vocabulary;
@@ -48,6 +48,9 @@ impl Model {
                 };
                 let mate = self.mate_mut(&by.address);
                 (mate.claims, mate.stalls) = (mate.claims + 1, 0);
+                // A plan is for one task: the first that is claimed with it, where it names none.
+                let is_planned = *mate.planned.get_or_insert(*task) == *task;
+                mate.plan_approved &= is_planned || mate.seat == Seat::Lead;
                 let facts = self.task_mut(*task);
                 facts.status = StatusFacts::Held(hold);
                 facts.last_token = record.n;

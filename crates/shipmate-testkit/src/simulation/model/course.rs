@@ -11,6 +11,7 @@ use super::Model;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CourseFacts {
+    filled: Vec<bool>,
     /// In their order, and whether each may be left out.
     pub(crate) phases: Vec<(Name, bool)>,
     pub(crate) at: usize,
@@ -32,9 +33,11 @@ impl CourseFacts {
     pub(crate) fn of(playbook: Option<&Playbook>) -> Option<CourseFacts> {
         let phases: Vec<_> =
             playbook?.phases.iter().map(|phase| (phase.name.clone(), phase.optional)).collect();
+        let filled = playbook?.phases.iter().map(|phase| phase.lead_plans).collect();
         let (at, begun) = (0, BTreeMap::new());
         (!phases.is_empty()).then_some(CourseFacts {
             phases,
+            filled,
             at,
             standing: StandingFacts::Waiting,
             begun,
@@ -43,6 +46,11 @@ impl CourseFacts {
 
     pub(crate) fn phase(&self) -> &Name {
         &self.phases[self.at].0
+    }
+
+    /// The lead puts the tasks of this phase on the board.
+    pub(crate) fn is_filled_by_lead(&self) -> bool {
+        self.filled[self.at]
     }
 
     pub(crate) fn is_optional(&self) -> bool {

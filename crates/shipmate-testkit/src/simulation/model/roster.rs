@@ -78,6 +78,7 @@ impl Model {
                     claims: 0,
                     stalls: 0,
                     plan_approved: false,
+                    planned: None,
                     shutdown: None,
                     budget: Default::default(),
                     used: Usage::default(),
@@ -202,7 +203,8 @@ impl Model {
     /// A lead that plans or delegates takes only what is assigned to it.
     pub(crate) fn leads_others(&self, who: &Address) -> bool {
         let mate = &self.mates[who];
-        mate.seat == Seat::Lead && matches!(mate.mode, Mode::Plan | Mode::Delegate)
+        let fills = self.course(&who.team).is_some_and(CourseFacts::is_filled_by_lead);
+        mate.seat == Seat::Lead && (fills || matches!(mate.mode, Mode::Plan | Mode::Delegate))
     }
 
     /// A lead in plan mode makes nothing before its plan is approved.

@@ -32,7 +32,7 @@ impl Model {
         let sender = match by {
             Actor::Teammate(who) => Recipient::Member(who.address.clone()),
             Actor::Person => Recipient::Person,
-            Actor::Runtime => return,
+            Actor::Runtime | Actor::Outside => return,
         };
         for recipient in to {
             if let Recipient::Member(own) = &sender {

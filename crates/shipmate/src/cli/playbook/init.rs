@@ -3,7 +3,7 @@
 use shipmate_protocol::{Answer, Ask};
 use toml::de::DeTable;
 
-use super::write;
+use super::{harness, write};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
 
@@ -15,7 +15,8 @@ use crate::cli::session::Session;
 #[command(after_help = "\
 Examples:
   shipmate playbook init departments                a copy to change
-  shipmate playbook init ours --from departments    the same under another name")]
+  shipmate playbook init ours --from departments    the same under another name
+  shipmate playbook init features --harness         .harness/ for a project that has none")]
 pub(crate) struct InitArgs {
     /// How it is to be called
     name: String,
@@ -23,10 +24,18 @@ pub(crate) struct InitArgs {
     /// What to copy [default: the one of the same name]
     #[arg(long, value_name = "NAME|FILE")]
     from: Option<String>,
+
+    /// Instead of a copy, make the files that `features` works by: .harness/features.json, init.sh
+    /// and context_summary.md
+    #[arg(long, conflicts_with = "from")]
+    harness: bool,
 }
 
 pub(crate) fn run(args: InitArgs, mut session: Session) -> Result<(), Failure> {
-    let InitArgs { name, from } = args;
+    let InitArgs { name, from, harness } = args;
+    if harness {
+        return make_harness(&name, &session);
+    }
     if super::is_path(&name) {
         return Err(Failure::Usage(format!(
             "{name:?} is a path\n  give a name: it becomes .shipmate/playbooks/NAME.toml"
@@ -55,6 +64,27 @@ pub(crate) fn run(args: InitArgs, mut session: Session) -> Result<(), Failure> {
             view.row.name
         )),
     }
+}
+
+fn make_harness(name: &str, session: &Session) -> Result<(), Failure> {
+    if name != "features" {
+        return Err(Failure::Usage(format!(
+            "{name} has no harness\n  `shipmate playbook init features --harness` makes one"
+        )));
+    }
+    let made = harness::make(&session.place.workspace)?;
+    if session.screen.json {
+        return session.screen.json(&serde_json::json!({ "made": made }));
+    }
+    let first = match made.as_slice() {
+        [] => "everything is there already; nothing was changed".to_owned(),
+        made => format!("made {}", made.join(", ")),
+    };
+    session.screen.line(&format!(
+        "{first}\nsay in .harness/init.sh how the project is tested, and put features into \
+         .harness/features.json:\ndocs/playbook-files.md shows one. Commit both. `shipmate run` does \
+         those that are not passing\nyet, now and in every later session"
+    ))
 }
 
 /// The text with another name in it.

@@ -46,8 +46,8 @@ pub(super) fn playbook() -> PlaybookView {
         about: "Works off .harness/features.json.".into(),
         file: "built in".into(),
         problems: 0,
-        selected_by: vec![".harness/features.json".into()],
-        found: Some(".harness/features.json".into()),
+        selected_by: vec![".harness/".into()],
+        found: Some(".harness/".into()),
         env: Some("AGENT_TEAMS".into()),
     };
     let entry = PlaybookEntry { name: "lead".into(), lines: vec!["leads the team".into()] };

@@ -470,10 +470,11 @@ const SMALL: &[(&str, &str)] = &[
     ("`coordinator stop`", r#"{"stopped":4711}"#),
     (
         "`playbook list`",
-        r#"{"playbooks":[],"chosen":{"name":"features","why":".harness/features.json is here"}}"#,
+        r#"{"playbooks":[],"chosen":{"name":"features","why":".harness/ is here"}}"#,
     ),
     ("`playbook use`", r#"{"playbook":"features","changed":true}"#),
     ("`playbook init`", r#"{"path":".shipmate/playbooks/ours.toml"}"#),
+    ("`playbook init --harness`", r#"{"made":[".harness/features.json",".harness/init.sh"]}"#),
 ];
 
 pub(super) fn page() -> String {

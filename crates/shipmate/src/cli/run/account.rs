@@ -128,8 +128,11 @@ fn number(fields: &Value, key: &str) -> u64 {
 /// `alpha/ana@2` as people say it: a member of the run's own team by its name alone, one of a team
 /// below with that team, because names repeat there.
 fn who(root: Option<&str>, fields: &Value, key: &str) -> String {
-    let name = text(fields, key);
-    let name = name.split('@').next().unwrap_or(name);
+    name_of(root, text(fields, key))
+}
+
+pub(super) fn name_of(root: Option<&str>, life: &str) -> String {
+    let name = life.split('@').next().unwrap_or(life);
     match name.split_once('/') {
         Some((team, bare)) if root.is_none_or(|root| root == team) => bare.to_owned(),
         _ => name.to_owned(),
@@ -142,7 +145,7 @@ fn pause(record: &Value, fields: &Value) -> Option<PauseView> {
     Some(PauseView::of_record(n, at, by, fields.as_object()?))
 }
 
-fn first_line(text: &str) -> &str {
+pub(super) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
@@ -163,7 +166,7 @@ impl Account {
             "teammate" => self.teammate(event, fields, record),
             "team" => self.team(event, fields, record),
             "phase" => self.phase(event, fields),
-            "message" => self.led.message(event, fields, text(record, "by")),
+            "message" if event == "message.sent" => self.message(fields, text(record, "by")),
             _ => self.other(event, fields, number(record, "n")),
         };
         let (kind, text) = told?;
@@ -346,6 +349,18 @@ impl Account {
             self.deviates(None, first_line(&told));
         }
         Some((kind, told))
+    }
+
+    fn message(&mut self, fields: &Value, by: &str) -> Option<(EventKind, String)> {
+        // Whoever leads by a playbook is not always told that the work is done.
+        if self.phases.over().is_some() {
+            self.led.is_done = true;
+        }
+        let root = self.phases.root();
+        let to = fields["to"].as_array().into_iter().flatten();
+        let member = |to: &Value| to["member"].as_str().map(|member| name_of(root, member));
+        let members: Vec<String> = to.filter_map(member).collect();
+        self.led.message(fields, &name_of(root, by), &members)
     }
 
     fn other(&mut self, event: &str, fields: &Value, n: u64) -> Option<(EventKind, String)> {

@@ -90,7 +90,7 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
         return Err(failure);
     }
     let summaries = session.place.team(&team).join("summaries");
-    Ok(Begun { team, plan, summaries, goal: true, yes: args.yes })
+    Ok(Begun { team, plan, summaries, goal: true, playbook: false, yes: args.yes })
 }
 
 fn tell(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<(), Failure> {

@@ -1,11 +1,11 @@
-//! What the records say about the lead of a run that began with a goal: how far its plan has
-//! come, what it told the person, and why there will be none.
+//! What the records say about the lead of a run: how far its plan has come, what it told the
+//! person, and why there will be none. What teammates tell the person is here too.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::account::text;
+use super::account::{first_line, text};
 use super::progress::EventKind;
 
 #[derive(Debug, Clone, Default)]
@@ -22,8 +22,8 @@ pub(crate) struct Led {
     approved: bool,
     /// Why no plan comes.
     pub(crate) no_plan: Option<String>,
-    /// The work is done, and the lead was told so.
-    done: bool,
+    /// The work is done: the lead was told so, or the playbook is over.
+    pub(super) is_done: bool,
     /// What it told the person after that.
     pub(crate) report: Option<String>,
 }
@@ -81,37 +81,42 @@ impl Led {
         self.lead.clone().or_else(|| self.seat.clone())
     }
 
+    /// What a person hears of a message of `from` to these members, and to the person where its
+    /// fields say so. A report waits for the end of the run, and is shown at once when a later one
+    /// takes its place.
     pub(super) fn message(
         &mut self,
-        event: &str,
         fields: &Value,
-        by: &str,
+        from: &str,
+        members: &[String],
     ) -> Option<(EventKind, String)> {
         let kind = &fields["kind"];
-        let own = self.lead.clone().filter(|_| event == "message.sent")?;
+        let is_own = self.seat.as_deref() == Some(from) || self.is_lead(from);
         if kind == "work_done" {
-            self.done = true;
+            let told =
+                |lead: Option<&str>| lead.is_some_and(|lead| members.iter().any(|m| m == lead));
+            self.is_done |= told(self.seat()) || told(self.lead());
             return None;
         }
-        let from = by.rsplit('/').next().unwrap_or(by).split('@').next().unwrap_or(by);
-        let to = fields["to"].as_array();
-        if from != own || !to.is_some_and(|to| to.iter().any(|to| to == "person")) {
+        let to_person =
+            fields["to"].as_array().is_some_and(|to| to.iter().any(|to| to == "person"));
+        if !to_person || ["person", "runtime"].contains(&from) {
             return None;
         }
         let body = text(fields, "body").to_owned();
-        match kind {
-            Value::Object(kind) if kind.get("handoff").is_some_and(|kind| kind == "no_plan") => {
-                self.no_plan = Some(body);
-                None
-            }
-            Value::String(kind) if kind == "message" && self.done => {
-                self.report = Some(body);
-                None
-            }
-            Value::String(kind) if kind == "message" => {
-                Some((EventKind::Health, format!("{own} says: {body}")))
-            }
-            _ => None,
+        if kind["handoff"] == "no_plan" && self.is_lead(from) {
+            self.no_plan = Some(body);
+            return None;
         }
+        if kind != "message" && kind != "broadcast" {
+            return None;
+        }
+        let shown = match (is_own, self.is_done) {
+            (true, true) => self.report.replace(body)?,
+            (true, false) => body,
+            // All of it is in the inbox; a teammate's page is not the run's.
+            (false, _) => format!("{} (shipmate inbox)", first_line(body.trim())),
+        };
+        Some((EventKind::Health, format!("{from} says: {shown}")))
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     left_over(session)?;
     found(&team, &plan.title, setup, args.ceilings(), session)?;
     let summaries = session.place.team(&team).join("summaries");
-    Ok(Begun { team, plan, summaries, goal: false, yes: args.yes })
+    Ok(Begun { team, plan, summaries, goal: false, playbook: true, yes: args.yes })
 }
 
 /// What earlier teams left is told before a new one begins, a line for each of them; nothing of it

@@ -106,7 +106,11 @@ fn left(begun: &Begun, session: &Session, is_stopping: bool) -> Result<(), Failu
         false => format!(
             "left at work: `{own} status`, `{own} tui`, `{own} log --follow`, `{own} shutdown`"
         ),
-    })
+    })?;
+    match begun.plans_hint(&own).filter(|_| begun.yes && !is_stopping) {
+        Some(hint) => session.screen.line(&hint),
+        None => Ok(()),
+    }
 }
 
 struct Watcher<'a> {

@@ -30,6 +30,19 @@ fn refused(feature: Value, wanted: &str) {
 }
 
 #[test]
+fn a_scope_may_be_a_layer_or_a_flow_that_the_file_names() {
+    let one = feature("F001", json!({ "scope": ["the payment flow", "docs/pay.md"] }));
+    let two = feature("F002", json!({ "scope": ["api"] }));
+    let scopes = json!({ "api": ["src/api/"], "the payment flow": ["src/pay/", "web/pay/"] });
+    let text = json!({ "scopes": scopes, "features": [one, two] }).to_string();
+    let work = read("f.json", &text, false).unwrap();
+    assert_eq!(work.items[0].files, ["src/pay/", "web/pay/", "docs/pay.md"]);
+    assert_eq!(work.items[1].files, ["src/api/"]);
+    let told = read("f.json", &text.replace("[\"src/api/\"]", "7"), false).unwrap_err();
+    assert!(told.contains("\"scopes\" is a list of paths for each name"), "{told}");
+}
+
+#[test]
 fn all_fields_are_read_and_unknown_ones_are_kept() {
     let one = feature(
         "F001",
@@ -50,6 +63,9 @@ fn all_fields_are_read_and_unknown_ones_are_kept() {
 
 #[test]
 fn each_field_that_is_missing_or_of_a_wrong_kind_is_named_with_its_place_and_remedy() {
+    let ten =
+        "id description priority status scope depends_on assigned_to test_file coverage notes";
+    assert_eq!(FIELDS.map(|(key, ..)| key).join(" "), ten);
     for (key, ..) in FIELDS {
         let mut one = feature("F001", json!({}));
         one.as_object_mut().unwrap().remove(key);

@@ -150,7 +150,10 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     take(&mut account, "runtime", started("a/lead@1"));
     let told = take(&mut account, "a/lead@1", said(json!("message"), "which port?"));
     assert_eq!(told.unwrap(), "lead says: which port?");
-    assert_eq!(take(&mut account, "a/ana@1", said(json!("message"), "hello")), None);
+    let told = take(&mut account, "a/ana@1", said(json!("message"), "hello\nand more"));
+    assert_eq!(told.unwrap(), "ana says: hello (shipmate inbox)");
+    let other = json!({ "to": [{ "member": "a/lead" }], "kind": "message", "body": "hello" });
+    assert_eq!(take(&mut account, "a/ana@1", json!({ "message.sent": other })), None);
     let task = json!({ "task.created": { "task": 1, "team": "a", "spec": { "subject": "s" } } });
     take(&mut account, "person", task);
     assert!(!account.awaits_report());
@@ -165,6 +168,35 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     let none = said(json!({ "handoff": "no_plan" }), "three times");
     take(&mut account, "a/lead@1", none);
     assert_eq!(account.led.no_plan.as_deref(), Some("three times"));
+}
+
+#[test]
+fn what_a_lead_of_a_playbook_says_last_is_the_report_and_what_it_said_before_is_a_line() {
+    let mut account = Account::default();
+    let setup = json!({ "playbook": { "phases": [{ "name": "work" }], "departments": [] } });
+    take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
+    let below = json!({ "team": "b", "parent": "a", "setup": {} });
+    take(&mut account, "person", json!({ "team.created": below }));
+    for who in ["a/owner", "b/lead"] {
+        let profile = json!({ "seat": "lead", "mode": "normal" });
+        let added = json!({ "teammate.added": { "who": who, "profile": profile } });
+        take(&mut account, "runtime", added);
+    }
+    let mut says = |who: &str, body: &str| take(&mut account, who, said(json!("message"), body));
+    assert_eq!(says("a/owner@1", "it begins").unwrap(), "owner says: it begins");
+    assert_eq!(says("b/lead@1", "half done").unwrap(), "b/lead says: half done (shipmate inbox)");
+    let to = json!([{ "member": "b/lead" }]);
+    let done = json!({ "message.sent": { "to": to, "kind": "work_done", "body": "" } });
+    take(&mut account, "runtime", done);
+    let mut says = |who: &str, body: &str| take(&mut account, who, said(json!("message"), body));
+    assert!(says("a/owner@1", "b is done").is_some(), "the work of another team is done");
+    let end = json!({ "done": { "note": "" } });
+    let ended = json!({ "team": "a", "phase": "work", "round": 1, "end": end });
+    take(&mut account, "runtime", json!({ "phase.ended": ended }));
+    let mut says = |who: &str, body: &str| take(&mut account, who, said(json!("message"), body));
+    assert_eq!(says("a/owner@1", "all there"), None);
+    assert_eq!(says("a/owner@1", "and pushed").unwrap(), "owner says: all there");
+    assert_eq!(account.led.report.as_deref(), Some("and pushed"));
 }
 
 #[test]

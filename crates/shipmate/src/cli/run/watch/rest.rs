@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use shipmate_protocol::{Answer, Ask};
 
 use super::super::account::PausedBy;
+use super::super::decide::say_yes;
 use super::super::report::Outcome;
 use super::Watcher;
 use crate::cli::failure::Failure;
@@ -100,7 +101,8 @@ impl Watcher<'_> {
         let halted = self.account.paused.as_ref().is_some_and(|p| p.by == PausedBy::Runtime)
             && self.account.waiting.is_empty();
         let somebody = session.screen.width.is_some() && !session.screen.json;
-        if somebody || halted || !self.account.waits_for_person() {
+        let says_yes = self.begun.yes && !self.account.led.others.is_empty();
+        if (somebody && !says_yes) || halted || !self.account.waits_for_person() {
             self.waits_since = None;
             return Ok(false);
         }
@@ -113,6 +115,15 @@ impl Watcher<'_> {
         }
         if self.goes_on(session)? {
             self.waits_since = Some(Instant::now());
+            return Ok(false);
+        }
+        if says_yes {
+            for plan in std::mem::take(&mut self.account.led.others) {
+                let text = format!("plan {plan} was approved by --yes: the lead left it open");
+                self.account.deviates(None, &text);
+                say_yes(plan, session)?;
+            }
+            self.waits_since = None;
             return Ok(false);
         }
         if self.account.paused.is_none() {

@@ -1,0 +1,179 @@
+//! A team that is there already under the name of a new run.
+//!
+//! A team outlives its run, for a person to look at. One whose playbook is over and whose work is
+//! merged makes room: the next session of the same way of working has the same name. Every other is
+//! the person's to decide about.
+
+use shipmate_protocol::view::{Counts, TeamView};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
+
+use super::take_back;
+use crate::cli::failure::{Failure, unexpected};
+use crate::cli::screen::plain;
+use crate::cli::session::Session;
+use crate::cli::status::unmerged;
+
+/// How it stands with a team whose playbook is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finished {
+    /// All that it made is in the branch that is checked out.
+    Merged,
+    /// So many commits are not.
+    Unmerged(u64),
+}
+
+/// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
+/// What is left of a run that was killed before it had a task is taken away, and so is a team that
+/// has nothing left to do or to give.
+pub(super) fn make_room(
+    team: &str,
+    description: &str,
+    by_playbook: bool,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    session.client.team = None;
+    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
+        return Err(unexpected("teams"));
+    };
+    let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
+    if is_stillborn(there, description, session)? {
+        take_back(session);
+        return Ok(());
+    }
+    match finished(there, &teams, session).filter(|_| by_playbook) {
+        Some(Finished::Merged) => replace(team, session),
+        Some(Finished::Unmerged(commits)) => Err(not_merged(team, commits, session)),
+        None => Err(in_the_way(there)),
+    }
+}
+
+/// It was begun for the same work, and nobody did anything; from here on the session is about it.
+fn is_stillborn(
+    there: &TeamView,
+    description: &str,
+    session: &mut Session,
+) -> Result<bool, Failure> {
+    let Counts { pending, in_progress, completed, failed, deleted } = there.tasks;
+    let has_tasks = pending + in_progress + completed + failed + deleted > 0;
+    if there.phase != "active" || there.description != description || has_tasks {
+        return Ok(false);
+    }
+    session.client.team = Some(there.name.clone());
+    let Answer::Teammates(mates) = session.ask(Ask::Teammates)? else {
+        return Err(unexpected("teammates"));
+    };
+    Ok(mates.iter().all(|mate| mate.epoch == 0 && mate.unread == 0))
+}
+
+/// Nothing where the playbook is not over, somebody still runs, or nobody knows where its work is.
+fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<Finished> {
+    if there.phase != "active" || !is_over(there) {
+        return None;
+    }
+    let runs = |team: &TeamView| team.running > 0;
+    let is_below = |team: &&TeamView| team.parent.as_deref() == Some(&there.name);
+    if runs(there) || teams.iter().filter(is_below).any(runs) {
+        return None;
+    }
+    match &there.branch {
+        None => Some(Finished::Merged),
+        Some(branch) => Some(match unmerged(branch, &session.place.workspace)? {
+            0 => Finished::Merged,
+            commits => Finished::Unmerged(commits),
+        }),
+    }
+}
+
+/// The run went through its playbook or stopped in it.
+fn is_over(team: &TeamView) -> bool {
+    let ended = |state: &str| matches!(state, "done" | "skipped" | "passed");
+    team.phases.iter().any(|phase| phase.state == "failed")
+        || team.phases.last().is_some_and(|last| ended(&last.state))
+}
+
+/// The log stays on disk, and what is in no branch of the person's under its ref.
+fn replace(team: &str, session: &mut Session) -> Result<(), Failure> {
+    session.client.team = Some(team.to_owned());
+    let reason = "its work is over and merged, and a new run begins".to_owned();
+    session.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true })?;
+    let Answer::Leftovers(left) = session.ask(Ask::TeamEnd)? else {
+        return Err(unexpected("what is left of the team"));
+    };
+    if session.screen.json {
+        return Ok(());
+    }
+    session.screen.line(&format!(
+        "note: the team {} of an earlier run is over and merged; this run takes its place",
+        plain(team)
+    ))?;
+    for one in left {
+        let line = format!("note: in no branch of yours: {}: {}", one.name, one.why);
+        session.screen.line(&plain(&line))?;
+    }
+    Ok(())
+}
+
+fn not_merged(team: &str, commits: u64, session: &Session) -> Failure {
+    let commits = match commits {
+        1 => "1 commit of it is".to_owned(),
+        commits => format!("{commits} commits of it are"),
+    };
+    let own = format!("shipmate{} --team {team}", session.here());
+    refused(
+        "TeamExists",
+        format!("the team {team} is over, and {commits} not in your branch"),
+        format!(
+            "have its work first: `{own} merge`, then run again\nbegin without it: `shipmate team \
+             delete {team}`, or `shipmate run --team OTHER …`"
+        ),
+    )
+}
+
+fn in_the_way(there: &TeamView) -> Failure {
+    let team = &there.name;
+    match there.phase.as_str() {
+        "active" => refused(
+            "TeamExists",
+            format!("there is a team {team} already"),
+            format!(
+                "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team \
+                 {team} tui`\nbegin anew: `shipmate team delete {team}`, or `shipmate run --team \
+                 OTHER …`"
+            ),
+        ),
+        _ => refused(
+            "TeamEnding",
+            format!("the team {team} is being deleted, and its teammates are still ending"),
+            format!(
+                "wait for it: `shipmate team delete {team}` says when it is gone; or use another \
+                 name: `shipmate run --team OTHER …`"
+            ),
+        ),
+    }
+}
+
+fn refused(code: &str, message: String, remedy: String) -> Failure {
+    let (code, remedy) = (code.to_owned(), Some(remedy));
+    Failure::Client(ClientFailure::Refused(Refused { code, message, remedy }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shipmate_protocol::view::PhaseView;
+
+    #[test]
+    fn a_playbook_is_over_when_its_last_phase_has_ended_or_one_has_failed() {
+        let team = |states: &[&str]| {
+            let phase =
+                |state: &&str| PhaseView { state: (*state).to_owned(), ..PhaseView::default() };
+            TeamView { phases: states.iter().map(phase).collect(), ..TeamView::default() }
+        };
+        for over in [&["done", "done"][..], &["done", "skipped"], &["failed", "ahead"]] {
+            assert!(is_over(&team(over)), "{over:?}");
+        }
+        for open in [&[][..], &["done", "runs"], &["done", "ahead"], &["back", "waits"]] {
+            assert!(!is_over(&team(open)), "{open:?}");
+        }
+    }
+}
