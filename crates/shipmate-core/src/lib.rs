@@ -17,6 +17,7 @@ pub mod files;
 mod health;
 pub mod kept;
 pub mod limits;
+mod lineage;
 mod message;
 pub mod name;
 mod outstanding;

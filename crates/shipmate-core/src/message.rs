@@ -216,8 +216,7 @@ pub(crate) fn tell_lead_as(
 }
 
 fn lead_for(state: &State, team: &Name, about: Option<&Address>) -> Recipient {
-    let lead = state.teams[team].lead.clone();
-    let lead = lead.map(|name| Address { team: team.clone(), name });
+    let lead = state.lead_of(team);
     let told = |lead: &Address| about != Some(lead) && state.teammates[lead].can_receive();
     lead.filter(told).map_or(Recipient::Person, Recipient::Member)
 }

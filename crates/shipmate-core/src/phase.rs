@@ -337,7 +337,8 @@ pub(crate) fn apply_began(
     let failed = state
         .tasks()
         .iter()
-        .filter(|task| task.team == *team && matches!(task.status, Status::Failed { .. }));
+        .filter(|task| matches!(task.status, Status::Failed { .. }))
+        .filter(|task| state.works_for(&task.team, team));
     let failed_before = failed.map(|task| task.id).collect();
     let course = course_mut(state, team);
     course.rounds.insert(phase.clone(), round);

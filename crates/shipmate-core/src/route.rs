@@ -8,7 +8,7 @@ use crate::event::{MessageKind, Recipient};
 use crate::name::{Actor, Address, Name};
 use crate::playbook::{Playbook, Role, Route};
 use crate::refusal::{Refusal, list};
-use crate::state::{State, Team};
+use crate::state::State;
 
 /// The word that stands for plain text in a route.
 const PLAIN: &str = "message";
@@ -121,12 +121,6 @@ pub(crate) fn role_of<'a>(state: &'a State, who: &Address) -> Option<&'a Name> {
 }
 
 impl State {
-    /// A team and those above it, the nearest first.
-    pub fn lineage<'a>(&'a self, team: &Name) -> impl Iterator<Item = &'a Team> {
-        let above = |team: &&'a Team| self.teams.get(team.parent.as_ref()?);
-        std::iter::successors(self.teams.get(team), above)
-    }
-
     /// A member's role, as the playbook of its team says it, or of the nearest above that has one.
     /// Who was brought in with none that the playbook knows is what all its members are, where they
     /// are all the same.

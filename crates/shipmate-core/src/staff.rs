@@ -258,7 +258,7 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
     let active = |(_, team): &(&Name, &Team)| team.phase == TeamPhase::Active;
     for (name, team) in state.teams.iter().filter(active) {
         let mut going = leaving(state, name);
-        if is_done(team) {
+        if is_done(state, name, team) {
             going.extend(idle(state, name));
         }
         if shutdown::is_in_turn(team) {
@@ -276,10 +276,13 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
     found
 }
 
-fn is_done(team: &Team) -> bool {
-    match &team.course {
+/// A lead's further team is done with the phases it works in: until then its lead may have more for
+/// it.
+fn is_done(state: &State, name: &Name, team: &Team) -> bool {
+    let above = state.course_team(name);
+    match &state.teams[&above].course {
         Some(course) => course.is_over() && team.counts.in_progress == 0,
-        None => team.is_done(),
+        None => team.counts.are_done(),
     }
 }
 

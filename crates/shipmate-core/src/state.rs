@@ -143,12 +143,6 @@ impl Team {
             counts: Counts::default(),
         }
     }
-
-    /// Nothing is left that could become somebody's task.
-    pub(crate) fn is_done(&self) -> bool {
-        let Counts { pending, in_progress, completed, failed, .. } = self.counts;
-        pending == 0 && in_progress == 0 && completed + failed > 0
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +159,17 @@ pub struct Counts {
     pub completed: usize,
     pub failed: usize,
     pub deleted: usize,
+}
+
+impl Counts {
+    pub(crate) fn open(&self) -> usize {
+        self.pending + self.in_progress
+    }
+
+    /// Nothing is left that could become somebody's task.
+    pub(crate) fn are_done(&self) -> bool {
+        self.open() == 0 && self.completed + self.failed > 0
+    }
 }
 
 /// Per team: two disappearances close together stop new teammates for a while.

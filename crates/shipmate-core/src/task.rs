@@ -81,11 +81,14 @@ fn enter(state: &mut State, id: TaskId) {
     let team = state.teams.get_mut(&task.team).expect("a task's team exists");
     *count(&mut team.counts, &task.status) += 1;
     // What is tried again and fails again fails in the phase that runs then.
-    if !matches!(task.status, Status::Failed { .. })
-        && let Some(before) = team.course.as_mut().and_then(Course::failed_before_mut)
-    {
-        before.remove(&id);
+    if !matches!(task.status, Status::Failed { .. }) {
+        let above = state.course_team(&state.tasks[id as usize - 1].team);
+        let course = state.teams.get_mut(&above).and_then(|team| team.course.as_mut());
+        if let Some(before) = course.and_then(Course::failed_before_mut) {
+            before.remove(&id);
+        }
     }
+    let task = &state.tasks[id as usize - 1];
     if let Status::InProgress(claim) = &task.status {
         state.ready.hold(id, &task.held_files());
         let holder = state.teammates.get_mut(&claim.by.address).expect("a holder is a member");

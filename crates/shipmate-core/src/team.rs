@@ -53,7 +53,12 @@ pub(crate) fn decide_create(
     let setup = match &cmd.parent {
         Some(parent) if matches!(by, Actor::Teammate(_)) || cmd.setup.is_default() => {
             let above = &state.teams[parent].setup;
-            Box::new(Setup { playbook: None, ..Setup::clone(above) })
+            let mut setup = Setup { playbook: None, ..Setup::clone(above) };
+            // What a lead's further team does comes to where the lead's own work does.
+            if let (Actor::Teammate(_), Some(trees)) = (by, &mut setup.trees) {
+                trees.branch = Some(above.branch(parent).clone());
+            }
+            Box::new(setup)
         }
         _ => cmd.setup.clone(),
     };

@@ -19,6 +19,9 @@ pub enum Ask {
     TeamShow,
     TeamCreate(TeamCreate),
     TeamDelete {
+        /// One below one's own; nothing means one's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        team: Option<String>,
         reason: String,
         deadline_ms: u64,
         now: bool,

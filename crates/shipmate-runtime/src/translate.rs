@@ -106,8 +106,8 @@ impl Scene<'_> {
     pub(crate) fn act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
         Ok(Some(match ask {
             Ask::TeamCreate(create) => self.create_team(create)?,
-            Ask::TeamDelete { reason, deadline_ms, now } => Act::DeleteTeam {
-                team: self.team.clone(),
+            Ask::TeamDelete { team, reason, deadline_ms, now } => Act::DeleteTeam {
+                team: optional(team.as_ref())?.unwrap_or_else(|| self.team.clone()),
                 reason: reason.clone(),
                 urgency: if *now { Urgency::Now } else { Urgency::Deadline { ms: *deadline_ms } },
             },

@@ -436,7 +436,9 @@ fn a_refused_team_leaves_nothing_and_a_deleted_one_its_log() {
     assert_eq!(refusal(person.ask(Ask::TeamCreate(bad))).code, "BadName");
     assert_eq!(refusal(person.ask(Ask::Status)).code, "NoTeam");
     workspace.team(&["ana"]);
-    person.ask(Ask::TeamDelete { reason: "done".to_owned(), deadline_ms: 0, now: true }).unwrap();
+    person
+        .ask(Ask::TeamDelete { team: None, reason: "done".to_owned(), deadline_ms: 0, now: true })
+        .unwrap();
     person.team = Some("alpha".to_owned());
     person.ask(Ask::TeamEnd).unwrap();
     person.team = None;

@@ -48,7 +48,8 @@ pub(crate) fn expire(state: &State, name: &Name, team: &Team, cap: &Cap) -> Vec<
 /// What is not done yet, in words.
 fn open(state: &State, team: &Name) -> String {
     let is_open = |task: &&Task| {
-        task.team == *team && matches!(task.status, Status::Pending | Status::InProgress(_))
+        matches!(task.status, Status::Pending | Status::InProgress(_))
+            && state.works_for(&task.team, team)
     };
     let open: Vec<String> = state
         .tasks()

@@ -6,7 +6,7 @@ use crate::outstanding::waiting_for_an_answer;
 use crate::playbook::Department;
 use crate::setup::StartRule;
 use crate::staff;
-use crate::state::{State, Status, Task, Team, TeamPhase, Teammate};
+use crate::state::{Counts, State, Status, Task, Team, TeamPhase, Teammate};
 use crate::task::graph;
 
 pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
@@ -18,19 +18,22 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
     if phase.alone && others_run(state, name, team.lead.as_ref()) {
         return false;
     }
-    if team.counts.in_progress > 0 {
+    let counts = state.counts_for(name);
+    if counts.in_progress > 0 {
         return false;
     }
-    let failed = team.counts.failed > failed_before.len();
+    let failed = counts.failed > failed_before.len();
     if !awaits.is_empty() && !failed {
         return false;
     }
-    let nothing_open = || !state.ready.open_pools().any(|pool| pool.team == *name);
+    let nothing_open = || !state.ready.open_pools().any(|pool| state.works_for(&pool.team, name));
     let stuck = || nothing_open() && (failed || graph::all_hopeless(state, name));
-    if team.counts.pending > 0 && !stuck() {
+    if counts.pending > 0 && !stuck() {
         return false;
     }
-    !phase.lead_plans || lead_has_planned(state, name, team) || no_plan(state, name).is_some()
+    !phase.lead_plans
+        || lead_has_planned(state, name, team, counts)
+        || no_plan(state, name).is_some()
 }
 
 /// The tasks of a team that failed in the phase that runs.
@@ -41,9 +44,9 @@ pub fn failed<'a>(state: &'a State, name: &Name) -> Vec<&'a Task> {
         return Vec::new();
     };
     let own = state.tasks().iter().filter(|task| {
-        task.team == *name
-            && matches!(task.status, Status::Failed { .. })
+        matches!(task.status, Status::Failed { .. })
             && !failed_before.contains(&task.id)
+            && state.works_for(&task.team, name)
     });
     own.collect()
 }
@@ -73,9 +76,9 @@ fn lead_of<'a>(state: &'a State, name: &Name, team: &Team) -> Option<(Address, &
 }
 
 /// It has put tasks on the board, and nothing it was told is unread.
-fn lead_has_planned(state: &State, name: &Name, team: &Team) -> bool {
+fn lead_has_planned(state: &State, name: &Name, team: &Team, counts: Counts) -> bool {
     let unread = lead_of(state, name, team).is_some_and(|(_, mate)| !mate.inbox.is_empty());
-    team.is_done() && !unread
+    counts.are_done() && !unread
 }
 
 /// This one is to put tasks on the board in the phase that runs.
@@ -94,7 +97,8 @@ pub(crate) fn is_led_by(state: &State, who: &Address) -> bool {
 pub fn no_plan(state: &State, name: &Name) -> Option<String> {
     let team = state.teams.get(name)?;
     let (lead, mate) = lead_of(state, name, team)?;
-    let nothing = team.counts.pending == 0 && team.counts.in_progress == 0 && !team.is_done();
+    let counts = state.counts_for(name);
+    let nothing = counts.open() == 0 && !counts.are_done();
     let is_ours = mate.profile.start == StartRule::WhenNeeded
         && mate.paused.is_none()
         && !mate.dismissed
@@ -102,16 +106,21 @@ pub fn no_plan(state: &State, name: &Name) -> Option<String> {
     if !is_led_by(state, &lead) || !nothing || !is_ours {
         return None;
     }
-    let below = state
-        .teams
-        .values()
-        .any(|below| below.parent.as_ref() == Some(name) && below.phase == TeamPhase::Active);
+    // A team below that has phases of its own is not waited for in this one.
+    let apart = |below: &Name| !state.works_for(below, name);
+    let below = state.teams.iter().any(|(below, found)| {
+        found.parent.as_ref() == Some(name) && found.phase == TeamPhase::Active && apart(below)
+    });
     let busy = |(who, mate): (&Address, &Teammate)| {
         (*who != lead && mate.is_running() && !mate.inbox.is_empty())
-            || staff::is_callable(state, team, mate)
+            || staff::is_callable(state, &state.teams[&who.team], mate)
     };
-    let asks = || waiting_for_an_answer(state).iter().any(|who| who.address.team == *name);
-    if below || state.members_of(name).any(busy) || asks() {
+    let asks = || {
+        let waiting = waiting_for_an_answer(state);
+        waiting.iter().any(|who| state.works_for(&who.address.team, name))
+    };
+    let mut workers = state.workers_of(name).flat_map(|team| state.members_of(team));
+    if below || workers.any(busy) || asks() {
         return None;
     }
     match mate.is_running() {

@@ -14,7 +14,7 @@ use crate::name::{Address, Alias, Name};
 use crate::pause::PauseCause;
 use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
-use crate::state::{State, Status, Team, TeamPhase};
+use crate::state::{State, Status, Task, Team, TeamPhase};
 
 /// Most that an escalation names; the board tells the rest.
 const EVIDENCE_MAX: usize = 20;
@@ -95,7 +95,8 @@ impl At<'_> {
 
     /// What failed, and where the work on it lies.
     fn evidence(&self) -> Vec<String> {
-        let failed = self.state.tasks().iter().filter(|task| task.team == *self.name);
+        let own = |task: &&Task| self.state.works_for(&task.team, self.name);
+        let failed = self.state.tasks().iter().filter(own);
         let mut found = Vec::new();
         for task in failed {
             let Status::Failed { reason } = &task.status else { continue };
@@ -126,11 +127,12 @@ impl At<'_> {
         if state.teammates[lead].profile.mode != Mode::Normal {
             events.push(Event::TeammateModeChanged { who: lead.clone(), mode: Mode::Normal });
         }
-        let failed = state.tasks().iter().filter(|task| task.team == *name);
-        let failed = failed.filter(|task| matches!(task.status, Status::Failed { .. }));
+        let failed =
+            state.tasks().iter().filter(|task| matches!(task.status, Status::Failed { .. }));
+        let failed = failed.filter(|task| state.works_for(&task.team, name));
         let before = events.len();
         events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
-        let is_idle = team.counts.pending == 0 && team.counts.in_progress == 0;
+        let is_idle = state.counts_for(name).open() == 0;
         if is_idle && events.len() == before && cap.is_none() {
             events.push(settle(state, name, now, course, lead, reason));
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Event, MessageKind, Mode, Recipient, TaskId};
 use crate::message;
 use crate::name::{Address, Name};
-use crate::state::{State, Status, Task};
+use crate::state::{State, Status, Task, TeamPhase};
 
 /// Tasks that are listed; beyond that the board tells.
 const LISTED_MAX: usize = 50;
@@ -18,7 +18,7 @@ const RESULT_CHARS_MAX: usize = 160;
 
 /// What the leads are told of the work that ends with these events.
 pub(crate) fn told(state: &State, events: &[Event]) -> Vec<Event> {
-    let mut ends: BTreeMap<&Name, BTreeSet<TaskId>> = BTreeMap::new();
+    let mut ends: BTreeMap<Name, BTreeSet<TaskId>> = BTreeMap::new();
     for event in events {
         let (Event::TaskCompleted { task, .. }
         | Event::TaskFailed { task, .. }
@@ -27,9 +27,11 @@ pub(crate) fn told(state: &State, events: &[Event]) -> Vec<Event> {
             continue;
         };
         let Some(found) = state.task(*task).filter(|task| is_open(task)) else { continue };
-        ends.entry(&found.team).or_default().insert(*task);
+        // What a lead's further teams do is the lead's work too, and ends with the last of it.
+        let led = state.lead_of(&found.team).map(|lead| lead.team);
+        ends.entry(led.unwrap_or_else(|| found.team.clone())).or_default().insert(*task);
     }
-    ends.into_iter().filter_map(|(team, ended)| tell(state, team, &ended, events)).collect()
+    ends.into_iter().filter_map(|(team, ended)| tell(state, &team, &ended, events)).collect()
 }
 
 fn is_open(task: &Task) -> bool {
@@ -40,7 +42,12 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let team = &state.teams[name];
     let lead = Address { team: name.clone(), name: team.lead.clone()? };
     let mate = &state.teammates[&lead];
-    let open = team.counts.pending + team.counts.in_progress;
+    let led = |team: &Name| {
+        let is_gone = state.teams[team].phase == TeamPhase::Deleted;
+        !is_gone && state.lead_of(team).is_some_and(|own| own == lead)
+    };
+    let open: usize =
+        state.teams.iter().filter(|(team, _)| led(team)).map(|(_, team)| team.counts.open()).sum();
     let leads = mate.profile.mode != Mode::Plan && mate.leads_others(team);
     let leads_all = leads || !team.plan.is_empty();
     // Between two phases nothing is done yet, unless the lead itself planned this one.
@@ -56,7 +63,7 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     };
     let now: BTreeMap<TaskId, Option<String>> = events.iter().filter_map(now).collect();
     let (mut done, mut failed) = (Vec::new(), Vec::new());
-    for task in state.tasks().iter().filter(|task| task.team == *name) {
+    for task in state.tasks().iter().filter(|task| led(&task.team)) {
         let result = match (now.get(&task.id), &task.status) {
             (Some(Some(result)), _) | (None, Status::Completed { result, .. }) => result,
             (Some(None), _) | (None, Status::Failed { .. }) => {

@@ -267,7 +267,7 @@ pub(crate) fn apply_reverted(state: &mut State, at: u64, id: TaskId, reason: &st
         task.changed_at = at;
     });
     // The phase that takes work back has not failed with it.
-    let team = state.task_mut(id).team.clone();
+    let team = state.course_team(&state.tasks[id as usize - 1].team);
     let course = state.team_mut(&team).course.as_mut();
     if let Some(before) = course.and_then(Course::failed_before_mut) {
         before.insert(id);

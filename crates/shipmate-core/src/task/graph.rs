@@ -187,7 +187,8 @@ pub(crate) fn block_dependents(state: &mut State, id: TaskId) {
 /// will ever take it, unless somebody decides otherwise.
 pub(crate) fn all_hopeless(state: &State, team: &Name) -> bool {
     let mut known = BTreeMap::new();
-    let pending = |task: &&Task| task.team == *team && task.status == Status::Pending;
+    let pending =
+        |task: &&Task| task.status == Status::Pending && state.works_for(&task.team, team);
     let mut all = state.tasks().iter().filter(pending);
     all.all(|task| is_hopeless(state, task.id, &mut known))
 }

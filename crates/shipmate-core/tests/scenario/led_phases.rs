@@ -95,4 +95,61 @@ scenarios! {
         end-phase work failed reason \"no task\"
         expect phase alpha: stopped
     ",
+    what_a_leads_further_team_does_is_work_of_its_phase: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        team beta under alpha by lia        => team.created
+        idle \"no task\" by lia
+        expect no-plan alpha: alpha/lia has heard the goal and made no task
+        send \"and now?\" to lia
+        read by lia
+        create x in beta by lia
+        join beta/bo
+        idle \"no task\" by lia
+        expect no-plan alpha: nothing
+        expect effects: nothing
+        claim 1 by beta/bo
+        expect effects: nothing
+        complete 1 by beta/bo               => task.completed, message.sent
+        expect inbox lia: All tasks are completed:; - task 1 (x); Report to the person in a few \
+            sentences what was done and what is left: SendMessage to \"person\". Then end your turn.
+        expect effects: nothing
+        read by lia
+        expect effects: leave alpha
+        // Nobody counts what went with its team.
+        create y in beta by lia
+        expect effects: nothing
+        delete-team beta now by lia
+        create z by lia
+        claim 3 by lia
+        complete 3 by lia
+        read by lia
+        expect effects: leave alpha
+    ",
+    what_fails_in_a_leads_further_team_is_the_leads_to_hear: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        team beta under alpha by lia
+        create x in beta retries 0 by lia
+        join beta/bo
+        submit-plan \"one file\" by beta/bo
+        expect inbox lia: beta/bo@1 asks for approval of plan 11:; one file
+        read by lia
+        claim 1 by beta/bo
+        fail 1 by beta/bo
+        expect inbox lia: task 1 (x) failed after 1 attempt: it did not work | No task is left to \
+            do. Failed: 1. You may retry or replace what failed; otherwise report. Completed:; Report \
+            to the person in a few sentences what was done and what is left: SendMessage to \
+            \"person\". Then end your turn.
+        read by lia
+        expect effects: leave alpha
+        end-phase work failed reason \"x\"
+        expect phase alpha: stopped
+    ",
 }

@@ -61,7 +61,8 @@ pub(crate) fn delete_tool() -> Tool {
              what is unfinished is reported. Use it when all is done.",
         input_schema: schema(
             json!({
-                "team_name": { "type": "string", "description": "Your team; nothing else works" },
+                "team_name": { "type": "string",
+                    "description": "Your team, or one below it that you made; default: your own" },
                 "name": { "type": "string", "description": "The same" },
                 "reason": { "type": "string", "description": "Why, for the teammates" },
                 "deadline_seconds": { "type": "integer",
@@ -219,21 +220,19 @@ pub(crate) fn deadline(arguments: &mut Arguments) -> Result<u64, Bad> {
 
 pub(crate) async fn delete(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
     let named = arguments.word(&["team_name", "name"])?;
-    if let Some(other) = named.filter(|name| *name != seat.team) {
-        let expected = format!("{}, your own team, or nothing", seat.team);
-        return Err(Bad::new("team_name", &Value::from(other), &expected).into());
-    }
+    let below = named.filter(|name| *name != seat.team);
     let reason = arguments.text(&["reason"])?.filter(|reason| !reason.trim().is_empty());
     let reason = reason.unwrap_or_else(|| "the team is done".to_owned());
     let deadline_ms = deadline(arguments)?;
     let now = arguments.flag(&["now", "force"])?.unwrap_or(false);
-    board.ask(Ask::TeamDelete { reason, deadline_ms, now }).await?;
-    let phase = match board.ask(Ask::TeamShow).await {
-        Ok(Answer::Team(view)) => view.phase,
-        // What cannot be shown any more is gone.
-        _ => "deleted".to_owned(),
+    let team = below.clone().unwrap_or_else(|| seat.team.clone());
+    board.ask(Ask::TeamDelete { team: below, reason, deadline_ms, now }).await?;
+    let found = match board.ask(Ask::Teams).await {
+        Ok(Answer::Teams(teams)) => teams.into_iter().find(|view| view.name == team),
+        _ => None,
     };
-    let team = &seat.team;
+    // What cannot be shown any more is gone.
+    let phase = found.map_or_else(|| "deleted".to_owned(), |view| view.phase);
     let text = match phase.as_str() {
         "deleted" => format!("Team {team} is deleted."),
         _ => format!(

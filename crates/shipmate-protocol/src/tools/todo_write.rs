@@ -51,6 +51,7 @@ pub(crate) fn tool() -> Tool {
                         "additionalProperties": true,
                     },
                 },
+                "team_name": text("A team below yours whose list it is; default: your own"),
             }),
             &["todos"],
         ),
@@ -97,11 +98,15 @@ fn read(arguments: &mut Arguments) -> Result<Todo, Bad> {
 }
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
+    let below = arguments.word(&["team_name"])?.filter(|team| *team != seat.team);
+    let team = below.as_ref().unwrap_or(&seat.team);
     let items = arguments.objects(&["todos", "tasks"], TODOS_MAX)?;
     let items = items.ok_or_else(|| Bad::missing("todos", "the list of things to do"))?;
     let mut todos = Vec::with_capacity(items.len());
     for (place, mut item) in items {
-        todos.push(read(&mut item).map_err(|bad| bad.within(&place))?);
+        let mut todo = read(&mut item).map_err(|bad| bad.within(&place))?;
+        todo.new.team = below.clone();
+        todos.push(todo);
         arguments.leave(&place, item);
     }
     let mut open = rows(board, TaskFilter::default()).await?;
@@ -109,7 +114,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     for todo in todos {
         let same = |row: &TaskRow| match &todo.id {
             Some(id) if row.id.to_string() == *id || row.alias.as_ref() == Some(id) => true,
-            _ => row.subject == todo.new.subject,
+            _ => row.subject == todo.new.subject && row.team == *team,
         };
         let found = open.iter().position(same).map(|index| open.remove(index));
         entries.push((found, todo));

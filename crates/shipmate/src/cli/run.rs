@@ -361,7 +361,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
 /// failed too would only hide it.
 fn take_back(session: &mut Session) {
     let reason = "the run was refused".to_owned();
-    drop(session.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true }));
+    drop(session.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true }));
     drop(session.ask(Ask::TeamEnd));
 }
 

@@ -196,6 +196,16 @@ fn a_session_leads_its_team_and_further_ones_below_until_that_is_deleted() {
     assert!(below.contains("It is below my-project, and you lead it too"), "{below}");
     let made = lead.call("TaskCreate", json!({ "subject": "x", "team_name": "further" }));
     assert!(made.contains("Task #1 created"), "{made}");
+    let listed =
+        json!({ "team_name": "further", "todos": [{ "content": "y", "status": "pending" }] });
+    let listed = lead.call("TodoWrite", listed);
+    assert!(listed.contains("#2 y: created"), "{listed}");
+    let ended = lead.call("TeamDelete", json!({ "team_name": "further" }));
+    assert!(ended.contains("Team further is deleted"), "{ended}");
+    let gone = lead.refusal("TaskCreate", json!({ "subject": "z", "team_name": "further" }));
+    assert!(gone.contains("no team further"), "{gone}");
+    let still = lead.call("TaskCreate", json!({ "subject": "z" }));
+    assert!(still.contains("Task #3 created"), "{still}");
     lead.call("TeamDelete", json!({ "name": "my-project", "now": true }));
     let made = lead.call("TeamCreate", json!({ "name": "another" }));
     assert!(made.contains("You lead team another"), "{made}");

@@ -552,6 +552,8 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     let told = "- the lead works alone: the team's time of 3 s is over; not done: ".to_owned();
     let line = text.lines().find(|line| line.starts_with(&told)).unwrap_or_default();
     assert!(line.contains(open), "{text}");
+    let said = ran.err.lines().find(|line| line.contains("phase layers is left to the lead: "));
+    assert!(said.unwrap_or_default().contains(open), "{}", ran.err);
 }
 
 #[test]

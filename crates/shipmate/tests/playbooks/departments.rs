@@ -461,6 +461,15 @@ fn a_step_that_is_needed_cannot_be_left_out_and_one_that_is_not_is_recorded() {
         joined(&scene.log(), "yolo-backend")[3..],
         ["architect", "senior", "dev-1", "dev-2", "dev-3"]
     );
+    // The plans and their specs are there: implementation is the first of its steps that begins.
+    let log = scene.log();
+    let at = |event: &str, field: &str, value: &str| {
+        log.iter().position(|record| record["event"][event][field] == value).unwrap()
+    };
+    let began = at("phase.began", "phase", "implementation");
+    for who in ["architect", "senior", "dev-1"] {
+        assert!(at("teammate.added", "who", &format!("yolo-backend/{who}")) > began, "{who}");
+    }
     view(&scene, ".execution-state.json", |state| {
         state["steps"]["qa"]["reason"] == "it was left out of this run"
     });

@@ -216,6 +216,10 @@ fn a_person_sees_who_would_do_what_and_nobody_starts_before_they_agree() {
         assert!(said.status.success(), "{said:?}");
     }
     scene.stage.finished(3);
+    let log = scene.log();
+    let at = |name: &str| log.iter().position(|one| one["event"].get(name).is_some()).unwrap();
+    assert!(at("team.continued") < at("teammate.started"), "nobody starts before");
+    assert!(at("team.continued") < at("task.created"), "nor is there a task");
 }
 
 #[test]
@@ -327,6 +331,14 @@ fn assigned_to_and_status_follow_the_claim_and_the_release() {
         .collect();
     names.sort();
     assert_eq!(names, ["feature-1", "feature-2"]);
+    scene.stage.catch_up();
+    let claims = scene.stage.events("task.claimed");
+    assert_eq!(claims.len(), 2, "{claims:?}");
+    for claim in &claims {
+        let at = claim["task"].as_u64().unwrap() as usize - 1;
+        let name = seen["features"][at]["assigned_to"].as_str().unwrap();
+        assert!(claim["by"].as_str().unwrap().starts_with(&format!("alpha/{name}@")), "{claims:?}");
+    }
     scene.stage.open("go", 2);
     scene.stage.finished(2);
     let ended = scene.stage.event("phase.ended");

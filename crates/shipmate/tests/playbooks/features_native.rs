@@ -120,7 +120,9 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
     let planned: Vec<Value> =
         scene.stage.events("plan.submitted").iter().map(|plan| plan["who"].clone()).collect();
     assert_eq!(planned.len(), 2, "{planned:?}");
-    assert!(said_to(&server, "lead", "What it has to meet: tests for edge cases are part of it"));
+    let shown =
+        r"The code, and a test of it.\n\nWhat it has to meet: tests for edge cases are part of it";
+    assert!(said_to(&server, "lead", shown));
     assert!(said_to(&server, "lead", "You coordinate and write no code"));
     let state = "is in .harness/features.json, claude-progress.txt, .harness/context_summary.md and the \
                  git log";

@@ -83,6 +83,9 @@ fn the_side_that_is_wrong_is_taken_back_and_done_anew() {
     let modes = scene.stage.events("teammate.mode_changed");
     let modes: Vec<&str> = modes.iter().filter_map(|change| change["mode"].as_str()).collect();
     assert_eq!(modes, ["normal", "delegate"]);
+    let claims = scene.stage.events("task.claimed");
+    let anew = claims.iter().rfind(|claim| claim["task"] == 2).unwrap();
+    assert!(anew["by"].as_str().unwrap().starts_with("alpha/feature-"), "{claims:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::native::Native;
 use crate::stage::{TEAM, of};
+use crate::views;
 
 const GATE: (&str, &str) = ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1");
 
@@ -58,7 +59,7 @@ on "Your plan is approved"
   tool TaskUpdate {"taskId":"1","status":"completed","result":"one is there"}
   say Done.
 "#;
-    let mut native = Native::new(script, &[]);
+    let native = Native::new(script, &[]);
     let ran = native.run("board", &["Migrate the app", "--yes"]);
     ran.ends(0, &["1 of 1 task", "was approved by --yes: the lead left it open"]);
     assert_eq!(native.scene.landed("one.txt"), "one\n");
@@ -191,20 +192,27 @@ on "All tasks are completed"
   say Done.
 "#;
     let mut native = Native::new(&(script.to_owned() + WORKER), &[]);
-    let mut run = native.begin("board", &["Migrate the app"]);
-    run.says("phase plan begins");
-    let stage = &mut native.scene.stage;
-    stage.follow();
-    let done = stage.hear(|event| event["task.completed"]["task"] == 1);
-    assert_eq!(done["event"]["task.completed"]["task"], 1);
-    let created = of(&stage.log, "team.created");
+    native
+        .run("board", &["Migrate the app"])
+        .ends(0, &["│ Done.", "1 of 1 task", "merged     1 commit"]);
+    // What it does is part of the run: of its end, of its report and of its branch.
+    assert_eq!(native.scene.landed("one.txt"), "one\n");
+    let log = native.scene.log();
+    let created = of(&log, "team.created");
     assert_eq!((&created[1]["team"], &created[1]["parent"]), (&"beta".into(), &"alpha".into()));
-    assert_eq!(of(&stage.log, "task.created")[0]["team"], "beta");
+    assert_eq!(of(&log, "task.created")[0]["team"], "beta");
+    // Everybody sees the same board, and each team has its inboxes.
+    let stage = &native.scene.stage;
+    for file in
+        [".tasks/task_1.json", ".teams/beta/worker_inbox.jsonl", ".teams/alpha/lead_inbox.jsonl"]
+    {
+        let path = views::views(stage).join(file);
+        views::until(&stage.place().team(TEAM), || path.is_file().then_some(()));
+    }
     // Its members have the tools of the role, as those of the first.
     let offered = native.offered("worker");
     let has = |tool: &str| offered.iter().any(|own| own == tool);
     assert!(has("TaskUpdate") && !has("TaskGet"), "{offered:?}");
-    drop(run);
 }
 
 #[test]

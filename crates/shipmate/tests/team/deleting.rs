@@ -12,7 +12,7 @@ const CONFIG: &str = "[agents]\nstop-grace-seconds = 0.3\n";
 
 fn delete(stage: &mut Stage, now: bool) -> Vec<Leftover> {
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { reason, deadline_ms: 100, now });
+    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 100, now });
     left(stage)
 }
 
@@ -209,7 +209,7 @@ fn a_coordinator_that_is_killed_while_it_rescues_leaves_the_rest_to_the_next() {
     stage.tasks(&IN_HAND[..2]);
     stage.arrivals(2);
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true });
+    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true });
     // In the middle of the first, and of what the next one does.
     for _ in 0..3 {
         while stage.arrival().name != "git" {}
@@ -401,7 +401,7 @@ fn a_folder_that_cannot_be_put_away_is_the_answer_and_not_tried_for_ever() {
     stage.finished(1);
     let deleted = stage.place().state().join("deleted");
     std::fs::write(&deleted, "in the way").unwrap();
-    stage.ask(Ask::TeamDelete { reason: "over".to_owned(), deadline_ms: 0, now: true });
+    stage.ask(Ask::TeamDelete { team: None, reason: "over".to_owned(), deadline_ms: 0, now: true });
     let refused = stage.refusal(Ask::TeamEnd);
     assert_eq!(refused.code, "NotPutAway", "{refused:?}");
     assert!(refused.message.contains(deleted.to_str().unwrap()), "{refused:?}");

@@ -73,7 +73,7 @@ fn delete(now: bool, deadline_ms: u64) {
     let pids = found.iter().map(|one| one.pid).chain(supervisors.iter().map(|one| one.pid));
     let watched: Vec<_> = pids.map(|pid| processes::watch(pid).unwrap()).collect();
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { reason, deadline_ms, now });
+    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms, now });
     watched.iter().for_each(gone);
     let deleted = stage.event("team.deleted");
     assert_eq!(deleted["team"], "alpha");

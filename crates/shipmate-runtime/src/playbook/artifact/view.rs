@@ -137,12 +137,21 @@ impl Views {
 fn rendered(state: &State) -> (Files, BTreeMap<Address, String>) {
     let (mut files, mut drops) = (Vec::new(), BTreeMap::new());
     for (team, found) in &state.teams {
-        let Some(playbook) = &found.setup.playbook else { continue };
+        // A lead's further team is shown as the playbook above it says.
+        let playbook = state.lineage(team).find_map(|above| above.setup.playbook.as_deref());
+        let Some(playbook) = playbook else { continue };
         if found.phase == TeamPhase::Deleted {
             continue;
         }
         let values = fill::resolved(playbook, [("team", team.to_string())]);
+        let is_further = found.setup.playbook.is_none();
         for artifact in playbook.own_artifacts().filter(|artifact| !artifact.on_branch) {
+            // Tasks have numbers of their own in the whole tree; all else is kept apart by the path.
+            let is_apart =
+                artifact.path.contains("{team}") || artifact.format.starts_with("tasks-");
+            if is_further && !is_apart {
+                continue;
+            }
             let path = fill(&artifact.path, &values);
             let values = &values;
             let sight = Sight { state, team, path: &path, values, ground: None, now_s: now_s() };

@@ -95,7 +95,7 @@ fn is_over(team: &TeamView) -> bool {
 fn replace(team: &str, session: &mut Session) -> Result<(), Failure> {
     session.client.team = Some(team.to_owned());
     let reason = "its work is over and merged, and a new run begins".to_owned();
-    session.ask(Ask::TeamDelete { reason, deadline_ms: 0, now: true })?;
+    session.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true })?;
     let Answer::Leftovers(left) = session.ask(Ask::TeamEnd)? else {
         return Err(unexpected("what is left of the team"));
     };

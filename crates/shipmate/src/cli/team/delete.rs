@@ -45,7 +45,7 @@ pub(crate) struct DeleteArgs {
 pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure> {
     let deadline_ms = session.deadline_ms(args.deadline)?;
     let name = args.name;
-    let ask = Ask::TeamDelete { reason: args.reason, deadline_ms, now: args.now };
+    let ask = Ask::TeamDelete { team: None, reason: args.reason, deadline_ms, now: args.now };
     // A teammate that deletes its team is gone before that has ended.
     if args.no_wait || session.client.welcome()?.actor != "person" {
         let said = match args.now {

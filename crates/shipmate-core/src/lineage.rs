@@ -1,0 +1,59 @@
+//! Teams above and below each other: whose lead is told, and whose phase the work belongs to.
+//!
+//! A lead may make further teams below its own. They have no playbook and, as a rule, no lead of
+//! their own: what they do is done for the nearest team above that has one.
+
+use crate::name::{Address, Name};
+use crate::state::{Counts, State, Team, TeamPhase};
+
+impl State {
+    /// A team and those above it, the nearest first.
+    pub fn lineage<'a>(&'a self, team: &Name) -> impl Iterator<Item = &'a Team> {
+        self.named_lineage(team).map(|(_, team)| team)
+    }
+
+    fn named_lineage<'a>(&'a self, team: &Name) -> impl Iterator<Item = (&'a Name, &'a Team)> {
+        let above =
+            |(_, team): &(&'a Name, &'a Team)| self.teams.get_key_value(team.parent.as_ref()?);
+        std::iter::successors(self.teams.get_key_value(team), above)
+    }
+
+    /// Who leads a team: its own lead, or that of the nearest team above it.
+    pub fn lead_of(&self, team: &Name) -> Option<Address> {
+        self.named_lineage(team).find_map(|(name, found)| {
+            Some(Address { team: name.clone(), name: found.lead.clone()? })
+        })
+    }
+
+    /// The team in whose phases this one works: the nearest with a playbook, else itself.
+    pub(crate) fn course_team(&self, team: &Name) -> Name {
+        let above = self.named_lineage(team).find(|(_, found)| found.setup.playbook.is_some());
+        above.map_or(team, |(name, _)| name).clone()
+    }
+
+    /// What this team does is work of a phase of that one. Of a team that is gone nothing is.
+    pub(crate) fn works_for(&self, team: &Name, course: &Name) -> bool {
+        let is_there = || self.teams.get(team).is_some_and(|team| team.phase != TeamPhase::Deleted);
+        team == course || (is_there() && self.course_team(team) == *course)
+    }
+
+    /// The teams whose work is that of this one's phases.
+    pub(crate) fn workers_of<'a>(&'a self, course: &'a Name) -> impl Iterator<Item = &'a Name> {
+        self.teams.keys().filter(|team| self.works_for(team, course))
+    }
+
+    /// How much of that work is in which status.
+    pub(crate) fn counts_for(&self, course: &Name) -> Counts {
+        let mut all = Counts::default();
+        for team in self.workers_of(course) {
+            let Counts { pending, in_progress, completed, failed, deleted } =
+                self.teams[team].counts;
+            all.pending += pending;
+            all.in_progress += in_progress;
+            all.completed += completed;
+            all.failed += failed;
+            all.deleted += deleted;
+        }
+        all
+    }
+}
