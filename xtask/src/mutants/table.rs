@@ -404,8 +404,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "let-go-while-tasks-wait",
         guarantee: "crew",
         file: "crates/shipmate-core/src/state.rs",
-        find: "pending == 0 && in_progress == 0 && completed + failed > 0",
-        replace: "in_progress == 0 && completed + failed > 0 * pending",
+        find: "self.open() == 0 && self.completed + self.failed > 0",
+        replace: "self.in_progress == 0 && self.completed + self.failed > 0",
     },
     Mutant {
         name: "one-task-wants-everybody",

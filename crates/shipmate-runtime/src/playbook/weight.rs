@@ -100,6 +100,7 @@ mod tests {
         assert!(!fits(plan, &nine, &work) && !fits(upgrade, &nine, &work));
         let ten = Item { size: Some(10), ..plain.clone() };
         assert!(fits(plan, &ten, &work) && fits(upgrade, &ten, &work));
+        assert!(fits(upgrade, &item(&["src/auth/x.rs"], "Build it"), &work));
         assert!(fits(plan, &item(&["src/a/x.rs", "src/b/y.rs"], "Build it"), &work));
         let other = Item { id: "b".to_owned(), ..plain.clone() };
         let shared = Work { items: vec![other], ..Work::default() };

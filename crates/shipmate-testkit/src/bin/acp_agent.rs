@@ -293,6 +293,15 @@ impl Agent {
         let (Some(calls), false) = (calls, self.led.replace(true)) else { return };
         for line in calls.lines() {
             let (tool, arguments) = line.split_once(' ').expect("a tool and its arguments");
+            // What its own shell finds, by a tool that shipmate is not asked about.
+            if tool == "sh" {
+                let ran =
+                    Command::new("sh").args(["-c", arguments]).output().expect("there is a shell");
+                let found = String::from_utf8_lossy(&ran.stdout).into_owned();
+                let told = json!({ "to": "person", "message": format!("found: {found}.") });
+                call(&self.server, "SendMessage", &told);
+                continue;
+            }
             let arguments = serde_json::from_str(arguments).expect("arguments are JSON");
             call(&self.server, tool, &arguments);
         }

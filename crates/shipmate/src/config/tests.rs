@@ -46,6 +46,7 @@ fn a_mistake_is_named_with_its_line_and_remedy() {
         ("\n[agents.command]\n", "2:9: the name command is taken"),
         ("[agents.x.env]\n\"A=B\" = \"c\"\n", "1:9: agents.x.env holds \"A=B\""),
         ("[team]\ntrees = \"none\"\n", "2:9: unknown variant `none`, expected `own` or `shared`"),
+        ("[views]\nat = \"home\"\n", "2:6: unknown variant `home`, expected `state` or"),
         ("[team]\ncap = 0\n", "2:7: team.cap is 0, and its range is 1 to 1000"),
         ("[team]\nprotected = [\n \"a\",\n \"../b\"]\n", "4:2: team.protected holds \"../b\""),
         ("[gate]\ncommands = [\" \"]\n", "2:13: gate.commands holds an empty command line"),

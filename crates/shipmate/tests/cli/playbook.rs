@@ -219,6 +219,19 @@ fn everything_wrong_is_told_with_its_line_and_the_exit_code_is_2() {
         => 2
         "#,
     );
+    // Only what is certain: a name that is nowhere. Not what follows a setting, and no flag.
+    let gates = "no-such-program --all\", \"CI=1 no-such-program\", \"sh --no-such-flag";
+    let gated = MINE.replace("{test}", gates).replacen("\"mine\"", "\"gated\"", 1);
+    workspace.write(".shipmate/playbooks/gated.toml", &gated);
+    workspace.check(
+        r#"
+        $ shipmate playbook check gated
+        .shipmate/playbooks/gated.toml:24: gate quick: there is no program "no-such-program" here
+          name one that can be started; a script has to be executable
+        .shipmate/playbooks/gated.toml: 1 problem
+        => 2
+        "#,
+    );
     let told = workspace.run("shipmate playbook check bad.toml --json", b"");
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert_eq!(told[0]["problems"][0]["line"], 5);
@@ -499,6 +512,8 @@ fn between_departments_only_leads_and_the_owner_write_and_a_blocker_has_its_fiel
     assert_eq!(across, leads);
     let reports = routes.iter().find(|route| route["name"] == "senior to lead").unwrap();
     assert!(reports["lines"].to_string().contains("senior_spec, code_review_result"), "{reports}");
+    let tester = routes.iter().find(|route| route["name"] == "tester to senior").unwrap();
+    assert!(tester["lines"].to_string().contains("test_plan_result"), "{tester}");
     let schemas = workspace.succeed("shipmate playbook show departments --schemas");
     let schemas: serde_json::Value = serde_json::from_str(&schemas).unwrap();
     let needed = ["attempted", "blocker", "needs", "plan_id", "task"];

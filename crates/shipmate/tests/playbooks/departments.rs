@@ -182,6 +182,9 @@ fn a_roster_joins_step_by_step_and_the_tester_before_the_devs() {
     }
     let designed = at("team.created", "team", "yolo-backend");
     assert!(at("phase.ended", "phase", "critique") < designed, "criticised before there is a team");
+    let critic = at("teammate.added", "who", "alpha/critic");
+    assert!(critic > at("phase.began", "phase", "critique"), "it joins with its phase");
+    assert!(critic < at("phase.ended", "phase", "critique"), "and is there for it");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::contract_first;
 use crate::departments;
 use crate::features::{self, feature};
 use crate::scene::Scene;
-use crate::stage::{TEAM, of};
-use crate::views::{json_of, until, views};
+use crate::stage::of;
+use crate::views::{json_of, until};
 
 /// Everybody's lives had a session: they were talked to.
 fn all_talked(scene: &mut Scene) {
@@ -54,6 +54,7 @@ const LEADS: &str = r#"TeamCreate {"name":"alpha"}
 TaskCreate {"subject":"Write one","files":["one.txt"]}
 TaskCreate {"subject":"Write two","files":["two.txt"],"blockedBy":["1"]}
 Task {"name":"worker","prompt":"Handle it"}
+sh printf %s "$(cat secret.txt "$S/repo/secret.txt")"
 "#;
 
 const SEVEN: &str = concat!(
@@ -61,23 +62,32 @@ const SEVEN: &str = concat!(
     r#"{"content":"Write two","status":"pending"}]}"#,
     "\n",
     r#"TeamCreate {"members":[{"name":"worker","prompt":"Handle it"}]}"#,
+    "\n",
+    r#"sh printf %s "$(cat secret.txt "$S/repo/secret.txt")""#,
 );
 
 #[test]
 fn a_lead_of_the_board_and_one_with_seven_tools_have_their_goal_done() {
-    for (playbook, lead, file, done) in [
-        ("board", LEADS, ".tasks/task_2.json", "completed"),
-        ("delegate", SEVEN, "tasks/alpha/task-002.json", "done"),
+    // Who has seven tools finds nothing of the repository, also by those that its program brings.
+    for (playbook, lead, file, done, found) in [
+        ("board", LEADS, ".tasks/task_2.json", "completed", "found: blue\nblue."),
+        ("delegate", SEVEN, "tasks/alpha/task-002.json", "done", "found: ."),
     ] {
         let agent = "name=${SHIPMATE_SUBJECT#Write }; echo \"$name\" > \"$name.txt\"";
-        let mut scene = Scene::new(&[], agent);
+        let config = "[views]\nat = \"repository\"\n";
+        let mut scene = Scene::with(config, &[("secret.txt", "blue\n")], agent);
         let ran = scene.run_acp(playbook, lead, &["Migrate the app"]);
         ran.ends(0, &["2 of 2 tasks"]);
+        let log = scene.log();
+        let sent = of(&log, "message.sent");
+        let told: Vec<&str> = sent.iter().filter_map(|one| one["body"].as_str()).collect();
+        assert!(told.contains(&found), "{playbook}: {told:?}");
         assert_eq!(scene.landed("one.txt"), "one\n");
         assert_eq!(scene.landed("two.txt"), "two\n");
-        let path = views(&scene.stage).join(file);
-        let team = scene.stage.place().team(TEAM);
-        until(&team, || json_of(&path).filter(|task| task["status"] == done));
+        // Where somebody who worked this way before looks for it.
+        let repository = scene.stage.place().workspace;
+        let path = repository.join(file);
+        until(&repository, || json_of(&path).filter(|task| task["status"] == done));
         all_talked(&mut scene);
     }
 }

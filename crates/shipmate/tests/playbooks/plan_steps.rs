@@ -11,6 +11,8 @@ use crate::stage::TEAM;
 const PLANS: &str = r#"
 if [ "$SHIPMATE_MODE" = plan ]; then
   if { echo try > stolen.txt; } 2>/dev/null; then echo "it could write"; fi
+  case "$INPUT" in *'"mode":"plan"'*) ;; *) echo "not told that it plans" ;; esac
+  case "$INPUT" in *'"note":"'*) ;; *) echo "not told what to do" ;; esac
   echo "1. Write ${SHIPMATE_SUBJECT%%:*}"
   echo "2. Mind: $SHIPMATE_FEEDBACK"
   exit 0

@@ -37,7 +37,7 @@ impl Scene {
             }
         };
         let script =
-            format!("#!/bin/sh\nset -eu\ncat > /dev/null\n. \"$S/words.sh\"\n{plans}{agent}\n");
+            format!("#!/bin/sh\nset -eu\nINPUT=$(cat)\n. \"$S/words.sh\"\n{plans}{agent}\n");
         std::fs::write(stage.root().join("agent.sh"), script).unwrap();
         stage.commit();
         Scene { stage, plans: is_about }

@@ -88,6 +88,9 @@ on "Task 2:"
         for line in ["I write it.", "→ bash echo two", "→ write_file src/one.txt", "Done."] {
             assert!(said.contains(line), "{line}: {said}");
         }
+        let path = if protocol == "openai" { "/chat/completions" } else { "/messages" };
+        let asked: Vec<String> = server.requests().into_iter().map(|one| one.path).collect();
+        assert!(asked.iter().all(|one| one.ends_with(path)), "{protocol}: {asked:?}");
         stage.catch_up();
         assert_eq!(used(&stage), 100 * server.requests().len() as u64, "{}", stage.story());
         assert_eq!(stage.landed(), [1], "nothing was changed for the second of {tasks:?}");

@@ -273,7 +273,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     RowMutant {
         row: "R027",
         file: "crates/shipmate-core/src/staff.rs",
-        find: "team.is_done()",
+        find: "team.counts.are_done()",
         replace: "team.counts.in_progress == 0",
         test: "shipmate-core/tests/scenario/staff.rs::nobody_is_let_go_while_a_task_is_open",
     },

@@ -12,16 +12,77 @@ use super::Check;
 use crate::playbook::fill::fill;
 use crate::playbook::lines::way;
 
-/// What a shell does itself.
-const OF_THE_SHELL: [&str; 27] = [
-    ".", ":", "[", "alias", "case", "cd", "command", "echo", "eval", "exec", "exit", "export",
-    "false", "for", "if", "printf", "pwd", "read", "set", "shift", "test", "trap", "true", "umask",
-    "unset", "until", "while",
+/// What a shell does itself, bash among them.
+const OF_THE_SHELL: [&str; 60] = [
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "break",
+    "builtin",
+    "case",
+    "cd",
+    "command",
+    "continue",
+    "declare",
+    "dirs",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "for",
+    "function",
+    "getopts",
+    "hash",
+    "help",
+    "if",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "select",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "test",
+    "time",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "until",
+    "wait",
+    "while",
 ];
 
 pub(super) fn check(check: &Check<'_, '_>, workspace: &File) {
     for (name, gate) in &check.file.gates {
-        for (at, line) in gate.commands.iter().enumerate() {
+        let own = gate.commands.iter().enumerate();
+        let own = own.map(|(at, line)| (way!["gates", name.as_str(), "commands", at], line));
+        let red = gate.red.iter().flat_map(|red| red.commands.iter().enumerate());
+        let red = red.map(|(at, line)| (way!["gates", name.as_str(), "red", "commands", at], line));
+        for (path, line) in own.chain(red) {
             let line = fill(line, &check.file.values);
             let Some(program) = program(&line) else { continue };
             let fact = match program.contains('/') {
@@ -32,7 +93,6 @@ pub(super) fn check(check: &Check<'_, '_>, workspace: &File) {
                 false if in_path(program) => continue,
                 false => format!("gate {name}: there is no program {} here", quoted(program)),
             };
-            let path = way!["gates", name.as_str(), "commands", at];
             check.add(&path, fact, "name one that can be started; a script has to be executable");
         }
     }
@@ -64,6 +124,7 @@ mod tests {
             ("make test", Some("make")),
             ("./run --all", Some("./run")),
             ("true", None),
+            ("source .venv/bin/activate && pytest", None),
             ("CI=1 make", None),
             ("$TOOL x", None),
             ("(cd a && make)", None),
