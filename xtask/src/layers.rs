@@ -17,15 +17,22 @@ use crate::violation::{Violation, report};
 pub(crate) struct Args {}
 
 /// Our crates, and those of ours that each may use. Build dependencies count as normal ones.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("shipmate-core", &[]),
     ("shipmate-protocol", &[]),
     ("shipmate-log", &[]),
     ("shipmate-process", &[]),
+    ("shipmate-workspace", &["shipmate-process"]),
     ("shipmate-agent", &["shipmate-protocol", "shipmate-process"]),
     (
         "shipmate-runtime",
-        &["shipmate-core", "shipmate-log", "shipmate-protocol", "shipmate-process"],
+        &[
+            "shipmate-core",
+            "shipmate-log",
+            "shipmate-protocol",
+            "shipmate-process",
+            "shipmate-workspace",
+        ],
     ),
     ("shipmate", &["shipmate-protocol", "shipmate-runtime", "shipmate-agent"]),
     ("shipmate-testkit", &["shipmate-core", "shipmate-log", "shipmate-protocol"]),

@@ -29,7 +29,7 @@ use crate::lock::{self, Lock};
 use crate::open::{self, refused};
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
-use crate::{translate, views, workspace};
+use crate::{translate, views};
 
 /// How long a git that nobody waits for any more has to take its locks away.
 const GIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -118,7 +118,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
         let place = &coordinator.settings.place;
         crate::secret::leave_no_core();
         crate::fence::make_known(place);
-        workspace::hide_from_every_git(&place.state());
+        shipmate_workspace::hide_from_every_git(&place.state());
         // Before anything is begun: what a coordinator that was killed has left at work would
         // be in the way of it.
         end_orphans(place.digest()).await;
@@ -545,12 +545,12 @@ async fn end_orphans(digest: String) {
     for (_, marker) in shipmate_process::marked(&digest) {
         let grace = match marker.kind() {
             "gate" | "hook" => std::time::Duration::ZERO,
-            workspace::MARKED_AS => GIT_GRACE,
+            shipmate_workspace::MARKED_AS => GIT_GRACE,
             _ => continue,
         };
         shipmate_process::sweep(&marker, grace).await;
     }
-    workspace::mark_every_git(&digest);
+    shipmate_workspace::mark_every_git(&digest);
 }
 
 enum Found {

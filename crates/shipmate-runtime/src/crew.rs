@@ -444,7 +444,7 @@ impl Crew {
     fn tidy(&self, who: &TeammateRef) {
         let tree = self.order_of(who).and_then(|order| order.tree);
         if let Some(tree) = tree.filter(|tree| !tree.shared) {
-            crate::workspace::clear_locks(&tree.path);
+            shipmate_workspace::clear_locks(&tree.path);
         }
     }
 

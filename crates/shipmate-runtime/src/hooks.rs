@@ -24,7 +24,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::regular_file::read_whole;
+use shipmate_process::regular_file::read_whole;
 
 pub use claude::Registered;
 pub use fire::{Fired, HookRun, How, Scene, Verdict, fire};

@@ -23,15 +23,12 @@ pub mod permission;
 mod playbook;
 mod programs;
 mod put_away;
-mod regular_file;
-mod remove;
 mod secret;
 mod settings;
 mod signs;
 pub mod supervisor;
 mod translate;
 mod views;
-pub mod workspace;
 
 pub use coordinator::{Ended, answer_without_state, run};
 pub use fence::here as fence_here;

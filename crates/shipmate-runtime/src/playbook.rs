@@ -59,7 +59,7 @@ use shipmate_protocol::{Place, Refused, ask};
 
 use crate::merge::Submission;
 use crate::open::refused;
-use crate::regular_file::read_whole;
+use shipmate_process::regular_file::read_whole;
 
 /// The playbooks that come with shipmate.
 pub(crate) const BUILTIN: [(&str, &str); 5] = [

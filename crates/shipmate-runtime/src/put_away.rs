@@ -15,10 +15,10 @@ use shipmate_core::{Name, State};
 use shipmate_protocol::Place;
 
 use crate::playbook::artifact::placed;
-use crate::regular_file::read_start;
-use crate::remove::remove_folder;
 use crate::supervisor::{author, tree_label};
-use crate::workspace::{Leftover, LeftoverKind, Repository, Tree};
+use shipmate_process::regular_file::read_start;
+use shipmate_process::remove_folder;
+use shipmate_workspace::{Leftover, LeftoverKind, Repository, Tree};
 
 /// What the runtime's own clones are called after their team: where work is merged, and where the gate
 /// of a phase runs. No teammate can be called so: a name begins with a letter or a digit.

@@ -108,7 +108,7 @@ pub fn run(folder: PathBuf) -> Result<(), Stopped> {
     let not_begun = |e: std::io::Error| Stopped::NotBegun(format!("{}: {e}", folder.0.display()));
     let Some(_lock) = folder.begin().map_err(not_begun)? else { return Ok(()) };
     let order = folder.read().map_err(not_begun)?;
-    crate::workspace::hide_from_every_git(&Place { workspace: order.workspace.clone() }.state());
+    shipmate_workspace::hide_from_every_git(&Place { workspace: order.workspace.clone() }.state());
     crate::secret::leave_no_core();
     shipmate_process::become_subreaper().map_err(|e| Stopped::NotBegun(e.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread();

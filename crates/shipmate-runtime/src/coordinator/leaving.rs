@@ -94,7 +94,7 @@ impl Coordinator {
         if folder.join("trees").exists() {
             return;
         }
-        if let Err(e) = crate::remove::remove_folder(&folder) {
+        if let Err(e) = shipmate_process::remove_folder(&folder) {
             eprintln!("{}: {e}", folder.display());
         }
     }

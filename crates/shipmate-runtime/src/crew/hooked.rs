@@ -22,10 +22,10 @@ use crate::hooks::{
 };
 use crate::playbook::artifact;
 use crate::put_away::HOOK_CLONE;
-use crate::regular_file::read_whole;
 use crate::settings::Settings;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{Commit, Repository, Tree};
+use shipmate_process::regular_file::read_whole;
+use shipmate_workspace::{Commit, Repository, Tree};
 
 /// What [`keep`] calls the lines of the configuration, and those of Claude Code's settings.
 const LINES: &str = ".lines.json";

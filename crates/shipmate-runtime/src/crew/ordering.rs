@@ -15,7 +15,7 @@ use crate::models;
 use crate::programs::{self, Around};
 use crate::settings::FenceSetting;
 use crate::supervisor::order::{NativeOrder, Order, TreeOrder};
-use crate::workspace::Commit;
+use shipmate_workspace::Commit;
 
 impl Crew {
     pub(super) fn order(

@@ -15,7 +15,7 @@ use crate::board::Job;
 use crate::crew::Crew;
 use crate::supervisor::{off_the_thread, tree_at, tree_of};
 use crate::translate;
-use crate::workspace::{Commit, Difference, Paths, Repository, Tree, WorkKey};
+use shipmate_workspace::{Commit, Difference, Paths, Repository, Tree, WorkKey};
 
 /// What has to be known of a task to find its work.
 struct Sought {

@@ -16,7 +16,7 @@ use crate::playbook::{self, leading};
 use crate::programs::{self, command_line::Stand};
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Failure, Repository};
+use shipmate_workspace::{Commit, Failure, Repository};
 
 /// Fills in what a team begins with: the commit, the hooks, the home. One that is recorded has
 /// begun: what the request asks again is the board's to answer.

@@ -20,11 +20,11 @@ use crate::board::Board;
 use crate::crew::Crew;
 use crate::open::{self, refused};
 use crate::put_away::{self, MADE, Made};
-use crate::regular_file::read_start;
-use crate::remove::remove_folder;
 use crate::settings::Settings;
 use crate::supervisor::{Unfinished, off_the_thread};
-use crate::workspace::{self, Intent, Left, Repository};
+use shipmate_process::regular_file::read_start;
+use shipmate_process::remove_folder;
+use shipmate_workspace::{Intent, Left, Repository};
 
 /// How many commits are named of those that are not merged.
 const COMMITS_SHOWN: usize = 3;
@@ -188,7 +188,7 @@ async fn processes(settings: &Settings, crews: &[Rc<Crew>], remove: bool) -> Vec
     let mut found = Vec::new();
     for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
         // The person's own git that merges is left to its end.
-        let kept = ["coordinator", "supervisor", workspace::MARKED_AS, Intent::MARKED_AS];
+        let kept = ["coordinator", "supervisor", shipmate_workspace::MARKED_AS, Intent::MARKED_AS];
         let ours = kept.contains(&marker.kind()) || crews.iter().any(|crew| crew.owns(&marker));
         if ours {
             continue;
@@ -302,7 +302,7 @@ fn refs(
     alive: &BTreeSet<String>,
     Cleaning { remove, force }: Cleaning<'_>,
 ) -> Result<Vec<Leftover>, String> {
-    let began = |left: &workspace::Leftover| match alive.contains(&left.team) {
+    let began = |left: &shipmate_workspace::Leftover| match alive.contains(&left.team) {
         true => Vec::new(),
         false => made.iter().filter_map(|made| made.began(left)).collect(),
     };

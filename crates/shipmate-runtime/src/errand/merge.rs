@@ -22,7 +22,7 @@ use crate::open::refused;
 use crate::put_away::feature;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{
+use shipmate_workspace::{
     AdvanceFailure, Begun, Commit, Feature, FeatureBranch, Intent, LandedWorkStands, LookFor,
     MissingFrom, PlannedMerge, PlannedUpdate, ReadyMerge, ReadyUpdate, Repository, Settled,
     UserMergeFailure,

@@ -18,7 +18,7 @@ use shipmate_protocol::view::Resumed;
 
 use super::survey::survey;
 use crate::crew::Crew;
-use crate::workspace::Commit;
+use shipmate_workspace::Commit;
 
 /// How long whoever is started may take to be there.
 const THERE_WITHIN: Duration = Duration::from_secs(20);

@@ -23,7 +23,7 @@ use crate::programs::command_line::{CannotRun, Stand, cannot_run};
 use crate::programs::{self, Around};
 use crate::settings::Agents;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Repository};
+use shipmate_workspace::{Commit, Repository};
 
 /// A plain command that somebody will be started with.
 pub(crate) type Line = String;

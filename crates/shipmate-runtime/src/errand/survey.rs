@@ -9,7 +9,7 @@ use super::failed;
 use crate::crew::hooked;
 use crate::settings::Settings;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{OpenFailure, Repository};
+use shipmate_workspace::{OpenFailure, Repository};
 
 /// What a run would begin with here.
 pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {

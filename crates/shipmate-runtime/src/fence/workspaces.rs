@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use shipmate_process::environment;
 use shipmate_protocol::Place;
 
-use crate::regular_file::read_start;
+use shipmate_process::regular_file::read_start;
 
 /// Of those that were there longest ago, more than these are not looked for.
 const KNOWN_MAX: usize = 1000;

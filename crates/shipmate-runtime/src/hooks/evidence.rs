@@ -170,18 +170,6 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// The end of a text, at most so many bytes; from the start of a line if there is one.
-pub fn tail(output: &str, bytes_max: usize) -> &str {
-    if output.len() <= bytes_max {
-        return output;
-    }
-    let end = &output[output.ceil_char_boundary(output.len() - bytes_max)..];
-    match end.find('\n') {
-        Some(at) if at + 1 < end.len() => &end[at + 1..],
-        _ => end,
-    }
-}
-
 /// Beginning and end of a text, together at most so many bytes.
 pub(super) fn ends(text: &str, bytes_max: usize) -> String {
     const MARK_BYTES_MAX: usize = 64;
@@ -189,7 +177,7 @@ pub(super) fn ends(text: &str, bytes_max: usize) -> String {
         return text.to_owned();
     }
     let half = bytes_max.saturating_sub(MARK_BYTES_MAX) / 2;
-    let (head, end) = (&text[..text.floor_char_boundary(half)], tail(text, half));
+    let (head, end) = (&text[..text.floor_char_boundary(half)], shipmate_process::tail(text, half));
     let left_out = text.len() - head.len() - end.len();
     format!("{head}\n[{left_out} bytes left out]\n{end}")
 }
@@ -297,14 +285,6 @@ mod tests {
     fn at_most_twenty_are_named() {
         let many: String = (0..50).map(|n| format!("test t{n} ... FAILED\n")).collect();
         assert_eq!(failing_tests(&many).len(), 20);
-    }
-
-    #[test]
-    fn a_tail_begins_with_a_line_and_never_inside_a_character() {
-        assert_eq!(tail("one\ntwo\nthree", 9), "three");
-        assert_eq!(tail("short", 9), "short");
-        assert_eq!(tail("ääää", 3), "ä");
-        assert_eq!(tail("onelongline\n", 4), "ine\n");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::time::Duration;
 use serde_json::Value;
 use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Ran, Spec, Stdin, run};
 
-use super::evidence::{ends, tail};
+use shipmate_process::tail;
+
+use super::evidence::ends;
 use super::{Hook, HookCommand, HookEvent, Hooks, Payload};
 
 /// The most that is handed on of why something was rejected.

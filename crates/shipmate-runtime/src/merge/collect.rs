@@ -8,7 +8,7 @@ use shipmate_core::state::Status;
 
 use crate::crew::Crew;
 use crate::supervisor::off_the_thread;
-use crate::workspace::Repository;
+use shipmate_workspace::Repository;
 
 /// So many have landed since the last time, while a team is at work; one that rests is looked at
 /// at once.

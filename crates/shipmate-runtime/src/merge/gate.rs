@@ -139,7 +139,7 @@ async fn run_one(
     };
     let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
     let failing = evidence::failing_tests(&output);
-    let tail = evidence::tail(output.trim(), EVIDENCE_BYTES_MAX);
+    let tail = shipmate_process::tail(output.trim(), EVIDENCE_BYTES_MAX);
     // 126 and 127 are the shell's: there is no such program, or it may not be run.
     let has_run = !ran.timed_out && matches!(ran.exit, Exit::Code(code) if code < 126);
     let signal = match ran.exit {

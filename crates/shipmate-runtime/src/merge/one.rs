@@ -10,7 +10,7 @@ use super::words::{outside, some};
 use crate::playbook;
 use crate::supervisor::order::Order;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
+use shipmate_workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
 
 /// What merging one came to.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +82,10 @@ pub(super) async fn merge_one(
         {
             return Ok(Err(Objection::Other(reason)));
         }
-        let work = match repository.without(&onto, &work, &one.left_out) {
+        let covers = |path: &str| path.parse().is_ok_and(|path| one.left_out.covers(&path));
+        let is_left_out: &dyn Fn(&str) -> bool = &covers;
+        let is_left_out = (!one.left_out.is_empty()).then_some(is_left_out);
+        let work = match repository.without(&onto, &work, is_left_out) {
             Ok(work) => work,
             Err(e) => return Err(text(&e)),
         };

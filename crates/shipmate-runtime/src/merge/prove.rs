@@ -17,7 +17,7 @@ use crate::crew::Crew;
 use crate::playbook::ground::Ground;
 use crate::playbook::{gates, proof, red};
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Repository, Tree};
+use shipmate_workspace::{Commit, Repository, Tree};
 
 impl Bench {
     /// What its own gate asks beyond its commands; what is missing sends it back.

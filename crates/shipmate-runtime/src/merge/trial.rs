@@ -11,7 +11,7 @@ use super::gate::GateResult;
 use super::verify::{Bench, Verified};
 use crate::crew::Crew;
 use crate::supervisor::off_the_thread;
-use crate::workspace::{Commit, Repository};
+use shipmate_workspace::{Commit, Repository};
 
 /// How many ignored files and folders a reason names.
 const IGNORED_MAX: usize = 8;

@@ -19,7 +19,7 @@ use crate::hooks::{HookEvent, Payload};
 use crate::playbook::{gates, proof};
 use crate::put_away::MERGE_CLONE;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{Commit, Repository, Tree};
+use shipmate_workspace::{Commit, Repository, Tree};
 
 /// Where a team's work is put together.
 #[derive(Default)]
@@ -448,7 +448,7 @@ impl Bench {
         from: &Commit,
         to: &Commit,
     ) -> Result<bool, String> {
-        use crate::workspace::AdvanceFailure;
+        use shipmate_workspace::AdvanceFailure;
         let (open, team) = (Arc::clone(open), team.to_string());
         let (from, to) = (from.clone(), to.clone());
         off_the_thread(move || match open.0.advance(&team, &from, &to) {

@@ -34,7 +34,7 @@ use super::fill::{Values, fill};
 use super::ground::Ground;
 use crate::crew::Crew;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::AdvanceFailure;
+use shipmate_workspace::AdvanceFailure;
 
 pub(crate) use live::{Kept, keep, settle};
 pub(crate) use view::{Views, view};

@@ -9,7 +9,7 @@ use shipmate_core::{Name, State};
 
 use super::fill::{Values, fill};
 use super::ground::Ground;
-use crate::workspace::Commit;
+use shipmate_workspace::Commit;
 
 /// What a condition may look at.
 pub(crate) struct Scene<'a> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::fill::Values;
-use crate::regular_file::read_whole;
+use shipmate_process::regular_file::read_whole;
 use yaml::Node;
 
 const FILE_BYTES_MAX: usize = 1024 * 1024;

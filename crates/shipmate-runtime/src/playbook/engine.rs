@@ -32,7 +32,7 @@ use crate::crew::Crew;
 use crate::merge::gate;
 use crate::put_away::PHASE_CLONE;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{Commit, Repository, Tree};
+use shipmate_workspace::{Commit, Repository, Tree};
 
 /// What the engine remembers between two looks; nothing of it has to survive.
 #[derive(Debug, Default)]

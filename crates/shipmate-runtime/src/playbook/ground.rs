@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use shipmate_core::files::Pattern;
 
-use crate::regular_file;
-use crate::workspace::{Commit, Repository};
+use shipmate_process::regular_file;
+use shipmate_workspace::{Commit, Repository};
 
 /// Longest file that is looked into.
 const FILE_BYTES_MAX: usize = 32 * 1024 * 1024;

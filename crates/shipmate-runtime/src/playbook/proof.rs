@@ -14,7 +14,7 @@ use super::condition::Scene;
 use super::coverage::{self, Touched};
 use super::fill::{Values, is_test};
 use super::ground::{Ground, read_inside};
-use crate::workspace::Commit;
+use shipmate_workspace::Commit;
 
 /// What is weighed.
 pub(crate) struct Case<'a> {

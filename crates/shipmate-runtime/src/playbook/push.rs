@@ -13,7 +13,7 @@ use super::engine::Stage;
 use super::fill::fill;
 use crate::crew::Crew;
 use crate::supervisor::off_the_thread;
-use crate::workspace::Repository;
+use shipmate_workspace::Repository;
 
 /// How long opening a pull request may take.
 const OPENING: Duration = Duration::from_secs(120);

@@ -12,7 +12,7 @@ use shipmate_core::{Name, State};
 
 use super::fill::is_test as is_test_file;
 use crate::supervisor::author;
-use crate::workspace::{Commit, Repository};
+use shipmate_workspace::{Commit, Repository};
 
 /// The commit on which tests are seen to fail, and the tests.
 pub(crate) struct Bare {

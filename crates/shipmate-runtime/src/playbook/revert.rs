@@ -15,7 +15,7 @@ use super::ground::Ground;
 use crate::crew::Crew;
 use crate::merge::Bench;
 use crate::supervisor::{author, off_the_thread};
-use crate::workspace::{AdvanceFailure, Commit};
+use shipmate_workspace::{AdvanceFailure, Commit};
 
 /// The handles that a list in a file of JSON names; no file or no list names none.
 pub(super) fn listed(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use shipmate_protocol::problem::nearest;
 
 use super::{Around, is_executable};
-use crate::workspace::{Commit, Repository};
+use shipmate_workspace::{Commit, Repository};
 
 /// Where the agent will stand.
 #[derive(Debug, Clone)]

@@ -19,7 +19,7 @@ use shipmate_protocol::view::OwnFolder;
 
 use super::known::Base;
 use super::{Around, Profile};
-use crate::remove::remove_folder;
+use shipmate_process::remove_folder;
 
 /// One folder that a program is told of by a variable.
 #[derive(Debug)]

@@ -18,12 +18,10 @@ use shipmate_protocol::tools::Board;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
-use crate::hooks::evidence;
-
 use super::desk::Desk;
 use super::driver::{Driver, Finished, Injected, NotGiven, Progress, Work};
 use super::order::{LifeFolder, Order};
-use crate::regular_file::read_end;
+use shipmate_process::regular_file::read_end;
 
 /// A shell says with these that the command was not there or not executable.
 const NOT_EXECUTABLE: i32 = 126;
@@ -145,7 +143,7 @@ impl CommandAgent {
             let reason = "it was to say how it would do its task, and said nothing".to_owned();
             return Finished::Failed { reason };
         };
-        let body = evidence::tail(&body, PLAN_BYTES_MAX).to_owned();
+        let body = shipmate_process::tail(&body, PLAN_BYTES_MAX).to_owned();
         let task = self.desk.task().map(|task| task.to_string());
         match self.desk.ask(Ask::PlanSubmit { task, body: body.clone(), work: None }).await {
             Ok(_) => Finished::Done { result: body },
@@ -159,7 +157,7 @@ impl CommandAgent {
             Exit::Code(0) => {
                 let said = read_end(&self.folder.result(), RESULT_BYTES_MAX as u64).ok();
                 let said = said.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
-                let short = |text: &str| evidence::tail(text, RESULT_BYTES_MAX).to_owned();
+                let short = |text: &str| shipmate_process::tail(text, RESULT_BYTES_MAX).to_owned();
                 if let Some(said) = said.filter(|text| !text.is_empty()) {
                     return Finished::Stated { result: short(&said) };
                 }

@@ -13,8 +13,8 @@ use shipmate_protocol::Ask;
 use super::Supervisor;
 use super::driver::Driver;
 use super::order::LifeFolder;
-use crate::regular_file::read_end;
 use crate::settings::FenceSetting;
+use shipmate_process::regular_file::read_end;
 
 /// How much of the end of a program's output is looked at after each task.
 const BYTES_MAX: u64 = 256 * 1024;

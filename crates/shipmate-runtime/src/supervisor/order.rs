@@ -18,7 +18,7 @@ use shipmate_protocol::native::{Limits, ModelOrder};
 
 use super::git_settings;
 use crate::fence::Grounds;
-use crate::regular_file::{read_end, read_start};
+use shipmate_process::regular_file::{read_end, read_start};
 
 /// How often a lock is looked at whose holder has not written its number yet.
 const LOOKS_MAX: usize = 10_000;

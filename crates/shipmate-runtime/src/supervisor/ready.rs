@@ -13,7 +13,6 @@ use super::Supervisor;
 use super::driver::Driver;
 use super::tree::Ready;
 use crate::fence;
-use crate::hooks::evidence;
 
 const OUTPUT_BYTES_MAX: usize = 512 * 1024;
 const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
@@ -61,6 +60,6 @@ impl<D: Driver> Supervisor<D> {
             (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
         };
         let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
-        Err(failed(format!("{how}\n{}", evidence::tail(output.trim(), EVIDENCE_BYTES_MAX))))
+        Err(failed(format!("{how}\n{}", shipmate_process::tail(output.trim(), EVIDENCE_BYTES_MAX))))
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use shipmate_protocol::view::TaskView;
 
 use super::order::{Order, TreeOrder};
-use crate::workspace::{
+use shipmate_workspace::{
     Author, BroughtUp, Commit, Keep, Parent, Paths, Repository, SetAside, Tree, WorkKey,
 };
 

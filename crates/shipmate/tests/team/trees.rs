@@ -1,5 +1,7 @@
 //! Many at once, in trees of their own and in one shared by all: nobody's file in another's commit.
 
+use std::collections::BTreeSet;
+
 use shipmate_protocol::ask::{Setup, TaskNew};
 
 use crate::stage::{Stage, TEAM};
@@ -14,7 +16,8 @@ fn many_at_once(mode: &str) {
     for n in 1..=MANY {
         stage.add(&format!("dev-{n}"), |add| add);
     }
-    let line = "here; pass go; put f$SHIPMATE_TASK/x 1; [ $SHIPMATE_TREE = ${SHIPMATE_TREE%.shared} ] && \
+    let line = "here $SHIPMATE_TREE; pass go; put f$SHIPMATE_TASK/x 1; \
+                [ $SHIPMATE_TREE = ${SHIPMATE_TREE%.shared} ] && \
                 [ $((SHIPMATE_TASK % 2)) = 0 ] && git add -A && git commit -qm own; put f$SHIPMATE_TASK/y 2";
     let task = |n: usize| TaskNew {
         subject: line.to_owned(),
@@ -22,7 +25,9 @@ fn many_at_once(mode: &str) {
         ..TaskNew::default()
     };
     let tasks = stage.create((1..=MANY).map(task).collect());
-    stage.arrivals(MANY);
+    let arrived = stage.arrivals(MANY);
+    let trees: BTreeSet<&str> = arrived.iter().map(|one| one.words.as_str()).collect();
+    assert_eq!(trees.len(), if mode == "shared" { 1 } else { MANY }, "{trees:?}");
     stage.open("go", MANY);
     stage.finished(MANY);
     let range = format!("{}..shipmate/{TEAM}", stage.base);

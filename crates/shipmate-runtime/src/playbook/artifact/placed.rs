@@ -13,8 +13,8 @@ use std::path::Path;
 
 use super::view::{MODE, replace};
 use super::{Files, drops};
-use crate::regular_file::read_whole;
-use crate::workspace::Repository;
+use shipmate_process::regular_file::read_whole;
+use shipmate_workspace::Repository;
 
 const LIST: &str = "views-placed.json";
 const LIST_BYTES_MAX: usize = 64 << 20;

@@ -12,7 +12,7 @@ use shipmate_core::state::{Status, Task};
 use super::plans::{self, Plan};
 use super::{Files, Sight, moment};
 use crate::playbook::ground::Ground;
-use crate::workspace::Commit;
+use shipmate_workspace::Commit;
 
 #[derive(Serialize)]
 struct Line<'a> {

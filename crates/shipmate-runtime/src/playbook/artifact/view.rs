@@ -19,8 +19,8 @@ use tokio::time::{Instant, sleep_until};
 use super::{Files, Sight, drops, now_s, placed, render, talk};
 use crate::crew::Crew;
 use crate::playbook::fill::{self, fill};
-use crate::regular_file::read_start;
 use crate::supervisor::off_the_thread;
+use shipmate_process::regular_file::read_start;
 
 /// A view is its owner's, and nobody writes it.
 pub(super) const MODE: u32 = 0o400;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use shipmate_runtime::workspace::{Keep, Parent, Paths, Tree};
+use shipmate_workspace::{Keep, Parent, Paths, Tree};
 
 use crate::scene::{alone, alone_without_rights, author, git, read, write};
 

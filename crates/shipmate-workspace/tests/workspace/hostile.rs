@@ -5,9 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use shipmate_runtime::workspace::{
-    BroughtUp, Commit, Failure, Keep, Parent, Paths, TakeInFailure, Tree,
-};
+use shipmate_workspace::{BroughtUp, Commit, Failure, Keep, Parent, Paths, TakeInFailure, Tree};
 
 use crate::scene::{
     Scene, alone, author, commit_all, deliver, git, key, land, plain_git, read, save, write,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use shipmate_runtime::workspace::{
+use shipmate_workspace::{
     Author, Commit, Keep, MergeText, Merged, Parent, Paths, PlannedMerge, Repository, Tree,
     UserMergeFailure, WorkKey,
 };

@@ -22,7 +22,7 @@ use super::land::by;
 use super::merging::{MergedTree, merge_trees};
 use super::tree::{Tree, cannot, put};
 use super::{Commit, path_text};
-use crate::regular_file;
+use shipmate_process::regular_file;
 
 /// Which files of the tree.
 #[derive(Debug, Clone, Copy)]

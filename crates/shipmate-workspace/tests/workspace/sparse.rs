@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shipmate_runtime::workspace::{BroughtUp, Commit, Keep, Repository, Tree};
+use shipmate_workspace::{BroughtUp, Commit, Keep, Repository, Tree};
 
 use crate::scene::{Scene, alone, commit_all, files, git, key, land, read, save, write};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shipmate_runtime::workspace::{BeginFailure, Commit, OpenFailure, Repository};
+use shipmate_workspace::{BeginFailure, Commit, OpenFailure, Repository};
 
 use crate::scene::{alone, commit_all, git, write};
 

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, ren
 use rustix::io::Errno;
 
 /// Like [`std::fs::remove_dir_all`]; a path that is no folder is an error.
-pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+pub fn remove_folder(path: &Path) -> io::Result<()> {
     let top = open(CWD, path)?;
     // Each folder below is emptied where it lies right in the top: what it holds goes up to it.
     loop {

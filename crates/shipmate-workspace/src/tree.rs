@@ -17,7 +17,7 @@ use super::dot_git::{DotGit, Position};
 use super::git::{Failure, Git, WORK};
 use super::repository::Repository;
 use super::{Author, Commit};
-use crate::remove::remove_folder;
+use shipmate_process::remove_folder;
 
 /// Settings of the user that decide how files look in a tree; none of them names a program.
 const TAKEN_OVER: &str =

@@ -87,7 +87,7 @@ pub fn clear_locks(tree: &Path) {
         let Some(name) = name.to_str().filter(|name| !name.contains(&own)) else { continue };
         // What cannot be removed is in nobody's way: names there are never used again.
         if name.starts_with(LOOKED_AT) {
-            drop(crate::remove::remove_folder(&entry.path()));
+            drop(shipmate_process::remove_folder(&entry.path()));
         } else if left(name) {
             drop(fs::remove_file(entry.path()));
         }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
 
-use shipmate_runtime::workspace::{BroughtUp, Failure, Keep, Parent, Paths, SnapshotFailure, Tree};
+use shipmate_workspace::{BroughtUp, Failure, Keep, Parent, Paths, SnapshotFailure, Tree};
 
 use crate::scene::{
     alone, author, commit_all, files, git, key, land, plain_git, read, save, write,

@@ -1,6 +1,6 @@
 //! Work kept aside, and what a team leaves behind.
 
-use shipmate_runtime::workspace::{Keep, LeftoverKind, LetGoFailure, RemoveFailure};
+use shipmate_workspace::{Keep, LeftoverKind, LetGoFailure, RemoveFailure};
 
 use crate::scene::{Scene, alone, bytes_of, commit_all, files, git, key, land, read, save, write};
 

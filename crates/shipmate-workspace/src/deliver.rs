@@ -278,7 +278,7 @@ impl Repository {
         let text = fs::read(&output).map(|bytes| path_text(&bytes)).unwrap_or_default();
         let said = match without_advice(&text) {
             text if text.is_empty() => status.to_string(),
-            text => crate::hooks::evidence::tail(&text, SAID_BYTES_MAX).to_owned(),
+            text => shipmate_process::tail(&text, SAID_BYTES_MAX).to_owned(),
         };
         match settled {
             Settled::Merged(commit) => Ok(commit),

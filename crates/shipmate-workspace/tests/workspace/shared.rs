@@ -1,6 +1,6 @@
 //! One tree for all teammates: snapshots of named files, all at once.
 
-use shipmate_runtime::workspace::{Merged, Parent, Paths};
+use shipmate_workspace::{Merged, Parent, Paths};
 
 use crate::scene::{about, alone, git, key, write};
 

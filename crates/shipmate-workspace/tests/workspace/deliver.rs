@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use shipmate_runtime::workspace::{
+use shipmate_workspace::{
     Commit, Feature, FeatureBranch, Keep, LandedWorkStands, LookFor, MissingFrom, PlannedMerge,
     Repository, UserMergeFailure,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use shipmate_runtime::workspace::{Keep, Parent, Paths, Tree};
+use shipmate_workspace::{Keep, Parent, Paths, Tree};
 
 use crate::scene::{about, alone, author, commit_all, key, write};
 

@@ -35,20 +35,20 @@ use super::Commit;
 pub(super) const WORK: &str = "work";
 
 /// The kind of the marker on every git that a coordinator starts for itself.
-pub(crate) const MARKED_AS: &str = "git";
+pub const MARKED_AS: &str = "git";
 
 static MARKER: OnceLock<String> = OnceLock::new();
 
 static STATE: OnceLock<PathBuf> = OnceLock::new();
 
 /// From here on no git that touches a tree reads what else is in this folder.
-pub(crate) fn hide_from_every_git(state: &Path) {
+pub fn hide_from_every_git(state: &Path) {
     STATE.get_or_init(|| state.to_owned());
 }
 
 /// From here on every git that this process starts for itself carries a marker. Without this
 /// it carries what the process itself does, as a supervisor's does.
-pub(crate) fn mark_every_git(digest: &str) {
+pub fn mark_every_git(digest: &str) {
     let marker = Marker::new(digest, MARKED_AS, "main").expect("a digest is hexadecimal");
     MARKER.get_or_init(|| marker.to_string());
 }

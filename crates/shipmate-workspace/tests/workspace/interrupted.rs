@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shipmate_runtime::workspace::{
+use shipmate_workspace::{
     Begun, Commit, Intent, PlannedMerge, Repository, Settled, UserMergeFailure,
 };
 

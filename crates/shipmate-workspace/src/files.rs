@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use shipmate_core::files::FileSet;
-
 use super::git::Failure;
 use super::land::by;
 use super::{Author, Commit, Repository, path_text};
@@ -141,13 +139,10 @@ impl Repository {
         &self,
         onto: &Commit,
         work: &Commit,
-        left_out: &FileSet,
+        is_left_out: Option<&dyn Fn(&str) -> bool>,
     ) -> Result<Commit, Failure> {
-        let is_left_out = |path: &str| path.parse().is_ok_and(|path| left_out.covers(&path));
-        let changes = match left_out.is_empty() {
-            true => Vec::new(),
-            false => self.changed(onto, work)?,
-        };
+        let Some(is_left_out) = is_left_out else { return Ok(work.clone()) };
+        let changes = self.changed(onto, work)?;
         let paths: BTreeSet<&str> = changes
             .iter()
             .map(|change| change.path.as_str())

@@ -14,19 +14,19 @@ use rustix::io::Errno;
 const READS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// The first bytes of a file.
-pub(crate) fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// The whole of a file that a person keeps, so links are followed; an error where it is longer.
-pub(crate) fn read_whole(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+pub fn read_whole(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
     whole(open_with(path, OFlags::empty())?, bytes_max)
 }
 
 /// The same of a file in a folder that agents may write: links are followed, and none out of it.
-pub(crate) fn read_inside(root: &Path, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+pub fn read_inside(root: &Path, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, root, folder, Mode::empty())?;
     let file = openat2(root, path, READS, Mode::empty(), ResolveFlags::BENEATH);
@@ -47,7 +47,7 @@ fn whole(file: File, bytes_max: usize) -> io::Result<Vec<u8>> {
 }
 
 /// The last bytes of a file.
-pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+pub fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(bytes_max)))?;
@@ -56,7 +56,7 @@ pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::NOFOLLOW)
 }
 

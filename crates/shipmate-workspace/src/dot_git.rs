@@ -227,7 +227,7 @@ impl DotGit {
         }
         rustix::fs::renameat(&folder, last, CWD, bin)
             .map_err(|error| self.broken(&format!(".git/{name} cannot be removed ({error})")))?;
-        crate::remove::remove_folder(bin)
+        shipmate_process::remove_folder(bin)
             .map_err(Failure::file(format!("delete {}", bin.display())))
     }
 

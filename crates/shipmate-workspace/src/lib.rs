@@ -69,7 +69,7 @@ pub use deliver::{
 pub use diff::{Difference, FileDifference};
 pub use features::{Feature, FeatureBranch};
 pub use git::Failure;
-pub(crate) use git::{MARKED_AS, hide_from_every_git, mark_every_git};
+pub use git::{MARKED_AS, hide_from_every_git, mark_every_git};
 pub use interrupted::{Begun, Intent, Settled};
 pub use land::{
     AdvanceFailure, Change, ChangeKind, EntryKind, LandedWork, MergeText, Merged, TakeInFailure,

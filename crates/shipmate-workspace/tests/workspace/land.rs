@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use shipmate_runtime::workspace::{
+use shipmate_workspace::{
     AdvanceFailure, Change, ChangeKind, Commit, EntryKind, Feature, FeatureBranch, Keep, Merged,
     TakeInFailure,
 };
