@@ -31,10 +31,29 @@ impl State {
         above.map_or(team, |(name, _)| name).clone()
     }
 
-    /// What this team does is work of a phase of that one. Of a team that is gone nothing is.
+    /// What this team does is work of a phase of that one, and comes to the same branch. Of a team
+    /// that is gone, what was done or handed in stays such work; what was open went with it.
     pub(crate) fn works_for(&self, team: &Name, course: &Name) -> bool {
-        let is_there = || self.teams.get(team).is_some_and(|team| team.phase != TeamPhase::Deleted);
-        team == course || (is_there() && self.course_team(team) == *course)
+        team == course || (self.course_team(team) == *course && self.shares_branch(team, course))
+    }
+
+    fn shares_branch(&self, team: &Name, course: &Name) -> bool {
+        let setup = |team: &Name| self.teams.get(team).map(|found| &found.setup);
+        let branch = |of: &Name| setup(of).filter(|setup| setup.trees.is_some());
+        match (branch(team), branch(course)) {
+            (Some(own), Some(above)) => own.branch(team) == above.branch(course),
+            _ => true,
+        }
+    }
+
+    /// Teams below this one whose work is that of its phases, and which are not at their end.
+    pub(crate) fn further_teams<'a>(
+        &'a self,
+        course: &'a Name,
+    ) -> impl Iterator<Item = (&'a Name, &'a Team)> {
+        let active = |team: &Team| team.phase == TeamPhase::Active;
+        let further = self.workers_of(course).filter(move |team| *team != course);
+        further.map(|name| (name, &self.teams[name])).filter(move |(_, team)| active(team))
     }
 
     /// The teams whose work is that of this one's phases.

@@ -8,7 +8,7 @@ use crate::command::Whom;
 use crate::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, ShutdownId};
 use crate::limits::TEXT_BYTES_MAX;
 use crate::message;
-use crate::name::{Actor, Address, TeammateRef};
+use crate::name::{Actor, Address, Name, TeammateRef};
 use crate::pause;
 use crate::plan::forget_oldest;
 use crate::playbook::ShutdownOrder;
@@ -39,7 +39,9 @@ pub(crate) fn decide_request(
             state.require_team(team)?;
             state.require_manager(by, team, "shut the team down")?;
             let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
-            let running = state.members_of(team);
+            let further = state.further_teams(team).map(|(name, _)| name);
+            let teams: Vec<&Name> = [team].into_iter().chain(further).collect();
+            let running = teams.iter().flat_map(|team| state.members_of(team));
             let running: Vec<(&Address, &Teammate)> =
                 running.filter(|(who, mate)| mate.is_running() && !own(who)).collect();
             if running.is_empty() {
@@ -48,11 +50,14 @@ pub(crate) fn decide_request(
             let unasked = running.into_iter().filter(|(_, mate)| mate.shutdown.is_none());
             let mut events = Vec::new();
             // What they leave must not bring others to life: until it is continued, nobody starts.
-            let starters =
-                state.members_of(team).any(|(_, mate)| mate.profile.start == StartRule::WhenNeeded);
-            if starters && state.teams[team].paused.is_none() {
-                let (reason, cause) = (format!("shut down: {reason}"), Some(pause::of_team(by)));
-                events.push(Event::TeamPaused { team: team.clone(), reason, cause });
+            for team in teams {
+                let mut members = state.members_of(team);
+                let starters = members.any(|(_, mate)| mate.profile.start == StartRule::WhenNeeded);
+                if starters && state.teams[team].paused.is_none() {
+                    let (reason, cause) =
+                        (format!("shut down: {reason}"), Some(pause::of_team(by)));
+                    events.push(Event::TeamPaused { team: team.clone(), reason, cause });
+                }
             }
             for (who, mate) in unasked {
                 let id = state.position + 1 + events.len() as u64;

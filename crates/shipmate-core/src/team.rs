@@ -16,7 +16,10 @@ use crate::refusal::Refusal;
 use crate::setup::Setup;
 use crate::shutdown;
 use crate::staff;
-use crate::state::{Decision, Plan, Question, State, Team, TeamPhase, Teammate};
+use crate::state::{
+    Decision, Plan, Question, Stage, State, Status, Task, Team, TeamPhase, Teammate,
+};
+use crate::task::change;
 use crate::task::create::check_texts;
 use crate::teammate;
 use crate::usage;
@@ -54,8 +57,11 @@ pub(crate) fn decide_create(
         Some(parent) if matches!(by, Actor::Teammate(_)) || cmd.setup.is_default() => {
             let above = &state.teams[parent].setup;
             let mut setup = Setup { playbook: None, ..Setup::clone(above) };
-            // What a lead's further team does comes to where the lead's own work does.
-            if let (Actor::Teammate(_), Some(trees)) = (by, &mut setup.trees) {
+            // What a lead's further team does comes to where the lead's own work does, and so does
+            // what is below a team with phases, which are not over before it is done.
+            let in_phases = state.lineage(parent).any(|above| above.setup.playbook.is_some());
+            let joins = in_phases || matches!(by, Actor::Teammate(_));
+            if let Some(trees) = setup.trees.as_mut().filter(|_| joins) {
                 trees.branch = Some(above.branch(parent).clone());
             }
             Box::new(setup)
@@ -113,8 +119,12 @@ pub(crate) fn decide_pause(
     if found.paused.is_some() {
         return Ok(Vec::new());
     }
-    let cause = Some(pause::of_team(by));
-    Ok(vec![Event::TeamPaused { team: team.clone(), reason: reason.to_owned(), cause }])
+    let paused = |team: &Name| {
+        let cause = Some(pause::of_team(by));
+        Event::TeamPaused { team: team.clone(), reason: reason.to_owned(), cause }
+    };
+    let further = state.further_teams(team).filter(|(_, found)| found.paused.is_none());
+    Ok([paused(team)].into_iter().chain(further.map(|(name, _)| paused(name))).collect())
 }
 
 pub(crate) fn apply_paused(
@@ -148,6 +158,9 @@ pub(crate) fn decide_continue(
     if found.paused.is_some() || (!is_lead && staff::is_held_back(state, team)) {
         events.push(Event::TeamContinued { team: team.clone() });
     }
+    // What was paused with it goes on with it.
+    let further = state.further_teams(team).filter(|(_, found)| found.paused.is_some());
+    events.extend(further.map(|(name, _)| Event::TeamContinued { team: name.clone() }));
     if !is_lead {
         events.extend(health::close_breaker(state, team));
         let members = state.members_of(team);
@@ -303,13 +316,31 @@ pub(crate) fn decide_delete(
 }
 
 /// The end of a team. Mail of members that will never be started again goes back;
-/// of those that ran until now it went back with their lives.
+/// of those that ran until now it went back with their lives. Where the team above it goes on, its
+/// open tasks go with it: nobody could take them any more, and others may wait for them.
 fn gone(state: &State, team: &Name, leaving: Option<&Address>) -> Vec<Event> {
     let waiting = state
         .members_of(team)
         .filter(|(who, mate)| mate.can_receive() && !mate.is_running() && leaving != Some(*who));
-    let bounced = waiting.flat_map(|(who, _)| message::bounce_all(state, who, "its team ended"));
-    bounced.chain([Event::TeamDeleted { team: team.clone() }]).collect()
+    let mut events: Vec<Event> =
+        waiting.flat_map(|(who, _)| message::bounce_all(state, who, "its team ended")).collect();
+    let above = state.teams[team].parent.as_ref().map(|above| &state.teams[above]);
+    if above.is_some_and(|above| above.phase == TeamPhase::Active) {
+        let own = |task: &&Task| task.team == *team && is_left_open(task);
+        events
+            .extend(state.tasks().iter().filter(own).flat_map(|task| change::deleted(state, task)));
+    }
+    events.push(Event::TeamDeleted { team: team.clone() });
+    events
+}
+
+/// Whoever holds a task of a team that ends has let go of it by then; what was handed in is judged.
+fn is_left_open(task: &Task) -> bool {
+    match &task.status {
+        Status::Pending => true,
+        Status::InProgress(claim) => matches!(claim.stage, Stage::Claimed | Stage::Returned { .. }),
+        _ => false,
+    }
 }
 
 /// A team and all below it, parents first.

@@ -379,6 +379,14 @@ impl Coordinator {
         ask: &Ask,
     ) -> Result<Found, Refused> {
         let team = team.map(translate::name).transpose()?;
+        if let Ask::TeamCreate(create) = ask
+            && create.parent.is_some()
+            && self.roots()?.iter().any(|root| root.as_str() == create.name)
+        {
+            // By its name alone nobody could tell them apart.
+            let text = format!("there is a team {} in this workspace already", create.name);
+            return Err(refused("TeamExists", text, "use another name"));
+        }
         if let Some(root) = own_root {
             // A token is good for its own tree, whatever the request names.
             let board = self.board(root).await?.ok_or_else(|| no_team(root.as_str()))?;

@@ -123,9 +123,10 @@ pub fn no_plan(state: &State, name: &Name) -> Option<String> {
     if below || workers.any(busy) || asks() {
         return None;
     }
+    let made = if counts.deleted > 0 { "left no task: all were deleted" } else { "made no task" };
     match mate.is_running() {
         true if mate.told || !mate.inbox.is_empty() => None,
-        true => Some(format!("{lead} has heard the goal and made no task")),
-        false => Some(format!("{lead} is gone and has made no task")),
+        true => Some(format!("{lead} has heard the goal and {made}")),
+        false => Some(format!("{lead} is gone and has {made}")),
     }
 }

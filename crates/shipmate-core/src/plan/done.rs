@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Event, MessageKind, Mode, Recipient, TaskId};
 use crate::message;
 use crate::name::{Address, Name};
-use crate::state::{State, Status, Task, TeamPhase};
+use crate::state::{State, Status, Task};
 
 /// Tasks that are listed; beyond that the board tells.
 const LISTED_MAX: usize = 50;
@@ -42,10 +42,7 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let team = &state.teams[name];
     let lead = Address { team: name.clone(), name: team.lead.clone()? };
     let mate = &state.teammates[&lead];
-    let led = |team: &Name| {
-        let is_gone = state.teams[team].phase == TeamPhase::Deleted;
-        !is_gone && state.lead_of(team).is_some_and(|own| own == lead)
-    };
+    let led = |team: &Name| state.lead_of(team).is_some_and(|own| own == lead);
     let open: usize =
         state.teams.iter().filter(|(team, _)| led(team)).map(|(_, team)| team.counts.open()).sum();
     let leads = mate.profile.mode != Mode::Plan && mate.leads_others(team);

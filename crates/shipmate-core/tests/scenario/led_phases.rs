@@ -119,15 +119,53 @@ scenarios! {
         expect effects: nothing
         read by lia
         expect effects: leave alpha
-        // Nobody counts what went with its team.
+        // What is open goes with its team, and whoever waits for it is the lead's to know.
         create y in beta by lia
+        create z after 2 by lia
+        claim 2 by beta/bo
         expect effects: nothing
         delete-team beta now by lia
-        create z by lia
-        claim 3 by lia
-        complete 3 by lia
+        expect 2 deleted
+        expect inbox lia: task 2 (y) was deleted; still blocked by it: 3
+        delete 3 by lia
         read by lia
         expect effects: leave alpha
+    ",
+    a_further_team_that_is_gone_leaves_what_was_handed_in_to_the_phase: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\" gate make
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        team beta under alpha by lia
+        create x in beta by lia
+        create y in beta by lia
+        join beta/bo
+        claim 1 by beta/bo
+        submit 1 by beta/bo
+        delete-team beta now by lia
+        expect 1 in_progress by bo submitted
+        expect 2 deleted
+        expect no-plan alpha: nothing
+        complete 1 by runtime
+        expect inbox lia: All tasks are completed:; - task 1 (x); Report to the person in a few \
+            sentences what was done and what is left: SendMessage to \"person\". Then end your turn.
+    ",
+    a_further_team_is_paused_and_stopped_with_the_one_above: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        team beta under alpha by lia
+        join beta/bo
+        create x in beta
+        pause-team alpha reason \"lunch\"    => team.paused, team.paused
+        claim 1 by beta/bo                  => refused: team beta is paused: lunch
+        continue-team alpha                 => team.continued, team.continued
+        claim 1 by beta/bo                  => task.claimed
+        read by beta/bo
+        shutdown team:alpha reason \"enough\" within 30s
+        expect inbox beta/bo: shutdown requested: enough; answer within 30000 ms
     ",
     what_fails_in_a_leads_further_team_is_the_leads_to_hear: "
         team alpha playbook \"phase work lead-plans | value goal calculator\"

@@ -172,7 +172,7 @@ scenarios! {
         create y
         delete-team beta now
         expect available: 2
-        expect counts beta: 1 pending
+        expect counts beta: 1 deleted
     ",
     a_teammate_deletes_no_team: "
         join ana

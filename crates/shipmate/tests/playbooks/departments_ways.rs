@@ -9,7 +9,7 @@ use crate::departments::{
 use crate::native::Native;
 use crate::processes;
 use crate::scene::Scene;
-use crate::stage::TEAM;
+use crate::stage::{TEAM, of};
 use crate::views;
 
 /// Everything that is on the branch in a run's folder, without what is another each time.
@@ -458,4 +458,22 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
         let requests = server.requests();
         assert!(requests.iter().any(|request| request.contains(told)), "nobody was told {told:?}");
     }
+}
+
+/// All work may be in the teams below: the one above has no task of its own.
+#[test]
+fn a_run_that_works_or_is_not_merged_is_not_replaced_by_the_next() {
+    let mut scene = backend();
+    let args = [&ONE[..], &["--skip", "critique"]].concat();
+    let mut run = scene.begin("departments", &args);
+    run.says("takes task");
+    let again = scene.run("departments", &args);
+    assert_eq!(again.code, 1, "{}", again.out);
+    assert!(again.err.contains("there is a team alpha already"), "{}", again.err);
+    run.ended().ends(0, &["phase owner_signoff is done"]);
+    let again = scene.run("departments", &args);
+    assert_eq!(again.code, 1, "{}", again.out);
+    assert!(again.err.contains("the team alpha is over, and"), "{}", again.err);
+    let log = scene.log();
+    assert!(of(&log, "team.deletion_requested").is_empty(), "nobody ended it");
 }

@@ -448,6 +448,10 @@ fn the_next_session_takes_the_place_of_one_that_is_over_and_merged() {
     let made = scene.stage.git(&["show", "shipmate/features:.harness/features.json"]);
     let made: Value = serde_json::from_str(&made).unwrap();
     assert_eq!(made["passing"], 2, "{made:#}");
+    // Of two sessions on one day each has its section.
+    let kept = scene.stage.git(&["show", "shipmate/features:claude-progress.txt"]);
+    assert_eq!(kept.matches("Session features (").count(), 2, "{kept}");
+    assert!(kept.contains("F001: passing") && kept.contains("F004: passing"), "{kept}");
 }
 
 /// Stands in for the program that talks to the service where pull requests are.

@@ -137,6 +137,29 @@ fn whom_a_lead_brings_in_works_with_the_agent_of_the_run() {
     }
 }
 
+/// The last line of the seeds' flow; and somebody may do the same at any time.
+#[test]
+fn a_run_whose_team_is_deleted_ends_with_what_was_done() {
+    let ends = FLOW.replace(
+        "  say Migration complete.\n",
+        "  tool TeamDelete {\"name\":\"alpha\",\"deadline_seconds\":5}\n  say Migration complete.\n",
+    );
+    let native = Native::new(&(ends + WORKER), &[]);
+    let ran = native.run("board", &["Migrate the app"]);
+    ran.ends(0, &["the team was deleted", "│ Migration complete.", "1 of 1 task"]);
+    assert!(ran.out.contains("git merge shipmate/alpha"), "{}", ran.out);
+    assert_eq!(native.scene.landed("one.txt"), "one\n");
+
+    let waits = FLOW.replace("on \"All tasks", "on \"Not that");
+    let worker = "as worker\non \"Handle it\"\n  say I wait.\non \"Task 1:\"\n  say I think.\n";
+    let native = Native::new(&(waits + worker), &[]);
+    let mut run = native.begin("board", &["Migrate the app"]);
+    run.says("takes task 1");
+    let said = native.scene.stage.shipmate(&["team", "delete", TEAM, "--now"]);
+    assert!(said.status.success(), "{said:?}");
+    run.ended().ends(8, &["the team was deleted", "stopped: 0 of 1"]);
+}
+
 /// What it writes itself goes the way of everybody's work.
 #[test]
 fn a_lead_of_the_board_does_a_task_of_its_own_and_leaves_the_others() {

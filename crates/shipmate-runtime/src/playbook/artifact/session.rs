@@ -7,7 +7,7 @@ use serde_json::Value;
 use shipmate_core::phase::PhaseEnd;
 use shipmate_core::state::{Status, Task};
 
-use super::moment::date;
+use super::moment::iso;
 use super::{Files, Sight, features};
 use crate::playbook::PIECE;
 use crate::playbook::fill::fill;
@@ -30,7 +30,7 @@ pub(super) fn decisions(sight: &Sight<'_>) -> Result<Files, String> {
     if lines.is_empty() {
         return Ok(Files::new());
     }
-    let head = format!("## Session {} ({})", sight.team, date(team.created_at));
+    let head = format!("## Session {} ({})", sight.team, iso(team.created_at));
     section(sight, &head, &lines)
 }
 
@@ -99,7 +99,7 @@ pub(super) fn handoff(sight: &Sight<'_>) -> Result<Files, String> {
             left.join(", ")
         ),
     });
-    let head = format!("Session {} ({})", sight.team, date(team.created_at));
+    let head = format!("Session {} ({})", sight.team, iso(team.created_at));
     section(sight, &head, &lines)
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Account {
     pub(crate) led: Led,
     /// Of a run by a playbook.
     pub(crate) phases: Phases,
+    /// Somebody has deleted the team.
+    pub(crate) is_gone: bool,
     answer_ms: u64,
     /// Teams in which one-shot agents have taken over.
     open_breakers: BTreeSet<String>,
@@ -173,6 +175,11 @@ impl Account {
         let done = self.done();
         let tally = (done != before).then_some((done, self.tasks.counts().total));
         Some(Event { at_ms, kind, text, tally })
+    }
+
+    /// Where the work of a team of this name is.
+    pub(crate) fn branch(&self, team: &str) -> Option<String> {
+        self.has_trees.then(|| format!("shipmate/{team}"))
     }
 
     pub(crate) fn deviates(&mut self, task: Option<u32>, text: &str) {
@@ -314,6 +321,10 @@ impl Account {
                     return None;
                 }
                 let team = text(fields, "team").to_owned();
+                let same = |other: &Pause| other.reason == text(fields, "reason");
+                if self.paused.as_ref().is_some_and(same) {
+                    return None;
+                }
                 let who = pause.teammate(self.phases.root().unwrap_or(&team)).map(str::to_owned);
                 let reason = text(fields, "reason").to_owned();
                 // Somebody has to see all of it to say yes.
@@ -335,8 +346,14 @@ impl Account {
                 Some((EventKind::Health, told))
             }
             "team.continued" => {
-                self.paused = None;
+                // Those below go on with it, without a word of their own.
+                self.paused.take()?;
                 Some((EventKind::Step, "the team goes on".to_owned()))
+            }
+            "team.deleted" => {
+                let team = text(fields, "team");
+                self.is_gone |= self.phases.root().is_none_or(|root| root == team);
+                self.is_gone.then(|| (EventKind::Step, "the team was deleted".to_owned()))
             }
             _ => None,
         }

@@ -28,17 +28,20 @@ pub(super) fn report(
     account: &Account,
     outcome: Outcome,
 ) -> Result<Report, Failure> {
-    let team = match session.ask(Ask::TeamShow)? {
-        Answer::Team(team) => *team,
-        _ => return Err(unexpected("a team")),
+    let branch = match session.ask(Ask::TeamShow) {
+        Ok(Answer::Team(team)) => team.branch,
+        Ok(_) => return Err(unexpected("a team")),
+        Err(_) if account.is_gone => account.branch(&begun.team),
+        Err(failure) => return Err(failure),
     };
-    let has_trees = team.branch.is_some();
+    let has_trees = branch.is_some();
     let base = match session.ask(Ask::Survey) {
         Ok(Answer::Survey(found)) => found.branch,
         _ => None,
     };
     let waits = account.phases.are_open() && account.phases.all_wait();
-    let course = match (account.phases.over(), &team.branch) {
+    let course = match (account.phases.over(), &branch) {
+        _ if account.is_gone => Standing::Gone,
         (Some(_), _) => Standing::Over,
         (None, Some(branch)) if waits => Standing::WaitsOn(branch.clone()),
         _ => Standing::Open,
@@ -68,7 +71,7 @@ pub(super) fn report(
         bound_ms: account.bound_ms(),
         teammates: account.teammates(),
         places: Places {
-            branch: team.branch.filter(|_| !account.commits().is_empty()),
+            branch: branch.filter(|_| !account.commits().is_empty()),
             base,
             output: Some(session.place.team(&begun.team).join("lives").display().to_string()),
             summaries: Vec::new(),

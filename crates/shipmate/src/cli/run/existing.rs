@@ -36,7 +36,7 @@ pub(super) fn make_room(
         return Err(unexpected("teams"));
     };
     let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
-    if is_stillborn(there, description, session)? {
+    if is_stillborn(there, &teams, description, session)? {
         take_back(session);
         return Ok(());
     }
@@ -50,12 +50,15 @@ pub(super) fn make_room(
 /// It was begun for the same work, and nobody did anything; from here on the session is about it.
 fn is_stillborn(
     there: &TeamView,
+    teams: &[TeamView],
     description: &str,
     session: &mut Session,
 ) -> Result<bool, Failure> {
     let Counts { pending, in_progress, completed, failed, deleted } = there.tasks;
     let has_tasks = pending + in_progress + completed + failed + deleted > 0;
-    if there.phase != "active" || there.description != description || has_tasks {
+    let has_teams = teams.iter().any(|team| team.parent.as_deref() == Some(&there.name));
+    let has_begun = has_tasks || has_teams || has_begun(there);
+    if there.phase != "active" || there.description != description || has_begun {
         return Ok(false);
     }
     session.client.team = Some(there.name.clone());
@@ -82,6 +85,11 @@ fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<F
             commits => Finished::Unmerged(commits),
         }),
     }
+}
+
+/// A phase of it runs or has ended.
+fn has_begun(team: &TeamView) -> bool {
+    team.phases.iter().any(|phase| !matches!(phase.state.as_str(), "ahead" | "waits"))
 }
 
 /// The run went through its playbook or stopped in it.

@@ -122,6 +122,8 @@ pub(crate) enum Standing {
     WaitsOn(String),
     /// It is through, or has stopped: nobody tries a task again.
     Over,
+    /// The team was deleted; what it did is on its branch.
+    Gone,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -315,6 +317,16 @@ impl Report {
         let mut next = Vec::new();
         let own = &self.own;
         let mut add = |command: String, why: &str| next.push((command, why.to_owned()));
+        if self.course == Standing::Gone {
+            if !self.commits.is_empty() {
+                let base = self.places.base.as_deref().unwrap_or("your branch");
+                add(
+                    format!("git merge shipmate/{}", self.team),
+                    &format!("bring the work to {base}"),
+                );
+            }
+            return next;
+        }
         for asked in &self.waiting {
             add(asked.command.clone(), "");
         }

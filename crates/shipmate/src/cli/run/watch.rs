@@ -78,7 +78,7 @@ pub(crate) fn watch(
         return Ok(None);
     };
     let Watcher { account, notifier, .. } = watcher;
-    if account.phases.over().is_some() {
+    if account.phases.over().is_some() && !account.is_gone {
         session.ask(Ask::PhasesClose)?;
     }
     let report = report(begun, &mut session, &account, outcome)?;
@@ -218,6 +218,13 @@ impl<'a> Watcher<'a> {
                 self.draw(Some(session))?;
             }
             self.call()?;
+            if self.account.is_gone {
+                let counts = self.account.tasks.counts();
+                return Ok(Some(match self.stopping {
+                    None if counts.total > 0 && counts.done == counts.total => Outcome::Complete,
+                    stopping => stopping.unwrap_or(Outcome::Stopped),
+                }));
+            }
             if self.account.is_over() {
                 // A playbook may go on without what failed, and is not done for that.
                 let counts = self.account.tasks.counts();
