@@ -53,7 +53,12 @@ pub(super) async fn merge(
     no_gate: bool,
 ) -> Result<Merged, Refused> {
     let wanted = wanted(crew, team)?;
-    if wanted.tasks.is_empty() {
+    let lands_on = wanted.setup.branch(team);
+    if lands_on != team {
+        let text = format!("the work of team {team} is on shipmate/{lands_on}");
+        return Err(refused("NotMerged", text, &format!("`shipmate --team {lands_on} merge`")));
+    }
+    if wanted.tasks.is_empty() && !has_written(crew, &wanted, team).await? {
         let text = format!("no task of team {team} is completed yet");
         return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
     }
@@ -329,6 +334,17 @@ fn wanted(crew: &Rc<Crew>, team: &Name) -> Result<Wanted, Refused> {
         return Err(refused("NotHome", text, "run this there"));
     }
     Ok(found)
+}
+
+/// A playbook may have written to the branch although nobody has done a task: what a run that went
+/// wrong says about it, for one.
+async fn has_written(crew: &Rc<Crew>, wanted: &Wanted, team: &Name) -> Result<bool, Refused> {
+    if wanted.setup.playbook.is_none() {
+        return Ok(false);
+    }
+    let (repository, name) = (open(crew).await?, team.to_string());
+    let tip = off_the_thread(move || repository.tip(&name).map_err(|e| e.to_string()));
+    Ok(tip.await.map_err(not_merged)?.is_some_and(|tip| tip != wanted.base))
 }
 
 async fn open(crew: &Rc<Crew>) -> Result<Repository, Refused> {

@@ -137,7 +137,7 @@ fn a_department_goes_from_its_plans_to_the_sign_off() {
     assert_eq!(
         landed(&scene, "owner-signoff.json", &[]),
         json!({"type":"owner_signoff","phase":"01","decision":"SHIP",
-            "departments_approved":["backend"],"integration_qa":"PASS","notes":""})
+            "departments_approved":["backend"],"integration_qa":"skipped","notes":""})
     );
     assert_eq!(scene.landed(&format!("{DIR}/architecture.toon")), "decision: files\n");
 }

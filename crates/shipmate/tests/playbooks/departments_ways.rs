@@ -464,13 +464,15 @@ fn native_agents_take_a_department_from_its_plan_to_the_sign_off_and_hand_over_i
 #[test]
 fn a_run_that_works_or_is_not_merged_is_not_replaced_by_the_next() {
     let mut scene = backend();
-    let args = [&ONE[..], &["--skip", "critique"]].concat();
+    let args = [&ONE[..], &["--skip", "critique", "--set", "integration=true"]].concat();
     let mut run = scene.begin("departments", &args);
     run.says("takes task");
     let again = scene.run("departments", &args);
     assert_eq!(again.code, 1, "{}", again.out);
     assert!(again.err.contains("there is a team alpha already"), "{}", again.err);
     run.ended().ends(0, &["phase owner_signoff is done"]);
+    // What was run is told as such.
+    assert_eq!(landed(&scene, "owner-signoff.json", &[])["integration_qa"], "PASS");
     let again = scene.run("departments", &args);
     assert_eq!(again.code, 1, "{}", again.out);
     assert!(again.err.contains("the team alpha is over, and"), "{}", again.err);

@@ -454,6 +454,23 @@ fn the_next_session_takes_the_place_of_one_that_is_over_and_merged() {
     assert!(kept.contains("F001: passing") && kept.contains("F004: passing"), "{kept}");
 }
 
+/// Nobody did a task, and yet something is on the branch: it can be had, and the next run begins.
+#[test]
+fn what_a_session_that_failed_has_written_can_be_merged() {
+    let scene = scene_with(&[feature("F001", json!({}))], &[], "exit 1\n");
+    let agent = scene.agent();
+    let args = ["run", "--playbook", "features", "--agent", &agent, "--yes", "--set", "plans=no"];
+    let session = |scene: &Scene| Ran::of(&scene.stage.shipmate(&args));
+    assert_eq!(session(&scene).code, 8);
+    let again = session(&scene);
+    assert!(again.err.contains("the team features is over, and"), "{}", again.err);
+    let merged = scene.stage.shipmate(&["merge"]);
+    assert!(merged.status.success(), "{merged:?}");
+    let again = session(&scene);
+    assert_eq!(again.code, 8, "{}", again.err);
+    assert!(again.out.contains("this run takes its place"), "{}", again.out);
+}
+
 /// Stands in for the program that talks to the service where pull requests are.
 fn with_gh(scene: &Scene, line: &str) {
     let folder = scene.stage.root().join("bin");

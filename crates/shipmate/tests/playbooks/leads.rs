@@ -224,6 +224,9 @@ on "All tasks are completed"
     let created = of(&log, "team.created");
     assert_eq!((&created[1]["team"], &created[1]["parent"]), (&"beta".into(), &"alpha".into()));
     assert_eq!(of(&log, "task.created")[0]["team"], "beta");
+    let said = native.scene.stage.shipmate(&["--team", "beta", "merge"]);
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("the work of team beta is on shipmate/alpha"), "{said}");
     // Everybody sees the same board, and each team has its inboxes.
     let stage = &native.scene.stage;
     for file in

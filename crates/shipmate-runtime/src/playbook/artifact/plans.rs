@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use shipmate_core::State;
-use shipmate_core::playbook::{Expect, Playbook};
+use shipmate_core::playbook::{Expect, Gate, Playbook};
 use shipmate_core::state::{Status, Task};
 
 use super::Sight;
+use crate::playbook::fill::fill;
 use crate::playbook::work::{self, Item, Work};
 
 /// A plan with its pieces.
@@ -80,7 +81,7 @@ pub(super) fn red_first<'a>(
 ) -> BTreeMap<&'a str, bool> {
     let is_red = |task: &&Task| {
         let gate = task.spec.gate.as_ref().and_then(|gate| playbook.gates.get(gate));
-        gate.is_some_and(|gate| gate.expect == Expect::Red)
+        gate.is_some_and(|gate| gate.expect == Expect::Red && runs(playbook, gate))
     };
     let own = state.tasks().iter().filter(|task| task.team.as_str() == team).filter(is_red);
     let pieces = own.filter_map(|task| {
@@ -88,6 +89,18 @@ pub(super) fn red_first<'a>(
         Some((piece.as_str(), matches!(task.status, Status::Completed { .. })))
     });
     pieces.collect()
+}
+
+/// Something is run at the end of this phase.
+pub(super) fn has_commands(playbook: &Playbook, phase: &str) -> bool {
+    let phase = playbook.phases.iter().find(|one| one.name.as_str() == phase);
+    let gate = phase.and_then(|phase| playbook.gates.get(phase.gate.as_ref()?));
+    gate.is_some_and(|gate| runs(playbook, gate))
+}
+
+/// A command that nobody has set is none.
+fn runs(playbook: &Playbook, gate: &Gate) -> bool {
+    gate.commands.iter().any(|line| !fill(line, &playbook.values).trim().is_empty())
 }
 
 /// How many plans of a team there are on the board, and how many of them are complete. For views,
