@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Level};
+use super::{Condition, Level, Playbook};
 use crate::name::Name;
 
 /// A gate of its own.
@@ -29,6 +29,33 @@ pub struct Gate {
     pub coverage: Option<Coverage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<Red>,
+}
+
+impl Playbook {
+    /// Whether this gate looks at anything of a task with these fields. A command that nobody has
+    /// set is none, and green says nothing then.
+    pub fn looks(&self, gate: &Name, fields: &BTreeMap<String, String>) -> bool {
+        let Some(found) = self.gates.get(gate) else { return true };
+        let is_set = |key: &str| {
+            let value = fields.get(key).or_else(|| self.values.get(key));
+            value.is_some_and(|value| !value.trim().is_empty())
+        };
+        if !found.needs.iter().all(|key| is_set(key)) {
+            let other = found.otherwise.as_ref().filter(|other| *other != gate);
+            return other.is_some_and(|other| self.looks(other, fields));
+        }
+        let runs = |line: &String| match placeholder(line) {
+            Some(key) => is_set(key),
+            None => !line.trim().is_empty(),
+        };
+        let asks = !found.exit.is_empty() || !found.finds.is_empty() || found.coverage.is_some();
+        asks || found.commands.iter().any(runs)
+    }
+}
+
+/// The name of a line that is a placeholder and nothing else.
+fn placeholder(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('{')?.strip_suffix('}').filter(|name| !name.contains(['{', '}']))
 }
 
 /// Tests that have to fail without the work that makes them pass.

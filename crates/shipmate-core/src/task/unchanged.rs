@@ -6,7 +6,7 @@
 
 use crate::event::{Event, Mode, ReleaseCause, TaskId, Token};
 use crate::message;
-use crate::name::Actor;
+use crate::name::{Actor, Name};
 use crate::refusal::Refusal;
 use crate::state::{Stage, State, Task};
 use crate::task::finish::is_holder_there;
@@ -24,8 +24,11 @@ pub fn must_change(state: &State, task: &Task) -> bool {
     let may_write = !matches!(mate.profile.mode, Mode::ReadOnly | Mode::Delegate);
     // Without a repository nobody knows what was changed.
     let has_trees = state.teams[&task.team].setup.trees.is_some();
-    // A gate of its own is about the task: it may be done already.
-    let may_stay = task.spec.no_change || task.spec.gate.is_some();
+    // A gate of its own is about the task: it may be done already, where the gate looks at anything.
+    let playbook = state.lineage(&task.team).find_map(|team| team.setup.playbook.as_deref());
+    let fields = &task.spec.metadata;
+    let looks = |gate: &Name| playbook.is_none_or(|playbook| playbook.looks(gate, fields));
+    let may_stay = task.spec.no_change || task.spec.gate.as_ref().is_some_and(looks);
     has_trees && may_write && !may_stay && result.trim().is_empty()
 }
 

@@ -4,6 +4,7 @@
 use crate::contract_first::{PLAN, WORKFLOW, done_by, run, with};
 use crate::features::nothing_began;
 use crate::native::Native;
+use crate::scene::Scene;
 use crate::stage::of;
 use crate::views::until;
 
@@ -239,4 +240,15 @@ fn native_agents_fill_in_the_layers_and_a_red_layer_comes_back() {
     done.sort();
     let who: Vec<&str> = done.iter().map(|(_, who)| who.as_str()).collect();
     assert_eq!(who, ["lead", "ana", "models", "service", "lead"]);
+}
+
+/// With no command set the gate of a layer looks at nothing, so green says nothing either.
+#[test]
+fn a_layer_that_changed_nothing_is_not_done_where_no_test_could_say_so() {
+    let plan = "# C\n## Files to Modify\n\n| File | Change | Layer |\n|---|---|---|\n\
+                | src/x.py | a | One |\n| src/y.py | a | Two |\n| src/x.py | a | Three |\n";
+    let scene = Scene::new(&[("plans/c.md", plan)], "exit 0\n");
+    let ran = scene.run("contract-first", &["plans/c.md"]);
+    assert_eq!(ran.code, 8, "{}", ran.out);
+    assert!(ran.out.contains("nothing was changed, twice"), "{}", ran.out);
 }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::State;
-use shipmate_core::playbook::{Expect, Gate, Playbook};
+use shipmate_core::playbook::{Expect, Playbook};
 use shipmate_core::state::{Status, Task};
+use shipmate_core::{Name, State};
 
 use super::Sight;
-use crate::playbook::fill::fill;
 use crate::playbook::work::{self, Item, Work};
 
 /// A plan with its pieces.
@@ -81,7 +80,8 @@ pub(super) fn red_first<'a>(
 ) -> BTreeMap<&'a str, bool> {
     let is_red = |task: &&Task| {
         let gate = task.spec.gate.as_ref().and_then(|gate| playbook.gates.get(gate));
-        gate.is_some_and(|gate| gate.expect == Expect::Red && runs(playbook, gate))
+        let expects_red = gate.is_some_and(|gate| gate.expect == Expect::Red);
+        expects_red && looks(playbook, task.spec.gate.as_ref(), &task.spec.metadata)
     };
     let own = state.tasks().iter().filter(|task| task.team.as_str() == team).filter(is_red);
     let pieces = own.filter_map(|task| {
@@ -94,13 +94,11 @@ pub(super) fn red_first<'a>(
 /// Something is run at the end of this phase.
 pub(super) fn has_commands(playbook: &Playbook, phase: &str) -> bool {
     let phase = playbook.phases.iter().find(|one| one.name.as_str() == phase);
-    let gate = phase.and_then(|phase| playbook.gates.get(phase.gate.as_ref()?));
-    gate.is_some_and(|gate| runs(playbook, gate))
+    looks(playbook, phase.and_then(|phase| phase.gate.as_ref()), &BTreeMap::new())
 }
 
-/// A command that nobody has set is none.
-fn runs(playbook: &Playbook, gate: &Gate) -> bool {
-    gate.commands.iter().any(|line| !fill(line, &playbook.values).trim().is_empty())
+fn looks(playbook: &Playbook, gate: Option<&Name>, fields: &BTreeMap<String, String>) -> bool {
+    gate.is_some_and(|gate| playbook.looks(gate, fields))
 }
 
 /// How many plans of a team there are on the board, and how many of them are complete. For views,
