@@ -4,6 +4,7 @@
 //! their own: what they do is done for the nearest team above that has one.
 
 use crate::name::{Address, Name};
+use crate::phase::Course;
 use crate::state::{Counts, State, Team, TeamPhase};
 
 impl State {
@@ -25,10 +26,27 @@ impl State {
         })
     }
 
+    /// The nearest team above this one that is so.
+    pub(crate) fn nearest_above(
+        &self,
+        team: &Name,
+        is_so: impl Fn(&Name, &Team) -> bool,
+    ) -> Option<Name> {
+        let mut above = self.named_lineage(team).skip(1);
+        above.find(|(name, team)| is_so(name, team)).map(|(name, _)| name.clone())
+    }
+
     /// The team in whose phases this one works: the nearest with a playbook, else itself.
     pub(crate) fn course_team(&self, team: &Name) -> Name {
         let above = self.named_lineage(team).find(|(_, found)| found.setup.playbook.is_some());
         above.map_or(team, |(name, _)| name).clone()
+    }
+
+    /// The course in whose phases this team works: its own, or that of the team it works for.
+    pub(crate) fn course_above(&self, team: &Name) -> Option<&Course> {
+        let above = self.course_team(team);
+        let of = if self.works_for(team, &above) { &above } else { team };
+        self.teams.get(of)?.course.as_ref()
     }
 
     /// What this team does is work of a phase of that one, and comes to the same branch. Of a team

@@ -82,7 +82,7 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
 
 /// Everybody who is to be started as soon as the gates of their teams are known to work.
 pub fn to_be_started(state: &State) -> Vec<Wanted> {
-    let open = state.teams.iter().filter(|(_, team)| is_open(team));
+    let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     open.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
 }
 
@@ -99,21 +99,21 @@ pub fn nobody_takes(state: &State) -> bool {
             && (!mate.leads_others(team) || team.is_left_to_lead())
             && another_for(state, &who, mate, &none).is_some()
     };
-    let open = || state.teams.iter().filter(|(_, team)| is_open(team));
+    let open = || state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     open().any(|(_, team)| team.counts.pending > 0)
         && !available(state, 1).is_empty()
         && !open().any(|(name, _)| state.members_of(name).any(takes))
 }
 
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
-    let open = state.teams.iter().filter(|(_, team)| is_open(team));
+    let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
     tried.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
 }
 
 /// Its teammates may be started. A playbook that is over, by its end or its failure, starts nobody.
-pub(crate) fn is_open(team: &Team) -> bool {
-    let over = team.course.as_ref().is_some_and(Course::is_over);
+pub(crate) fn is_open(state: &State, name: &Name, team: &Team) -> bool {
+    let over = state.course_above(name).is_some_and(Course::is_over);
     team.phase == TeamPhase::Active && team.paused.is_none() && !over
 }
 
@@ -279,8 +279,7 @@ pub(crate) fn retired(state: &State) -> Vec<Act> {
 /// A lead's further team is done with the phases it works in: until then its lead may have more for
 /// it.
 fn is_done(state: &State, name: &Name, team: &Team) -> bool {
-    let above = state.course_team(name);
-    match &state.teams[&above].course {
+    match state.course_above(name) {
         Some(course) => course.is_over() && team.counts.in_progress == 0,
         None => team.counts.are_done(),
     }

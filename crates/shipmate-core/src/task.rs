@@ -23,7 +23,7 @@ use crate::message;
 use crate::name::Actor;
 use crate::phase::Course;
 use crate::refusal::Refusal;
-use crate::state::{Claim, Counts, Stage, State, Status, Task};
+use crate::state::{Claim, Counts, Stage, State, Status, Task, TeamPhase};
 
 /// Changes a task and keeps every index that depends on it.
 ///
@@ -171,7 +171,9 @@ pub(crate) fn end_attempt(
     let claim = task.claim().expect("an attempt that ends is in progress");
     let token = claim.token;
     let reason = reason.to_owned();
-    if !cause.costs_a_retry() || task.retries < task.spec.retries_max {
+    // In a team that is gone nobody could take it up.
+    let is_gone = state.teams[&task.team].phase == TeamPhase::Deleted;
+    if !is_gone && (!cause.costs_a_retry() || task.retries < task.spec.retries_max) {
         return vec![Event::TaskReleased { task: task.id, token, cause, reason }];
     }
     let attempts = match task.retries + 1 {

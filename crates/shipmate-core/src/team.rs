@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::command::{CreateTeam, Urgency};
 use crate::event::{
-    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TeamChanges,
+    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TaskId,
+    TeamChanges,
 };
 use crate::health;
 use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
@@ -12,14 +13,13 @@ use crate::message;
 use crate::name::{Actor, Address, Name};
 use crate::pause::{self, Pause, PauseCause};
 use crate::phase::alone;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, list};
 use crate::setup::Setup;
 use crate::shutdown;
 use crate::staff;
 use crate::state::{
     Decision, Plan, Question, Stage, State, Status, Task, Team, TeamPhase, Teammate,
 };
-use crate::task::change;
 use crate::task::create::check_texts;
 use crate::teammate;
 use crate::usage;
@@ -159,7 +159,9 @@ pub(crate) fn decide_continue(
         events.push(Event::TeamContinued { team: team.clone() });
     }
     // What was paused with it goes on with it.
-    let further = state.further_teams(team).filter(|(_, found)| found.paused.is_some());
+    let reason = |team: &Team| team.paused.as_ref().map(|pause| pause.reason.clone());
+    let with_it = |below: &Team| below.paused.is_some() && reason(below) == reason(found);
+    let further = state.further_teams(team).filter(|(_, below)| with_it(below));
     events.extend(further.map(|(name, _)| Event::TeamContinued { team: name.clone() }));
     if !is_lead {
         events.extend(health::close_breaker(state, team));
@@ -310,7 +312,7 @@ pub(crate) fn decide_delete(
         }
     }
     if left == 0 {
-        events.extend(ending.iter().rev().flat_map(|team| gone(state, team, None)));
+        events.extend(ending.iter().rev().flat_map(|team| gone(state, team, None, &ending)));
     }
     Ok(events)
 }
@@ -318,19 +320,51 @@ pub(crate) fn decide_delete(
 /// The end of a team. Mail of members that will never be started again goes back;
 /// of those that ran until now it went back with their lives. Where the team above it goes on, its
 /// open tasks go with it: nobody could take them any more, and others may wait for them.
-fn gone(state: &State, team: &Name, leaving: Option<&Address>) -> Vec<Event> {
+fn gone(state: &State, team: &Name, leaving: Option<&Address>, ending: &[Name]) -> Vec<Event> {
     let waiting = state
         .members_of(team)
         .filter(|(who, mate)| mate.can_receive() && !mate.is_running() && leaving != Some(*who));
     let mut events: Vec<Event> =
         waiting.flat_map(|(who, _)| message::bounce_all(state, who, "its team ended")).collect();
-    let above = state.teams[team].parent.as_ref().map(|above| &state.teams[above]);
-    if above.is_some_and(|above| above.phase == TeamPhase::Active) {
-        let own = |task: &&Task| task.team == *team && is_left_open(task);
-        events
-            .extend(state.tasks().iter().filter(own).flat_map(|task| change::deleted(state, task)));
+    let stays =
+        |name: &Name, team: &Team| team.phase == TeamPhase::Active && !ending.contains(name);
+    if let Some(above) = state.nearest_above(team, stays) {
+        events.extend(open_tasks_go(state, team, &above));
     }
     events.push(Event::TeamDeleted { team: team.clone() });
+    events
+}
+
+/// The open tasks of a team that is gone, and one word about what waits for them.
+fn open_tasks_go(state: &State, team: &Name, above: &Name) -> Vec<Event> {
+    let own = state.tasks().iter().filter(|task| task.team == *team && is_left_open(task));
+    let going: BTreeSet<TaskId> = own.map(|task| task.id).collect();
+    let mut waiting: BTreeSet<TaskId> = BTreeSet::new();
+    for task in going.iter().filter_map(|id| state.task(*id)) {
+        let group = task.spec.group.as_ref().and_then(|name| state.groups.get(name));
+        let stuck = group.filter(|group| {
+            let is_left = |id: &TaskId| {
+                let open = state.task(*id).is_some_and(|task| task.status != Status::Deleted);
+                open && !going.contains(id)
+            };
+            !group.members.iter().any(is_left)
+        });
+        waiting.extend(&task.dependents);
+        waiting.extend(stuck.into_iter().flat_map(|group| &group.dependents));
+    }
+    let is_pending = |id: &TaskId| state.task(*id).is_some_and(|t| t.status == Status::Pending);
+    let waiting: Vec<TaskId> =
+        waiting.difference(&going).copied().filter(|id| is_pending(id)).collect();
+    let mut events: Vec<Event> =
+        going.iter().map(|task| Event::TaskDeleted { task: *task }).collect();
+    if !waiting.is_empty() {
+        let (gone, waiting) = (going.into_iter().collect::<Vec<_>>(), list(&waiting));
+        let text = format!(
+            "with team {team} went its open tasks {}; still blocked by them: {waiting}",
+            list(&gone)
+        );
+        events.extend(message::tell_lead(state, above, text));
+    }
     events
 }
 
@@ -369,7 +403,7 @@ pub(crate) fn ended_with(state: &State, leaving: &Address) -> Vec<Event> {
         let team = &state.teams[name];
         let runs = state.members_of(name).any(|(who, mate)| mate.is_running() && who != leaving);
         if team.phase == TeamPhase::Ending && !runs && !alive.contains(name) {
-            over.extend(gone(state, name, Some(leaving)));
+            over.extend(gone(state, name, Some(leaving), &[]));
         } else if team.phase != TeamPhase::Deleted {
             alive.extend(team.parent.as_ref());
         }

@@ -13,7 +13,7 @@ use crate::state::{Green, State, Team};
 
 /// The teams that have work for somebody, and whose gate has to be tried first.
 pub fn untried_gates(state: &State) -> Vec<Name> {
-    let open = state.teams.iter().filter(|(_, team)| staff::is_open(team));
+    let open = state.teams.iter().filter(|(name, team)| staff::is_open(state, name, team));
     let untried = open.filter(|(name, team)| needs_trial(state, name, team));
     let wanted = untried.filter(|(name, team)| !staff::wanted_of(state, name, team).is_empty());
     wanted.map(|(name, _)| name.clone()).collect()
@@ -30,12 +30,12 @@ pub(crate) fn needs_trial(state: &State, name: &Name, team: &Team) -> bool {
             && found.setup.gate == setup.gate
             && found.setup.branch(other) == setup.branch(name)
     };
-    !setup.red_base && !begins_red(team) && !state.teams.iter().any(is_known)
+    !setup.red_base && !begins_red(state, name) && !state.teams.iter().any(is_known)
 }
 
 /// A way of working in which tests come before what they test.
-fn begins_red(team: &Team) -> bool {
-    let playbook = team.setup.playbook.as_ref();
+fn begins_red(state: &State, team: &Name) -> bool {
+    let playbook = state.lineage(team).find_map(|team| team.setup.playbook.as_deref());
     playbook.is_some_and(|playbook| playbook.gates.values().any(|gate| gate.expect == Expect::Red))
 }
 

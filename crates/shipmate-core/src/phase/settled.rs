@@ -18,6 +18,9 @@ pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
     if phase.alone && others_run(state, name, team.lead.as_ref()) {
         return false;
     }
+    if team.counts.in_progress > 0 {
+        return false;
+    }
     let counts = state.counts_for(name);
     if counts.in_progress > 0 {
         return false;
@@ -97,13 +100,15 @@ pub(crate) fn is_led_by(state: &State, who: &Address) -> bool {
 pub fn no_plan(state: &State, name: &Name) -> Option<String> {
     let team = state.teams.get(name)?;
     let (lead, mate) = lead_of(state, name, team)?;
-    let counts = state.counts_for(name);
-    let nothing = counts.open() == 0 && !counts.are_done();
     let is_ours = mate.profile.start == StartRule::WhenNeeded
         && mate.paused.is_none()
         && !mate.dismissed
         && mate.shutdown.is_none();
-    if !is_led_by(state, &lead) || !nothing || !is_ours {
+    if !is_led_by(state, &lead) || !is_ours {
+        return None;
+    }
+    let counts = state.counts_for(name);
+    if counts.open() > 0 || counts.are_done() {
         return None;
     }
     // A team below that has phases of its own is not waited for in this one.

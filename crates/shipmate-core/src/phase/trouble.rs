@@ -129,7 +129,8 @@ impl At<'_> {
         }
         let failed =
             state.tasks().iter().filter(|task| matches!(task.status, Status::Failed { .. }));
-        let failed = failed.filter(|task| state.works_for(&task.team, name));
+        let is_there = |task: &&Task| state.teams[&task.team].phase == TeamPhase::Active;
+        let failed = failed.filter(|task| state.works_for(&task.team, name)).filter(is_there);
         let before = events.len();
         events.extend(failed.map(|task| Event::TaskRetried { task: task.id }));
         let is_idle = state.counts_for(name).open() == 0;
@@ -196,9 +197,11 @@ fn dismiss_within(
     before: usize,
 ) -> Vec<Event> {
     let mut events = Vec::new();
-    let others = state.members_of(name).filter(|(who, mate)| {
-        mate.is_running() && mate.shutdown.is_none() && team.lead.as_ref() != Some(&who.name)
-    });
+    let further = state.further_teams(name).flat_map(|(below, _)| state.members_of(below));
+    let own = state.members_of(name);
+    let own = own.filter(|(who, _)| team.lead.as_ref() != Some(&who.name));
+    let others =
+        own.chain(further).filter(|(_, mate)| mate.is_running() && mate.shutdown.is_none());
     for (who, mate) in others {
         let id = state.position + 1 + (before + events.len()) as u64;
         events.extend(shutdown::ask(state, who, mate, reason, deadline_ms, id));

@@ -42,15 +42,18 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let team = &state.teams[name];
     let lead = Address { team: name.clone(), name: team.lead.clone()? };
     let mate = &state.teammates[&lead];
-    let led = |team: &Name| state.lead_of(team).is_some_and(|own| own == lead);
-    let open: usize =
-        state.teams.iter().filter(|(team, _)| led(team)).map(|(_, team)| team.counts.open()).sum();
     let leads = mate.profile.mode != Mode::Plan && mate.leads_others(team);
     let leads_all = leads || !team.plan.is_empty();
     // Between two phases nothing is done yet, unless the lead itself planned this one.
     let plans = |(_, phase, _): (_, &crate::playbook::Phase, _)| phase.lead_plans;
     let leads_all = leads_all && team.phase_now().is_none_or(plans);
-    if !leads_all || open > ended.len() || !mate.profile.hears || !mate.can_receive() {
+    if !leads_all || !mate.profile.hears || !mate.can_receive() {
+        return None;
+    }
+    let led = |team: &Name| state.lead_of(team).is_some_and(|own| own == lead);
+    let open: usize =
+        state.teams.iter().filter(|(team, _)| led(team)).map(|(_, team)| team.counts.open()).sum();
+    if open > ended.len() {
         return None;
     }
     let now = |event: &Event| match event {
@@ -60,7 +63,9 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     };
     let now: BTreeMap<TaskId, Option<String>> = events.iter().filter_map(now).collect();
     let (mut done, mut failed) = (Vec::new(), Vec::new());
-    for task in state.tasks().iter().filter(|task| led(&task.team)) {
+    let is_deleted = |id: TaskId| events.contains(&Event::TaskDeleted { task: id });
+    let own = state.tasks().iter().filter(|task| led(&task.team));
+    for task in own.filter(|task| !is_deleted(task.id)) {
         let result = match (now.get(&task.id), &task.status) {
             (Some(Some(result)), _) | (None, Status::Completed { result, .. }) => result,
             (Some(None), _) | (None, Status::Failed { .. }) => {

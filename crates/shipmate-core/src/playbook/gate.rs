@@ -35,27 +35,43 @@ impl Playbook {
     /// Whether this gate looks at anything of a task with these fields. A command that nobody has
     /// set is none, and green says nothing then.
     pub fn looks(&self, gate: &Name, fields: &BTreeMap<String, String>) -> bool {
+        self.looks_within(gate, fields, self.gates.len())
+    }
+
+    fn looks_within(&self, gate: &Name, fields: &BTreeMap<String, String>, steps: usize) -> bool {
         let Some(found) = self.gates.get(gate) else { return true };
-        let is_set = |key: &str| {
-            let value = fields.get(key).or_else(|| self.values.get(key));
-            value.is_some_and(|value| !value.trim().is_empty())
-        };
-        if !found.needs.iter().all(|key| is_set(key)) {
-            let other = found.otherwise.as_ref().filter(|other| *other != gate);
-            return other.is_some_and(|other| self.looks(other, fields));
-        }
-        let runs = |line: &String| match placeholder(line) {
-            Some(key) => is_set(key),
-            None => !line.trim().is_empty(),
-        };
+        let value = |key: &str| fields.get(key).or_else(|| self.values.get(key));
         let asks = !found.exit.is_empty() || !found.finds.is_empty() || found.coverage.is_some();
-        asks || found.commands.iter().any(runs)
+        let mut commands = found.commands.iter();
+        let own = asks || commands.any(|line| !is_blank(line, &value, VALUES_DEEP));
+        let Some(other) = found.otherwise.as_ref().filter(|_| steps > 0) else { return own };
+        let other = || self.looks_within(other, fields, steps - 1);
+        // What is known only when the gate is asked may be there or not.
+        let is_known = |key: &String| value(key).is_some();
+        let is_met = |key: &String| value(key).is_some_and(|text| !text.trim().is_empty());
+        match found.needs.iter().filter(|key| is_known(key)).all(is_met) {
+            false => other(),
+            true if found.needs.iter().all(is_known) => own,
+            true => own || other(),
+        }
     }
 }
 
-/// The name of a line that is a placeholder and nothing else.
-fn placeholder(line: &str) -> Option<&str> {
-    line.trim().strip_prefix('{')?.strip_suffix('}').filter(|name| !name.contains(['{', '}']))
+/// How far a value may name another.
+const VALUES_DEEP: usize = 4;
+
+/// Nothing is left of a text when what it names is filled in.
+fn is_blank<'a>(text: &str, value: &impl Fn(&str) -> Option<&'a String>, deep: usize) -> bool {
+    let mut rest = text.trim();
+    while let Some(named) = rest.strip_prefix('{') {
+        let Some((key, after)) = named.split_once('}') else { return false };
+        let blank = |text: &String| deep > 0 && is_blank(text, value, deep - 1);
+        if !value(key).is_some_and(blank) {
+            return false;
+        }
+        rest = after.trim_start();
+    }
+    rest.is_empty()
 }
 
 /// Tests that have to fail without the work that makes them pass.

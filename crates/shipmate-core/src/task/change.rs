@@ -11,7 +11,7 @@ use crate::name::{Actor, Address, Name};
 use crate::phase::Course;
 use crate::playbook::PIECE;
 use crate::refusal::Refusal;
-use crate::state::{State, Status, Task};
+use crate::state::{State, Status};
 use crate::task::create::{self, check_files, check_metadata, check_texts};
 use crate::task::{end_attempt, graph, retask, scope};
 
@@ -201,6 +201,7 @@ pub(crate) fn apply_assigned(state: &mut State, at: u64, id: TaskId, to: Option<
 pub(crate) fn decide_retry(state: &State, by: &Actor, id: TaskId) -> Result<Vec<Event>, Refusal> {
     let task = state.require_task(id)?;
     state.require_manager(by, &task.team, "retry a failed task")?;
+    state.require_team(&task.team)?;
     if !matches!(task.status, Status::Failed { .. }) {
         return Err(Refusal::NotFailed { task: id, status: task.status_word() });
     }
@@ -342,19 +343,13 @@ pub(crate) fn decide_delete(state: &State, by: &Actor, id: TaskId) -> Result<Vec
         }
         _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
     }
-    Ok(deleted(state, task))
-}
-
-/// It is off the board, and the lead knows what waits for it.
-pub(crate) fn deleted(state: &State, task: &Task) -> Vec<Event> {
-    let id = task.id;
     let mut events = vec![Event::TaskDeleted { task: id }];
     let waiting = graph::dependents_clause(state, task);
     if !waiting.is_empty() {
         let text = format!("task {id} ({}) was deleted{waiting}", task.spec.subject);
         events.extend(message::tell_lead(state, &task.team, text));
     }
-    events
+    Ok(events)
 }
 
 pub(crate) fn apply_deleted(state: &mut State, at: u64, id: TaskId) {

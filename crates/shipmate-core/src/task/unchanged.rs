@@ -8,7 +8,7 @@ use crate::event::{Event, Mode, ReleaseCause, TaskId, Token};
 use crate::message;
 use crate::name::{Actor, Name};
 use crate::refusal::Refusal;
-use crate::state::{Stage, State, Task};
+use crate::state::{Stage, State, Task, TeamPhase};
 use crate::task::finish::is_holder_there;
 use crate::task::{graph, require_claim};
 
@@ -50,8 +50,11 @@ pub(crate) fn decide_unchanged(
         return Ok(Vec::new());
     }
     let (subject, who) = (&task.spec.subject, &claim.by.address);
-    if task.unchanged {
-        let reason = "nothing was changed, twice, and no reason was given".to_owned();
+    let is_gone = state.teams[&task.team].phase == TeamPhase::Deleted;
+    if task.unchanged || is_gone {
+        let often =
+            if task.unchanged { "nothing was changed, twice" } else { "nothing was changed" };
+        let reason = format!("{often}, and no reason was given");
         let waiting = graph::dependents_clause(state, task);
         let text = format!("task {id} ({subject}) failed: {reason}{waiting}");
         let mut events = vec![Event::TaskFailed { task: id, token, reason }];

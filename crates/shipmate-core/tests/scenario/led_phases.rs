@@ -126,7 +126,7 @@ scenarios! {
         expect effects: nothing
         delete-team beta now by lia
         expect 2 deleted
-        expect inbox lia: task 2 (y) was deleted; still blocked by it: 3
+        expect inbox lia: with team beta went its open tasks 2; still blocked by them: 3
         delete 3 by lia
         read by lia
         expect effects: leave alpha
@@ -151,6 +151,51 @@ scenarios! {
         expect inbox lia: All tasks are completed:; - task 1 (x); Report to the person in a few \
             sentences what was done and what is left: SendMessage to \"person\". Then end your turn.
     ",
+    what_comes_back_to_a_team_that_is_gone_has_failed: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\" gate make
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        team beta under alpha by lia
+        create x in beta by lia
+        join beta/bo
+        claim 1 by beta/bo
+        submit 1 by beta/bo
+        delete-team beta now by lia
+        return 1 reason \"red\"
+        expect 1 failed red
+        retry 1 by lia                      => refused: there is no team beta
+        read by lia
+        expect effects: leave alpha
+    ",
+    of_teams_that_go_together_all_open_tasks_go: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        read by lia
+        team gamma under alpha by lia
+        team beta under gamma by lia
+        create x in beta by lia
+        create y in gamma by lia
+        join beta/bo
+        delete-team gamma within 30s by lia
+        answer-shutdown clean by beta/bo
+        expect 1 deleted
+        expect 2 deleted
+    ",
+    a_further_team_starts_nobody_when_the_phases_are_over: "
+        team alpha playbook \"phase work lead-plans | value goal calculator\"
+        begin work mates \"lia seat lead mode delegate when-needed hears\"
+        staff
+        connect lia
+        team beta under alpha by lia
+        add beta/bo when-needed
+        end-phase work failed reason \"x\"
+        create x in beta
+        expect effects: nothing
+    ",
     a_further_team_is_paused_and_stopped_with_the_one_above: "
         team alpha playbook \"phase work lead-plans | value goal calculator\"
         begin work mates \"lia seat lead mode delegate when-needed hears\"
@@ -162,6 +207,10 @@ scenarios! {
         pause-team alpha reason \"lunch\"    => team.paused, team.paused
         claim 1 by beta/bo                  => refused: team beta is paused: lunch
         continue-team alpha                 => team.continued, team.continued
+        // A pause of its own stays.
+        pause-team beta reason \"its own\"   => team.paused
+        continue-team alpha                 => unchanged
+        continue-team beta                  => team.continued
         claim 1 by beta/bo                  => task.claimed
         read by beta/bo
         shutdown team:alpha reason \"enough\" within 30s

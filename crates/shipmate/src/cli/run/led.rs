@@ -23,7 +23,7 @@ pub(crate) struct Led {
     /// Why no plan comes.
     pub(crate) no_plan: Option<String>,
     /// The work is done: the lead was told so, or the playbook is over.
-    pub(super) is_done: bool,
+    pub(crate) is_done: bool,
     /// What it told the person after that.
     pub(crate) report: Option<String>,
 }

@@ -220,8 +220,15 @@ impl<'a> Watcher<'a> {
             self.call()?;
             if self.account.is_gone {
                 let counts = self.account.tasks.counts();
+                let all = counts.done == counts.total;
+                let is_done = match self.account.phases.over() {
+                    Some(through) => through && all,
+                    // A lead that was told so ends its team before the phase is.
+                    None if self.account.phases.are_open() => self.account.led.is_done && all,
+                    None => counts.total > 0 && all,
+                };
                 return Ok(Some(match self.stopping {
-                    None if counts.total > 0 && counts.done == counts.total => Outcome::Complete,
+                    None if is_done => Outcome::Complete,
                     stopping => stopping.unwrap_or(Outcome::Stopped),
                 }));
             }
