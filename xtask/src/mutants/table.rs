@@ -244,8 +244,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "one-retry-too-many",
         guarantee: "retries",
         file: "crates/shipmate-core/src/task.rs",
-        find: "if !cause.costs_a_retry() || task.retries < task.spec.retries_max {",
-        replace: "if !cause.costs_a_retry() || task.retries <= task.spec.retries_max {",
+        find: "(!cause.costs_a_retry() || task.retries < task.spec.retries_max)",
+        replace: "(!cause.costs_a_retry() || task.retries <= task.spec.retries_max)",
     },
     Mutant {
         name: "returned-without-end",

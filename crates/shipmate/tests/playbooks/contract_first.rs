@@ -508,7 +508,7 @@ fn a_layer_that_fails_is_finished_by_the_lead_before_anything_converges() {
 #[test]
 fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     let short = PLAYBOOK
-        .replace("minutes = 15\nfrom", "seconds = 3\nfrom")
+        .replace("minutes = 15\nfrom", "seconds = 12\nfrom")
         .replace("shutdown-seconds = 30\n", "shutdown-seconds = 1\n");
     assert_ne!(short, PLAYBOOK);
     let other =
@@ -522,7 +522,7 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
             "phase layers is done",
             "phase integrate is done",
             "5 of 5 tasks",
-            "phase layers is left to the lead: the team's time of 3 s is over",
+            "phase layers is left to the lead: the team's time of 12 s is over",
         ],
     );
     let log = scene.log();
@@ -549,7 +549,7 @@ fn when_the_team_s_time_is_over_the_lead_finishes_and_keeps_what_is_done() {
     assert!(stop.into_iter().all(|one| one["deadline_ms"] == 1000));
     let text = checkpoint(&scene.stage);
     let open = "task 4 (Implement the API layer)";
-    let told = "- the lead works alone: the team's time of 3 s is over; not done: ".to_owned();
+    let told = "- the lead works alone: the team's time of 12 s is over; not done: ".to_owned();
     let line = text.lines().find(|line| line.starts_with(&told)).unwrap_or_default();
     assert!(line.contains(open), "{text}");
     let said = ran.err.lines().find(|line| line.contains("phase layers is left to the lead: "));
