@@ -321,7 +321,9 @@ impl Account {
                     return None;
                 }
                 let team = text(fields, "team").to_owned();
-                let same = |other: &Pause| other.reason == text(fields, "reason");
+                // Those below are paused with it, for the same reason.
+                let same =
+                    |other: &Pause| other.team != team && other.reason == text(fields, "reason");
                 if self.paused.as_ref().is_some_and(same) {
                     return None;
                 }
