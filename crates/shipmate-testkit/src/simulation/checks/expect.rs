@@ -267,7 +267,8 @@ fn task_verdict(model: &Model, state: &State, by: &Actor, act: &Act) -> Option<b
         }
         Act::RetryTask { task } => {
             let facts = of(task)?;
-            model.manages(by, &facts.team) && facts.status == StatusFacts::Failed
+            let is_there = known(&facts.team);
+            is_there && model.manages(by, &facts.team) && facts.status == StatusFacts::Failed
         }
         Act::RevertTask { task, .. } => runtime && of(task).is_some(),
         Act::DeleteTask { task } => {
