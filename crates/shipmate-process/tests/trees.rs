@@ -146,8 +146,9 @@ async fn a_stopped_process_is_killed_too() {
 
 #[tokio::test]
 async fn sigterm_comes_once_to_each_process() {
-    let line = "trap 'echo told; left=' TERM; left=1; echo ready
-        while [ \"$left\" ]; do sleep 1000 & wait $!; done; sleep 0.05; exit 0";
+    // It is ready when what it waits for is a program of its own: before that a signal may be lost.
+    let line = "trap 'echo told; left=' TERM; left=1
+        while [ \"$left\" ]; do sh -c 'echo ready; exec sleep 1000' & wait $!; done; sleep 0.05; exit 0";
     let mut talking = Talking::start(sh(line));
     assert_eq!(talking.line().await, "ready");
     let stop = tokio::spawn(talking.tree.stop(PATIENCE));
