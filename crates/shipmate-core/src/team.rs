@@ -339,19 +339,18 @@ fn gone(state: &State, team: &Name, leaving: Option<&Address>, ending: &[Name]) 
 fn open_tasks_go(state: &State, team: &Name, above: &Name) -> Vec<Event> {
     let own = state.tasks().iter().filter(|task| task.team == *team && is_left_open(task));
     let going: BTreeSet<TaskId> = own.map(|task| task.id).collect();
-    let mut waiting: BTreeSet<TaskId> = BTreeSet::new();
-    for task in going.iter().filter_map(|id| state.task(*id)) {
-        let group = task.spec.group.as_ref().and_then(|name| state.groups.get(name));
-        let stuck = group.filter(|group| {
-            let is_left = |id: &TaskId| {
-                let open = state.task(*id).is_some_and(|task| task.status != Status::Deleted);
-                open && !going.contains(id)
-            };
-            !group.members.iter().any(is_left)
-        });
-        waiting.extend(&task.dependents);
-        waiting.extend(stuck.into_iter().flat_map(|group| &group.dependents));
-    }
+    let tasks = || going.iter().filter_map(|id| state.task(*id));
+    // A group of which nothing is left is never done.
+    let groups: BTreeSet<&Name> = tasks().filter_map(|task| task.spec.group.as_ref()).collect();
+    let is_left = |id: &TaskId| {
+        let is_there = state.task(*id).is_some_and(|task| task.status != Status::Deleted);
+        is_there && !going.contains(id)
+    };
+    let groups = groups.into_iter().filter_map(|name| state.groups.get(name));
+    let stuck = groups.filter(|group| !group.members.iter().any(is_left));
+    let mut waiting: BTreeSet<TaskId> =
+        stuck.flat_map(|group| &group.dependents).copied().collect();
+    waiting.extend(tasks().flat_map(|task| &task.dependents));
     let is_pending = |id: &TaskId| state.task(*id).is_some_and(|t| t.status == Status::Pending);
     let waiting: Vec<TaskId> =
         waiting.difference(&going).copied().filter(|id| is_pending(id)).collect();

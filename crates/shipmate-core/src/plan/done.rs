@@ -63,9 +63,13 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     };
     let now: BTreeMap<TaskId, Option<String>> = events.iter().filter_map(now).collect();
     let (mut done, mut failed) = (Vec::new(), Vec::new());
-    let is_deleted = |id: TaskId| events.contains(&Event::TaskDeleted { task: id });
+    let deleted = |event: &Event| match event {
+        Event::TaskDeleted { task } => Some(*task),
+        _ => None,
+    };
+    let deleted: BTreeSet<TaskId> = events.iter().filter_map(deleted).collect();
     let own = state.tasks().iter().filter(|task| led(&task.team));
-    for task in own.filter(|task| !is_deleted(task.id)) {
+    for task in own.filter(|task| !deleted.contains(&task.id)) {
         let result = match (now.get(&task.id), &task.status) {
             (Some(Some(result)), _) | (None, Status::Completed { result, .. }) => result,
             (Some(None), _) | (None, Status::Failed { .. }) => {
