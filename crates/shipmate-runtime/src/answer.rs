@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 use shipmate_core::event::{Event, Recipient};
-use shipmate_core::state::State;
+use shipmate_core::state::{State, Task};
 use shipmate_core::{Actor, Name, Record};
 use shipmate_log::AnyLog;
 use shipmate_log::Log as _;
@@ -101,16 +101,23 @@ fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
     let state = scene.state;
     let limit = filter.limit.unwrap_or(usize::MAX);
     if filter.available {
-        let max = limit.min(state.tasks().len());
-        let ids = match scene.actor {
-            Actor::Teammate(who) => shipmate_core::available_for(state, who, max),
-            _ => shipmate_core::available(state, max),
+        let all = state.tasks().len();
+        // Of a team below others the best few may all be another team's.
+        let is_below = state.teams.get(scene.team).is_some_and(|team| team.parent.is_some());
+        let (ids, team) = match scene.actor {
+            Actor::Teammate(who) => {
+                (shipmate_core::available_for(state, who, limit.min(all)), None)
+            }
+            _ if is_below => (shipmate_core::available(state, all), Some(scene.team)),
+            _ => (shipmate_core::available(state, limit.min(all)), None),
         };
         let tasks = ids.into_iter().filter_map(|id| state.task(id));
-        return tasks.map(|task| views::row(state, task)).collect();
+        let is_own = |task: &&Task| team.is_none_or(|team| is_within(state, &task.team, team));
+        let own = tasks.filter(is_own).take(limit);
+        return own.map(|task| views::row(state, task)).collect();
     }
     let search = filter.search.as_ref().map(|text| text.to_lowercase());
-    let wanted = |task: &&shipmate_core::state::Task| {
+    let wanted = |task: &&Task| {
         let word = task.status_word();
         let status = match filter.status.is_empty() {
             true => word != "deleted",

@@ -288,6 +288,11 @@ impl Coordinator {
             // A team that somebody in a team makes works as the one above it: nothing is read or
             // changed for what else the request says.
             Ask::TeamCreate(create) if *actor != Actor::Person => create.setup = None,
+            Ask::TeamCreate(create) if create.check => {
+                let checked = errand::begin(&self.settings, create).await;
+                return connection
+                    .send(&Reply::to(id, checked.map(|()| Answer::Done { first: 0, last: 0 })));
+            }
             Ask::TeamCreate(create) if !self.is_recorded(&create.name).await => {
                 if let Err(refused) = errand::begin(&self.settings, create).await {
                     return connection.send(&Reply::Refused { id, refused });

@@ -18,6 +18,10 @@ pub struct TeamCreate {
     pub lead: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Setup>,
+    /// Only looks whether the team could begin, whether or not there is one of this name: nothing
+    /// is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
 }
 
 /// How a team works. What is absent is as the configuration says.

@@ -165,8 +165,15 @@ pub(crate) async fn create(board: &impl Board, seat: &Seat, arguments: &mut Argu
             });
             let gate = trees.is_some();
             let setup = trees.map(|trees| Setup { trees: Some(trees), ..Setup::default() });
-            let create =
-                TeamCreate { name: name.clone(), parent, description, gate, lead: None, setup };
+            let create = TeamCreate {
+                name: name.clone(),
+                parent,
+                description,
+                gate,
+                lead: None,
+                setup,
+                check: false,
+            };
             board.ask(Ask::TeamCreate(create)).await?;
             let said = format!("Team {name} is created.{}", below.unwrap_or_default());
             (name, said)

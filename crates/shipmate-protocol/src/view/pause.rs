@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::TeamView;
 use super::words::Fields;
+use super::{PhaseView, TeamView};
 
 /// What a pause is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +90,17 @@ impl TeamView {
             Some(who) => format!("{who} says: {reason}"),
             None => reason.clone(),
         })
+    }
+
+    /// The phase that failed and with which the playbook of this team ended.
+    pub fn stopped_in(&self) -> Option<&PhaseView> {
+        self.phases.iter().find(|phase| phase.state == "failed")
+    }
+
+    /// The team went through its playbook or stopped in it.
+    pub fn is_over(&self) -> bool {
+        let ended = |state: &str| matches!(state, "done" | "skipped" | "passed");
+        self.stopped_in().is_some() || self.phases.last().is_some_and(|last| ended(&last.state))
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) async fn begin(
     setup.hooks_digest = hooks.digest();
     let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {
-        true => based(settings, &create.name, setup).await?,
+        true => based(settings, &create.name, setup, create.check).await?,
         false => playbook::ahead::look(setup, &settings.place, None).await?,
     }
     usual_agent(settings, setup).await?;
@@ -68,8 +68,14 @@ async fn usual_agent(settings: &Settings, setup: &ask::Setup) -> Result<(), Refu
     looked.unwrap_or(Ok(()))
 }
 
-/// Finds the commit that a team begins at.
-async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Result<(), Refused> {
+/// Finds the commit that a team begins at. `only_check`: the branches of an earlier team of this name
+/// stay where they are.
+async fn based(
+    settings: &Settings,
+    name: &str,
+    setup: &mut ask::Setup,
+    only_check: bool,
+) -> Result<(), Refused> {
     let found = survey(settings).await?;
     let dirty: Vec<String> =
         found.dirty.iter().filter(|path| !setup.plans.contains(path)).cloned().collect();
@@ -98,6 +104,17 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
         let remedy = "choose another name with --team: all checkouts have the same branches";
         return Err(refused("BranchTaken", text, remedy));
     }
+    if !only_check {
+        retire(workspace, name, departments).await?;
+    }
+    let base = setup.base.get_or_insert(found.base).clone();
+    playbook::ahead::look(setup, &settings.place, Some(&base)).await
+}
+
+/// Makes room for the branch of a new team: what an earlier one of this name left is put away where it
+/// is merged.
+async fn retire(workspace: PathBuf, name: &str, departments: Vec<String>) -> Result<(), Refused> {
+    let team = name.to_owned();
     let left = off_the_thread(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         let text = |e: Failure| e.to_string();
@@ -118,8 +135,7 @@ async fn based(settings: &Settings, name: &str, setup: &mut ask::Setup) -> Resul
         );
         return Err(refused("BranchExists", text, &remedy));
     }
-    let base = setup.base.get_or_insert(found.base).clone();
-    playbook::ahead::look(setup, &settings.place, Some(&base)).await
+    Ok(())
 }
 
 /// Another checkout of this repository whose workspace has a team of this name.

@@ -1,4 +1,4 @@
-//! Whether a run by a playbook can be led, looked at before anything is started.
+//! Whether a run by a playbook can be led and has agents, looked at before anything is started.
 //!
 //! A lead that plans has to hear the goal and answer. One that cannot would be waited for until
 //! somebody wonders. Only a phase that is sure to begin is looked at: what a later one finds is
@@ -23,10 +23,11 @@ pub(crate) async fn check(
     setup: &Setup,
     playbook: Playbook,
 ) -> Result<(), Refused> {
+    let values = resolved(&playbook, []);
+    has_agents(&playbook, &values, setup, &settings.agents)?;
     if !playbook.phases.iter().any(|phase| phase.lead_plans) {
         return Ok(());
     }
-    let values = resolved(&playbook, []);
     let (workspace, base) = (settings.place.workspace.clone(), setup.base.clone());
     let known = values.clone();
     let found = off_the_thread(move || {
@@ -50,6 +51,38 @@ pub(crate) async fn check(
         }
         refused
     })
+}
+
+/// Refuses a playbook with a phase that is sure to begin and has a role that nothing names an agent for.
+fn has_agents(
+    playbook: &Playbook,
+    values: &Values,
+    setup: &Setup,
+    agents: &Agents,
+) -> Result<(), Refused> {
+    let is_sure = |phase: &&Phase| {
+        let depends = !phase.unless.is_empty() || !phase.makes.is_empty();
+        !depends && !phase.on_call && !playbook.skip.contains(&phase.name)
+    };
+    let names = playbook.phases.iter().filter(is_sure).flat_map(|phase| &phase.roles);
+    for (name, role) in names.filter_map(|name| Some((name, playbook.roles.get(name)?))) {
+        if !fill(&role.agent, values).is_empty() || !setup.agent.is_empty() {
+            continue;
+        }
+        let model = fill(&role.model, values);
+        let model = if model.is_empty() { setup.model.clone() } else { model };
+        let (name, when_needed) = (name.to_string(), true);
+        let mut add = TeammateAdd { name, model, when_needed, ..TeammateAdd::default() };
+        match staffed::found(agents, None, true, &mut add) {
+            Err(mut refused) if refused.code == "NoAgent" => {
+                let remedy = refused.remedy.unwrap_or_default();
+                refused.remedy = Some(format!("say --agent PROGRAM; or {remedy}"));
+                return Err(refused);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The first phase that the lead plans, if it is sure to begin.

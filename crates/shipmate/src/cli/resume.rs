@@ -1,7 +1,7 @@
 //! `shipmate resume`: go on after everything had ended, and say what became of everybody.
 
 use shipmate_protocol::ask::TaskFilter;
-use shipmate_protocol::view::{Resumed, Status, TaskRow};
+use shipmate_protocol::view::{Counts, Resumed, Status, TaskRow, TeamView};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
@@ -18,7 +18,8 @@ use crate::cli::table::{Column, Table, cell, owned, painted};
 /// in its old tree with what it had done, `waits` for a task, `failed` for the reason that is told,
 /// or `lost`: only a person can start it again. Nothing that was acknowledged is done twice.
 ///
-/// Ends with 8 when nobody is at work because somebody failed or the team had to stop again.
+/// Ends with 8 when nobody is at work because somebody failed, the team had to stop again, or its
+/// playbook is over and did not do all: that one is run again, and does not go on.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -59,7 +60,8 @@ pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
     }
     let is = |words: &[&str]| teammates.iter().any(|mate| words.contains(&mate.how.as_str()));
     let is_stopped = status.teams.iter().any(|team| team.paused.is_some());
-    let cannot = is(&["failed"]) || is_stopped || status.nobody_takes;
+    let is_over = status.teams.iter().any(|team| ended(team).is_some());
+    let cannot = is(&["failed"]) || is_stopped || is_over || status.nobody_takes;
     match cannot && !is(&["resumed", "started", "restarted"]) {
         true => Err(Failure::Told(Exit::Undone)),
         false => Ok(()),
@@ -79,6 +81,20 @@ fn text(teammates: &[Resumed], in_flight: &[TaskRow], screen: &Screen) -> String
     text
 }
 
+/// How a playbook ended that did not do all.
+fn ended(team: &TeamView) -> Option<String> {
+    let Counts { pending, in_progress, failed, .. } = team.tasks;
+    match (team.stopped_in(), pending + in_progress + failed) {
+        (Some(phase), _) => {
+            Some(format!("its playbook stopped in phase {}: {}", phase.name, phase.why))
+        }
+        (None, open) if open > 0 && team.is_over() => {
+            Some(format!("its playbook is over, and tasks are not done ({open})"))
+        }
+        _ => None,
+    }
+}
+
 /// What the team waits for, and what somebody has to say to it.
 fn waits(status: &Status, own: &str) -> String {
     let mut text = String::new();
@@ -88,6 +104,13 @@ fn waits(status: &Status, own: &str) -> String {
     for team in &status.teams {
         if let Some(words) = team.pause_words() {
             text.push_str(&format!("\n{} waits: {}\n", plain(&team.name), hanging(&words, 2)));
+        }
+        if let Some(ended) = ended(team) {
+            let words = format!(
+                "{ended}; what is over does not go on: bring its work to your branch (`{own} merge`) \
+                 and run the playbook again"
+            );
+            text.push_str(&format!("\n{}: {}\n", plain(&team.name), hanging(&words, 2)));
         }
     }
     for (count, what, command) in [

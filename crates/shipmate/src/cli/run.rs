@@ -315,16 +315,16 @@ fn found(
         }
     }
     session.say_if_unfenced()?;
-    let by_playbook = setup.playbook.is_some();
-    existing::make_room(team, description, by_playbook, session)?;
-    session.client.team = None;
-    let made = session.ask(Ask::TeamCreate(TeamCreate {
+    let create = TeamCreate {
         name: team.to_owned(),
         description: description.to_owned(),
         gate: true,
         setup: Some(setup),
         ..TeamCreate::default()
-    }));
+    };
+    existing::make_room(&create, session)?;
+    session.client.team = None;
+    let made = session.ask(Ask::TeamCreate(create));
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
     if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())

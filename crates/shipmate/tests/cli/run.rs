@@ -425,6 +425,14 @@ fn a_plan_that_nobody_can_do_leaves_no_team_behind() {
               models.default in the configuration; or name a program, such as agent "claude" \
               (`shipmate agents` lists them), or set agents.default in the configuration
         => 1
+
+        $ shipmate run --playbook board "Write the second part of it"
+        refused: no agent is named for lead, and shipmate's own has no model: no model is named, and \
+            no provider's key is set
+          say --agent PROGRAM; or set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, \
+              OPENROUTER_API_KEY, or models.default in the configuration; or name a program, such as \
+              agent "claude" (`shipmate agents` lists them), or set agents.default in the configuration
+        => 1
         "#,
     );
     no_team(&workspace);

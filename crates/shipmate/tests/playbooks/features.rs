@@ -443,6 +443,13 @@ fn the_next_session_takes_the_place_of_one_that_is_over_and_merged() {
     file["total_features"] = json!(2);
     scene.stage.write(".harness/features.json", &format!("{file:#}\n"));
     scene.stage.commit();
+    // A run that is refused leaves the team of the run before as it was.
+    let refused = ["run", "--playbook", "features", "--agent", "no-such-agent-here", "--yes"];
+    let refused = Ran::of(&scene.stage.shipmate(&refused));
+    assert_eq!(refused.code, 1, "{}", refused.out);
+    assert!(!refused.out.contains("takes its place"), "{}", refused.out);
+    let log = scene.stage.shipmate(&["--team", "features", "task", "list", "--json"]);
+    assert!(log.status.success(), "{log:?}");
     let place = "the team features of an earlier run is over and merged; this run takes its place";
     session(&scene).ends(0, &[place, "1 of 1 task", "team features"]);
     let made = scene.stage.git(&["show", "shipmate/features:.harness/features.json"]);
@@ -462,6 +469,14 @@ fn what_a_session_that_failed_has_written_can_be_merged() {
     let args = ["run", "--playbook", "features", "--agent", &agent, "--yes", "--set", "plans=no"];
     let session = |scene: &Scene| Ran::of(&scene.stage.shipmate(&args));
     assert_eq!(session(&scene).code, 8);
+    // It does not go on, and that is said.
+    let resumed = Ran::of(&scene.stage.shipmate(&["--team", "features", "resume"]));
+    assert_eq!(resumed.code, 8, "{}", resumed.out);
+    assert!(
+        resumed.out.contains("features: its playbook is over, and tasks are not done (1)"),
+        "{}",
+        resumed.out
+    );
     let again = session(&scene);
     assert!(again.err.contains("the team features is over, and"), "{}", again.err);
     let merged = scene.stage.shipmate(&["merge"]);

@@ -4,6 +4,7 @@
 //! merged makes room: the next session of the same way of working has the same name. Every other is
 //! the person's to decide about.
 
+use shipmate_protocol::ask::TeamCreate;
 use shipmate_protocol::view::{Counts, TeamView};
 use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
 
@@ -25,12 +26,9 @@ enum Finished {
 /// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
 /// What is left of a run that was killed before it had a task is taken away, and so is a team that
 /// has nothing left to do or to give.
-pub(super) fn make_room(
-    team: &str,
-    description: &str,
-    by_playbook: bool,
-    session: &mut Session,
-) -> Result<(), Failure> {
+pub(super) fn make_room(create: &TeamCreate, session: &mut Session) -> Result<(), Failure> {
+    let (team, description) = (create.name.as_str(), create.description.as_str());
+    let by_playbook = create.setup.as_ref().is_some_and(|setup| setup.playbook.is_some());
     session.client.team = None;
     let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
         return Err(unexpected("teams"));
@@ -41,7 +39,12 @@ pub(super) fn make_room(
         return Ok(());
     }
     match finished(there, &teams, session).filter(|_| by_playbook) {
-        Some(Finished::Merged) => replace(team, session),
+        Some(Finished::Merged) => {
+            // A run that is refused has not cost the team that was there.
+            let check = TeamCreate { check: true, ..create.clone() };
+            session.ask(Ask::TeamCreate(check)).map_err(|e| session.advise_repository(e))?;
+            replace(team, session)
+        }
         Some(Finished::Unmerged(commits)) => Err(not_merged(team, commits, session)),
         None => Err(in_the_way(there)),
     }
@@ -70,7 +73,7 @@ fn is_stillborn(
 
 /// Nothing where the playbook is not over, somebody still runs, or nobody knows where its work is.
 fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<Finished> {
-    if there.phase != "active" || !is_over(there) {
+    if there.phase != "active" || !there.is_over() {
         return None;
     }
     let runs = |team: &TeamView| team.running > 0;
@@ -90,13 +93,6 @@ fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<F
 /// A phase of it runs or has ended.
 fn has_begun(team: &TeamView) -> bool {
     team.phases.iter().any(|phase| !matches!(phase.state.as_str(), "ahead" | "waits"))
-}
-
-/// The run went through its playbook or stopped in it.
-fn is_over(team: &TeamView) -> bool {
-    let ended = |state: &str| matches!(state, "done" | "skipped" | "passed");
-    team.phases.iter().any(|phase| phase.state == "failed")
-        || team.phases.last().is_some_and(|last| ended(&last.state))
 }
 
 /// The log stays on disk, and what is in no branch of the person's under its ref.
@@ -178,10 +174,10 @@ mod tests {
             TeamView { phases: states.iter().map(phase).collect(), ..TeamView::default() }
         };
         for over in [&["done", "done"][..], &["done", "skipped"], &["failed", "ahead"]] {
-            assert!(is_over(&team(over)), "{over:?}");
+            assert!(team(over).is_over(), "{over:?}");
         }
         for open in [&[][..], &["done", "runs"], &["done", "ahead"], &["back", "waits"]] {
-            assert!(!is_over(&team(open)), "{open:?}");
+            assert!(!team(open).is_over(), "{open:?}");
         }
     }
 }

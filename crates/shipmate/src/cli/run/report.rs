@@ -355,7 +355,9 @@ impl Report {
                 true => format!("`git branch -D shipmate/{}` and ", self.team),
                 false => String::new(),
             };
-            let why = format!("then {branch}run the playbook again: it takes up what is open");
+            let why = format!(
+                "then {branch}run the playbook again: it begins with what is in your branch"
+            );
             add(format!("shipmate team delete {}", self.team), &why);
         }
         add(format!("{own} log"), "what happened");

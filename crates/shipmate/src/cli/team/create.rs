@@ -83,6 +83,7 @@ pub(crate) fn run(args: CreateArgs, mut session: Session) -> Result<(), Failure>
     let same_clocks = config.team == default.team
         && config.shutdown_deadline_seconds == default.shutdown_deadline_seconds;
     let setup = Some(setup).filter(|_| gate || !same_clocks);
-    let ask = Ask::TeamCreate(TeamCreate { name, parent, description, gate, lead, setup });
+    let ask =
+        Ask::TeamCreate(TeamCreate { name, parent, description, gate, lead, setup, check: false });
     session.change(ask, &said)
 }
