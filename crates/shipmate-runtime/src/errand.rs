@@ -169,7 +169,9 @@ fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
             crew.board.look();
             Some(job)
         }
-        Ask::TeammateIdle { .. } if crew.has_hooks(HookEvent::TeammateIdle) => {
+        Ask::TeammateIdle { .. }
+            if crew.has_hooks(HookEvent::TeammateIdle) && !crew.is_one_shot(&job.actor) =>
+        {
             beside(crew, job, after_hooks);
             None
         }

@@ -212,6 +212,7 @@ scenarios! {
             => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
         send \"x\" to all by ana \
             => refused: the inbox of alpha/bo holds 10000 unread messages, which is its limit
+        expect inbox cy: nothing
         send \"x\" to cy by ana        => message.sent
         shutdown bo                    => shutdown.requested
         read by bo max 1

@@ -317,6 +317,7 @@ scenarios! {
         expect effects: nothing
         expect available for lia: 1, 2
         next by lia                         => task.claimed
+        claim 2 by lia                      => refused: alpha/lia holds 1 of 1 tasks it may hold: 1
         submit 1 by lia
         next by lia
         submit 2 by lia

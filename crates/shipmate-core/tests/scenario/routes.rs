@@ -30,6 +30,7 @@ scenarios! {
             => refused: alpha/dev1 (dev) may not send message to person; \
             it may write to: senior (message, dev_progress), head (task_complete)
         send \"this line\" to dev1 kind code_review_changes by sen => message.sent
+        expect senders dev1: {handoff:code_review_changes} from alpha/sen@1
         expect senders dev2: nothing
         expect effects: enter alpha
         join tes role tester

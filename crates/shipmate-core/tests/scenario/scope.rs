@@ -66,6 +66,7 @@ scenarios! {
         answer grant by lia \
             => question.answered, message.sent, task.scope_granted
         expect granted 1: docs/a.md, docs/b.md
+        expect inbox ana: task 1 (x) of alpha/ana@1 waits: it changes docs | answer to question #: grant
         expect effects: verify 1
         complete 1 by runtime          => task.completed
     ",
@@ -238,6 +239,9 @@ scenarios! {
         submit 1 by ana
         ask-scope 1 files docs
         answer grant
+        create z files src/b
+        claim 3 by bo \
+            => refused: task 3 needs files held by alpha/ana@1 for task 1
         claim 2 by bo \
             => refused: task 2 needs files held by alpha/ana@1 for task 1
         expect available for bo: nothing

@@ -74,6 +74,14 @@ scenarios! {
         expect effects: nothing
         create x
         expect effects: start alpha/ana one-shot
+        add bo when-needed
+        create y after 1
+        expect effects: start alpha/ana one-shot
+        create z
+        expect effects: start alpha/ana one-shot | start alpha/bo one-shot
+        staff
+        disappeared ana
+        expect teammate ana disappeared @1
     ",
     a_sessions_mail_waits_for_it: "
         team alpha
@@ -161,6 +169,9 @@ scenarios! {
         staff
         next by ana
         expect effects: nothing
+        create z after 1
+        submit 1 by ana
+        expect effects: start alpha/bo
     ",
     somebody_idle_of_another_role_keeps_nobody_from_being_started: "
         add rex role qa when-needed

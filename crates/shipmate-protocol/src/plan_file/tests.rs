@@ -200,11 +200,16 @@ fn task(id: &str, files: &str, waits: &str) -> String {
 
 #[test]
 fn plans_of_a_folder_wait_for_each_other_as_groups() {
-    let one = header("01", "") + &task("T1", "\"a\"", "") + &task("T2", "\"b\"", "\"T1\"");
+    let one = header("01", "")
+        + &task("T1", "\"a\"", "")
+        + &task("T2", "\"b\"", "\"T1\"")
+        + &task("T3", "\"d\"", "\"T1\", \"T2\"");
+    let three = header("03", "\"03-01\", \"03-02\"") + &task("T1", "\"e\"", "");
     let two = header("02", "\"03-01\", \"03-01\"")
         + &task("T1", "\"a\"", "")
         + &task("T2", "\"c\"", "\"T1\"");
     let folder = Folder::with(&[
+        ("03-03.plan.jsonl", &three),
         ("03-02.plan.jsonl", &two),
         ("03-01.plan.jsonl", &one),
         ("03-01.summary.jsonl", "{}"),
@@ -220,12 +225,14 @@ fn plans_of_a_folder_wait_for_each_other_as_groups() {
         [
             ("03-01/T1", String::new()),
             ("03-01/T2", "03-01/T1".to_owned()),
+            ("03-01/T3", "03-01/T1 03-01/T2".to_owned()),
             ("03-02/T1", "group:03-01".to_owned()),
-            ("03-02/T2", "03-02/T1 group:03-01".to_owned())
+            ("03-02/T2", "03-02/T1 group:03-01".to_owned()),
+            ("03-03/T1", "group:03-01 group:03-02".to_owned())
         ]
     );
-    assert_eq!(plan.title, "Plan 01 and 1 more");
-    assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
+    assert_eq!(plan.title, "Plan 01 and 2 more");
+    assert_eq!(plan.notes.len(), 3, "{:?}", plan.notes);
     assert!(plan.notes[0].ends_with(
         "03-02.plan.jsonl:1: plan 03-02 depends on plan 03-01 and is not of a later wave: the \
          dependency decides"

@@ -44,6 +44,15 @@ fn is_waited_for(state: &State, who: &Address) -> bool {
 }
 
 impl Crew {
+    /// Who ends after its task is not asked whether it may idle.
+    pub(crate) fn is_one_shot(&self, actor: &shipmate_core::Actor) -> bool {
+        let shipmate_core::Actor::Teammate(who) = actor else { return false };
+        self.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address);
+            mate.is_some_and(|mate| mate.supervision == Supervision::OneShot)
+        })
+    }
+
     /// A supervised teammate that works in a tree.
     pub(crate) fn has_tree(&self, actor: &shipmate_core::Actor) -> bool {
         let shipmate_core::Actor::Teammate(who) = actor else { return false };

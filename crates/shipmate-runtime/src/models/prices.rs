@@ -97,6 +97,8 @@ mod tests {
         assert_eq!(input("claude-opus-5-5[1m]"), Some(4_000_000));
         assert_eq!(input("claude-opus-9"), Some(15_000_000), "the dearest of its kind");
         assert_eq!(input("qwen3"), None);
+        let (opus, sonnet) = (input("claude-opus-4-5"), input("claude-sonnet-4-5"));
+        assert_eq!((opus, sonnet), (Some(5_000_000), Some(3_000_000)));
     }
 
     #[test]

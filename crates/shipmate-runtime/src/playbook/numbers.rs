@@ -58,10 +58,17 @@ fn delegate_has_one_list_of_seven_tools() {
 }
 
 #[test]
+fn features_has_one_kind_of_message_a_decision() {
+    let kinds = builtin("features").playbook.kinds;
+    assert_eq!(kinds.keys().map(|kind| kind.as_str()).collect::<Vec<_>>(), ["decision"]);
+}
+
+#[test]
 fn board_hands_out_by_number_and_gives_teammates_no_tool_of_the_lead() {
     let book = builtin("board").playbook;
     assert_eq!(book.order, ClaimOrder::Number);
     let role = &book.roles[&"teammate".parse().unwrap()];
+    assert_eq!(role.tools, ["TaskCreate", "TaskUpdate", "TaskList", "SendMessage", "Inbox"]);
     for tool in ["TaskGet", "TaskOutput", "TaskStop", "Task", "Agent", "TeamCreate", "TeamDelete"] {
         assert!(!role.tools.iter().any(|own| own == tool), "{tool}");
     }

@@ -101,6 +101,9 @@ mod tests {
         let ten = Item { size: Some(10), ..plain.clone() };
         assert!(fits(plan, &ten, &work) && fits(upgrade, &ten, &work));
         assert!(fits(upgrade, &item(&["src/auth/x.rs"], "Build it"), &work));
+        for word in ["authentication", "authorization", "crypto"] {
+            assert!(fits(plan, &item(&["src/a/x.rs"], word), &work), "{word}");
+        }
         let tests = Item { size: Some(10), ..item(&["tests/a.rs"], "Add tests") };
         assert!(fits(plan, &tests, &work), "added tests are no exception");
         assert!(fits(plan, &item(&["src/a/x.rs", "src/b/y.rs"], "Build it"), &work));

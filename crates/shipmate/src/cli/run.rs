@@ -151,7 +151,7 @@ pub(crate) struct RunArgs {
     detach: bool,
 
     /// Without a terminal: how long to wait for your answer before the run ends [default: seconds; a
-    /// minute where whoever asked may go on meanwhile]
+    /// minute where whoever asked may go on meanwhile, ten where a lead may answer]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
     wait: Option<u64>,
 

@@ -38,6 +38,7 @@ fn a_mistake_is_named_with_its_line_and_remedy() {
         ("[agents]\nstop-grace-seconds = -1\n", "2:22: agents.stop-grace-seconds is -1"),
         ("[agents]\nstop-grace-seconds = nan\n", "agents.stop-grace-seconds is NaN"),
         ("agent-teams-env = \"A-B\"\n", "1:19: agent-teams-env is \"A-B\", which is no name"),
+        ("agent-teams = \"true\"\n", "1:15: invalid type: string \"true\", expected a boolean"),
         ("agent-teams = \"yes\"\n", "1:15: invalid type: string \"yes\", expected a boolean"),
         ("[agents]\noutput-byte = 1\n", "2:15: invalid type: integer `1`, expected a table with"),
         ("[agents.x]\nprogramm = \"a\"\n", "2:1: unknown field `programm`"),

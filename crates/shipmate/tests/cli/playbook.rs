@@ -518,6 +518,10 @@ fn between_departments_only_leads_and_the_owner_write_and_a_blocker_has_its_fiel
     let schemas: serde_json::Value = serde_json::from_str(&schemas).unwrap();
     let needed = ["attempted", "blocker", "needs", "plan_id", "task"];
     assert_eq!(schemas["dev_blocker"]["required"], serde_json::json!(needed));
+    assert_eq!(schemas["dev_blocker"]["properties"]["attempted"]["type"], "array");
+    let fields = schemas["dev_progress"]["properties"].as_object().unwrap();
+    let fields: Vec<&String> = fields.keys().collect();
+    assert_eq!(fields, ["commit", "concerns", "plan_id", "status", "task"]);
 }
 
 const DELIBERATES: &str = r#"name = "deliberates"

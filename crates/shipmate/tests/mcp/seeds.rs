@@ -152,7 +152,8 @@ fn a_shutdown_is_asked_for_and_answered_in_the_forms_of_the_seeds() {
         "content": "All tasks complete, shutting down team." });
     let told = lead.call("SendMessage", request);
     assert!(told.contains("It has 30 s"), "{told}");
-    // While the request lies unread its number goes without saying.
+    // While the request lies unread its number goes without saying. What it says is taken as said.
+    std::fs::write(stage.repo().join("draft"), "not committed\n").unwrap();
     let clean = json!({ "type": "shutdown_response", "status": "clean", "pending_work": [],
         "artifacts_committed": true });
     ana.call("SendMessage", clean);

@@ -61,6 +61,9 @@ fn a_lead_and_three_teammates_go_through_the_whole_flow_and_its_files() {
     for id in 1..=4 {
         task_file(&native.scene.stage, id, "completed");
     }
+    for name in ["lead", "analyst", "backend", "frontend"] {
+        inbox_file(&native.scene.stage, name, 0);
+    }
     assert_eq!(native.scene.phases(), ["plan done", "work skipped"]);
     assert_eq!(native.scene.landed("web/page.txt"), "fetch query { users }\n");
     let log = native.scene.log();

@@ -168,11 +168,14 @@ fn three_layers_are_filled_in_side_by_side_and_integrated_by_the_lead() {
     let contracts = &specs(&log, "description")[0];
     for part in [
         "in the project's type system",
-        "field names and types only, no validators, no logic",
-        "return types, no logic",
+        "model and type shells: field names and types only, no validators, no logic",
+        "interface or protocol signatures: return types, no logic",
         "exports of new modules",
     ] {
         assert!(contracts.contains(part), "{contracts}");
+    }
+    for word in ["Pydantic", "Protocol/ABC", "YARD"] {
+        assert!(!contracts.contains(word), "no examples for a language: {contracts}");
     }
     // What waits for what: models for nothing, the others for it, and integration for all.
     let waits: Vec<Value> =
@@ -191,6 +194,13 @@ fn three_layers_are_filled_in_side_by_side_and_integrated_by_the_lead() {
     let modes = of(&log, "teammate.mode_changed").into_iter();
     let modes: Vec<String> = modes.map(|one| one["mode"].as_str().unwrap().to_owned()).collect();
     assert_eq!(modes, ["delegate", "normal"]);
+    let at = |kind: &str, key: &str, is: &str| {
+        log.iter().position(|one| one["event"][kind][key] == is).unwrap()
+    };
+    let mode = |mode| at("teammate.mode_changed", "mode", mode);
+    let (began, ended) =
+        (at("phase.began", "phase", "layers"), at("phase.ended", "phase", "layers"));
+    assert!(began < mode("delegate") && mode("delegate") < ended && ended < mode("normal"));
     let expected = "\
 # Session checkpoint
 

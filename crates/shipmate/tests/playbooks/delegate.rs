@@ -84,7 +84,9 @@ fn a_lead_with_seven_tools_has_the_work_done_and_its_files_tell_of_it() {
     assert_eq!(names, ["lead", "teammate-a", "teammate-b"]);
     // A message waits as a file until its recipient has read it.
     native.server.release("focus");
-    let message = mail(stage, "teammate-a", &["Focus on auth"]).remove(0);
+    let mut both = mail(stage, "teammate-a", &["Focus on auth", "Hurry"]);
+    assert_eq!(both[1]["type"], "broadcast");
+    let message = both.remove(0);
     assert_eq!(keys(&message), ["content", "from", "id", "timestamp", "to", "type"]);
     assert_eq!((&message["from"], &message["to"]), (&json!("lead"), &json!("teammate-a")));
     assert_eq!(message["type"], "direct");

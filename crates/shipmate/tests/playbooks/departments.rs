@@ -185,6 +185,18 @@ fn a_roster_joins_step_by_step_and_the_tester_before_the_devs() {
     let critic = at("teammate.added", "who", "alpha/critic");
     assert!(critic > at("phase.began", "phase", "critique"), "it joins with its phase");
     assert!(critic < at("phase.ended", "phase", "critique"), "and is there for it");
+    for (role, text) in [
+        ("architect", "critique.jsonl"),
+        ("tester", "what was added is listed"),
+        ("dev", "a file with add and list"),
+    ] {
+        let is_told = |record: &Value| {
+            let spec = &record["event"]["task.created"]["spec"];
+            let words = spec["description"].as_str();
+            spec["role"] == role && words.is_some_and(|words| words.contains(text))
+        };
+        assert!(log.iter().any(is_told), "{role} is told {text}");
+    }
 }
 
 #[test]
@@ -326,6 +338,7 @@ fn a_design_that_is_a_draft_lets_nobody_through() {
     // What an earlier run left, or broke, says nothing about this one.
     scene.stage.write(&format!("{DIR}/.handoff-ux-complete"), "");
     scene.stage.write(&format!("{DIR}/.dept-status-uiux.json"), r#"{"status":"complete"}"#);
+    scene.stage.write(&format!("{DIR}/.dept-status-backend.json"), r#"{"status":"complete"}"#);
     scene.stage.write(&format!("{DIR}/.dept-status-frontend.json"), "{");
     scene.stage.commit();
     let ran = scene.run("departments", &ALL);
@@ -340,8 +353,10 @@ fn a_design_that_is_a_draft_lets_nobody_through() {
     for gate in ["ux-complete", "all-depts"] {
         assert_eq!(states["gates"][gate]["status"], "pending", "{states}");
     }
-    let frontend = view(&scene, ".dept-status-frontend.json", |_| true);
-    assert_eq!(frontend["status"], "pending");
+    for department in ["frontend", "backend"] {
+        let path = format!(".dept-status-{department}.json");
+        assert_eq!(view(&scene, &path, |_| true)["status"], "pending", "{department}");
+    }
 }
 
 #[test]

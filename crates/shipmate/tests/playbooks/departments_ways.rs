@@ -139,7 +139,9 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
     put $folder/01-01.plan.jsonl '{"p":"01","n":"01","t":"One","w":1,"d":[],"mh":{},"obj":""}
 {"id":"T1","tp":"auto","a":"Write the one","f":["lib/one.sh"],"v":"","done":"","spec":""}'
     as task create "Find out where it is" --role scout > "$S/notes/asked" 2>&1
-    as teammate add rover --role scout --command "S=$S sh $S/agent.sh" > "$S/notes/rover" 2>&1 || true
+    for role in scout debugger; do
+      as teammate add rover --role $role --command "S=$S sh $S/agent.sh" > "$S/notes/rover-$role" 2>&1 || true
+    done
     as team create yolo-more --parent yolo-backend > "$S/notes/more" 2>&1 || true
     as send scout "hello" > "$S/notes/hello" 2>&1 || true ;;
   "Find out "*) echo '{"domain":"code"}' > "$SHIPMATE_RESULT" ;;"#,
@@ -150,8 +152,11 @@ fn a_lead_asks_for_a_scout_and_nobody_makes_a_teammate_of_one() {
     ran.ends(0, &["yolo-backend/scout runs as a one-shot agent", "phase owner_signoff is done"]);
     let told =
         |name: &str| std::fs::read_to_string(scene.stage.root().join("notes").join(name)).unwrap();
-    let (rover, more) = (told("rover"), told("more"));
-    assert!(rover.contains("a role that has a life for one task"), "{rover}");
+    for note in ["rover-scout", "rover-debugger"] {
+        let rover = told(note);
+        assert!(rover.contains("a role that has a life for one task"), "{rover}");
+    }
+    let more = told("more");
     assert!(more.contains("the playbook says which departments there are"), "{more}");
     let log = scene.log();
     let scout = joined(&log, "yolo-backend");

@@ -548,6 +548,20 @@ fn a_repository_with_a_harness_chooses_the_playbook_by_itself_and_says_so() {
 }
 
 #[test]
+fn who_works_alone_stands_in_the_file_as_well() {
+    let agent = format!("here\npass go\n{AGENT}");
+    let mut scene = scene_with(&[feature("F001", json!({}))], &[], &agent);
+    scene.stage.door("go");
+    scene.run("features", &["--detach", "--yes"]).ends(0, &[]);
+    scene.stage.follow();
+    scene.stage.arrival();
+    let file = wait_for(&scene, |file| file["features"][0]["status"] == "in-progress");
+    assert_eq!(file["features"][0]["assigned_to"], "lead", "{file:#}");
+    scene.stage.open("go", 1);
+    scene.stage.finished(1);
+}
+
+#[test]
 fn what_others_write_into_the_file_meanwhile_is_kept() {
     let agent = format!("here\npass go\n{AGENT}");
     let mut scene = scene_with(&[feature("F001", json!({}))], &[], &agent);

@@ -117,6 +117,10 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
     assert_eq!(models(&server, "feature-3"), ["small"]);
     assert_eq!(models(&server, "lead"), ["big"]);
     scene.log();
+    let spent = scene.stage.events("usage.recorded");
+    for who in ["alpha/lead@1", "alpha/feature-1@1"] {
+        assert!(spent.iter().any(|one| one["who"] == who), "{who}: {spent:?}");
+    }
     let planned: Vec<Value> =
         scene.stage.events("plan.submitted").iter().map(|plan| plan["who"].clone()).collect();
     assert_eq!(planned.len(), 2, "{planned:?}");
@@ -128,7 +132,7 @@ fn models_follow_the_weight_of_the_work_and_plans_are_approved_by_their_criteria
                  git log";
     assert!(said_to(&server, "lead", state));
     assert!(said_to(&server, "lead", "You are in delegate mode"));
-    assert!(said_to(&server, "feature-3", "Write a failing test first"));
+    assert!(said_to(&server, "feature-3", "Write a failing test first, make it pass, then tidy"));
     assert!(said_to(&server, "feature-3", "Files it is about: src/F003/a.sh, src/F003/b.sh"));
     assert_eq!(features_of(&scene)["passing"], 3);
     let summary = scene.landed(".harness/context_summary.md");

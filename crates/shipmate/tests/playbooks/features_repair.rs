@@ -57,7 +57,8 @@ const WAY: [&str; 11] = [
 fn the_side_that_is_wrong_is_taken_back_and_done_anew() {
     let mut scene = scene(
         "put .harness/integration.json '{\"case\": \"one-side\", \"revert\": [\"F002\"], \
-         \"again\": [\"F002\"], \"note\": \"F002 has the wrong word\"}'",
+         \"again\": [\"F002\"], \"note\": \"F002 has the wrong word\"}'\nsed -i \
+         's#src/F002/b.sh#src/F002/c.sh#' .harness/features.json",
     );
     let ran = go(&scene);
     ran.ends(
@@ -70,6 +71,7 @@ fn the_side_that_is_wrong_is_taken_back_and_done_anew() {
         ],
     );
     assert_eq!(scene.phases(), WAY);
+    assert!(scene.stage.task(2).files.contains(&"src/F002/c.sh".to_owned()), "scoped anew");
     assert_eq!(scene.landed("src/F002/a.sh"), "echo same\n");
     assert_eq!(features_of(&scene)["passing"], 2);
     let log = scene.stage.git(&["log", "--format=%s%n%b", "shipmate/alpha"]);

@@ -69,13 +69,21 @@ fn views_lie_in_the_repository_where_git_does_not_see_them_and_take_mail_from_ou
     // A file that begins anew is read from its beginning.
     std::fs::write(&dropped, "{\"content\":\"three\"}\n").unwrap();
     assert_eq!(lines(3)[2], json!(["message", "outside", "three"]));
+    // Eight write at once, each with a line of its own.
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let dropped = &dropped;
+            scope.spawn(move || append(dropped, &format!("{{\"content\":\"w{n}\"}}\n")));
+        }
+    });
+    lines(11);
     stage.open("go", 2);
     stage.hear(|event| event["phase.ended"]["phase"] == "work");
     until(&workspace, || json_of(&task).filter(|task| task["status"] == "completed"));
     assert_eq!(std::fs::read_to_string(&own).unwrap(), "mine");
     let log = scene.log();
     let sent = of(&log, "message.sent").into_iter().filter(|one| one["line_end"].is_number());
-    assert_eq!(sent.count(), 3, "each line once");
+    assert_eq!(sent.count(), 11, "each line once");
     let noted = of(&log, "hook.noted");
     let about: Vec<&str> = noted.iter().filter_map(|one| one["note"].as_str()).collect();
     let left = format!("{name} is left as it is: it is yours");

@@ -1,9 +1,10 @@
 //! The user's hooks, through the whole product.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
 
 use crate::stage::{Stage, task_of};
 
@@ -175,6 +176,54 @@ fn an_idle_hook_that_always_says_no_is_asked_three_times_and_then_overruled() {
     stage.finished(2);
     let asked = std::fs::read_to_string(stage.root().join("notes/asked")).unwrap();
     assert_eq!(asked.lines().filter(|name| *name == idle).count(), 3);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn another_exit_code_sends_the_task_back_and_is_on_record() {
+    let mut stage = Stage::new("");
+    hook(&stage, "TaskCompleted", "mkdir $R/notes/once 2>/dev/null && exit 7; exit 0");
+    stage.team(Setup::default(), &["a"]);
+    let tasks = stage.tasks(&["put f1 x"]);
+    let returned = stage.event("task.returned");
+    assert!(returned["reason"].as_str().unwrap().contains("exit code 7"), "{returned}");
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn an_idle_hook_that_says_yes_lets_a_reviewer_idle() {
+    let mut stage = Stage::new("");
+    let name = "sed -n 's/.*\"teammate_name\":\"\\([a-z]*\\)\".*/\\1/p'";
+    let line = format!("{name} >> $R/notes/asked; echo '0 hook 0 0 ' > $R/here; exit 0");
+    hook(&stage, "TeammateIdle", &line);
+    stage.door("go");
+    stage.team(Setup::default(), &[]);
+    for name in ["a", "b"] {
+        stage.add(name, |add| TeammateAdd { role: Some("reviewer".to_owned()), ..add });
+    }
+    let tasks = stage.tasks(&["pass go; put f1 x", "put f2 x"]);
+    assert_eq!(stage.arrival().name, "hook");
+    stage.open("go", 1);
+    stage.finished(2);
+    let asked = std::fs::read_to_string(stage.root().join("notes/asked")).unwrap();
+    let names: BTreeSet<&str> = asked.lines().collect();
+    assert_eq!(asked.lines().count(), names.len(), "who was let idle is not asked again: {asked}");
+    stage.all_once(&tasks);
+}
+
+#[test]
+fn nobody_asks_whether_a_one_shot_agent_may_idle() {
+    let mut stage = Stage::new("");
+    hook(&stage, "TeammateIdle", "echo asked >> $R/notes/asked; exit 2");
+    stage.door("go");
+    stage.team(Setup { one_shot: true, ..Setup::default() }, &["a", "b"]);
+    let tasks = stage.tasks(&["here; pass go; put f1 x", "put f2 x"]);
+    stage.arrival();
+    stage.hear(|event| event["task.completed"]["task"] == 2);
+    stage.open("go", 1);
+    stage.finished(2);
+    assert!(!stage.root().join("notes/asked").exists());
     stage.all_once(&tasks);
 }
 

@@ -127,6 +127,31 @@ on "look at this"
 }
 
 #[test]
+fn who_is_asked_to_stop_while_the_model_answers_finishes_its_task_and_stops_cleanly() {
+    let server = Server::start(
+        r#"
+as a
+on "Task 1:"
+  tool bash {"command":"echo one > one.txt"}
+  hold middle
+  tool TaskUpdate {"taskId":"1","status":"completed","result":"ok"}
+  say Done.
+"#,
+    );
+    let mut stage = stage(&server, "anthropic", "", &["a"]);
+    let tasks = stage.tasks(&["write"]);
+    after_a_tool(&server);
+    let (name, reason) = (Some("a".to_owned()), "enough".to_owned());
+    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 600_000 });
+    stage.event("shutdown.requested");
+    server.release("middle");
+    stage.event("shutdown.answered");
+    assert_eq!(stage.event("teammate.stopped")["outcome"], "clean");
+    stage.finished(1);
+    stage.all_once(&tasks);
+}
+
+#[test]
 fn a_killed_agent_takes_its_conversation_up_again() {
     let server = Server::start(
         r#"

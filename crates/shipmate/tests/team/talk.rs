@@ -1,6 +1,8 @@
 //! Mail without a task: what an agent that can be talked to hears, and where it ends.
 
-use shipmate_protocol::ask::{Setup, Supervision};
+use std::collections::BTreeMap;
+
+use shipmate_protocol::ask::{Setup, Supervision, TaskNew};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::stage::Stage;
@@ -42,4 +44,10 @@ fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
     stage.ask(send("a", "go on".to_owned()));
     stage.event("message.acknowledged");
     assert_eq!(stage.teammate("a").unread, 0);
+    // Its work is what a task's metadata says.
+    let metadata = BTreeMap::from([("inline".to_owned(), "write f1 x".to_owned())]);
+    let (subject, assignee) = ("steps".to_owned(), Some("a".to_owned()));
+    stage.create(vec![TaskNew { subject, assignee, metadata, ..TaskNew::default() }]);
+    stage.finished(1);
+    assert_eq!(stage.file("f1"), "x\n");
 }

@@ -58,10 +58,12 @@ fn has_all(text: &str, parts: &[&str]) {
 fn who_has_one_task_is_told_nothing_of_others_or_of_their_tools() {
     let order = Order { one_shot: true, ..order(false, &["src"]) };
     let work = Work { alone: true, ..work(&["src/a.rs"]) };
-    let text = format!("{}{}", standing(&order, "normal"), turn(&work));
-    has_all(&text, &["You are ana", "Parse the header"]);
-    for word in ["SendMessage", "TaskList", "ListAgents", "<teammate-message>"] {
-        assert!(!text.contains(word), "{word} is in:\n{text}");
+    for mode in ["normal", "read_only"] {
+        let text = format!("{}{}", standing(&order, mode), turn(&work));
+        has_all(&text, &["You are ana", "Parse the header"]);
+        for word in ["SendMessage", "TaskList", "ListAgents", "<teammate-message>"] {
+            assert!(!text.contains(word), "{word} is in:\n{text}");
+        }
     }
 }
 

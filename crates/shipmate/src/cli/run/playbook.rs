@@ -56,6 +56,11 @@ pub(super) fn chosen(args: &RunArgs, session: &mut Session) -> Result<Option<Str
 
 /// Makes the team; its first phase begins by itself.
 pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result<Begun, Failure> {
+    if args.summaries.is_some() {
+        let text =
+            "--summaries is for plan files, and this run works by a playbook\n  leave it out";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let config = session.config()?.config;
     let playbook = given(name)?;
     let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(playbook.clone()))? else {

@@ -13,7 +13,8 @@ case "$SHIPMATE_SUBJECT" in
   "Criticise "*) put $dir/critique.jsonl '{"id":"C1","cat":"gap","sev":"minor","q":"?","ctx":"","sug":"","st":"open"}' ;;
   "Design "*) put $folder/architecture.toon 'decision: files' ;;
   "Plan "*) echo "nobody plans here" >&2; exit 1 ;;
-  "Specify "*) plan=$(echo "$SHIPMATE_SUBJECT" | cut -d' ' -f3 | tr -d :)
+  "Specify "*) test -s $folder/architecture.toon
+    plan=$(echo "$SHIPMATE_SUBJECT" | cut -d' ' -f3 | tr -d :)
     sed -i 's/"spec":""/"spec":"as planned"/' "$folder/$plan.plan.jsonl" ;;
   "Write failing tests for "*)
     id=$(echo "$SHIPMATE_SUBJECT" | cut -d' ' -f5 | tr -d :)
