@@ -148,7 +148,8 @@ scenarios! {
         expect due: RequestShutdown
         wait 0s
         expect senders bo: shutdown_request from runtime
-        wait 60s                               => shutdown.timed_out
+        wait 59s                               => unchanged
+        wait 1s                                => shutdown.timed_out
         stopped bo timed_out
         wait 0s
         expect senders lia: shutdown_request from runtime
@@ -175,7 +176,8 @@ scenarios! {
         expect senders bo: shutdown_request from runtime
         answer-shutdown rejected \"not yet\" by bo
         expect due: nothing
-        wait 60s                               => shutdown.timed_out
+        wait 59s                               => unchanged
+        wait 1s                                => shutdown.timed_out
         expect teammate bo running @1
         expect due: RequestShutdown
     ",
