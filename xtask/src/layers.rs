@@ -17,9 +17,10 @@ use crate::violation::{Violation, report};
 pub(crate) struct Args {}
 
 /// Our crates, and those of ours that each may use. Build dependencies count as normal ones.
-const LAYERS: [(&str, &[&str]); 10] = [
-    ("shipmate-core", &[]),
-    ("shipmate-protocol", &[]),
+const LAYERS: [(&str, &[&str]); 11] = [
+    ("shipmate-model", &[]),
+    ("shipmate-core", &["shipmate-model"]),
+    ("shipmate-protocol", &["shipmate-model"]),
     ("shipmate-log", &[]),
     ("shipmate-process", &[]),
     ("shipmate-workspace", &["shipmate-process"]),
@@ -27,6 +28,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
     (
         "shipmate-runtime",
         &[
+            "shipmate-model",
             "shipmate-core",
             "shipmate-log",
             "shipmate-protocol",
@@ -34,23 +36,25 @@ const LAYERS: [(&str, &[&str]); 10] = [
             "shipmate-workspace",
         ],
     ),
-    ("shipmate", &["shipmate-protocol", "shipmate-runtime", "shipmate-agent"]),
-    ("shipmate-testkit", &["shipmate-core", "shipmate-log", "shipmate-protocol"]),
+    ("shipmate", &["shipmate-model", "shipmate-protocol", "shipmate-runtime", "shipmate-agent"]),
+    ("shipmate-testkit", &["shipmate-model", "shipmate-core", "shipmate-log", "shipmate-protocol"]),
     ("xtask", &[]),
 ];
 
 /// Code that does not ship, for the tests of any crate.
 const TESTKIT: &str = "shipmate-testkit";
 
-/// All that the core may use, ours and others': it is pure by having nothing to be impure with.
-const CORE_DEPENDENCIES: [&str; 2] = ["serde", "thiserror"];
+/// The crates that are pure, by having nothing to be impure with, and all that they may use besides ours.
+const PURE: [&str; 2] = ["shipmate-model", "shipmate-core"];
+const PURE_DEPENDENCIES: [&str; 2] = ["serde", "thiserror"];
 
 /// Heavy dependencies, each kept in one place.
 const ONLY_IN: [(&str, &str); 3] =
     [("async-nats", "shipmate-log"), ("rusqlite", "shipmate-log"), ("reqwest", "shipmate-agent")];
 
 /// Dependencies that a crate may not have, in whatever section.
-const NEVER_IN: [(&str, &str); 2] = [("tokio", "shipmate-core"), ("tokio", "shipmate-protocol")];
+const NEVER_IN: [(&str, &str); 3] =
+    [("tokio", "shipmate-model"), ("tokio", "shipmate-core"), ("tokio", "shipmate-protocol")];
 
 /// The front ends of the binary: a module file each, with a folder of the same name.
 const FRONT_ENDS: [&str; 4] = ["cli", "mcp", "web", "tui"];
@@ -162,9 +166,9 @@ fn refused(
     if NEVER_IN.contains(&(used, name)) {
         return Some((fact, "this crate is plain data and rules: leave async to its users"));
     }
-    let in_core = name == "shipmate-core" && !dependency.for_tests;
-    if in_core && !CORE_DEPENDENCIES.contains(&used) {
-        return Some((fact, "the core may use serde and thiserror only"));
+    let is_pure = PURE.contains(&name) && !dependency.for_tests;
+    if is_pure && !PURE_DEPENDENCIES.contains(&used) {
+        return Some((fact, "the model and the core may use serde and thiserror only"));
     }
     None
 }
@@ -227,8 +231,9 @@ mod tests {
     #[test]
     fn the_table_itself_is_allowed() {
         let all = "
-            shipmate-core: serde thiserror; serde_json proptest shipmate-testkit
-            shipmate-protocol: serde serde_json; shipmate-testkit
+            shipmate-model: serde thiserror
+            shipmate-core: shipmate-model serde thiserror; serde_json proptest shipmate-testkit
+            shipmate-protocol: shipmate-model serde serde_json; shipmate-testkit
             shipmate-log: async-nats rusqlite tokio
             shipmate-process: tokio
             shipmate-agent: shipmate-protocol shipmate-process
@@ -257,8 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn the_core_uses_serde_and_thiserror_only() {
+    fn the_model_and_the_core_use_serde_and_thiserror_only() {
         assert_eq!(facts("shipmate-core: serde rand"), ["shipmate-core uses rand"]);
+        assert_eq!(facts("shipmate-model: serde_json"), ["shipmate-model uses serde_json"]);
     }
 
     #[test]

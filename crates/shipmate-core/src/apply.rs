@@ -1,10 +1,11 @@
 //! `apply`: a record changes the state. It never refuses: what is in the log happened.
 
-use crate::event::{Event, Recipient, Record};
+use shipmate_model::event::{Event, Recipient, Record};
+use shipmate_model::name::{Name, Position, TeammateRef};
+
 use crate::health;
 use crate::kept;
 use crate::message;
-use crate::name::{Name, Position, TeammateRef};
 use crate::plan;
 use crate::shutdown;
 use crate::state::{
@@ -209,10 +210,13 @@ pub(crate) fn pair<'a>(one: &'a Name, other: &'a Name) -> (&'a Name, &'a Name) {
 }
 
 /// A notice or bounce comes from the runtime, whoever's command brought it about.
-fn sender(by: crate::name::Actor, kind: &crate::event::MessageKind) -> crate::name::Actor {
-    use crate::event::MessageKind::{Bounce, Notice, WorkDone};
+fn sender(
+    by: shipmate_model::name::Actor,
+    kind: &shipmate_model::event::MessageKind,
+) -> shipmate_model::name::Actor {
+    use shipmate_model::event::MessageKind::{Bounce, Notice, WorkDone};
     match kind {
-        Notice | WorkDone | Bounce => crate::name::Actor::Runtime,
+        Notice | WorkDone | Bounce => shipmate_model::name::Actor::Runtime,
         _ => by,
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::command::{Act, Command};
-use crate::event::{Event, MessageKind, Recipient};
-use crate::name::{Address, Position};
-use crate::refusal::Refusal;
+use shipmate_model::command::{Act, Command};
+use shipmate_model::event::{Event, MessageKind, Recipient};
+use shipmate_model::name::{Address, Position};
+use shipmate_model::refusal::Refusal;
+
 use crate::state::{State, TeamPhase};
 use crate::task::{change, claim, create, finish, scope, unchanged};
 use crate::{escalation, health, message, phase, plan, shutdown, team, teammate, usage};

@@ -6,12 +6,13 @@
 //! it and must be thrown away: the caller builds a new desk from the log and
 //! decides the same commands again, which request ids make safe.
 
+use shipmate_model::command::{Act, Command};
+use shipmate_model::event::{Event, Record};
+use shipmate_model::name::Position;
+use shipmate_model::refusal::Refusal;
+
 use crate::apply::apply;
-use crate::command::{Act, Command};
 use crate::decide::{Decided, decide, decide_act};
-use crate::event::{Event, Record};
-use crate::name::Position;
-use crate::refusal::Refusal;
 use crate::state::State;
 
 #[derive(Debug, Clone)]

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Outcome, Record, TaskId};
+use shipmate_model::event::{Event, Outcome, Record, TaskId};
+use shipmate_model::name::{Address, Name, TeammateRef};
+
 use crate::health::is_silence;
-use crate::name::{Address, Name, TeammateRef};
 use crate::state::{ShutdownEnd, State, Teammate};
 
 /// Most that are kept of one tree: a summary with more is read by nobody.

@@ -7,16 +7,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{
+use shipmate_model::event::{
     EscalationId, Event, MessageId, MessageKind, QuestionId, QuestionKind, Recipient, TaskId,
 };
-use crate::files::FileSet;
-use crate::limits::OPEN_MAX;
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::OPEN_MAX;
+use shipmate_model::name::{Actor, Address, Name, Position};
+use shipmate_model::playbook::{Escalation, Playbook};
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Address, Name, Position};
 use crate::plan::forget_oldest;
-use crate::playbook::{Escalation, Playbook};
-use crate::refusal::Refusal;
 use crate::route::role_of;
 use crate::state::{Question, State, TeamPhase, Teammate};
 use crate::teammate::current;
@@ -227,7 +228,8 @@ fn decide_resolve(
         Actor::Teammate(who) => Recipient::Member(who.address.clone()),
         _ => Recipient::Person,
     };
-    let none = || Refusal::NoEscalation { with: own.to_string(), of: crate::refusal::list(to) };
+    let none =
+        || Refusal::NoEscalation { with: own.to_string(), of: shipmate_model::refusal::list(to) };
     let [Recipient::Member(down)] = to else { return Err(none()) };
     let lies = |(_, raised): &(&EscalationId, &Raised)| {
         raised.open && raised.from == *down && raised.to == own

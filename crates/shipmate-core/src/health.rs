@@ -4,15 +4,16 @@
 //! strike is old, when an open breaker may be probed and whether the probe
 //! answered; each names the position it is about, so a late word changes nothing.
 
-use crate::command::{Act, Probe};
-use crate::event::{Event, MessageKind, Outcome, Recipient, ReleaseCause, Supervision};
-use crate::limits::{STRIKES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::command::{Act, Probe};
+use shipmate_model::event::{Event, MessageKind, Outcome, Recipient, ReleaseCause, Supervision};
+use shipmate_model::limits::{STRIKES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name, Position, TeammateRef};
+use shipmate_model::profile::Loss;
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Address, Name, Position, TeammateRef};
-use crate::refusal::Refusal;
-use crate::setup::Loss;
+use crate::size::check_texts;
 use crate::state::{BreakerPhase, Life, ShutdownEnd, State, Teammate};
-use crate::task::create::check_texts;
 use crate::teammate;
 
 /// Why a life is given up whose supervisor is asked and says nothing. What it means is in `Loss`;

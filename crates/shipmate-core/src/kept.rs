@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::MessageKind;
-use crate::limits::CLOSED_KEPT;
-use crate::name::{Actor, Name};
+use shipmate_model::event::MessageKind;
+use shipmate_model::limits::CLOSED_KEPT;
+use shipmate_model::name::{Actor, Name};
+
 use crate::state::State;
 
 /// What somebody said that others must find later.

@@ -4,33 +4,26 @@
 //! makes it so; `outstanding(state, observed, now)` says what the world still owes.
 //! The same commands in the same order give the same state on every machine, which
 //! is what the simulator, resume, time travel and the second log all stand on.
-//! Clippy bans hold the prohibition (`clippy.toml` beside this crate).
+//! What is decided about is `shipmate-model`'s. Clippy bans hold the prohibition (`clippy.toml` beside this crate).
 
 mod apply;
-pub mod command;
 mod decide;
 mod desk;
 pub mod deviation;
 pub mod escalation;
-pub mod event;
-pub mod files;
 mod health;
 pub mod kept;
-pub mod limits;
 mod lineage;
 mod message;
-pub mod name;
 mod outstanding;
-pub mod pause;
+mod pause;
 pub mod phase;
 mod plan;
-pub mod playbook;
 mod ready;
-pub mod refusal;
 mod request;
 mod route;
-pub mod setup;
 mod shutdown;
+mod size;
 mod staff;
 pub mod state;
 mod task;
@@ -40,17 +33,12 @@ mod trial;
 mod usage;
 
 pub use apply::apply;
-pub use command::{Act, Command};
 pub use decide::{Decided, decide};
 pub use desk::{Desk, Outcome};
-pub use event::{Event, Record, RequestId, TaskId};
 pub use health::ended;
 pub use message::untaken;
-pub use name::{Actor, Address, Alias, Name, Position, TeammateRef};
 pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstanding};
 pub use plan::is_work_approved;
-pub use plan::work::{Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeammate, PlannedWork};
-pub use refusal::Refusal;
 pub use staff::{NotStarted, Wanted, nobody_takes, not_started, to_be_started};
 pub use state::State;
 pub use task::around::{around, behind};

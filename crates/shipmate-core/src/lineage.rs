@@ -3,7 +3,8 @@
 //! A lead may make further teams below its own. They have no playbook and, as a rule, no lead of
 //! their own: what they do is done for the nearest team above that has one.
 
-use crate::name::{Address, Name};
+use shipmate_model::name::{Address, Name};
+
 use crate::phase::Course;
 use crate::state::{Counts, State, Team, TeamPhase};
 

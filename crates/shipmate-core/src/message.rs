@@ -6,15 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::To;
+use shipmate_model::command::To;
+use shipmate_model::event::{Event, MessageId, MessageKind, Recipient};
+use shipmate_model::limits::{INBOX_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name, Position, TeammateRef};
+use shipmate_model::refusal::Refusal;
+
 use crate::escalation;
-use crate::event::{Event, MessageId, MessageKind, Recipient};
-use crate::limits::{INBOX_MAX, TEXT_BYTES_MAX};
-use crate::name::{Actor, Address, Name, Position, TeammateRef};
-use crate::refusal::Refusal;
 use crate::route;
+use crate::size::check_texts;
 use crate::state::{Delivery, Message, State, TeamPhase, Teammate};
-use crate::task::create::check_texts;
 
 const BY_HAND: &str = "send that kind of message by hand: it comes with the decision";
 

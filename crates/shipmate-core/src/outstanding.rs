@@ -7,14 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Act, Probe};
+use shipmate_model::command::{Act, Probe};
+use shipmate_model::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
+use shipmate_model::limits::{OPEN_MS, PROBE_MS, SPAWN_FIRST_MS, SPAWN_TRIES_MAX, STRIKE_MS};
+use shipmate_model::name::{Name, Position, TeammateRef};
+use shipmate_model::profile::Loss;
+
 use crate::escalation;
-use crate::event::{EscalationId, ShutdownId, Supervision, TaskId, Token};
 use crate::health::{self, SILENT};
-use crate::limits::{OPEN_MS, PROBE_MS, SPAWN_FIRST_MS, SPAWN_TRIES_MAX, STRIKE_MS};
-use crate::name::{Name, Position, TeammateRef};
 use crate::phase::{self, Standing, alone};
-use crate::setup::Loss;
 use crate::staff::{self, Wanted};
 use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
 use crate::teammate::{self, current};

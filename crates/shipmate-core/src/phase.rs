@@ -11,24 +11,26 @@ mod begin;
 mod settled;
 mod trouble;
 
+use shipmate_model::phase::PhaseEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::PhaseVerdict;
-use crate::event::{Event, TaskId};
-use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::name::{Actor, Name, Position};
-use crate::playbook::{Phase, Playbook, Trouble};
-use crate::refusal::Refusal;
-use crate::setup::Setup;
-use crate::shutdown;
-use crate::state::{State, Status, Team};
-use crate::task::create::check_texts;
 pub(crate) use begin::decide_begin;
 pub use settled::{failed, no_plan};
 pub(crate) use settled::{is_led_by, is_settled};
+use shipmate_model::command::PhaseVerdict;
+use shipmate_model::event::{Event, TaskId};
+use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Name, Position};
+use shipmate_model::playbook::{Phase, Playbook, Trouble};
+use shipmate_model::refusal::Refusal;
+use shipmate_model::setup::Setup;
 use trouble::{At, dismiss};
+
+use crate::shutdown;
+use crate::size::check_texts;
+use crate::state::{State, Status, Team};
 
 /// Why somebody is asked to stop, in words that others know; the reason may say more.
 pub(crate) const PHASE_COMPLETE: &str = "phase_complete";
@@ -90,30 +92,6 @@ pub struct Past {
     pub began_at: Option<u64>,
     #[serde(default)]
     pub ended_at: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseEnd {
-    Done {
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        note: String,
-    },
-    Skipped {
-        reason: String,
-    },
-    /// The team stops here.
-    Failed {
-        reason: String,
-    },
-    /// It failed, and the team goes on.
-    Passed {
-        reason: String,
-    },
-    Back {
-        to: Name,
-        reason: String,
-    },
 }
 
 impl Course {

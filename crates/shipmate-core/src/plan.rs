@@ -5,22 +5,24 @@
 
 pub(crate) mod check;
 pub(crate) mod done;
-mod precedence;
 pub(crate) mod withdrawal;
-pub(crate) mod work;
 
-use crate::command::Verdict;
+use shipmate_model::command::Verdict;
+use shipmate_model::event::{
+    Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId,
+};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::planned::{Draft, PlannedWork};
+use shipmate_model::refusal::Refusal;
+
 use crate::escalation;
-use crate::event::{Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId};
-use crate::files::FileSet;
-use crate::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::{Actor, Address, Name};
-use crate::refusal::Refusal;
+use crate::size::check_texts;
 use crate::state::{Decision, Plan, Question, State, Teammate};
-use crate::task::create::{self, check_texts};
+use crate::task::create;
 use crate::teammate;
-use work::{Draft, PlannedWork};
 
 /// Work of a teammate in plan mode counts only after its plan was approved.
 pub(crate) fn require_approved(state: &State, who: &Address) -> Result<(), Refusal> {

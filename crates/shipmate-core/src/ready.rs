@@ -13,9 +13,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::TaskId;
-use crate::files::{FileSet, Pattern};
-use crate::name::Name;
+use shipmate_model::event::TaskId;
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::name::Name;
 
 /// Sooner first: lower priority number, longer path behind it, lower id.
 pub(crate) type Rank = (i32, Reverse<u64>, TaskId);

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::RequestId;
-use crate::limits::CLIENTS_KEPT;
-use crate::name::{Name, Position};
-use crate::refusal::Refusal;
+use shipmate_model::event::RequestId;
+use shipmate_model::limits::CLIENTS_KEPT;
+use shipmate_model::name::{Name, Position};
+use shipmate_model::refusal::Refusal;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clients {

@@ -4,10 +4,11 @@
 //! everybody; whoever was written to may answer once, in plain words. Between teams only a route
 //! that says so leads, in a tree where any team has routes.
 
-use crate::event::{MessageKind, Recipient};
-use crate::name::{Actor, Address, Name};
-use crate::playbook::{Playbook, Role, Route};
-use crate::refusal::{Refusal, list};
+use shipmate_model::event::{MessageKind, Recipient};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::playbook::{Playbook, Role, Route};
+use shipmate_model::refusal::{Refusal, list};
+
 use crate::state::State;
 
 /// The word that stands for plain text in a route.
@@ -146,7 +147,7 @@ fn told(route: &Route, role: Option<&Name>) -> Option<String> {
 }
 
 fn listed(items: impl Iterator<Item = String>) -> String {
-    crate::refusal::list(&items.collect::<Vec<_>>())
+    shipmate_model::refusal::list(&items.collect::<Vec<_>>())
 }
 
 /// Whoever gets a word of somebody's own may answer it, once.

@@ -4,18 +4,19 @@
 //! work left, in error, rejected, or out of time. For a teammate with a process
 //! behind it the runtime reports the end; otherwise the answer is the end.
 
-use crate::command::Whom;
-use crate::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, ShutdownId};
-use crate::limits::TEXT_BYTES_MAX;
+use shipmate_model::command::Whom;
+use shipmate_model::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, ShutdownId};
+use shipmate_model::limits::TEXT_BYTES_MAX;
+use shipmate_model::name::{Actor, Address, Name, TeammateRef};
+use shipmate_model::playbook::ShutdownOrder;
+use shipmate_model::profile::StartRule;
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Address, Name, TeammateRef};
 use crate::pause;
 use crate::plan::forget_oldest;
-use crate::playbook::ShutdownOrder;
-use crate::refusal::Refusal;
-use crate::setup::StartRule;
+use crate::size::check_texts;
 use crate::state::{Shutdown, ShutdownEnd, State, Team, TeamPhase, Teammate};
-use crate::task::create::check_texts;
 use crate::teammate;
 
 pub(crate) fn decide_request(

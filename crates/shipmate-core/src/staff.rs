@@ -8,12 +8,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{Act, Whom};
-use crate::event::{MessageId, MessageKind, Supervision, Usage};
-use crate::limits::BARREN_MAX;
-use crate::name::{Address, Name, TeammateRef};
+use shipmate_model::command::{Act, Whom};
+use shipmate_model::event::{MessageId, MessageKind, Supervision, Usage};
+use shipmate_model::limits::BARREN_MAX;
+use shipmate_model::name::{Address, Name, TeammateRef};
+use shipmate_model::profile::StartRule;
+
 use crate::phase::{Course, PHASE_COMPLETE};
-use crate::setup::StartRule;
 use crate::shutdown;
 use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
 use crate::task::claim::{another_for, available};

@@ -9,22 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::deviation::{Deviation, Health};
-use crate::escalation::Raised;
-use crate::event::{
+use shipmate_model::event::{
     Budget, Dependency, EscalationId, MessageId, Mode, Outcome, PlanId, Profile, QuestionId,
     Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
     Verification,
 };
-use crate::files::FileSet;
+use shipmate_model::files::FileSet;
+use shipmate_model::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use shipmate_model::pause::Pause;
+use shipmate_model::profile::StartRule;
+use shipmate_model::refusal::Refusal;
+use shipmate_model::setup::Setup;
+
+use crate::deviation::{Deviation, Health};
+use crate::escalation::Raised;
 use crate::kept::Kept;
-use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
-use crate::pause::Pause;
 use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
-use crate::refusal::Refusal;
 use crate::request::Clients;
-use crate::setup::{Setup, StartRule};
 
 pub use talk::{Decision, Delivery, Message, Plan, Question, Shutdown, ShutdownEnd};
 
@@ -374,7 +376,7 @@ impl Task {
     }
 
     pub(crate) fn duration_ms(&self) -> u64 {
-        self.spec.duration_ms.unwrap_or(crate::limits::DURATION_DEFAULT_MS)
+        self.spec.duration_ms.unwrap_or(shipmate_model::limits::DURATION_DEFAULT_MS)
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -420,7 +422,7 @@ impl Teammate {
 
     /// It could not work, and is not started again until somebody says so.
     pub fn is_given_up(&self) -> bool {
-        self.barren >= crate::limits::BARREN_MAX && !self.is_running()
+        self.barren >= shipmate_model::limits::BARREN_MAX && !self.is_running()
     }
 
     pub fn is_lead(&self) -> bool {
@@ -430,7 +432,7 @@ impl Teammate {
     /// A lead that plans or delegates, or has the board to fill: only what is assigned to it by
     /// name is its task.
     pub(crate) fn leads_others(&self, team: &Team) -> bool {
-        let fills = |(_, phase, _): (_, &crate::playbook::Phase, _)| phase.lead_plans;
+        let fills = |(_, phase, _): (_, &shipmate_model::playbook::Phase, _)| phase.lead_plans;
         let leads = matches!(self.profile.mode, Mode::Plan | Mode::Delegate);
         self.is_lead() && (leads || team.phase_now().is_some_and(fills))
     }

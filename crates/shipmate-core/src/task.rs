@@ -17,12 +17,13 @@ pub(crate) mod scope;
 pub(crate) mod unchanged;
 pub(crate) mod why;
 
-use crate::event::{Event, ReleaseCause, TaskId, Token};
-use crate::files::FileSet;
+use shipmate_model::event::{Event, ReleaseCause, TaskId, Token};
+use shipmate_model::files::FileSet;
+use shipmate_model::name::Actor;
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::Actor;
 use crate::phase::Course;
-use crate::refusal::Refusal;
 use crate::state::{Claim, Counts, Stage, State, Status, Task, TeamPhase};
 
 /// Changes a task and keeps every index that depends on it.

@@ -2,25 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{CreateTeam, Urgency};
-use crate::event::{
+use shipmate_model::command::{CreateTeam, Urgency};
+use shipmate_model::event::{
     AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TaskId,
     TeamChanges,
 };
+use shipmate_model::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::pause::PauseCause;
+use shipmate_model::refusal::{Refusal, list};
+use shipmate_model::setup::Setup;
+
 use crate::health;
-use crate::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::{Actor, Address, Name};
-use crate::pause::{self, Pause, PauseCause};
+use crate::pause;
 use crate::phase::alone;
-use crate::refusal::{Refusal, list};
-use crate::setup::Setup;
 use crate::shutdown;
+use crate::size::{check_choice, check_setup, check_texts};
 use crate::staff;
 use crate::state::{
     Decision, Plan, Question, Stage, State, Status, Task, Team, TeamPhase, Teammate,
 };
-use crate::task::create::check_texts;
 use crate::teammate;
 use crate::usage;
 
@@ -50,7 +52,7 @@ pub(crate) fn decide_create(
     }
     require_room(state)?;
     check_texts(&[("the description", &cmd.description, TEXT_BYTES_MAX)])?;
-    cmd.setup.check()?;
+    check_setup(&cmd.setup)?;
     // What is below works as its parent does; nobody in a team may choose other gates. Only the
     // phases of a playbook are its parent's alone.
     let setup = match &cmd.parent {
@@ -138,7 +140,7 @@ pub(crate) fn apply_paused(
     let phase = team.course.as_ref().map(|course| &course.phase);
     let old = || pause::of_old_record(&record.by, reason, phase);
     let cause = cause.cloned().unwrap_or_else(old);
-    team.paused = Some(Pause::new(record, cause, reason));
+    team.paused = Some(pause::of_record(record, cause, reason));
 }
 
 pub(crate) fn decide_continue(
@@ -230,14 +232,14 @@ pub(crate) fn decide_change(
     }
     let mut setup = Setup::clone(&found.setup);
     changes.apply(&mut setup);
-    setup.check()?;
+    check_setup(&setup)?;
     let mut events = Vec::new();
     if setup != *found.setup {
         events.push(Event::TeamChanged { team: team.clone(), changes: changes.clone() });
     }
     for (who, choice) in agents {
         let mate = state.require_member(who)?;
-        choice.check()?;
+        check_choice(choice)?;
         if AgentChoice::of(&mate.profile) != *choice {
             let (who, choice) = (who.clone(), choice.clone());
             events.push(Event::TeammateAgentChanged { who, choice });

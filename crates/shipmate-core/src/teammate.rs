@@ -1,20 +1,24 @@
 //! Teammates: members of a team with lives. A life is an epoch; what belongs to an
 //! ended one can write, receive and stop nothing.
 
-use crate::command::StartTeammate;
+use shipmate_model::command::StartTeammate;
+use shipmate_model::event::{Event, Mode, Outcome, Profile, Record, ReleaseCause, Supervision};
+use shipmate_model::limits::{
+    BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX,
+};
+use shipmate_model::name::{Actor, Address, Position, TeammateRef};
+use shipmate_model::pause::{Pause, PauseCause};
+use shipmate_model::profile::{Loss, StartRule};
+use shipmate_model::refusal::Refusal;
+
 use crate::escalation;
-use crate::event::{Event, Mode, Outcome, Profile, Record, ReleaseCause, Supervision};
 use crate::health;
-use crate::limits::{BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX};
 use crate::message;
-use crate::name::{Actor, Address, Position, TeammateRef};
-use crate::pause::{self, Pause, PauseCause};
+use crate::pause;
 use crate::phase;
 use crate::plan;
-use crate::refusal::Refusal;
-use crate::setup::{Loss, StartRule};
+use crate::size::{check_files, check_texts};
 use crate::state::{BreakerPhase, Decision, Life, State, Status, Teammate};
-use crate::task::create::{check_files, check_texts};
 use crate::task::end_attempt;
 use crate::team;
 
@@ -39,7 +43,7 @@ pub(crate) fn decide_add(
     if state.member(who).is_some() {
         return Err(Refusal::TeammateExists { who: who.clone() });
     }
-    if let (crate::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
+    if let (shipmate_model::event::Seat::Lead, Some(lead)) = (profile.seat, &team.lead) {
         return Err(Refusal::LeadExists { team: who.team.clone(), lead: lead.clone() });
     }
     let role = team.setup.playbook.as_ref().and_then(|book| book.role(profile.role.as_ref()));
@@ -83,7 +87,7 @@ pub(crate) fn decide_add(
 }
 
 pub(crate) fn apply_added(state: &mut State, who: &Address, profile: &Profile) {
-    if profile.seat == crate::event::Seat::Lead {
+    if profile.seat == shipmate_model::event::Seat::Lead {
         state.team_mut(&who.team).lead = Some(who.name.clone());
     }
     // A removed name that comes back goes on counting its epochs.
@@ -169,7 +173,7 @@ pub(crate) fn apply_started(
     who: &TeammateRef,
     token_hash: &str,
     supervision: Supervision,
-    host: Option<&crate::name::Name>,
+    host: Option<&shipmate_model::name::Name>,
 ) {
     let teammate = state.teammate_mut(&who.address);
     teammate.epoch = who.epoch;
@@ -283,7 +287,7 @@ pub(crate) fn apply_paused(
 ) {
     let old = || pause::of_teammate(state, &record.by, who, &state.teammates[who], reason);
     let cause = cause.cloned().unwrap_or_else(old);
-    state.teammate_mut(who).paused = Some(Pause::new(record, cause, reason));
+    state.teammate_mut(who).paused = Some(pause::of_record(record, cause, reason));
 }
 
 pub(crate) fn decide_continue(

@@ -4,10 +4,11 @@
 //! Once green it is known to work. It is tried again after a pause for a red one, and when it was
 //! changed.
 
-use crate::event::Verification;
-use crate::name::Name;
-use crate::playbook::Expect;
-use crate::setup::GateRun;
+use shipmate_model::event::Verification;
+use shipmate_model::name::Name;
+use shipmate_model::playbook::Expect;
+use shipmate_model::setup::GateRun;
+
 use crate::staff;
 use crate::state::{Green, State, Team};
 

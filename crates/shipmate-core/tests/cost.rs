@@ -14,15 +14,13 @@
 
 use std::time::Instant;
 
-use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To};
-use shipmate_core::event::{MessageKind, Profile, Supervision, TaskSpec, Verification};
-use shipmate_core::files::FileSet;
-use shipmate_core::limits::TASKS_PER_COMMAND_MAX;
-use shipmate_core::setup::StartRule;
-use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Effect, Event, Name, Observed, Outcome, State, TaskId,
-    TeammateRef, around, outstanding,
-};
+use shipmate_core::{Desk, Effect, Observed, Outcome, State, around, outstanding};
+use shipmate_model::command::{CreateTeam, NewTask, StartTeammate, To};
+use shipmate_model::event::{MessageKind, Profile, Supervision, TaskSpec, Verification};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::TASKS_PER_COMMAND_MAX;
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Act, Actor, Address, Command, Event, Name, TaskId, TeammateRef};
 
 const ROUNDS: usize = 12;
 /// A hundredfold board: far from one, for a busy machine, and far from a hundred.

@@ -2,11 +2,11 @@
 //! that wrote. A request asked again gets its answer from the same records.
 
 use serde_json::value::RawValue;
-use shipmate_core::event::{Event, Recipient};
 use shipmate_core::state::{State, Task};
-use shipmate_core::{Actor, Name, Record};
 use shipmate_log::AnyLog;
 use shipmate_log::Log as _;
+use shipmate_model::event::{Event, Recipient};
+use shipmate_model::{Actor, Name, Record};
 use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::view::{DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, TaskRow};
 use shipmate_protocol::{Answer, Ask, Refused};
@@ -274,7 +274,7 @@ fn message(record: &Record) -> InboxMessage {
     let Event::MessageSent { kind, body, reply_to, .. } = &record.event else {
         unreachable!("an inbox holds positions of messages")
     };
-    use shipmate_core::event::MessageKind::{Bounce, Notice, WorkDone};
+    use shipmate_model::event::MessageKind::{Bounce, Notice, WorkDone};
     let runtime = matches!(kind, Notice | WorkDone | Bounce);
     let from = if runtime { Actor::Runtime } else { record.by.clone() };
     InboxMessage {

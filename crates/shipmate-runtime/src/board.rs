@@ -14,10 +14,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use shipmate_core::{
-    Act, Actor, Desk, Name, Observed, Outstanding, Position, Refusal, State, outstanding,
-};
+use shipmate_core::{Desk, Observed, Outstanding, State, outstanding};
 use shipmate_log::{AnyLog, EndWatch, Log as _};
+use shipmate_model::{Act, Actor, Name, Position, Refusal};
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::Notify;

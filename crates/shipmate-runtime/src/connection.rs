@@ -14,7 +14,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::rc::{Rc, Weak};
 
-use shipmate_core::Actor;
+use shipmate_model::Actor;
 use shipmate_protocol::Refused;
 use shipmate_protocol::wire::Reply;
 use tokio::io::Interest;

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_core::{Actor, Name};
+use shipmate_model::{Actor, Name};
 use shipmate_process::environment;
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::wire::{Reply, Request};

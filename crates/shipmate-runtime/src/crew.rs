@@ -19,11 +19,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::command::StartTeammate;
-use shipmate_core::event::Supervision;
-use shipmate_core::setup::{Loss, TreeMode};
 use shipmate_core::state::Life as StateLife;
-use shipmate_core::{Act, Effect, Name, NotSpawned, TeammateRef, Wanted};
+use shipmate_core::{Effect, NotSpawned, Wanted};
+use shipmate_model::command::StartTeammate;
+use shipmate_model::event::Supervision;
+use shipmate_model::profile::Loss;
+use shipmate_model::setup::TreeMode;
+use shipmate_model::{Act, Name, TeammateRef};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -504,7 +506,7 @@ impl Crew {
         let Ok(order) = self.folder(who).read() else { return };
         let kept = crate::supervisor::keep_late(order).await;
         if let Some((task, token, work)) = kept {
-            let by = shipmate_core::Actor::Teammate(who.clone());
+            let by = shipmate_model::Actor::Teammate(who.clone());
             self.board.tell_as(by, Act::SetAsideWork { task, token, work });
         }
     }
@@ -634,6 +636,6 @@ fn pid(raw: u32) -> Option<Pid> {
 
 /// Somebody may have to be started here.
 fn has_starters(state: &shipmate_core::State) -> bool {
-    let rule = shipmate_core::setup::StartRule::WhenNeeded;
+    let rule = shipmate_model::profile::StartRule::WhenNeeded;
     state.teammates.values().any(|mate| mate.profile.start == rule)
 }

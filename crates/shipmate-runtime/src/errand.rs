@@ -16,7 +16,7 @@ mod survey;
 use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_core::{Actor, Name, TeammateRef};
+use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Refused};
 
@@ -224,7 +224,7 @@ fn attach(crew: &Rc<Crew>, job: &Job, name: &str) -> Result<Answer, Refused> {
         Some((team, name)) => (translate::name(team)?, translate::name(name)?),
         None => (team, translate::name(name)?),
     };
-    let address = shipmate_core::Address { team, name };
+    let address = shipmate_model::Address { team, name };
     let epoch = crew.board.with_state(|state| state.member(&address).map(|mate| mate.epoch));
     let Some(epoch) = epoch else {
         let text = format!("there is no teammate {address}");

@@ -20,11 +20,12 @@ pub(crate) use verify::{Bench, branch_is_gone};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use shipmate_core::event::TaskSpec;
-use shipmate_core::files::FileSet;
-use shipmate_core::setup::Setup;
 use shipmate_core::state::Stage;
-use shipmate_core::{Name, State, TaskId, TeammateRef, must_change};
+use shipmate_core::{State, must_change};
+use shipmate_model::event::TaskSpec;
+use shipmate_model::files::FileSet;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Name, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;

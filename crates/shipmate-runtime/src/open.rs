@@ -134,12 +134,12 @@ pub(crate) async fn fold_from(
     Ok(())
 }
 
-pub(crate) fn parse(text: &str, position: u64) -> Result<shipmate_core::Record, ReadFailure> {
+pub(crate) fn parse(text: &str, position: u64) -> Result<shipmate_model::Record, ReadFailure> {
     let damaged = |reason: String| {
         let place = "the team's log".to_owned();
         ReadFailure::Damaged { position, place, reason }
     };
-    let record: shipmate_core::Record =
+    let record: shipmate_model::Record =
         serde_json::from_str(text).map_err(|e| damaged(e.to_string()))?;
     if record.n != position {
         return Err(damaged(format!("it says that it is record {}", record.n)));

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use shipmate_core::event::Mode;
+use shipmate_model::event::Mode;
 
 pub use classify::{TEAM_SERVER, acp, claude, codex};
 pub use place::{Bounds, place};

@@ -50,9 +50,9 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use shipmate_core::files::Pattern;
-use shipmate_core::playbook::Playbook;
-use shipmate_core::setup::Setup;
+use shipmate_model::files::Pattern;
+use shipmate_model::playbook::Playbook;
+use shipmate_model::setup::Setup;
 use shipmate_protocol::ask::PLAYBOOK_BYTES_MAX;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::{Place, Refused, ask};
@@ -70,7 +70,7 @@ pub(crate) const BUILTIN: [(&str, &str); 5] = [
     ("features", include_str!("playbook/builtin/features.toml")),
 ];
 
-pub(crate) use shipmate_core::playbook::PIECE;
+pub(crate) use shipmate_model::playbook::PIECE;
 
 /// Problems in a refusal; the rest is for `check`.
 const PROBLEMS_SHOWN: usize = 20;

@@ -10,8 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use shipmate_core::State;
 use shipmate_core::state::TeamPhase;
-use shipmate_core::{Name, State};
+use shipmate_model::Name;
 use shipmate_protocol::Place;
 
 use crate::playbook::artifact::placed;

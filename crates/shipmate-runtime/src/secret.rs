@@ -13,7 +13,8 @@ use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use sha2::{Digest, Sha256};
-use shipmate_core::{Address, State, TeammateRef};
+use shipmate_core::State;
+use shipmate_model::{Address, TeammateRef};
 use shipmate_protocol::Place;
 use shipmate_protocol::place::read_token;
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use shipmate_core::{Address, NotSpawned, TeammateRef};
+use shipmate_core::NotSpawned;
+use shipmate_model::{Address, TeammateRef};
 use shipmate_protocol::ask::Context;
 
 use crate::clock::wall_ms;

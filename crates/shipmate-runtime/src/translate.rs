@@ -8,15 +8,17 @@ pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
-use shipmate_core::event::{
+use shipmate_core::State;
+use shipmate_model::command::{CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
+use shipmate_model::event::{
     self, AgentChoice, Dependency, MessageKind, Mode, Profile, RoleChange, Seat, TaskChanges,
     TaskSpec, TeamChanges, Verification,
 };
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
-use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
-use shipmate_core::{Act, Actor, Address, Alias, Name, Refusal, State, TaskId, TeammateRef};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::{Setup, TreeMode, Trees};
+use shipmate_model::{Act, Actor, Address, Alias, Name, Refusal, TaskId, TeammateRef};
 use shipmate_protocol::{Ask, Refused, ask};
 
 pub(crate) use handle::task_id;

@@ -2,23 +2,26 @@
 
 pub(crate) mod look;
 
-use crate::signs::Signs;
-use shipmate_core::event::{
-    Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
-};
-use shipmate_core::pause::Pause;
-use shipmate_core::phase::{PhaseEnd, Standing};
-use shipmate_core::playbook::Phase;
+use shipmate_core::phase::Standing;
 use shipmate_core::state::{
     BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task, Team,
     TeamPhase, Teammate,
 };
-use shipmate_core::{Address, Name, Obstacle, PlannedWork, obstacles};
+use shipmate_core::{Obstacle, obstacles};
+use shipmate_model::event::{
+    Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
+};
+use shipmate_model::pause::Pause;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Phase;
+use shipmate_model::{Address, Name, PlannedWork};
 use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::view::{
     Counts, InboxMessage, PauseView, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView,
     QuestionView, Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
 };
+
+use crate::signs::Signs;
 
 pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
     let found = obstacles(state, task);

@@ -18,7 +18,7 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use shipmate_core::event::Record;
+use shipmate_model::event::Record;
 
 pub use checks::Breach;
 pub use coverage::{Coverage, Fault};

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use shipmate_core::command::{Act, Command, CreateTeam, NewTask, StartTeammate, To};
-use shipmate_core::event::{MessageKind, Profile, RequestId, Supervision, TaskSpec, Verification};
-use shipmate_core::limits::{CLIENTS_KEPT, CLOSED_KEPT, INBOX_MAX};
-use shipmate_core::setup::Loss;
-use shipmate_core::{Actor, Desk, Name, Outcome, Refusal, State, TeammateRef};
+use shipmate_core::{Desk, Outcome, State};
+use shipmate_model::command::{Act, Command, CreateTeam, NewTask, StartTeammate, To};
+use shipmate_model::event::{MessageKind, Profile, RequestId, Supervision, TaskSpec, Verification};
+use shipmate_model::limits::{CLIENTS_KEPT, CLOSED_KEPT, INBOX_MAX};
+use shipmate_model::profile::Loss;
+use shipmate_model::{Actor, Name, Refusal, TeammateRef};
 
 fn name(text: &str) -> Name {
     text.parse().unwrap()
@@ -127,7 +128,7 @@ fn questions_that_were_answered_are_only_in_the_log() {
     let mut play = Play::new();
     let bo = Actor::Teammate("alpha/bo@1".parse().unwrap());
     for _ in 0..3 * CLOSED_KEPT {
-        let (kind, options) = (shipmate_core::event::QuestionKind::Question, Vec::new());
+        let (kind, options) = (shipmate_model::event::QuestionKind::Question, Vec::new());
         let ask = Act::Ask { kind, text: "may I".to_owned(), options };
         let Outcome::Done { first, .. } = play.give(bo.clone(), None, ask) else {
             panic!("the question was refused")

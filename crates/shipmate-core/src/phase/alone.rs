@@ -4,12 +4,13 @@
 //! phase begins; or the time of the team is over. Both hold for every phase to come, and whatever
 //! has landed stays.
 
-use crate::command::BeginPhase;
-use crate::event::Event;
-use crate::name::{Address, Name};
+use shipmate_model::command::BeginPhase;
+use shipmate_model::event::Event;
+use shipmate_model::name::{Address, Name};
+use shipmate_model::playbook::Cap;
+
 use crate::phase::trouble::At;
 use crate::phase::{Course, Standing, TIMEOUT};
-use crate::playbook::Cap;
 use crate::state::{State, Status, Task, Team};
 
 /// How many tasks are named before they are only counted.

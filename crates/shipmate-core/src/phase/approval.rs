@@ -4,14 +4,15 @@
 //! own, and its record is its name. An answer that names another question changes nothing: what was
 //! shown and what is decided are the same.
 
-use crate::event::Event;
-use crate::limits::TEXT_BYTES_MAX;
-use crate::name::{Actor, Name, Position};
-use crate::pause::{Pause, PauseCause};
+use shipmate_model::event::Event;
+use shipmate_model::limits::TEXT_BYTES_MAX;
+use shipmate_model::name::{Actor, Name, Position};
+use shipmate_model::pause::{Pause, PauseCause};
+use shipmate_model::refusal::Refusal;
+
 use crate::phase::Standing;
-use crate::refusal::Refusal;
+use crate::size::check_texts;
 use crate::state::State;
-use crate::task::create::check_texts;
 use crate::team;
 
 /// Asks a person to let the phase begin that a team waits for.

@@ -1,20 +1,22 @@
 //! How a phase begins: with its people, tasks and departments, in one append. Work that waits for
 //! what others bring comes later, while the phase runs, in an append of its own.
 
-use crate::command::BeginPhase;
-use crate::event::{Event, MessageKind, Mode, Profile, Recipient, Seat, Verification};
-use crate::files::FileSet;
-use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::command::BeginPhase;
+use shipmate_model::event::{Event, MessageKind, Mode, Profile, Recipient, Seat, Verification};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::playbook::{Department, Playbook};
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Address, Name};
 use crate::phase::trouble::dismiss;
 use crate::phase::{Course, PHASE_COMPLETE, Standing, alone, require_course};
-use crate::playbook::{Department, Playbook};
-use crate::refusal::Refusal;
 use crate::shutdown;
+use crate::size::check_texts;
 use crate::state::{State, Team, TeamPhase};
 use crate::task::change;
-use crate::task::create::{check_texts, created};
+use crate::task::create::created;
 use crate::team;
 use crate::teammate;
 

@@ -1,10 +1,11 @@
 //! When everything in a running phase has come to rest, so that the runtime should look at its end.
 
+use shipmate_model::name::{Address, Name};
+use shipmate_model::playbook::Department;
+use shipmate_model::profile::StartRule;
+
 use super::{Course, Standing};
-use crate::name::{Address, Name};
 use crate::outstanding::waiting_for_an_answer;
-use crate::playbook::Department;
-use crate::setup::StartRule;
 use crate::staff;
 use crate::state::{Counts, State, Status, Task, Team, TeamPhase, Teammate};
 use crate::task::graph;

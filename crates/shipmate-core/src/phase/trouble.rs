@@ -4,15 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Course, PhaseEnd, Standing, ended};
+use shipmate_model::event::{Event, MessageKind, Mode, Recipient, TaskId, TaskSpec};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_model::name::{Address, Alias, Name};
+use shipmate_model::pause::PauseCause;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::{Cap, Phase, Trouble};
+
+use super::{Course, Standing, ended};
 use crate::escalation;
-use crate::event::{Event, MessageKind, Mode, Recipient, TaskId, TaskSpec};
-use crate::files::FileSet;
-use crate::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use crate::message;
-use crate::name::{Address, Alias, Name};
-use crate::pause::PauseCause;
-use crate::playbook::{Cap, Phase, Trouble};
 use crate::shutdown;
 use crate::state::{State, Status, Task, Team, TeamPhase};
 

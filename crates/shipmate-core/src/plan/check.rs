@@ -5,21 +5,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Profile, Seat, TaskSpec};
-use crate::files::{FileSet, Pattern};
-use crate::limits::{
+use shipmate_model::event::{Profile, Seat, TaskSpec};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::limits::{
     PLANNED_FILES_MAX, PLANNED_TASKS_MAX, PLANNED_TEAMMATES_MAX, PRIORITY_DEFAULT, RETRIES_DEFAULT,
     SUBJECT_BYTES_MAX, TEXT_BYTES_MAX,
 };
-use crate::name::{Address, Alias, Name};
-use crate::plan::precedence::Precedence;
-use crate::plan::work::{
+use shipmate_model::name::{Address, Alias, Name};
+use shipmate_model::planned::precedence::Precedence;
+use shipmate_model::planned::{
     Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeammate, PlannedWork,
 };
-use crate::setup::StartRule;
+use shipmate_model::profile::StartRule;
+
+use crate::size::check_files;
 use crate::state::State;
 use crate::task::claim::in_scope;
-use crate::task::create::check_files;
 
 /// The work as it is recorded, or everything that speaks against it.
 pub(crate) fn check(state: &State, team: &Name, draft: &Draft) -> Result<PlannedWork, Vec<String>> {

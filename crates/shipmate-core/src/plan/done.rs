@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{Event, MessageKind, Mode, Recipient, TaskId};
+use shipmate_model::event::{Event, MessageKind, Mode, Recipient, TaskId};
+use shipmate_model::name::{Address, Name};
+
 use crate::message;
-use crate::name::{Address, Name};
 use crate::state::{State, Status, Task};
 
 /// Tasks that are listed; beyond that the board tells.
@@ -45,7 +46,7 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
     let leads = mate.profile.mode != Mode::Plan && mate.leads_others(team);
     let leads_all = leads || !team.plan.is_empty();
     // Between two phases nothing is done yet, unless the lead itself planned this one.
-    let plans = |(_, phase, _): (_, &crate::playbook::Phase, _)| phase.lead_plans;
+    let plans = |(_, phase, _): (_, &shipmate_model::playbook::Phase, _)| phase.lead_plans;
     let leads_all = leads_all && team.phase_now().is_none_or(plans);
     if !leads_all || !mate.profile.hears || !mate.can_receive() {
         return None;
@@ -96,7 +97,7 @@ fn words(done: Vec<String>, failed: &[TaskId]) -> String {
         failed => format!(
             "No task is left to do. Failed: {}. You may retry or replace what failed; otherwise \
              report. Completed:",
-            crate::refusal::list(failed)
+            shipmate_model::refusal::list(failed)
         ),
     };
     let more = done.len().saturating_sub(LISTED_MAX);

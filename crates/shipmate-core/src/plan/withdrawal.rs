@@ -4,8 +4,9 @@
 //! everybody who follows the log has to learn that no answer is needed. The state is withdrawn by
 //! the event that ends the life as well, because logs of earlier releases say no more than that.
 
-use crate::event::{Event, PlanId, QuestionId, TaskId};
-use crate::name::{Name, TeammateRef};
+use shipmate_model::event::{Event, PlanId, QuestionId, TaskId};
+use shipmate_model::name::{Name, TeammateRef};
+
 use crate::state::{Decision, Plan, Question, State};
 
 /// The withdrawals that these events bring about.

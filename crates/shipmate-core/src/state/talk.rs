@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
-use crate::files::FileSet;
-use crate::name::{Actor, TeammateRef};
-use crate::plan::work::PlannedWork;
+use shipmate_model::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
+use shipmate_model::files::FileSet;
+use shipmate_model::name::{Actor, TeammateRef};
+use shipmate_model::planned::PlannedWork;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::TaskId;
-use crate::files::Pattern;
-use crate::limits::PATH_STEPS_MAX;
+use shipmate_model::event::TaskId;
+use shipmate_model::files::Pattern;
+use shipmate_model::limits::PATH_STEPS_MAX;
+
 use crate::state::{Stage, State, Status, Task};
 use crate::task::graph;
 

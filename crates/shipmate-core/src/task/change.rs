@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::command::{Again, NewTask};
-use crate::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, TaskId};
-use crate::files::FileSet;
-use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::command::{Again, NewTask};
+use shipmate_model::event::{Dependency, Event, ReleaseCause, RoleChange, TaskChanges, TaskId};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::playbook::PIECE;
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Address, Name};
 use crate::phase::Course;
-use crate::playbook::PIECE;
-use crate::refusal::Refusal;
+use crate::size::{check_files, check_metadata, check_texts};
 use crate::state::{State, Status};
-use crate::task::create::{self, check_files, check_metadata, check_texts};
 use crate::task::{end_attempt, graph, retask, scope};
 
 /// Changes words, order, files or dependencies.
@@ -66,7 +67,7 @@ pub(crate) fn decide_update(
     metadata.extend(changes.metadata.clone());
     check_metadata(&metadata)?;
     check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
-    create::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+    crate::size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
     check_dependencies(state, id, changes)?;
     Ok(vec![Event::TaskUpdated { task: id, changes: changes.clone() }])
 }
@@ -153,8 +154,8 @@ pub(crate) fn apply_updated(state: &mut State, at: u64, id: TaskId, changes: &Ta
             }
         }
         if let Some(duration) = changes.duration_ms {
-            let behind =
-                task.path_ms - task.spec.duration_ms.unwrap_or(crate::limits::DURATION_DEFAULT_MS);
+            let behind = task.path_ms
+                - task.spec.duration_ms.unwrap_or(shipmate_model::limits::DURATION_DEFAULT_MS);
             task.spec.duration_ms = Some(duration);
             task.path_ms = duration.saturating_add(behind);
         }
@@ -307,7 +308,7 @@ pub(crate) fn again(
         let later = one.blocked_by_new.iter().map(|at| Dependency::Task(first + *at as TaskId));
         changes.add_blocked_by.extend(later);
         check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
-        create::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+        crate::size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
         let removed = |on: &&Dependency| !changes.remove_blocked_by.contains(on);
         let kept = task.spec.blocked_by.iter().filter(removed);
         waits.insert(one.task, kept.chain(&changes.add_blocked_by).cloned().collect());

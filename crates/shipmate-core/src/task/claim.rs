@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token};
-use crate::files::FileSet;
-use crate::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
-use crate::name::{Actor, Position, TeammateRef};
+use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
+use shipmate_model::name::{Actor, Position, TeammateRef};
+use shipmate_model::refusal::Refusal;
+
 use crate::plan;
 use crate::ready::Pool;
-use crate::refusal::Refusal;
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
 use crate::task::room::require_room;
 use crate::task::{end_attempt, graph, require_claim, require_holder, retask};

@@ -1,18 +1,17 @@
 //! Creating tasks: one, or a whole plan in one command, all of it or none.
 
+use crate::size::{check_dependencies, check_files, check_metadata, check_texts};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::NewTask;
-use crate::event::{Dependency, Event, TaskId, TaskSpec};
-use crate::files::FileSet;
-use crate::limits::{
-    DEPENDENCIES_MAX, METADATA_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TASKS_MAX,
-    TASKS_PER_COMMAND_MAX, TEXT_BYTES_MAX,
-};
-use crate::name::{Actor, Address, Name};
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Dependency, Event, TaskId, TaskSpec};
+use shipmate_model::files::FileSet;
+use shipmate_model::limits::{SUBJECT_BYTES_MAX, TASKS_MAX, TASKS_PER_COMMAND_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::playbook::ClaimOrder;
+use shipmate_model::refusal::Refusal;
+
 use crate::plan;
-use crate::playbook::ClaimOrder;
-use crate::refusal::Refusal;
 use crate::state::{State, Status, Task};
 use crate::task::{count, graph};
 
@@ -107,50 +106,6 @@ fn check_spec(
     check_metadata(&spec.metadata)?;
     if let Some(assignee) = spec.assignee.as_ref().filter(|name| !joining.contains(name)) {
         state.require_member(&Address { team: team.clone(), name: assignee.clone() })?;
-    }
-    Ok(())
-}
-
-pub(crate) fn check_texts(texts: &[(&'static str, &str, usize)]) -> Result<(), Refusal> {
-    for (what, text, limit) in texts {
-        if text.len() > *limit {
-            let (size, limit) = (text.len(), *limit);
-            return Err(Refusal::OverLimit { what, size, limit, unit: "bytes" });
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn check_files(what: &'static str, files: &FileSet) -> Result<(), Refusal> {
-    let (size, limit) = (files.iter().count(), PATTERNS_MAX);
-    if size > limit {
-        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
-    }
-    let size = files.iter().map(|pattern| pattern.as_str().len()).sum();
-    let limit = PATTERNS_BYTES_MAX;
-    if size > limit {
-        return Err(Refusal::OverLimit { what, size, limit, unit: "bytes" });
-    }
-    Ok(())
-}
-
-pub(crate) fn check_dependencies(size: usize) -> Result<(), Refusal> {
-    let (what, limit) = ("the list of dependencies", DEPENDENCIES_MAX);
-    if size > limit {
-        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
-    }
-    Ok(())
-}
-
-pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Refusal> {
-    if metadata.len() > METADATA_MAX {
-        let (size, limit) = (metadata.len(), METADATA_MAX);
-        return Err(Refusal::OverLimit { what: "the metadata", size, limit, unit: "entries" });
-    }
-    let size = metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
-    if size > TEXT_BYTES_MAX {
-        let limit = TEXT_BYTES_MAX;
-        return Err(Refusal::OverLimit { what: "the metadata", size, limit, unit: "bytes" });
     }
     Ok(())
 }

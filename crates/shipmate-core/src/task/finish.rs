@@ -1,14 +1,15 @@
 //! The end of a claim: submitted, completed, returned, failed, released.
 
-use crate::event::{Event, ReleaseCause, Supervision, TaskId, Token, Verification};
-use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::event::{Event, ReleaseCause, Supervision, TaskId, Token, Verification};
+use shipmate_model::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::name::{Actor, Name};
+use shipmate_model::refusal::Refusal;
+use shipmate_model::setup::GateRun;
+
 use crate::message;
-use crate::name::{Actor, Name};
 use crate::plan;
-use crate::refusal::Refusal;
-use crate::setup::GateRun;
+use crate::size::check_texts;
 use crate::state::{Claim, Stage, State, Status, Task, Teammate};
-use crate::task::create::check_texts;
 use crate::task::{end_attempt, failure, graph, require_claim, require_holder, retask};
 
 /// What a holder hands in with its work.
@@ -254,8 +255,8 @@ pub(crate) fn decide_set_aside(
     if let Some(claim) = task.claim().filter(|claim| claim.token == token) {
         return Err(Refusal::ClaimStands { task: id, by: claim.by.clone() });
     }
-    if task.set_aside.len() >= crate::limits::CLOSED_KEPT {
-        let (size, limit) = (task.set_aside.len(), crate::limits::CLOSED_KEPT);
+    if task.set_aside.len() >= shipmate_model::limits::CLOSED_KEPT {
+        let (size, limit) = (task.set_aside.len(), shipmate_model::limits::CLOSED_KEPT);
         return Err(Refusal::OverLimit {
             what: "the work set aside",
             size,

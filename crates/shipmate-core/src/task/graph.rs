@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::event::{Dependency, TaskId};
-use crate::limits::PATH_STEPS_MAX;
-use crate::name::Name;
-use crate::refusal::{Refusal, list};
+use shipmate_model::event::{Dependency, TaskId};
+use shipmate_model::limits::PATH_STEPS_MAX;
+use shipmate_model::name::Name;
+use shipmate_model::refusal::{Refusal, list};
+
 use crate::state::{Group, State, Status, Task};
 use crate::task::retask;
 

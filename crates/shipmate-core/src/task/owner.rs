@@ -4,11 +4,12 @@
 //! it in its scope, else whoever is to work on it. Two who keep wanting each other's files had
 //! better be one.
 
+use shipmate_model::event::Event;
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::name::Address;
+
 use crate::apply::pair;
-use crate::event::Event;
-use crate::files::{FileSet, Pattern};
 use crate::message;
-use crate::name::Address;
 use crate::state::{State, Status, Task};
 
 /// Somebody's claim on a file.

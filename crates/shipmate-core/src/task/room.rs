@@ -5,9 +5,10 @@
 //! always taken up again, and work that waits for a person's word about its files is none of the
 //! queue's: a team can never wait for itself.
 
-use crate::limits::{WAITING_MAX_LEAST, WAITING_PER_TEAMMATE_MAX};
-use crate::name::Name;
-use crate::refusal::Refusal;
+use shipmate_model::limits::{WAITING_MAX_LEAST, WAITING_PER_TEAMMATE_MAX};
+use shipmate_model::name::Name;
+use shipmate_model::refusal::Refusal;
+
 use crate::state::State;
 
 /// How many submissions wait for their gate, where those are as many as may.

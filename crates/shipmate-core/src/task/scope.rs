@@ -1,13 +1,14 @@
 //! Work that changes files beyond its own, and what is decided about them.
 
-use crate::event::{Event, MessageKind, QuestionKind, TaskId, Token};
-use crate::files::{FileSet, Pattern};
-use crate::limits::TEXT_BYTES_MAX;
+use shipmate_model::event::{Event, MessageKind, QuestionKind, TaskId, Token};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::limits::TEXT_BYTES_MAX;
+use shipmate_model::name::Actor;
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::Actor;
-use crate::refusal::Refusal;
+use crate::size::{check_files, check_texts};
 use crate::state::{Question, Stage, State, Task};
-use crate::task::create::{check_files, check_texts};
 use crate::task::finish::decide_return;
 use crate::task::{owner, require_claim, retask};
 

@@ -4,10 +4,11 @@
 //! agent that only prints something has not done its task: it comes back once, and then it has
 //! failed. Research and reviews say so (`no_change`), or come with a result.
 
-use crate::event::{Event, Mode, ReleaseCause, TaskId, Token};
+use shipmate_model::event::{Event, Mode, ReleaseCause, TaskId, Token};
+use shipmate_model::name::{Actor, Name};
+use shipmate_model::refusal::Refusal;
+
 use crate::message;
-use crate::name::{Actor, Name};
-use crate::refusal::Refusal;
 use crate::state::{Stage, State, Task, TeamPhase};
 use crate::task::finish::is_holder_there;
 use crate::task::{graph, require_claim};

@@ -1,7 +1,8 @@
 //! Why a task cannot be taken now, as facts a screen or a model can show.
 
-use crate::event::TaskId;
-use crate::name::{Name, TeammateRef};
+use shipmate_model::event::TaskId;
+use shipmate_model::name::{Name, TeammateRef};
+
 use crate::state::{State, Status, Task};
 use crate::task::graph;
 

@@ -4,19 +4,19 @@
 //! order, and whether a refused dependency really closes a circle. The indexes of
 //! the core are also compared with ones built afresh from a snapshot.
 
-use shipmate_core::setup::Loss;
+use shipmate_model::profile::Loss;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use shipmate_core::command::{CreateTeam, NewTask, StartTeammate};
-use shipmate_core::event::{Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification};
-use shipmate_core::files::{FileSet, Pattern};
 use shipmate_core::state::Status;
-use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Name, Outcome, Refusal, State, TaskId, TeammateRef, around,
-    available, available_for,
+use shipmate_core::{Desk, Outcome, State, around, available, available_for};
+use shipmate_model::command::{CreateTeam, NewTask, StartTeammate};
+use shipmate_model::event::{
+    Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification,
 };
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::{Act, Actor, Address, Command, Name, Refusal, TaskId, TeammateRef};
 
 use crate::config;
 

@@ -5,7 +5,7 @@
 //! two letters, so looking at all of those is a proof for the pair.
 
 use proptest::prelude::*;
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::files::{FileSet, Pattern};
 
 use crate::config;
 

@@ -1,13 +1,13 @@
 //! Plans of a size that finds quadratic steps and deep recursion.
 
-use shipmate_core::command::{CreateTeam, NewTask, StartTeammate};
-use shipmate_core::event::{Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification};
-use shipmate_core::limits::TASKS_PER_COMMAND_MAX;
 use shipmate_core::state::Status;
-use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Event, Name, Outcome, Refusal, State, TaskId, TeammateRef,
-    available,
+use shipmate_core::{Desk, Outcome, State, available};
+use shipmate_model::command::{CreateTeam, NewTask, StartTeammate};
+use shipmate_model::event::{
+    Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification,
 };
+use shipmate_model::limits::TASKS_PER_COMMAND_MAX;
+use shipmate_model::{Act, Actor, Address, Command, Event, Name, Refusal, TaskId, TeammateRef};
 
 const CHAIN: TaskId = 100_000;
 

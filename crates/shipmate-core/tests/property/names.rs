@@ -1,7 +1,7 @@
 //! Names against the rule as it is written: `^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`.
 
 use proptest::prelude::*;
-use shipmate_core::{Actor, Address, Alias, Name, TeammateRef};
+use shipmate_model::{Actor, Address, Alias, Name, TeammateRef};
 
 use crate::config;
 

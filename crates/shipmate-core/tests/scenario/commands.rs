@@ -2,14 +2,17 @@
 //! (a person for the team's affairs, the runtime for what it observes), the token
 //! that the actor last got, the plan or question that was asked last.
 
-use shipmate_core::command::{Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom};
-use shipmate_core::event::{
+use shipmate_model::command::{
+    Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom,
+};
+use shipmate_model::event::{
     AgentChoice, Budget, Dependency, Event, MessageKind, Mode, Profile, QuestionKind, RoleChange,
     Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, TeamChanges, Usage, Verification,
 };
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::setup::{Setup, StartRule, TreeMode, Trees};
-use shipmate_core::{Actor, Address, Name, Refusal, TaskId};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::{Setup, TreeMode, Trees};
+use shipmate_model::{Actor, Address, Name, Refusal, TaskId};
 
 use crate::drafts;
 use crate::observations;

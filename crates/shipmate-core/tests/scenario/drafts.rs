@@ -3,8 +3,8 @@
 //! Tasks and teammates stand behind one another, between bars: `a files src/a | b after a files
 //! src/b`. A task without a subject is called after its key.
 
-use shipmate_core::event::Mode;
-use shipmate_core::{Draft, DraftTask, DraftTeammate};
+use shipmate_model::event::Mode;
+use shipmate_model::{Draft, DraftTask, DraftTeammate};
 
 use crate::commands::mode;
 use crate::words::Words;

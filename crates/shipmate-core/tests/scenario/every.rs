@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::{Act, Event, Refusal};
+use shipmate_model::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{

@@ -1,9 +1,9 @@
 //! `expect` lines: what must be true of the state or of what the world owes it.
 
-use shipmate_core::event::{Outcome, Supervision, TaskId};
-use shipmate_core::pause::Pause;
 use shipmate_core::state::{BreakerPhase, Life, Stage, State, TeamPhase};
 use shipmate_core::{Effect, Wanted, available, available_for, obstacles, outstanding, untaken};
+use shipmate_model::event::{Outcome, Supervision, TaskId};
+use shipmate_model::pause::Pause;
 
 use crate::play::{World, matches_text};
 

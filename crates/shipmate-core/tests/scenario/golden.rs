@@ -9,9 +9,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use shipmate_core::event::{Profile, Record};
-use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::{State, apply};
+use shipmate_model::event::{Profile, Record};
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::Setup;
 
 use crate::every::{WIRE, all_scenarios};
 use crate::play::play;

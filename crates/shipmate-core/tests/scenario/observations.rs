@@ -1,11 +1,11 @@
 //! Lines about what the runtime observes: ends of processes, timers, gates, breakers.
 
-use shipmate_core::command::{Act, Probe};
-use shipmate_core::event::{Event, Outcome, Recipient};
-use shipmate_core::setup::GateRun;
-use shipmate_core::setup::Loss;
 use shipmate_core::state::BreakerPhase;
-use shipmate_core::{Name, Refusal};
+use shipmate_model::command::{Act, Probe};
+use shipmate_model::event::{Event, Outcome, Recipient};
+use shipmate_model::profile::Loss;
+use shipmate_model::setup::GateRun;
+use shipmate_model::{Name, Refusal};
 
 use crate::commands::{Read, files, last_shutdown, not_a_verb, runtime, task, token};
 use crate::play::World;

@@ -1,8 +1,8 @@
 //! What a pause is and who asks: a field of its record, never the words of its reason.
 
 use serde_json::{Value, json};
-use shipmate_core::event::Record;
 use shipmate_core::{State, apply};
+use shipmate_model::event::Record;
 
 use crate::play::play;
 

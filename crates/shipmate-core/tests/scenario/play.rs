@@ -19,12 +19,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::command::StartTeammate;
-use shipmate_core::event::{MessageId, Record, Token};
 use shipmate_core::{
-    Act, Actor, Address, Command, Desk, Effect, Event, NotSpawned, Observed, Outcome, Refusal,
-    State, TaskId, TeammateRef, apply, ended, outstanding,
+    Desk, Effect, NotSpawned, Observed, Outcome, State, apply, ended, outstanding,
 };
+use shipmate_model::command::StartTeammate;
+use shipmate_model::event::{MessageId, Record, Token};
+use shipmate_model::{Act, Actor, Address, Command, Event, Refusal, TaskId, TeammateRef};
 
 use crate::commands;
 use crate::expect;
@@ -115,7 +115,7 @@ impl World {
                 let (client, counter) = req.split_once('/').expect("`req` takes client/counter");
                 let counter = counter.parse().expect("a counter is a number");
                 let client = client.parse().expect("a client is a name");
-                (line, Some(shipmate_core::RequestId { client, counter }))
+                (line, Some(shipmate_model::RequestId { client, counter }))
             }
             None => (line, None),
         };

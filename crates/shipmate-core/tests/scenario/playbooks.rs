@@ -6,11 +6,12 @@
 //! between bars as well. `playbook full` has everything that a playbook can have.
 
 use serde_json::{Value, json};
-use shipmate_core::command::{Act, Again, BeginPhase, PhaseVerdict};
-use shipmate_core::event::{Profile, TaskChanges};
-use shipmate_core::phase::{PhaseEnd, Standing};
-use shipmate_core::playbook::Playbook;
-use shipmate_core::{Name, Refusal};
+use shipmate_core::phase::Standing;
+use shipmate_model::command::{Act, Again, BeginPhase, PhaseVerdict};
+use shipmate_model::event::{Profile, TaskChanges};
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Playbook;
+use shipmate_model::{Name, Refusal};
 
 use crate::commands::{Read, mode, new_task, not_a_verb, person, profile, runtime, task};
 use crate::play::World;

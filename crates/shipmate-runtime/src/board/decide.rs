@@ -1,7 +1,8 @@
 //! A turn's decisions: everything that is asked, in order, and one append for all of it.
 
-use shipmate_core::{Act, Actor, Command, Outcome, Position, Record, Refusal, RequestId};
+use shipmate_core::Outcome;
 use shipmate_log::{AppendFailure, Log as _};
+use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Refused};
 

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use shipmate_core::{Desk, Position};
+use shipmate_core::Desk;
 use shipmate_log::Log as _;
+use shipmate_model::Position;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Notice, Refused};
 

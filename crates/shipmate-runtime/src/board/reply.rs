@@ -1,9 +1,9 @@
 //! The answers of a turn, after the log has confirmed it.
 
-use shipmate_core::event::Event;
-use shipmate_core::setup::StartRule;
-use shipmate_core::{Position, Record};
 use shipmate_log::Log as _;
+use shipmate_model::event::Event;
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Position, Record};
 use shipmate_protocol::ask::TaskFilter;
 use shipmate_protocol::view::LookOf;
 use shipmate_protocol::{Answer, Ask, Refused};

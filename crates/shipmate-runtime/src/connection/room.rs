@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
-use shipmate_core::Actor;
+use shipmate_model::Actor;
 use shipmate_protocol::Refused;
 
 use super::Connection;

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use shipmate_core::{Actor, Name};
+use shipmate_model::{Actor, Name};
 use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
 use shipmate_protocol::{HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Refused};
 
@@ -95,7 +95,7 @@ impl Coordinator {
             }
             if *token == self.secrets.token(state, &named.who) && mate.epoch > named.who.epoch {
                 let (who, current) = (named.who.clone(), mate.epoch);
-                return Err(translate::refusal(&shipmate_core::Refusal::StaleTeammate {
+                return Err(translate::refusal(&shipmate_model::Refusal::StaleTeammate {
                     who,
                     current,
                 }));

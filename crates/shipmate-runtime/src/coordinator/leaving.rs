@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use shipmate_core::Name;
 use shipmate_core::state::TeamPhase;
+use shipmate_model::Name;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use super::Coordinator;

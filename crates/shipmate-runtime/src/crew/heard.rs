@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_core::command::Probe;
-use shipmate_core::event::Outcome;
-use shipmate_core::event::Supervision;
-use shipmate_core::setup::StartRule;
 use shipmate_core::state::{BreakerPhase, State, Task, Teammate};
-use shipmate_core::{Act, Address, TeammateRef};
+use shipmate_model::command::Probe;
+use shipmate_model::event::{Outcome, Supervision};
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
 use shipmate_protocol::ask::Context;
 use shipmate_protocol::wire::Reply;
@@ -45,8 +44,8 @@ fn is_waited_for(state: &State, who: &Address) -> bool {
 
 impl Crew {
     /// Who ends after its task is not asked whether it may idle.
-    pub(crate) fn is_one_shot(&self, actor: &shipmate_core::Actor) -> bool {
-        let shipmate_core::Actor::Teammate(who) = actor else { return false };
+    pub(crate) fn is_one_shot(&self, actor: &shipmate_model::Actor) -> bool {
+        let shipmate_model::Actor::Teammate(who) = actor else { return false };
         self.board.with_state(|state| {
             let mate = state.teammates.get(&who.address);
             mate.is_some_and(|mate| mate.supervision == Supervision::OneShot)
@@ -54,8 +53,8 @@ impl Crew {
     }
 
     /// A supervised teammate that works in a tree.
-    pub(crate) fn has_tree(&self, actor: &shipmate_core::Actor) -> bool {
-        let shipmate_core::Actor::Teammate(who) = actor else { return false };
+    pub(crate) fn has_tree(&self, actor: &shipmate_model::Actor) -> bool {
+        let shipmate_model::Actor::Teammate(who) = actor else { return false };
         self.board.with_state(|state| {
             let supervised = state
                 .teammates

@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use shipmate_core::event::Event;
-use shipmate_core::{Act, Name, Record, TeammateRef};
+use shipmate_model::event::Event;
+use shipmate_model::{Act, Name, Record, TeammateRef};
 use shipmate_process::{Launcher, Marker};
 
 use super::Crew;
@@ -375,7 +375,7 @@ impl Crew {
     }
 
     /// With this request everybody of the team has been asked to stop.
-    fn is_last(&self, who: &shipmate_core::TeammateRef) -> bool {
+    fn is_last(&self, who: &shipmate_model::TeammateRef) -> bool {
         self.board.with_state(|state| {
             let mut running =
                 state.members_of(&who.address.team).filter(|(_, mate)| mate.is_running());

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 
-use shipmate_core::TeammateRef;
-use shipmate_core::event::Supervision;
-use shipmate_core::playbook::Playbook;
-use shipmate_core::setup::TreeMode;
+use shipmate_model::TeammateRef;
+use shipmate_model::event::Supervision;
+use shipmate_model::playbook::Playbook;
+use shipmate_model::setup::TreeMode;
 use shipmate_process::Marker;
 
 use super::{Crew, NotOrdered};
@@ -81,7 +81,7 @@ impl Crew {
                 prompt: part.prompt,
                 tools: part.tools,
                 may: part.may,
-                lead: profile.seat == shipmate_core::event::Seat::Lead,
+                lead: profile.seat == shipmate_model::event::Seat::Lead,
                 by_playbook: fills_board == Some(false),
                 fills_board: fills_board == Some(true),
                 mode: crate::views::mode_word(profile.mode).to_owned(),

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use shipmate_core::TeammateRef;
+use shipmate_model::TeammateRef;
 use shipmate_protocol::wire::{Notice, Reply};
 
 use super::Crew;

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use shipmate_core::setup::TreeMode;
 use shipmate_core::state::{Stage, State, Status, Task};
+use shipmate_model::setup::TreeMode;
 use shipmate_protocol::view::{DiffFile, TaskDiff};
 use shipmate_protocol::{Answer, Ask, Refused};
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shipmate_core::playbook::Playbook;
+use shipmate_model::playbook::Playbook;
 use shipmate_protocol::{Place, Refused, ask};
 
 use super::failed;

@@ -9,9 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use shipmate_core::State;
 use shipmate_core::state::{Team, TeamPhase};
-use shipmate_core::{Name, State};
 use shipmate_log::{AnyLog, Durability, SqliteLog};
+use shipmate_model::Name;
 use shipmate_protocol::view::Leftover;
 use shipmate_protocol::{Answer, Place, Refused};
 

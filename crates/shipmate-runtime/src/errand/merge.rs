@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_core::setup::Setup;
+use shipmate_core::is_green;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Name, is_green};
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Name};
 use shipmate_process::Watched;
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Merged;

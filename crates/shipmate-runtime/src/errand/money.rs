@@ -5,9 +5,9 @@
 //! are counted where they are given a model whose price is known. A plain command tells nothing at
 //! all. A ceiling that counts nothing would be a promise that nobody keeps.
 
-use shipmate_core::setup::StartRule;
 use shipmate_core::state::{State, Teammate};
-use shipmate_core::{Address, Name};
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Address, Name};
 use shipmate_protocol::{Ask, Refused};
 
 use crate::board::Job;

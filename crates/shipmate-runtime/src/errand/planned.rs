@@ -3,8 +3,8 @@
 //! What cannot be found is a problem of the plan like any other, told with the rest. Where a plan
 //! names nobody, as many developers are filled in as its tasks can use.
 
-use shipmate_core::Actor;
-use shipmate_core::setup::Setup;
+use shipmate_model::Actor;
+use shipmate_model::setup::Setup;
 use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
 
 use super::staffed::{self, Line};

@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::event::{Supervision, TeamChanges};
 use shipmate_core::state::{Life, State, Task, TeamPhase, Teammate};
-use shipmate_core::{
-    Act, Actor, Address, Name, NotStarted, TeammateRef, not_started, to_be_started,
-};
+use shipmate_core::{NotStarted, not_started, to_be_started};
+use shipmate_model::event::{Supervision, TeamChanges};
+use shipmate_model::{Act, Actor, Address, Name, TeammateRef};
 use shipmate_protocol::Refused;
 use shipmate_protocol::view::Resumed;
 

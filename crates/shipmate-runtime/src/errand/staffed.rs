@@ -9,9 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use shipmate_core::event::{Mode, Seat};
-use shipmate_core::setup::{Setup, StartRule};
-use shipmate_core::{Actor, Name, State, TeammateRef};
+use shipmate_core::State;
+use shipmate_model::event::{Mode, Seat};
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::{Refused, ask};
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use shipmate_core::Name;
 use shipmate_core::state::Status;
+use shipmate_model::Name;
 
 use crate::crew::Crew;
 use crate::supervisor::off_the_thread;

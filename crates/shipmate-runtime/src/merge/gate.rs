@@ -10,9 +10,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use shipmate_core::playbook::Expect;
-use shipmate_core::setup::Setup;
-use shipmate_core::{Act, Name};
+use shipmate_model::playbook::Expect;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Name};
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
 
 use crate::crew::Crew;

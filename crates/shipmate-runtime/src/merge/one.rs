@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use shipmate_core::files::FileSet;
-use shipmate_core::setup::Setup;
+use shipmate_model::files::FileSet;
+use shipmate_model::setup::Setup;
 
 use super::Submission;
 use super::words::{outside, some};

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::Act;
-use shipmate_core::event::TaskChanges;
-use shipmate_core::playbook::{Expect, Gate};
-use shipmate_core::setup::Setup;
+use shipmate_model::Act;
+use shipmate_model::event::TaskChanges;
+use shipmate_model::playbook::{Expect, Gate};
+use shipmate_model::setup::Setup;
 
 use super::Submission;
 use super::gate;

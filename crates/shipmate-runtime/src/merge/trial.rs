@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_core::setup::Setup;
-use shipmate_core::{Act, Name};
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Name};
 
 use super::gate::GateResult;
 use super::verify::{Bench, Verified};

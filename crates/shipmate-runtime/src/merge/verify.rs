@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::playbook::{Expect, Gate};
-use shipmate_core::setup::{GateRun, Setup};
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Name};
+use shipmate_model::playbook::{Expect, Gate};
+use shipmate_model::setup::{GateRun, Setup};
+use shipmate_model::{Act, Name};
 
 use super::Submission;
 use super::gate::{self, GateResult};

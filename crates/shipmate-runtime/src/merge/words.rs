@@ -1,6 +1,6 @@
 //! Whether work stays within its bounds, and the words in which it goes back.
 
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::files::{FileSet, Pattern};
 
 use super::Submission;
 use super::gate::GateResult;

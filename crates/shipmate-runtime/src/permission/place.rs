@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::files::{FileSet, Pattern};
 
 use super::Place;
 

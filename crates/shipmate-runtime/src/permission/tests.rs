@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use shipmate_core::event::Mode;
-use shipmate_core::files::FileSet;
+use shipmate_model::event::Mode;
+use shipmate_model::files::FileSet;
 
 use super::*;
 

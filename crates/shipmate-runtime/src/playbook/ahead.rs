@@ -4,7 +4,7 @@
 //! Work that is not there yet is no mistake: a phase may make it. What is there is read as its
 //! phase will read it, at the commit that the team begins at.
 
-use shipmate_core::playbook::Playbook;
+use shipmate_model::playbook::Playbook;
 use shipmate_protocol::{Place, Refused, ask};
 
 use super::fill::resolved;

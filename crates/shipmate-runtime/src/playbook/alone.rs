@@ -1,6 +1,6 @@
 //! Whether the work is too little for a team: asked once, before the first phase begins.
 
-use shipmate_core::playbook::{Playbook, Single, Weight};
+use shipmate_model::playbook::{Playbook, Single, Weight};
 
 use super::engine::Stage;
 use super::ground::Ground;

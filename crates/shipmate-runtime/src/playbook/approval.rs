@@ -4,11 +4,11 @@
 //! The answer is the end of the pause, which the core keeps: it may come to another coordinator
 //! than the one that asked.
 
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Dependency, Mode, Profile};
-use shipmate_core::limits::TEXT_BYTES_MAX;
-use shipmate_core::pause::APPROVAL;
-use shipmate_core::{Act, Name};
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Dependency, Mode, Profile};
+use shipmate_model::limits::TEXT_BYTES_MAX;
+use shipmate_model::pause::APPROVAL;
+use shipmate_model::{Act, Name};
 
 use super::engine::{Stage, cut};
 

@@ -26,8 +26,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
-use shipmate_core::playbook::{Artifact, Playbook};
-use shipmate_core::{Name, State};
+use shipmate_core::State;
+use shipmate_model::Name;
+use shipmate_model::playbook::{Artifact, Playbook};
 
 use super::engine::Stage;
 use super::fill::{Values, fill};

@@ -8,7 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 
-use shipmate_core::{Act, State};
+use shipmate_core::State;
+use shipmate_model::Act;
 use shipmate_protocol::plan_file;
 
 use super::check::texts::placeholders;

@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
-use shipmate_core::Name;
 use shipmate_core::phase::Course;
 use shipmate_core::state::Teammate;
+use shipmate_model::Name;
 
 use super::artifact;
 use super::branch;

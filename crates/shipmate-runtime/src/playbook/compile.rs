@@ -8,8 +8,8 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use shipmate_core::event::Mode;
-use shipmate_core::playbook::{
+use shipmate_model::event::Mode;
+use shipmate_model::playbook::{
     Artifact, Cap, ClaimOrder, CommitRule, Condition, Counted, Coverage, Crossing, Department,
     Each, Escalation, Expect, Gate, Kind, Level, Listed, Phase, Playbook, Red, Role, RoundRule,
     Route, ShutdownOrder, Single, Source, SourceFormat, TaskTemplate, Test, Trouble, Upgrade,

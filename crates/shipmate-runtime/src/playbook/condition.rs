@@ -3,9 +3,10 @@
 mod written;
 
 use serde_json::Value;
-use shipmate_core::playbook::{Condition, Playbook, Test, Which};
+use shipmate_core::State;
 use shipmate_core::state::Team;
-use shipmate_core::{Name, State};
+use shipmate_model::Name;
+use shipmate_model::playbook::{Condition, Playbook, Test, Which};
 
 use super::fill::{Values, fill};
 use super::ground::Ground;

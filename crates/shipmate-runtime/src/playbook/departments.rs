@@ -4,8 +4,8 @@
 //! whose key begins with a department and a point is that department's own. Whatever is about a
 //! department that takes no part is left out with it.
 
-use shipmate_core::Name;
-use shipmate_core::playbook::Playbook;
+use shipmate_model::Name;
+use shipmate_model::playbook::Playbook;
 
 use super::fill::{Values, fill};
 

@@ -3,9 +3,10 @@
 
 use std::rc::Rc;
 
-use shipmate_core::command::NewTask;
+use shipmate_core::State;
 use shipmate_core::state::{Status, Task, Team};
-use shipmate_core::{Act, Address, Name, State, TaskId};
+use shipmate_model::command::NewTask;
+use shipmate_model::{Act, Address, Name, TaskId};
 
 use crate::crew::Crew;
 

@@ -11,13 +11,15 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use shipmate_core::command::{BeginPhase, PhaseVerdict};
-use shipmate_core::limits::SUBJECT_BYTES_MAX;
-use shipmate_core::phase::{self, Course, END_BYTES_MAX, PhaseEnd, Standing};
-use shipmate_core::playbook::{Condition, Expect, Phase, Playbook, Red, Role};
-use shipmate_core::setup::Setup;
+use shipmate_core::Decided;
+use shipmate_core::phase::{self, Course, END_BYTES_MAX, Standing};
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Actor, Command, Decided, Name, Refusal};
+use shipmate_model::command::{BeginPhase, PhaseVerdict};
+use shipmate_model::limits::SUBJECT_BYTES_MAX;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::{Condition, Expect, Phase, Playbook, Red, Role};
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Actor, Command, Name, Refusal};
 
 use super::closing::family;
 use super::condition::{self, Scene};

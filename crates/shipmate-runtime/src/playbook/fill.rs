@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::playbook::Playbook;
+use shipmate_model::playbook::Playbook;
 
 pub(crate) type Values = BTreeMap<String, String>;
 

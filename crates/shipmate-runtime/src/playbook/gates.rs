@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::Name;
-use shipmate_core::files::FileSet;
-use shipmate_core::playbook::{Coverage, Gate, Playbook, Red};
-use shipmate_core::setup::Setup;
+use shipmate_model::Name;
+use shipmate_model::files::FileSet;
+use shipmate_model::playbook::{Coverage, Gate, Playbook, Red};
+use shipmate_model::setup::Setup;
 
 use super::fill::{self, Values};
 use crate::merge::Submission;

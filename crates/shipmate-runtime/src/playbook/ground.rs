@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shipmate_core::files::Pattern;
+use shipmate_model::files::Pattern;
 
 use shipmate_process::regular_file;
 use shipmate_workspace::{Commit, Repository};

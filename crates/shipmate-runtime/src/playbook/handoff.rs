@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use shipmate_core::Name;
-use shipmate_core::playbook::{Field, Kind, Playbook, Shape};
+use shipmate_model::Name;
+use shipmate_model::playbook::{Field, Kind, Playbook, Shape};
 use shipmate_protocol::Refused;
 
 use crate::open::refused;
@@ -284,10 +284,11 @@ mod tests {
 
     #[test]
     fn what_the_runtime_escalates_passes_the_kind_that_agents_have_to_pass() {
-        use shipmate_core::command::{BeginPhase, CreateTeam, PhaseVerdict};
-        use shipmate_core::event::{Event, MessageKind, Profile, Seat, Verification};
-        use shipmate_core::setup::Setup;
-        use shipmate_core::{Act, Actor, Address, Command, Desk, Record, State};
+        use shipmate_core::{Desk, State};
+        use shipmate_model::command::{BeginPhase, CreateTeam, PhaseVerdict};
+        use shipmate_model::event::{Event, MessageKind, Profile, Seat, Verification};
+        use shipmate_model::setup::Setup;
+        use shipmate_model::{Act, Actor, Address, Command, Record};
 
         let playbook: Playbook = serde_json::from_value(json!({
             "name": "small",

@@ -4,7 +4,7 @@
 //! somebody wonders. Only a phase that is sure to begin is looked at: what a later one finds is
 //! not known yet.
 
-use shipmate_core::playbook::{Condition, Phase, Playbook, Role};
+use shipmate_model::playbook::{Condition, Phase, Playbook, Role};
 use shipmate_protocol::Refused;
 use shipmate_protocol::ask::{Setup, TeammateAdd};
 

@@ -1,6 +1,6 @@
 //! What the playbooks that come with shipmate say in numbers and lists: each is somebody's promise.
 
-use shipmate_core::playbook::{ClaimOrder, Condition, Playbook, ShutdownOrder, Test};
+use shipmate_model::playbook::{ClaimOrder, Condition, Playbook, ShutdownOrder, Test};
 
 use super::BUILTIN;
 use super::compile::{Compiled, compile};
@@ -10,7 +10,7 @@ pub(crate) fn builtin(name: &str) -> Compiled {
     compile(name, text).unwrap()
 }
 
-fn phase<'a>(playbook: &'a Playbook, name: &str) -> &'a shipmate_core::playbook::Phase {
+fn phase<'a>(playbook: &'a Playbook, name: &str) -> &'a shipmate_model::playbook::Phase {
     playbook.phases.iter().find(|phase| phase.name.as_str() == name).unwrap()
 }
 

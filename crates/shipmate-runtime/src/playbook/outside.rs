@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use shipmate_core::Name;
-use shipmate_core::playbook::{Test, Which};
+use shipmate_model::Name;
+use shipmate_model::playbook::{Test, Which};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 

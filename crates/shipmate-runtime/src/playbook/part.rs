@@ -1,8 +1,9 @@
 //! What a member is by its role: what it is told, which tools it has, what it may write.
 
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::playbook::{Playbook, Route};
-use shipmate_core::{Address, Name, State};
+use shipmate_core::State;
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::playbook::{Playbook, Route};
+use shipmate_model::{Address, Name};
 
 use super::{fill, handoff};
 

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::Name;
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Mode, Profile};
-use shipmate_core::playbook::Role;
+use shipmate_model::Name;
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Mode, Profile};
+use shipmate_model::playbook::Role;
 
 use super::dispatch;
 use super::weight;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::playbook::{Coverage, Gate};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::playbook::{Coverage, Gate};
 
 use super::condition::Scene;
 use super::coverage::{self, Touched};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_core::Act;
 use shipmate_core::state::Status;
+use shipmate_model::Act;
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, run};
 
 use super::engine::Stage;

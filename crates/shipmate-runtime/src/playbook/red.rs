@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::playbook::Red;
+use shipmate_core::State;
 use shipmate_core::state::Status;
-use shipmate_core::{Name, State};
+use shipmate_model::Name;
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::playbook::Red;
 
 use super::fill::is_test as is_test_file;
 use crate::supervisor::author;

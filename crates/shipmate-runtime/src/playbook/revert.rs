@@ -5,9 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
-use shipmate_core::playbook::Listed;
+use shipmate_core::is_green;
 use shipmate_core::state::Status;
-use shipmate_core::{Act, Alias, TaskId, is_green};
+use shipmate_model::playbook::Listed;
+use shipmate_model::{Act, Alias, TaskId};
 
 use super::engine::Stage;
 use super::fill::fill;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use shipmate_core::playbook::{Field, Kind, Shape};
+use shipmate_model::playbook::{Field, Kind, Shape};
 
 pub(super) fn document(name: &str, kind: &Kind) -> Value {
     let mut schema = Map::new();

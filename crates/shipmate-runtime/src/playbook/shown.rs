@@ -8,7 +8,7 @@ mod page;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use shipmate_core::Actor;
+use shipmate_model::Actor;
 use shipmate_protocol::ask::PlaybookFile;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::view::{PlaybookChecked, PlaybookRow, PlaybookView};

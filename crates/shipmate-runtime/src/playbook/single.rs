@@ -3,7 +3,7 @@
 //! Where the numbers do not say that a team is worth it, one agent does the work. The advice
 //! changes who works, never what has to hold: gates, models and coverage stay as they are.
 
-use shipmate_core::playbook::Single;
+use shipmate_model::playbook::Single;
 
 use super::engine::Stage;
 use super::weight;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Mode, Profile, Seat};
-use shipmate_core::files::FileSet;
 use shipmate_core::phase::Standing;
-use shipmate_core::playbook::Role;
-use shipmate_core::setup::StartRule;
-use shipmate_core::{Actor, Name};
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Mode, Profile, Seat};
+use shipmate_model::files::FileSet;
+use shipmate_model::playbook::Role;
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Actor, Name};
 use shipmate_process::{Level, achieved};
 use shipmate_protocol::ask::TeammateAdd;
 

@@ -6,14 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{Again, NewTask};
-use shipmate_core::event::{Dependency, TaskChanges, TaskSpec};
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_core::State;
 use shipmate_core::phase::Standing;
-use shipmate_core::playbook::{Each, Phase, RoundRule, TaskTemplate};
 use shipmate_core::state::{Status, Task};
-use shipmate_core::{Name, State};
+use shipmate_model::Name;
+use shipmate_model::command::{Again, NewTask};
+use shipmate_model::event::{Dependency, TaskChanges, TaskSpec};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
+use shipmate_model::playbook::{Each, Phase, RoundRule, TaskTemplate};
 
 use super::PIECE;
 use super::engine::Stage;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::playbook::Weight;
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::playbook::Weight;
 
 use super::work::{Item, Work};
 

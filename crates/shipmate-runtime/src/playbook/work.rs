@@ -9,9 +9,9 @@ mod overlap;
 
 use std::collections::BTreeMap;
 
-use shipmate_core::event::TaskSpec;
-use shipmate_core::files::Pattern;
-use shipmate_core::playbook::{Source, SourceFormat};
+use shipmate_model::event::TaskSpec;
+use shipmate_model::files::Pattern;
+use shipmate_model::playbook::{Source, SourceFormat};
 use shipmate_protocol::plan_file;
 
 use super::check::texts::placeholders;

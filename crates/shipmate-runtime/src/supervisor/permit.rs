@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shipmate_core::event::Mode;
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::event::Mode;
+use shipmate_model::files::{FileSet, Pattern};
 use shipmate_process::Fence;
 use shipmate_protocol::ask::QuestionKind;
 use shipmate_protocol::{Answer, Ask, Place};

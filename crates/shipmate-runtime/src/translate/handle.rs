@@ -3,8 +3,9 @@
 //! Task ids of plan files are unique in their plan only. A bare `T3` is taken where one task can be
 //! meant, and refused with the candidates where several can.
 
+use shipmate_core::State;
 use shipmate_core::state::{Status, Task};
-use shipmate_core::{Actor, Alias, Name, Refusal, State, TaskId};
+use shipmate_model::{Actor, Alias, Name, Refusal, TaskId};
 use shipmate_protocol::Refused;
 
 use super::refusal;

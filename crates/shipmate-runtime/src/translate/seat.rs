@@ -3,10 +3,10 @@
 //! The lead's seat goes to the first session that asks for it; while its session is away the
 //! next one that wants to lead takes it over. Whoever finds it taken only looks on.
 
-use shipmate_core::command::StartTeammate;
-use shipmate_core::event::{self, Mode, Profile, Seat};
-use shipmate_core::setup::StartRule;
-use shipmate_core::{Act, Actor, Address, TeammateRef};
+use shipmate_model::command::StartTeammate;
+use shipmate_model::event::{self, Mode, Profile, Seat};
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Act, Actor, Address, TeammateRef};
 use shipmate_protocol::{Refused, ask};
 
 use super::Scene;

@@ -2,10 +2,10 @@
 //!
 //! The core refuses what it cannot do in one sentence for all; here are the words that help.
 
-use shipmate_core::command::PhaseVerdict;
 use shipmate_core::phase::{Course, Standing};
-use shipmate_core::playbook::{Phase, Playbook};
-use shipmate_core::{Act, Name};
+use shipmate_model::command::PhaseVerdict;
+use shipmate_model::playbook::{Phase, Playbook};
+use shipmate_model::{Act, Name};
 use shipmate_protocol::Refused;
 
 use super::Scene;

@@ -1,8 +1,8 @@
 //! A lead's plan in the core's words. Nothing is refused here: what is wrong with a plan is told
 //! all at once, by whoever weighs it.
 
-use shipmate_core::event::Mode;
-use shipmate_core::{Draft, DraftTask, DraftTeammate};
+use shipmate_model::event::Mode;
+use shipmate_model::{Draft, DraftTask, DraftTeammate};
 use shipmate_protocol::ask;
 
 use super::mode;

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use shipmate_core::pause::APPROVAL;
 use shipmate_core::state::{Decision, State, Task, TeamPhase};
-use shipmate_core::{TaskId, TeammateRef, around, behind};
+use shipmate_core::{around, behind};
+use shipmate_model::pause::APPROVAL;
+use shipmate_model::{TaskId, TeammateRef};
 use shipmate_protocol::view::{Card, DecisionView, Look, LookOf};
 
 use super::{planned, questions, row, status};

@@ -8,9 +8,10 @@ mod talk;
 pub(crate) mod task;
 mod team;
 
-use shipmate_core::event::{TaskId, Token};
+use shipmate_core::State;
 use shipmate_core::state::TeamPhase;
-use shipmate_core::{Act, Actor, Address, Name, State, TeammateRef};
+use shipmate_model::event::{TaskId, Token};
+use shipmate_model::{Act, Actor, Address, Name, TeammateRef};
 
 use super::client::Client;
 use super::vocabulary::{self, MATES, TEAMS};

@@ -14,8 +14,9 @@ mod mail;
 mod routes;
 mod state;
 
-use shipmate_core::event::{Event, Record};
-use shipmate_core::{Act, Command, Outcome, Refusal, State, apply};
+use shipmate_core::{Outcome, State, apply};
+use shipmate_model::event::{Event, Record};
+use shipmate_model::{Act, Command, Refusal};
 
 use super::model::Model;
 use crate::Random;

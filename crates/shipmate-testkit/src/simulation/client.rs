@@ -3,8 +3,9 @@
 //! It asks one thing at a time, asks again what was not answered, and remembers what it was told,
 //! also after that has become wrong: an old client of a name that was started again goes on.
 
-use shipmate_core::event::{Event, MessageId, Record, RequestId, ReservationId, TaskId, Token};
-use shipmate_core::{Act, Actor, Command, Name, Outcome, Position};
+use shipmate_core::Outcome;
+use shipmate_model::event::{Event, MessageId, Record, RequestId, ReservationId, TaskId, Token};
+use shipmate_model::{Act, Actor, Command, Name, Position};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Client {

@@ -5,11 +5,10 @@
 
 use std::collections::VecDeque;
 
-use shipmate_core::event::{Record, Supervision};
-use shipmate_core::{
-    Act, Command, Desk, Observed, Outcome, Outstanding, Position, State, TeammateRef, outstanding,
-};
+use shipmate_core::{Desk, Observed, Outcome, Outstanding, State, outstanding};
 use shipmate_log::MemoryLog;
+use shipmate_model::event::{Record, Supervision};
+use shipmate_model::{Act, Command, Position, TeammateRef};
 
 use crate::Random;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::{Act, Event, Outcome, Refusal};
+use shipmate_core::Outcome;
+use shipmate_model::{Act, Event, Refusal};
 
 /// The ways in which the simulated world goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

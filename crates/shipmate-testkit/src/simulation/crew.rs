@@ -13,9 +13,10 @@ mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::command::Command;
-use shipmate_core::event::{Record, TaskId, Token};
-use shipmate_core::{Act, Actor, Desk, Observed, Outcome, State, TeammateRef};
+use shipmate_core::{Desk, Observed, Outcome, State};
+use shipmate_model::command::Command;
+use shipmate_model::event::{Record, TaskId, Token};
+use shipmate_model::{Act, Actor, TeammateRef};
 
 use super::Trace;
 use super::checks::{Breach, Check, Checker, Confirmed, hold};

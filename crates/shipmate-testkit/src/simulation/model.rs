@@ -13,13 +13,13 @@ mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::event::{
+use shipmate_model::event::{
     Budget, Dependency, EscalationId, Event, MessageId, Mode, PlanId, QuestionId, QuestionKind,
     Recipient, Record, ReleaseCause, RequestId, ReservationId, Seat, ShutdownId, Supervision,
     Token, Usage,
 };
-use shipmate_core::playbook::Route;
-use shipmate_core::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef};
+use shipmate_model::playbook::Route;
+use shipmate_model::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef};
 
 pub(crate) use course::{CourseFacts, StandingFacts};
 pub(crate) use graph::NewEdges;

@@ -3,8 +3,8 @@
 //! Few names, so that they collide. Few paths, so that "do these files meet" can be answered by
 //! trying every path, with a matcher of its own that shares nothing with the core's.
 
-use shipmate_core::files::{FileSet, Pattern};
-use shipmate_core::{Alias, Name};
+use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::{Alias, Name};
 
 use crate::Random;
 

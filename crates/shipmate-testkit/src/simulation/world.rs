@@ -3,9 +3,10 @@
 mod append;
 mod turns;
 
-use shipmate_core::event::{Event, Record, ReleaseCause};
-use shipmate_core::{Actor, State, apply};
+use shipmate_core::{State, apply};
 use shipmate_log::MemoryLog;
+use shipmate_model::Actor;
+use shipmate_model::event::{Event, Record, ReleaseCause};
 
 use super::checks::{Breach, Check, Checker, hold};
 use super::client::Client;

@@ -2,8 +2,8 @@
 //! the team itself (`team`).
 
 use serde_json::{Value, json};
-use shipmate_core::event::Dependency;
 use shipmate_core::state::{Life, Status, Task};
+use shipmate_model::event::Dependency;
 
 use super::moment::iso;
 use super::{Files, Sight};

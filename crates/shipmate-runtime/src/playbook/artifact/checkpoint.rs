@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use shipmate_core::phase::{PhaseEnd, Standing};
+use shipmate_core::phase::Standing;
 use shipmate_core::state::{Status, Task};
+use shipmate_model::phase::PhaseEnd;
 
 use super::{Files, Sight};
 

@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use rustix::fs::OFlags;
 use serde::Deserialize;
-use shipmate_core::limits::TEXT_BYTES_MAX;
-use shipmate_core::{Act, Actor, Address, Command, Refusal};
+use shipmate_model::limits::TEXT_BYTES_MAX;
+use shipmate_model::{Act, Actor, Address, Command, Refusal};
 
 use crate::crew::Crew;
 use crate::playbook::outside::Watch;

@@ -4,8 +4,8 @@
 //! it came back, for the features that are tasks, and the two counters. All else stays to the byte.
 
 use serde_json::{Value, json};
-use shipmate_core::Alias;
 use shipmate_core::state::{Status, Task};
+use shipmate_model::Alias;
 
 use super::super::json_text::{self, Edits, Span};
 use super::{Files, Sight};

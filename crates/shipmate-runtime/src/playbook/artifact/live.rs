@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use shipmate_core::State;
 use shipmate_core::state::{Task, Team};
-use shipmate_core::{Act, Name, State};
+use shipmate_model::{Act, Name};
 
 use super::{Due, commit, features};
 use crate::crew::Crew;

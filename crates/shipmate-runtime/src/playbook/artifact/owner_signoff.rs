@@ -4,9 +4,9 @@
 //! only in part: the owner decides, and until it has, the decision is OPEN.
 
 use serde_json::{Value, json};
-use shipmate_core::phase::PhaseEnd;
-use shipmate_core::playbook::Department;
 use shipmate_core::state::Status;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Department;
 
 use super::{Files, Sight, first_line_of, plans};
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::playbook::{Expect, Playbook};
+use shipmate_core::State;
 use shipmate_core::state::{Status, Task};
-use shipmate_core::{Name, State};
+use shipmate_model::Name;
+use shipmate_model::playbook::{Expect, Playbook};
 
 use super::Sight;
 use crate::playbook::work::{self, Item, Work};

@@ -4,8 +4,8 @@
 //! written behind meanwhile, stays to the byte; only the run's own section is written anew.
 
 use serde_json::Value;
-use shipmate_core::phase::PhaseEnd;
 use shipmate_core::state::{Status, Task};
+use shipmate_model::phase::PhaseEnd;
 
 use super::moment::iso;
 use super::{Files, Sight, features};

@@ -3,10 +3,11 @@
 //! else left there, or broke, counts for nothing and is replaced.
 
 use serde_json::{Map, Value, json};
-use shipmate_core::pause::Pause;
-use shipmate_core::phase::{Course, Past, PhaseEnd, Standing};
-use shipmate_core::playbook::{Condition, Level, Phase, Playbook};
+use shipmate_core::phase::{Course, Past, Standing};
 use shipmate_core::state::{Status, Team};
+use shipmate_model::pause::Pause;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::{Condition, Level, Phase, Playbook};
 
 use super::{Files, Sight, moment, plans};
 use crate::playbook::fill::fill;

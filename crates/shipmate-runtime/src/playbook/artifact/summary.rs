@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use shipmate_core::TaskId;
 use shipmate_core::phase::Course;
 use shipmate_core::state::{Status, Task};
+use shipmate_model::TaskId;
 
 use super::plans::{self, Plan};
 use super::{Files, Sight, moment};

@@ -2,9 +2,9 @@
 //! for each message (`mailboxes`). What a member reads is gone from them.
 
 use serde_json::json;
-use shipmate_core::event::MessageKind;
 use shipmate_core::state::Message;
-use shipmate_core::{Actor, Address, Name};
+use shipmate_model::event::MessageKind;
+use shipmate_model::{Actor, Address, Name};
 
 use super::moment::iso;
 use super::{Files, Sight};

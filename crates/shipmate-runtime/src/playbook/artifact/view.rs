@@ -12,8 +12,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
+use shipmate_core::State;
 use shipmate_core::state::TeamPhase;
-use shipmate_core::{Act, Address, State};
+use shipmate_model::{Act, Address};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Files, Sight, drops, now_s, placed, render, talk};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::playbook::{Field, Shape};
+use shipmate_model::playbook::{Field, Shape};
 use shipmate_protocol::problem::{nearest, quoted};
 
 use super::Compiler;

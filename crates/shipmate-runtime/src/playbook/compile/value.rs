@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use shipmate_core::Name;
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::Name;
+use shipmate_model::files::{FileSet, Pattern};
 use shipmate_protocol::plan_file::{bad_name, bad_path};
 use shipmate_protocol::problem::{listed, nearest, quoted};
 

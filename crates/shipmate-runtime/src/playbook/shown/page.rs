@@ -1,8 +1,8 @@
 //! A playbook in words: a part for each of its tables, an entry for each name, a line for each
 //! thing it says.
 
-use shipmate_core::event::Mode;
-use shipmate_core::playbook::{
+use shipmate_model::event::Mode;
+use shipmate_model::playbook::{
     Condition, Department, Each, Expect, Field, Level, Phase, Playbook, Role, RoundRule, Shape,
     TaskTemplate, Test, Trouble, Weight, Which,
 };

@@ -174,12 +174,12 @@ fn feature(
         wrong.push(format!("{place}: {name}: coverage_target is {target}: write 1 to 100"));
     }
     for scope in one.texts("scope") {
-        if let Err(e) = scope.parse::<shipmate_core::files::Pattern>() {
+        if let Err(e) = scope.parse::<shipmate_model::files::Pattern>() {
             wrong.push(format!("{place}: {name}: scope: {e}"));
         }
     }
     let id = one.text("id");
-    if !id.is_empty() && id.parse::<shipmate_core::Alias>().is_err() {
+    if !id.is_empty() && id.parse::<shipmate_model::Alias>().is_err() {
         wrong.push(format!("{place}: {name}: an id is letters, digits, - and _, such as F001"));
     }
     if let Some(first) = before.iter().find(|other| other.text("id") == id) {
@@ -278,7 +278,7 @@ fn item(one: &Feature, needs: Vec<String>, assignee: Option<&str>) -> Item {
         files: one.texts("scope"),
         // A branch of its own for each, where somebody wants them apart.
         group: Some(one.text("id").to_owned())
-            .filter(|id| id.parse::<shipmate_core::Name>().is_ok()),
+            .filter(|id| id.parse::<shipmate_model::Name>().is_ok()),
         needs,
         assignee: assignee.map(str::to_owned),
         priority: one.members["priority"].as_i64().and_then(|n| i32::try_from(n).ok()),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::files::{FileSet, Pattern};
+use shipmate_model::files::{FileSet, Pattern};
 
 use super::{Item, Work};
 

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use shipmate_core::Record;
-use shipmate_core::event::{Dependency, Event, TaskId, Token};
+use shipmate_model::Record;
+use shipmate_model::event::{Dependency, Event, TaskId, Token};
 
 /// What a worker was told: the answers it got, in their order.
 #[derive(Debug, Clone, Default)]

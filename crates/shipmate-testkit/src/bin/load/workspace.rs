@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
-use shipmate_core::Record;
+use shipmate_model::Record;
 use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::{Answer, Ask, Client, Place};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use shipmate_core::Record;
-use shipmate_core::event::{Dependency, Event, TaskId};
+use shipmate_model::Record;
+use shipmate_model::event::{Dependency, Event, TaskId};
 
 use crate::graph::{Graph, Order};
 

@@ -12,8 +12,8 @@ use std::str::FromStr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use shipmate_core::Record;
-use shipmate_core::event::Event;
+use shipmate_model::Record;
+use shipmate_model::event::Event;
 use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::{Ask, Client, Place};

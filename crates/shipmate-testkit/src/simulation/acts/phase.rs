@@ -1,13 +1,14 @@
 //! Playbooks, and what becomes of their phases.
 
 use serde_json::{Value, json};
-use shipmate_core::command::{Again, BeginPhase, PhaseVerdict};
-use shipmate_core::event::{Profile, TaskChanges};
+use shipmate_core::State;
 use shipmate_core::phase::Standing;
-use shipmate_core::playbook::Playbook;
-use shipmate_core::setup::StartRule;
 use shipmate_core::state::{Status, Task};
-use shipmate_core::{Act, Name, State, TaskId};
+use shipmate_model::command::{Again, BeginPhase, PhaseVerdict};
+use shipmate_model::event::{Profile, TaskChanges};
+use shipmate_model::playbook::Playbook;
+use shipmate_model::profile::StartRule;
+use shipmate_model::{Act, Name, TaskId};
 
 use super::{Chooser, task};
 use crate::Random;

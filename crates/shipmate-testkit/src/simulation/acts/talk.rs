@@ -1,12 +1,12 @@
 //! Acts about messages, plans, questions, shutdowns, the breaker and usage.
 
-use shipmate_core::command::{Probe, To, Verdict, Whom};
 use shipmate_core::escalation::{ESCALATION, RESOLUTION};
-use shipmate_core::event::{
+use shipmate_core::state::{BreakerPhase, Decision, ShutdownEnd};
+use shipmate_model::command::{Probe, To, Verdict, Whom};
+use shipmate_model::event::{
     MessageId, MessageKind, QuestionKind, Recipient, ShutdownAnswer, Usage,
 };
-use shipmate_core::state::{BreakerPhase, Decision, ShutdownEnd};
-use shipmate_core::{Act, Actor, Draft, DraftTask, DraftTeammate, Name, Position};
+use shipmate_model::{Act, Actor, Draft, DraftTask, DraftTeammate, Name, Position};
 
 use super::Chooser;
 use crate::simulation::vocabulary::{self, MATES, ROLES, pick_alias, pick_files, pick_name};

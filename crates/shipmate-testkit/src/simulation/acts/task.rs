@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Dependency, RoleChange, TaskChanges, TaskSpec};
-use shipmate_core::setup::GateRun;
 use shipmate_core::state::{Stage, Status};
-use shipmate_core::{Act, Name, TaskId};
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Dependency, RoleChange, TaskChanges, TaskSpec};
+use shipmate_model::setup::GateRun;
+use shipmate_model::{Act, Name, TaskId};
 
 use super::Chooser;
 use crate::simulation::vocabulary::{GROUPS, MATES, ROLES, pick_alias, pick_files, pick_name};

@@ -1,13 +1,14 @@
 //! Acts about teams and teammates.
 
-use shipmate_core::command::{CreateTeam, StartTeammate, Urgency};
-use shipmate_core::event::{
+use shipmate_core::state::Life;
+use shipmate_model::command::{CreateTeam, StartTeammate, Urgency};
+use shipmate_model::event::{
     AgentChoice, Budget, Mode, Outcome, Profile, Seat, Supervision, TeamChanges, Verification,
 };
-use shipmate_core::files::FileSet;
-use shipmate_core::setup::{Loss, Setup, StartRule, TreeMode, Trees};
-use shipmate_core::state::Life;
-use shipmate_core::{Act, Address, Name};
+use shipmate_model::files::FileSet;
+use shipmate_model::profile::{Loss, StartRule};
+use shipmate_model::setup::{Setup, TreeMode, Trees};
+use shipmate_model::{Act, Address, Name};
 
 use super::{Chooser, phase};
 use crate::simulation::vocabulary::{self, MATES, ROLES, TEAMS, pick_name};

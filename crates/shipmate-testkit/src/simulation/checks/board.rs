@@ -1,7 +1,8 @@
 //! Guarantees about tasks: one holder, current tokens, the plan respected.
 
-use shipmate_core::event::{Event, Record, ReleaseCause, Seat, TaskId, Token};
-use shipmate_core::{Act, Actor, Command, State};
+use shipmate_core::State;
+use shipmate_model::event::{Event, Record, ReleaseCause, Seat, TaskId, Token};
+use shipmate_model::{Act, Actor, Command};
 
 use super::{Check, hold};
 use crate::simulation::model::{Hold, Model, StageFacts, StatusFacts, is_blamed};

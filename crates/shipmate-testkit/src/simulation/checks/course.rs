@@ -1,10 +1,12 @@
 //! Phases come in their order, one at a time, and no more often than their playbook lets them.
 
-use shipmate_core::event::{Event, Record};
-use shipmate_core::pause::PauseCause;
-use shipmate_core::phase::{PhaseEnd, Standing};
-use shipmate_core::playbook::Trouble;
-use shipmate_core::{Actor, State};
+use shipmate_core::State;
+use shipmate_core::phase::Standing;
+use shipmate_model::Actor;
+use shipmate_model::event::{Event, Record};
+use shipmate_model::pause::PauseCause;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Trouble;
 
 use super::{Check, hold};
 use crate::simulation::model::{CourseFacts, Model, StandingFacts};

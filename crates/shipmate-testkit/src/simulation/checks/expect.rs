@@ -3,11 +3,12 @@
 //! `Some(true)`: it must be accepted, or change nothing because all is as asked. `Some(false)`: it
 //! must be refused. `None`: no opinion. Texts of the simulated clients are within their limits.
 
-use shipmate_core::command::{NewTask, PhaseVerdict};
-use shipmate_core::event::{
+use shipmate_core::State;
+use shipmate_model::command::{NewTask, PhaseVerdict};
+use shipmate_model::event::{
     AgentChoice, Dependency, Mode, Seat, Supervision, TaskChanges, TaskId, Token,
 };
-use shipmate_core::{Act, Actor, Address, Command, Name, State, TeammateRef};
+use shipmate_model::{Act, Actor, Address, Command, Name, TeammateRef};
 
 use super::expect_talk;
 use super::state::takeable;
@@ -30,7 +31,7 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             placed && !model.teams.contains_key(&cmd.team)
         }
         Act::DeleteTeam { team: name, urgency, .. } => {
-            let again = *urgency == shipmate_core::command::Urgency::Now;
+            let again = *urgency == shipmate_model::command::Urgency::Now;
             team(name).is_some() && model.manages(by, name) && (again || active(name))
         }
         Act::SetTeamBudget { team: name, .. } => {

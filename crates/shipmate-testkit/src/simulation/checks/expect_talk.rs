@@ -1,8 +1,8 @@
 //! The same for messages, plans, questions, shutdowns, the breaker and usage.
 
-use shipmate_core::command::{To, Whom};
-use shipmate_core::event::{MessageId, MessageKind, QuestionKind, Recipient, Seat, ShutdownId};
-use shipmate_core::{Act, Actor, Address, Name, TeammateRef};
+use shipmate_model::command::{To, Whom};
+use shipmate_model::event::{MessageId, MessageKind, QuestionKind, Recipient, Seat, ShutdownId};
+use shipmate_model::{Act, Actor, Address, Name, TeammateRef};
 
 use crate::simulation::model::{BreakerFacts, Fate, Model, Phase, ShutdownStage};
 

@@ -1,7 +1,7 @@
 //! Guarantees about lives: fencing, leases, the breaker, budgets and the end of a team.
 
-use shipmate_core::event::{Budget, Event, Record, Supervision, Usage};
-use shipmate_core::{Act, Actor, TeammateRef};
+use shipmate_model::event::{Budget, Event, Record, Supervision, Usage};
+use shipmate_model::{Act, Actor, TeammateRef};
 
 use super::{Check, Confirmed, hold};
 use crate::simulation::model::{BreakerFacts, LifeFacts, Model, Phase, ShutdownStage, StageFacts};

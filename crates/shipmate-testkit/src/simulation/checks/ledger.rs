@@ -1,7 +1,7 @@
 //! G2: what was acknowledged is in the log exactly once.
 
-use shipmate_core::event::Record;
-use shipmate_core::{Command, Position};
+use shipmate_model::event::Record;
+use shipmate_model::{Command, Position};
 
 use super::{Check, hold};
 use crate::simulation::model::Model;

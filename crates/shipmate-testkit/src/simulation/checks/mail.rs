@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::event::{Event, MessageId, MessageKind, Recipient, Record};
-use shipmate_core::{Act, Actor, Command};
+use shipmate_model::event::{Event, MessageId, MessageKind, Recipient, Record};
+use shipmate_model::{Act, Actor, Command};
 
 use super::{Check, hold};
 use crate::simulation::model::{Fate, LifeFacts, Model};

@@ -1,7 +1,8 @@
 //! What is sent keeps to the routes, and trouble climbs and is answered as its playbook says.
 
-use shipmate_core::event::{Event, MessageKind, Recipient, Record};
-use shipmate_core::{Actor, State};
+use shipmate_core::State;
+use shipmate_model::Actor;
+use shipmate_model::event::{Event, MessageKind, Recipient, Record};
 
 use super::{Check, hold};
 use crate::simulation::model::Model;

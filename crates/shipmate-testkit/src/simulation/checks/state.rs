@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use shipmate_core::event::{MessageId, Recipient};
-use shipmate_core::limits::{CLOSED_KEPT, INBOX_MAX, OPEN_MAX};
-use shipmate_core::pause::PauseCause;
 use shipmate_core::state::{BreakerPhase, Life, Stage, Status, Task, Team, TeamPhase, Teammate};
-use shipmate_core::{Name, Position, State, TaskId, TeammateRef, available, available_for};
+use shipmate_core::{State, available, available_for};
+use shipmate_model::event::{MessageId, Recipient};
+use shipmate_model::limits::{CLOSED_KEPT, INBOX_MAX, OPEN_MAX};
+use shipmate_model::pause::PauseCause;
+use shipmate_model::{Name, Position, TaskId, TeammateRef};
 
 use super::{Check, hold};
 use crate::simulation::model::{

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::command::{BeginPhase, CreateTeam, NewTask, StartTeammate, Whom};
-use shipmate_core::event::{Dependency, Profile, Supervision, TaskSpec, Verification};
-use shipmate_core::files::FileSet;
-use shipmate_core::setup::{Setup, StartRule};
 use shipmate_core::state::{Life, Status};
-use shipmate_core::{Act, Actor, Address, Name, TaskId, TeammateRef};
+use shipmate_model::command::{BeginPhase, CreateTeam, NewTask, StartTeammate, Whom};
+use shipmate_model::event::{Dependency, Profile, Supervision, TaskSpec, Verification};
+use shipmate_model::files::FileSet;
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Actor, Address, Name, TaskId, TeammateRef};
 
 use super::super::acts::phase;
 use super::super::checks::Check;

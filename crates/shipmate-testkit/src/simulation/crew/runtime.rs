@@ -1,9 +1,10 @@
 //! The simulated runtime: carries out what is owed, and takes stock when it begins again.
 
-use shipmate_core::command::{Probe, StartTeammate};
-use shipmate_core::event::{Supervision, TaskId, Token};
 use shipmate_core::state::BreakerPhase;
-use shipmate_core::{Act, Actor, Desk, Effect, Observed, TeammateRef, outstanding};
+use shipmate_core::{Desk, Effect, Observed, outstanding};
+use shipmate_model::command::{Probe, StartTeammate};
+use shipmate_model::event::{Supervision, TaskId, Token};
+use shipmate_model::{Act, Actor, TeammateRef};
 
 use super::super::acts::{phase, task};
 use super::super::checks::{Check, hold};

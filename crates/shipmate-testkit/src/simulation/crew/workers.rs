@@ -1,9 +1,9 @@
 //! What the processes do: take a task, work, hand in, answer, hang, die.
 
-use shipmate_core::event::{Event, ShutdownAnswer};
-use shipmate_core::setup::Loss;
 use shipmate_core::state::ShutdownEnd;
-use shipmate_core::{Act, Actor, TeammateRef};
+use shipmate_model::event::{Event, ShutdownAnswer};
+use shipmate_model::profile::Loss;
+use shipmate_model::{Act, Actor, TeammateRef};
 
 use super::super::checks::Check;
 use super::super::coverage::Fault;
@@ -59,7 +59,7 @@ impl Crew<'_> {
 
     /// A one-shot agent goes when it has nothing in its hands.
     fn one_shot_ends(&mut self, who: &TeammateRef) -> Check {
-        use shipmate_core::event::Supervision::OneShot;
+        use shipmate_model::event::Supervision::OneShot;
         let idle = self.processes[who].holds.is_none();
         if self.desk.state().teammates[&who.address].supervision == OneShot && idle {
             return self.gone(who);

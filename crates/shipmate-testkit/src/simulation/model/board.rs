@@ -1,7 +1,7 @@
 //! Tasks in the account of the log.
 
-use shipmate_core::TaskId;
-use shipmate_core::event::{Event, Record, ReleaseCause, RoleChange, Seat, TaskChanges};
+use shipmate_model::TaskId;
+use shipmate_model::event::{Event, Record, ReleaseCause, RoleChange, Seat, TaskChanges};
 
 use super::{Hold, Model, StageFacts, StatusFacts, TaskFacts};
 use crate::simulation::vocabulary;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_core::event::{Event, Record};
-use shipmate_core::phase::PhaseEnd;
-use shipmate_core::playbook::Playbook;
-use shipmate_core::{Address, Name, Position};
+use shipmate_model::event::{Event, Record};
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Playbook;
+use shipmate_model::{Address, Name, Position};
 
 use super::Model;
 
@@ -113,6 +113,6 @@ impl Model {
     pub(crate) fn takes_all(&self, who: &Address) -> bool {
         let left = |course: &CourseFacts| matches!(course.standing, StandingFacts::LeftToLead(_));
         self.course(&who.team).is_some_and(left)
-            && self.mates[who].seat == shipmate_core::event::Seat::Lead
+            && self.mates[who].seat == shipmate_model::event::Seat::Lead
     }
 }

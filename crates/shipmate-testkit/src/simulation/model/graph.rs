@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_core::command::NewTask;
-use shipmate_core::event::{Budget, Dependency, Supervision, Usage};
-use shipmate_core::{Name, TaskId, TeammateRef};
+use shipmate_model::command::NewTask;
+use shipmate_model::event::{Budget, Dependency, Supervision, Usage};
+use shipmate_model::{Name, TaskId, TeammateRef};
 
 use super::{Hold, Model, Phase, StageFacts, StatusFacts, TaskFacts};
 

@@ -1,6 +1,6 @@
 //! Messages in the account of the log: each letter, a message at one recipient, has one fate.
 
-use shipmate_core::event::{Event, Record};
+use shipmate_model::event::{Event, Record};
 
 use super::{Fate, MessageFacts, Model};
 

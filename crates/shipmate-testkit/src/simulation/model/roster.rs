@@ -1,12 +1,12 @@
 //! Teams and teammates in the account of the log.
 
-use shipmate_core::event::{
+use shipmate_model::event::{
     Event, Mode, Record, Seat, ShutdownAnswer, Supervision, Usage, Verification,
 };
-use shipmate_core::pause::PauseCause;
-use shipmate_core::playbook::ClaimOrder;
-use shipmate_core::setup::Loss;
-use shipmate_core::{Actor, Address, TeammateRef};
+use shipmate_model::pause::PauseCause;
+use shipmate_model::playbook::ClaimOrder;
+use shipmate_model::profile::Loss;
+use shipmate_model::{Actor, Address, TeammateRef};
 
 use crate::simulation::vocabulary;
 
@@ -269,7 +269,7 @@ impl Model {
     }
 
     /// Who of a team runs.
-    pub(crate) fn running(&self, team: &shipmate_core::Name) -> Vec<TeammateRef> {
+    pub(crate) fn running(&self, team: &shipmate_model::Name) -> Vec<TeammateRef> {
         let own = self.mates.iter().filter(|(who, _)| who.team == *team);
         own.filter(|(_, mate)| mate.life == LifeFacts::Running)
             .map(|(who, mate)| TeammateRef { address: who.clone(), epoch: mate.epoch })
@@ -277,7 +277,7 @@ impl Model {
     }
 
     /// Members of a team that can get mail.
-    pub(crate) fn reachable(&self, team: &shipmate_core::Name) -> Vec<Address> {
+    pub(crate) fn reachable(&self, team: &shipmate_model::Name) -> Vec<Address> {
         let own = self.mates.keys().filter(|who| who.team == *team);
         own.filter(|who| self.can_receive(who)).cloned().collect()
     }

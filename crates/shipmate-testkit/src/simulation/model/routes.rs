@@ -1,8 +1,8 @@
 //! Routes and escalations in the account of the log.
 
-use shipmate_core::event::{Event, MessageKind, Recipient, Record, Seat};
-use shipmate_core::playbook::Route;
-use shipmate_core::{Actor, Address};
+use shipmate_model::event::{Event, MessageKind, Recipient, Record, Seat};
+use shipmate_model::playbook::Route;
+use shipmate_model::{Actor, Address};
 
 use super::{EscalationFacts, Model, TeamFacts};
 

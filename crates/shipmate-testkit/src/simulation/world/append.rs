@@ -1,8 +1,9 @@
 //! Deciding a batch, appending it, and everything that can go wrong in between.
 
-use shipmate_core::event::Record;
-use shipmate_core::{Act, Outcome, Refusal, State};
+use shipmate_core::{Outcome, State};
 use shipmate_log::{AppendFailure, MemoryFault};
+use shipmate_model::event::Record;
+use shipmate_model::{Act, Refusal};
 
 use super::super::checks::{Check, Confirmed, hold};
 use super::super::coordinator::Queued;
@@ -158,7 +159,7 @@ impl World<'_> {
             })
             .collect();
         for record in &stored {
-            if let shipmate_core::Event::TeammateAdded { who, .. } = &record.event
+            if let shipmate_model::Event::TeammateAdded { who, .. } = &record.event
                 && model.mates.contains_key(who)
             {
                 self.coverage.fault(Fault::RemovedNameCameBack);

@@ -1,10 +1,11 @@
 //! Turns of clients, clocks and timers.
 
-use shipmate_core::command::{Command, StartTeammate};
-use shipmate_core::event::Outcome;
-use shipmate_core::setup::Loss;
-use shipmate_core::{Act, Actor, Effect, TeammateRef, Wanted};
+use shipmate_core::{Effect, Wanted};
 use shipmate_log::Snapshot;
+use shipmate_model::command::{Command, StartTeammate};
+use shipmate_model::event::Outcome;
+use shipmate_model::profile::Loss;
+use shipmate_model::{Act, Actor, TeammateRef};
 
 use super::super::acts::{Chooser, phase, task};
 use super::super::coordinator::Queued;

@@ -4,13 +4,15 @@
 //! recorded has names, patterns and dependencies that hold among themselves, so that an
 //! approval can turn it into teammates and tasks in one step.
 
+pub mod precedence;
+
 use serde::{Deserialize, Serialize};
 
-use crate::command::NewTask;
-use crate::event::{Mode, Profile, TaskSpec};
 use crate::limits::PLANNED_TASKS_MAX;
 use crate::name::Name;
-use crate::plan::precedence::Precedence;
+use crate::profile::{Mode, Profile};
+use crate::task::{NewTask, TaskSpec};
+use precedence::Precedence;
 
 /// What a lead hands in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +63,7 @@ impl Draft {
     }
 
     /// Which tasks come before which. Keys that nobody has are left out.
-    pub(crate) fn precedence(&self) -> Precedence {
+    pub fn precedence(&self) -> Precedence {
         let at = |key: &String| self.tasks.iter().position(|task| task.key == *key);
         let before = |task: &DraftTask| task.blocked_by.iter().filter_map(at).collect();
         Precedence::new(self.tasks.iter().map(before).collect())
@@ -95,7 +97,7 @@ pub struct PlannedTeammate {
 }
 
 impl PlannedWork {
-    pub(crate) fn new_tasks(&self) -> Vec<NewTask> {
+    pub fn new_tasks(&self) -> Vec<NewTask> {
         let new = |task: &PlannedTask| NewTask {
             spec: task.spec.clone(),
             blocked_by_new: task.after.clone(),

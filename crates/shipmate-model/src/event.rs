@@ -5,21 +5,24 @@
 //! with `#[serde(default)]`, so that a log of any earlier release stays readable;
 //! the golden log in `tests/` holds that.
 
-mod changes;
-
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
-use crate::name::{Actor, Address, Alias, Name, Position, TeammateRef};
+use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::pause::PauseCause;
 use crate::phase::PhaseEnd;
-use crate::plan::work::PlannedWork;
-use crate::setup::{GateRun, Loss, Setup, StartRule};
+use crate::planned::PlannedWork;
+use crate::setup::{GateRun, Setup};
 
+pub use crate::changes::{AgentChoice, RoleChange, TaskChanges, TeamChanges};
+pub use crate::id::{
+    EscalationId, MessageId, PlanId, QuestionId, RequestId, ReservationId, ShutdownId, TaskId,
+    Token,
+};
+pub use crate::message::{MessageKind, QuestionKind, Recipient, ShutdownAnswer};
+pub use crate::profile::{Loss, Mode, Outcome, Profile, Seat, StartRule, Supervision};
+pub use crate::task::{Dependency, ReleaseCause, TaskSpec, Verification};
 pub use crate::usage::{Budget, Usage};
-pub use changes::{AgentChoice, RoleChange, TaskChanges, TeamChanges};
 
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,23 +38,6 @@ pub struct Record {
     pub req: Option<RequestId>,
     pub event: Event,
 }
-
-/// Names a request: who asked, and the how-manieth of its requests it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct RequestId {
-    pub client: Name,
-    pub counter: u64,
-}
-
-pub type TaskId = u32;
-/// Fencing token: the position of the record that made the claim.
-pub type Token = Position;
-pub type MessageId = Position;
-pub type PlanId = Position;
-pub type QuestionId = Position;
-pub type ShutdownId = Position;
-pub type ReservationId = Position;
-pub type EscalationId = Position;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -364,287 +350,10 @@ pub enum Event {
     },
 }
 
-/// What must be true of a task's work before it counts as completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verification {
-    /// The holder's word is enough: a submission completes at once.
-    #[default]
-    None,
-    /// The runtime completes or returns it after its gates.
-    Gate,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Supervision {
-    /// Nobody watches the process: claims need a lease.
-    #[default]
-    None,
-    /// A supervisor's connection is its sign of life.
-    Supervised,
-    /// Runs one task and ends; allowed while the breaker is open.
-    OneShot,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    #[default]
-    Normal,
-    /// Reads and plans; writes only after its plan is approved.
-    Plan,
-    /// Reads, plans the board, messages and spawns; neither writes nor runs.
-    Delegate,
-    ReadOnly,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Seat {
-    #[default]
-    Member,
-    Lead,
-}
-
-/// What a teammate is, independent of its lives.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Profile {
-    #[serde(default)]
-    pub seat: Seat,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<Name>,
-    /// The program behind the teammate, as the runtime's profiles name it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub agent: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub model: String,
-    /// What it may write; empty means anywhere.
-    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
-    pub scope: FileSet,
-    #[serde(default)]
-    pub mode: Mode,
-    /// How many claimed tasks it may hold at once.
-    #[serde(default = "one")]
-    pub tasks_max: u32,
-    /// The command line of an agent that is a plain command.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub command: String,
-    #[serde(default, skip_serializing_if = "is_by_hand")]
-    pub start: StartRule,
-    /// It can be talked to: mail alone is a reason to start it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hears: bool,
-    /// A life for each task, whatever the team's mode; nobody writes to it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub one_shot: bool,
-}
-
-fn is_by_hand(rule: &StartRule) -> bool {
-    *rule == StartRule::ByHand
-}
-
 fn is_died(loss: &Loss) -> bool {
     *loss == Loss::Died
 }
 
 fn is_default_setup(setup: &Setup) -> bool {
     setup.is_default()
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// How one life of a teammate ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Clean,
-    /// Ended with work left over, which is a deviation in the summary.
-    InProgress {
-        pending: Vec<String>,
-    },
-    Error {
-        reason: String,
-    },
-    TimedOut,
-    /// Ended without being asked first (`--now`).
-    Forced,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReleaseCause {
-    /// Given back on purpose: costs no retry.
-    GivenBack,
-    /// Taken away by a lead or person: costs no retry.
-    Reassigned,
-    /// The attempt failed.
-    Failed,
-    /// The attempt changed nothing, and nobody said why.
-    Unchanged,
-    /// The lease ran out.
-    Expired,
-    /// The holder's life ended.
-    HolderGone,
-    /// Everything on the holder's machine ended: costs no retry.
-    HostGone,
-    /// The holder cannot work until a person has mended something: costs no retry.
-    HolderUnable,
-}
-
-impl ReleaseCause {
-    pub(crate) fn costs_a_retry(self) -> bool {
-        match self {
-            ReleaseCause::Failed
-            | ReleaseCause::Expired
-            | ReleaseCause::HolderGone
-            | ReleaseCause::Unchanged => true,
-            ReleaseCause::GivenBack
-            | ReleaseCause::Reassigned
-            | ReleaseCause::HostGone
-            | ReleaseCause::HolderUnable => false,
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dependency {
-    Task(TaskId),
-    Group(Name),
-}
-
-impl std::fmt::Display for Dependency {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Dependency::Task(id) => write!(f, "task {id}"),
-            Dependency::Group(name) => write!(f, "group {name}"),
-        }
-    }
-}
-
-/// A task as it was asked for, its references already resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskSpec {
-    pub subject: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub active_form: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alias: Option<Alias>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<Name>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_by: Vec<Dependency>,
-    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
-    pub files: FileSet,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<Name>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assignee: Option<Name>,
-    #[serde(default = "default_priority", skip_serializing_if = "is_default_priority")]
-    pub priority: i32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    #[serde(default = "default_retries", skip_serializing_if = "is_default_retries")]
-    pub retries_max: u32,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
-    /// A gate of the playbook instead of the team's. Only the runtime sets it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Name>,
-    /// It may be done without any change: what is wanted is a word, not code.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub no_change: bool,
-}
-
-fn default_priority() -> i32 {
-    crate::limits::PRIORITY_DEFAULT
-}
-fn is_default_priority(priority: &i32) -> bool {
-    *priority == default_priority()
-}
-fn default_retries() -> u32 {
-    crate::limits::RETRIES_DEFAULT
-}
-fn is_default_retries(retries: &u32) -> bool {
-    *retries == default_retries()
-}
-
-/// Who a message lies with: a member's name outlives its epochs.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recipient {
-    Person,
-    Member(Address),
-}
-
-impl std::fmt::Display for Recipient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Recipient::Person => f.write_str("person"),
-            Recipient::Member(address) => address.fmt(f),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageKind {
-    Message,
-    Broadcast,
-    ShutdownRequest,
-    ShutdownResponse,
-    PlanApprovalRequest,
-    PlanApprovalResponse,
-    Question,
-    Answer,
-    /// The runtime tells a lead or holder what happened.
-    Notice,
-    /// The runtime tells a lead that the work it planned is done, and asks for a report.
-    WorkDone,
-    /// A message that could not be read by its recipient, back at its sender.
-    Bounce,
-    /// A typed handoff; its schema is the playbook's business.
-    Handoff(Name),
-}
-
-impl MessageKind {
-    /// Whether a handoff of this name would be taken for a message of another kind.
-    pub fn is_reserved(name: &Name) -> bool {
-        const OTHERS: [&str; 11] = [
-            "message",
-            "broadcast",
-            "shutdown_request",
-            "shutdown_response",
-            "plan_approval_request",
-            "plan_approval_response",
-            "question",
-            "answer",
-            "notice",
-            "work_done",
-            "bounce",
-        ];
-        OTHERS.contains(&name.as_str())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QuestionKind {
-    Question,
-    Permission,
-    Scope,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShutdownAnswer {
-    Clean,
-    InProgress { pending: Vec<String> },
-    Error { reason: String },
-    Rejected { reason: String },
 }

@@ -5,15 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::TaskId;
 use crate::files::FileSet;
-use crate::limits::{
-    ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX,
-};
+use crate::id::TaskId;
+use crate::limits::{ANSWER_DEFAULT_MS, SHUTDOWN_DEFAULT_MS, STALL_DEFAULT_MS};
 use crate::name::Name;
 use crate::playbook::Playbook;
-use crate::refusal::Refusal;
-use crate::task::create::{check_files, check_texts};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -91,23 +87,8 @@ impl Setup {
         self.trees.as_ref().and_then(|trees| trees.branch.as_ref()).unwrap_or(team)
     }
 
-    pub(crate) fn is_default(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         *self == Setup::default()
-    }
-
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        for line in &self.gate {
-            check_texts(&[("a gate command", line, TEXT_BYTES_MAX)])?;
-        }
-        check_texts(&[
-            ("the agent", &self.agent, TEXT_BYTES_MAX),
-            ("the model", &self.model, SUBJECT_BYTES_MAX),
-        ])?;
-        // Nobody could make a tree: every life would end with that.
-        if self.trees.as_ref().is_some_and(|trees| trees.base.is_empty()) {
-            return Err(Refusal::Empty { what: "the commit that the team begins at" });
-        }
-        check_files("the protected paths", &self.protected)
     }
 }
 
@@ -128,37 +109,6 @@ pub enum TreeMode {
     Own,
     /// All work in one tree; each commit holds named paths only.
     Shared,
-}
-
-/// Who starts a teammate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StartRule {
-    #[default]
-    ByHand,
-    /// The runtime, when there is a task for it; retired when no work is left.
-    WhenNeeded,
-    /// A session that comes and goes by itself; its mail waits for it.
-    Session,
-}
-
-/// How a life was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Loss {
-    #[default]
-    Died,
-    /// With everything else on its host, which says nothing about its health.
-    Host,
-    /// It said itself that it cannot work: another life would most likely say the same.
-    Broken,
-    /// It was there and did nothing for too long.
-    Hung,
-    /// Its supervisor was asked and said nothing in time.
-    Silent,
-    /// Something that only a person can mend keeps it from working: a key, a program, an address.
-    /// It is not started again until somebody says so, and nothing is counted against anybody.
-    Unable,
 }
 
 /// One run of a team's gate on a merged tree.

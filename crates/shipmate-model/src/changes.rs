@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dependency, Profile};
 use crate::files::FileSet;
-use crate::limits::{SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::name::Name;
-use crate::refusal::Refusal;
+use crate::profile::Profile;
 use crate::setup::Setup;
-use crate::task::create::check_texts;
+use crate::task::Dependency;
 
 /// What an update changes; absent means unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -61,7 +59,7 @@ pub struct TeamChanges {
 }
 
 impl TeamChanges {
-    pub(crate) fn apply(&self, setup: &mut Setup) {
+    pub fn apply(&self, setup: &mut Setup) {
         let TeamChanges { gate, agent, model, base } = self.clone();
         setup.gate = gate.unwrap_or_else(|| std::mem::take(&mut setup.gate));
         setup.agent = agent.unwrap_or_else(|| std::mem::take(&mut setup.agent));
@@ -91,15 +89,7 @@ impl AgentChoice {
         AgentChoice { agent, command, model, hears }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        check_texts(&[
-            ("the agent", &self.agent, SUBJECT_BYTES_MAX),
-            ("the model", &self.model, SUBJECT_BYTES_MAX),
-            ("the command", &self.command, TEXT_BYTES_MAX),
-        ])
-    }
-
-    pub(crate) fn apply(&self, profile: &mut Profile) {
+    pub fn apply(&self, profile: &mut Profile) {
         let AgentChoice { agent, command, model, hears } = self.clone();
         *profile = Profile { agent, command, model, hears, ..std::mem::take(profile) };
     }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Precedence {
+pub struct Precedence {
     /// For each task those it waits for directly.
     after: Vec<Vec<usize>>,
     /// `waits[a][b]`: a waits for b, directly or through others.
@@ -15,7 +15,7 @@ pub(crate) struct Precedence {
 
 impl Precedence {
     /// Of what each task waits for. Places beyond the list are left out.
-    pub(crate) fn new(after: Vec<Vec<usize>>) -> Precedence {
+    pub fn new(after: Vec<Vec<usize>>) -> Precedence {
         let count = after.len();
         let known = |on: Vec<usize>| on.into_iter().filter(|on| *on < count).collect();
         let after: Vec<Vec<usize>> = after.into_iter().map(known).collect();
@@ -32,12 +32,12 @@ impl Precedence {
     }
 
     /// Neither waits for the other: both may be worked on at once.
-    pub(crate) fn may_meet(&self, a: usize, b: usize) -> bool {
+    pub fn may_meet(&self, a: usize, b: usize) -> bool {
         a != b && !self.waits[a][b] && !self.waits[b][a]
     }
 
     /// A shortest circle, from some task back to itself.
-    pub(crate) fn circle(&self) -> Option<Vec<usize>> {
+    pub fn circle(&self) -> Option<Vec<usize>> {
         let start = (0..self.after.len()).find(|at| self.waits[*at][*at])?;
         let mut from: Vec<Option<usize>> = vec![None; self.after.len()];
         let mut queue = VecDeque::from([start]);
@@ -61,7 +61,7 @@ impl Precedence {
 
     /// The largest set of tasks of which none waits for another: all tasks less the largest
     /// matching of tasks with ones they wait for (Dilworth).
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         let count = self.after.len();
         let mut matched: Vec<Option<usize>> = vec![None; count];
         let mut pairs = 0;
@@ -94,7 +94,7 @@ impl Precedence {
     }
 
     /// The longest path by these lengths, first task first. Not for circles.
-    pub(crate) fn longest(&self, lengths: &[u64]) -> (Vec<usize>, u64) {
+    pub fn longest(&self, lengths: &[u64]) -> (Vec<usize>, u64) {
         let count = self.after.len();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|at| self.waits[*at].iter().filter(|waits| **waits).count());

@@ -5,12 +5,15 @@
 use crate::event::{
     AgentChoice, Budget, EscalationId, MessageId, MessageKind, Mode, Outcome, PlanId, Profile,
     QuestionId, QuestionKind, Recipient, RequestId, ReservationId, ShutdownAnswer, ShutdownId,
-    Supervision, TaskChanges, TaskId, TaskSpec, TeamChanges, Token, Usage, Verification,
+    Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
-use crate::plan::work::Draft;
-use crate::setup::{GateRun, Loss, Setup};
+use crate::planned::Draft;
+use crate::profile::Loss;
+use crate::setup::{GateRun, Setup};
+
+pub use crate::task::NewTask;
 
 /// A command with who gives it and which request it came in.
 #[derive(Debug, Clone)]
@@ -384,14 +387,6 @@ pub struct StartTeammate {
     pub token_hash: String,
     pub supervision: Supervision,
     pub host: Option<Name>,
-}
-
-/// A task to create. `blocked_by` may name tasks of the same command.
-#[derive(Debug, Clone)]
-pub struct NewTask {
-    pub spec: TaskSpec,
-    /// Indices into the same command's list, for plans whose tasks have no id yet.
-    pub blocked_by_new: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,12 +4,11 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
-use crate::event::{
-    Dependency, EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token,
-};
 use crate::files::BadPattern;
+use crate::id::{EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
 use crate::limits::PROBLEMS_TOLD_MAX;
 use crate::name::{Actor, Address, Alias, BadName, Name, Position, TeammateRef};
+use crate::task::Dependency;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -275,7 +274,7 @@ impl Refusal {
 }
 
 /// Items in words, the first twenty of a long list.
-pub(crate) fn list<T: std::fmt::Display>(items: &[T]) -> String {
+pub fn list<T: std::fmt::Display>(items: &[T]) -> String {
     const SHOWN: usize = 20;
     if items.is_empty() {
         return "none".to_owned();

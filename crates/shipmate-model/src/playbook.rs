@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Mode;
 use crate::files::FileSet;
 use crate::name::Name;
+use crate::profile::Mode;
 
 pub use gate::{Artifact, Coverage, Expect, Gate, Listed, Red};
 pub use talk::{Escalation, Field, Kind, Route, Shape};

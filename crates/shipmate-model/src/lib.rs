@@ -1,0 +1,31 @@
+//! The vocabulary of a team, without a rule: names and ids, records, commands, refusals, and the data
+//! that they carry.
+//!
+//! What a thing is stands here; what is decided about it stands in `shipmate-core`. Every program
+//! that reads a record or answers a request has these types, and no other fold of a log needs a
+//! name of an event as a text.
+
+pub mod changes;
+pub mod command;
+pub mod event;
+pub mod files;
+pub mod id;
+pub mod limits;
+pub mod message;
+pub mod name;
+pub mod pause;
+pub mod phase;
+pub mod planned;
+pub mod playbook;
+pub mod profile;
+pub mod refusal;
+pub mod setup;
+pub mod task;
+pub mod usage;
+
+pub use command::{Act, Command};
+pub use event::{Event, Record};
+pub use id::{RequestId, TaskId};
+pub use name::{Actor, Address, Alias, Name, Position, TeammateRef};
+pub use planned::{Draft, DraftTask, DraftTeammate, PlannedTask, PlannedTeammate, PlannedWork};
+pub use refusal::Refusal;

@@ -1,0 +1,127 @@
+//! What a teammate is: its seat, its mode, how it is started, and how one of its lives ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::FileSet;
+use crate::name::Name;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervision {
+    /// Nobody watches the process: claims need a lease.
+    #[default]
+    None,
+    /// A supervisor's connection is its sign of life.
+    Supervised,
+    /// Runs one task and ends; allowed while the breaker is open.
+    OneShot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    #[default]
+    Normal,
+    /// Reads and plans; writes only after its plan is approved.
+    Plan,
+    /// Reads, plans the board, messages and spawns; neither writes nor runs.
+    Delegate,
+    ReadOnly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seat {
+    #[default]
+    Member,
+    Lead,
+}
+
+/// What a teammate is, independent of its lives.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Profile {
+    #[serde(default)]
+    pub seat: Seat,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Name>,
+    /// The program behind the teammate, as the runtime's profiles name it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub model: String,
+    /// What it may write; empty means anywhere.
+    #[serde(default, skip_serializing_if = "FileSet::is_empty")]
+    pub scope: FileSet,
+    #[serde(default)]
+    pub mode: Mode,
+    /// How many claimed tasks it may hold at once.
+    #[serde(default = "one")]
+    pub tasks_max: u32,
+    /// The command line of an agent that is a plain command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    #[serde(default, skip_serializing_if = "is_by_hand")]
+    pub start: StartRule,
+    /// It can be talked to: mail alone is a reason to start it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears: bool,
+    /// A life for each task, whatever the team's mode; nobody writes to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
+}
+
+fn is_by_hand(rule: &StartRule) -> bool {
+    *rule == StartRule::ByHand
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Who starts a teammate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartRule {
+    #[default]
+    ByHand,
+    /// The runtime, when there is a task for it; retired when no work is left.
+    WhenNeeded,
+    /// A session that comes and goes by itself; its mail waits for it.
+    Session,
+}
+
+/// How a life was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    #[default]
+    Died,
+    /// With everything else on its host, which says nothing about its health.
+    Host,
+    /// It said itself that it cannot work: another life would most likely say the same.
+    Broken,
+    /// It was there and did nothing for too long.
+    Hung,
+    /// Its supervisor was asked and said nothing in time.
+    Silent,
+    /// Something that only a person can mend keeps it from working: a key, a program, an address.
+    /// It is not started again until somebody says so, and nothing is counted against anybody.
+    Unable,
+}
+
+/// How one life of a teammate ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Clean,
+    /// Ended with work left over, which is a deviation in the summary.
+    InProgress {
+        pending: Vec<String>,
+    },
+    Error {
+        reason: String,
+    },
+    TimedOut,
+    /// Ended without being asked first (`--now`).
+    Forced,
+}
