@@ -150,6 +150,7 @@ scenarios! {
         expect senders bo: shutdown_request from runtime
         wait 59s                               => unchanged
         wait 1s                                => shutdown.timed_out
+        expect due: nothing
         stopped bo timed_out
         wait 0s
         expect senders lia: shutdown_request from runtime

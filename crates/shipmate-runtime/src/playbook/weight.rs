@@ -101,6 +101,7 @@ mod tests {
         let ten = Item { size: Some(10), ..plain.clone() };
         assert!(fits(plan, &ten, &work) && fits(upgrade, &ten, &work));
         assert!(fits(upgrade, &item(&["src/auth/x.rs"], "Build it"), &work));
+        assert!(fits(plan, &item(&["src/auth/x.rs"], "Build it"), &work));
         for word in ["authentication", "authorization", "crypto"] {
             assert!(fits(plan, &item(&["src/a/x.rs"], word), &work), "{word}");
         }

@@ -76,7 +76,9 @@ fn views_lie_in_the_repository_where_git_does_not_see_them_and_take_mail_from_ou
             scope.spawn(move || append(dropped, &format!("{{\"content\":\"w{n}\"}}\n")));
         }
     });
-    lines(11);
+    let mut words: Vec<String> = lines(11)[3..].iter().map(|line| line[2].to_string()).collect();
+    words.sort();
+    assert_eq!(words, (0..8).map(|n| format!("\"w{n}\"")).collect::<Vec<_>>(), "each once");
     stage.open("go", 2);
     stage.hear(|event| event["phase.ended"]["phase"] == "work");
     until(&workspace, || json_of(&task).filter(|task| task["status"] == "completed"));
