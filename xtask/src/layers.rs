@@ -17,16 +17,27 @@ use crate::violation::{Violation, report};
 pub(crate) struct Args {}
 
 /// Our crates, and those of ours that each may use. Build dependencies count as normal ones.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("shipmate-model", &[]),
     ("shipmate-core", &["shipmate-model"]),
     ("shipmate-protocol", &["shipmate-model"]),
     ("shipmate-log", &[]),
     ("shipmate-process", &[]),
     ("shipmate-workspace", &["shipmate-process"]),
+    ("shipmate-programs", &["shipmate-protocol", "shipmate-process", "shipmate-workspace"]),
     ("shipmate-agent", &["shipmate-protocol", "shipmate-process"]),
     (
-        "shipmate-runtime",
+        "shipmate-supervisor",
+        &[
+            "shipmate-model",
+            "shipmate-protocol",
+            "shipmate-process",
+            "shipmate-workspace",
+            "shipmate-programs",
+        ],
+    ),
+    (
+        "shipmate-coordinator",
         &[
             "shipmate-model",
             "shipmate-core",
@@ -34,10 +45,25 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "shipmate-protocol",
             "shipmate-process",
             "shipmate-workspace",
+            "shipmate-programs",
         ],
     ),
-    ("shipmate", &["shipmate-model", "shipmate-protocol", "shipmate-runtime", "shipmate-agent"]),
-    ("shipmate-testkit", &["shipmate-model", "shipmate-core", "shipmate-log", "shipmate-protocol"]),
+    (
+        "shipmate",
+        &[
+            "shipmate-model",
+            "shipmate-protocol",
+            "shipmate-process",
+            "shipmate-programs",
+            "shipmate-agent",
+            "shipmate-supervisor",
+            "shipmate-coordinator",
+        ],
+    ),
+    (
+        "shipmate-testkit",
+        &["shipmate-model", "shipmate-core", "shipmate-log", "shipmate-protocol"],
+    ),
     ("xtask", &[]),
 ];
 
@@ -60,7 +86,13 @@ const NEVER_IN: [(&str, &str); 3] =
 const FRONT_ENDS: [&str; 4] = ["cli", "mcp", "web", "tui"];
 
 /// What a front end reaches only through the protocol.
-const BEHIND_THE_PROTOCOL: [&str; 3] = ["shipmate_core", "shipmate_log", "shipmate_runtime"];
+const BEHIND_THE_PROTOCOL: [&str; 5] = [
+    "shipmate_core",
+    "shipmate_log",
+    "shipmate_programs",
+    "shipmate_supervisor",
+    "shipmate_coordinator",
+];
 
 pub(crate) fn run(_: &Args) -> Result<(), String> {
     report("layers", check_workspace()?)?;
@@ -184,7 +216,7 @@ fn front_ends(tree: &Tree) -> Vec<Violation> {
                     path,
                     line_at(&masked, at),
                     format!("a front end uses {name}"),
-                    "ask through shipmate_protocol; only coordinator.rs starts the runtime",
+                    "ask through shipmate_protocol; only coordinator.rs starts the coordinator",
                 ));
             }
         }
@@ -237,8 +269,8 @@ mod tests {
             shipmate-log: async-nats rusqlite tokio
             shipmate-process: tokio
             shipmate-agent: shipmate-protocol shipmate-process
-            shipmate-runtime: shipmate-core shipmate-log shipmate-protocol shipmate-process tokio
-            shipmate: shipmate-protocol shipmate-runtime shipmate-agent clap
+            shipmate-coordinator: shipmate-core shipmate-log shipmate-protocol shipmate-process tokio
+            shipmate: shipmate-protocol shipmate-coordinator shipmate-agent clap
             shipmate-testkit: shipmate-core shipmate-log shipmate-protocol
             xtask: clap";
         assert_eq!(facts(all), [""; 0]);
@@ -248,12 +280,18 @@ mod tests {
     fn a_crate_may_not_use_what_the_table_does_not_name() {
         let table = [
             ("shipmate-core: shipmate-protocol", "shipmate-core uses shipmate-protocol"),
-            ("shipmate-core: ;shipmate-runtime", "shipmate-core uses shipmate-runtime"),
+            ("shipmate-core: ;shipmate-coordinator", "shipmate-core uses shipmate-coordinator"),
             ("shipmate-log: shipmate-core", "shipmate-log uses shipmate-core"),
-            ("shipmate-agent: shipmate-runtime", "shipmate-agent uses shipmate-runtime"),
+            ("shipmate-agent: shipmate-coordinator", "shipmate-agent uses shipmate-coordinator"),
             ("shipmate: shipmate-core", "shipmate uses shipmate-core"),
-            ("shipmate-testkit: shipmate-runtime", "shipmate-testkit uses shipmate-runtime"),
-            ("shipmate-runtime: shipmate-testkit", "shipmate-runtime uses shipmate-testkit"),
+            (
+                "shipmate-testkit: shipmate-coordinator",
+                "shipmate-testkit uses shipmate-coordinator",
+            ),
+            (
+                "shipmate-coordinator: shipmate-testkit",
+                "shipmate-coordinator uses shipmate-testkit",
+            ),
             ("xtask: shipmate-core", "xtask uses shipmate-core"),
         ];
         for (workspace, fact) in table {
@@ -269,7 +307,7 @@ mod tests {
 
     #[test]
     fn heavy_crates_stay_in_one_place() {
-        assert_eq!(facts("shipmate-runtime: rusqlite"), ["shipmate-runtime uses rusqlite"]);
+        assert_eq!(facts("shipmate-coordinator: rusqlite"), ["shipmate-coordinator uses rusqlite"]);
         assert_eq!(facts("shipmate: ;async-nats"), ["shipmate uses async-nats"]);
         assert_eq!(facts("shipmate-protocol: ;tokio"), ["shipmate-protocol uses tokio"]);
     }
@@ -307,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_front_end_sees_only_the_protocol() {
-        let uses = "//! A command.\nuse shipmate_runtime::Coordinator;\n";
+        let uses = "//! A command.\nuse shipmate_coordinator::Coordinator;\n";
         let tree = Tree::from([
             ("crates/shipmate/src/main.rs", uses),
             ("crates/shipmate/src/cli.rs", uses),
@@ -325,7 +363,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "cli.rs:2 a front end uses shipmate_runtime",
+                "cli.rs:2 a front end uses shipmate_coordinator",
                 "cli/task/claim.rs:1 a front end uses shipmate_core",
                 "web/page.rs:1 a front end uses shipmate_log",
             ]

@@ -31,7 +31,10 @@ pub(crate) fn of_teammate(
     reason: &str,
 ) -> PauseCause {
     let is_own = matches!(by, Actor::Teammate(me) if me.address == *who);
-    match reason.starts_with(usage::SPENT) && is_own && usage::is_bounded(state, who, mate) {
+    match reason.starts_with(shipmate_model::usage::SPENT)
+        && is_own
+        && usage::is_bounded(state, who, mate)
+    {
         true => PauseCause::Budget,
         false => of_team(by),
     }

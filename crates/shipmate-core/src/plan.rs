@@ -14,7 +14,7 @@ use shipmate_model::event::{
 use shipmate_model::files::FileSet;
 use shipmate_model::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use shipmate_model::name::{Actor, Address, Name};
-use shipmate_model::planned::{Draft, PlannedWork};
+use shipmate_model::planned::{Draft, PlannedWork, approval_words};
 use shipmate_model::refusal::Refusal;
 
 use crate::escalation;
@@ -134,7 +134,12 @@ pub(crate) fn decide_verdict(
                 events.extend(begin(state, by, &plan.who.address, work)?);
             }
             // To the life that asked: who is not there any more needs no word to begin with.
-            events.extend(message::control(state, &plan.who, kind, approval(id, plan)));
+            events.extend(message::control(
+                state,
+                &plan.who,
+                kind,
+                approval_words(id, plan.work.is_some()),
+            ));
             events
         }
         Verdict::Reject { feedback } => {
@@ -153,23 +158,6 @@ pub(crate) fn decide_verdict(
     };
     message::reply_to(&mut events, id);
     Ok(events)
-}
-
-fn approval(id: PlanId, plan: &Plan) -> String {
-    match plan.work {
-        None => format!("plan {id} is approved"),
-        Some(_) => format!("plan {id} is approved{CARRIED_OUT}"),
-    }
-}
-
-const CARRIED_OUT: &str = ": its teammates and tasks are there, and you are in delegate mode";
-
-/// Whether the answer to a plan says that it is carried out by others now. Nobody but the core
-/// writes such answers, so their words can be relied on.
-pub fn is_work_approved(answer: &str) -> bool {
-    let plan = answer.strip_prefix("plan ").and_then(|rest| rest.strip_suffix(CARRIED_OUT));
-    let plan = plan.and_then(|rest| rest.strip_suffix(" is approved"));
-    plan.is_some_and(|id| id.parse::<PlanId>().is_ok())
 }
 
 /// The teammates and tasks of an approved plan, all in one step: a crash leaves all or nothing.

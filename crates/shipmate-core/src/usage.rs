@@ -14,9 +14,6 @@ use shipmate_model::usage::{Budget, Usage};
 use crate::message;
 use crate::state::{State, Teammate};
 
-/// What the reason begins with where a teammate pauses itself until the next budget.
-pub const SPENT: &str = "its budget is spent";
-
 /// There is a ceiling: of the teammate, its team or one above.
 pub(crate) fn is_bounded(state: &State, who: &Address, teammate: &Teammate) -> bool {
     let has = |budget: &Budget| *budget != Budget::default();

@@ -47,3 +47,6 @@ pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros_max: Option<u64>,
 }
+
+/// What the reason begins with where a teammate pauses itself until the next budget.
+pub const SPENT: &str = "its budget is spent";

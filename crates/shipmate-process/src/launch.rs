@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Signal, getpid, getppid, set_child_subreaper};
+use rustix::process::{Resource, Rlimit, Signal, getpid, getppid, set_child_subreaper, setrlimit};
 
 use crate::fence::{FENCE_VARIABLE, Fence};
 
@@ -98,4 +98,12 @@ pub fn close_inherited() {
 /// Makes the orphans of all descendants children of this process, so that none gets away.
 pub fn become_subreaper() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// What is in this process's memory, tokens too, goes into no file when it dies, nor that of what
+/// it starts.
+pub fn leave_no_core() {
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    // One that is at nothing already stays so.
+    let _ = setrlimit(Resource::Core, none);
 }

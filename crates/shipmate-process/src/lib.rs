@@ -14,6 +14,7 @@
 //! Deliberately absent: anything between fork and exec in this process. That needs `unsafe`, so a
 //! [`Launcher`] does it in a process of its own. Only Linux is supported: 5.4 or later, for pidfds.
 
+mod blocking;
 mod capture;
 mod census;
 pub mod environment;
@@ -34,10 +35,13 @@ mod tail;
 mod tree;
 mod watched;
 
+pub use blocking::blocking;
 pub use capture::Captured;
 pub use fence::sockets::in_reach;
 pub use fence::{Fence, Level, achieved, covers};
-pub use launch::{Launcher, PARENT_VARIABLE, become_subreaper, close_inherited, exec_tree};
+pub use launch::{
+    Launcher, PARENT_VARIABLE, become_subreaper, close_inherited, exec_tree, leave_no_core,
+};
 pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};
 pub use program::{Program, has_pipefail};

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use shipmate_process::environment;
 use shipmate_protocol::ask::Setup;
-use shipmate_runtime::environment;
 
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;

@@ -10,12 +10,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use shipmate_coordinator::{Current, Nats, Settings, Store};
+use shipmate_programs::{Agents, FenceSetting, Models, Native, ProgramSetting, ProviderSetting};
 use shipmate_protocol::native::{Limits, Price};
 use shipmate_protocol::{Answer, Ask, Place, Refused};
-use shipmate_runtime::{
-    Agents, Current, FenceSetting, Models, Native, Nats, ProgramSetting, ProviderSetting, Settings,
-    Store,
-};
 
 use crate::config::{
     self, Config, Durability, FenceConfig, LogKind, ProgramConfig, ProviderConfig, ViewsAt, whole,
@@ -35,7 +33,7 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match shipmate_runtime::run(settings, || let_go(place)) {
+    match shipmate_coordinator::run(settings, || let_go(place)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(reason) => {
             // One line, because whoever started it reads one.
@@ -55,12 +53,12 @@ pub(crate) fn without_state(
 ) -> Option<Result<Answer, Refused>> {
     let loaded = config::load(&place.config()).ok()?;
     let settings = settings(place, &loaded.config).ok()?;
-    shipmate_runtime::answer_without_state(&settings, team, ask)
+    shipmate_coordinator::answer_without_state(&settings, team, ask)
 }
 
 /// What a fence here would be, and the sockets that it would leave in reach.
 pub(crate) fn fence_here(place: &Place) -> (String, Vec<PathBuf>) {
-    shipmate_runtime::fence_here(place)
+    shipmate_programs::fence::here(place)
 }
 
 fn settings(place: &Place, config: &Config) -> Result<Settings, String> {
@@ -154,8 +152,8 @@ fn program((name, config): (&String, &ProgramConfig)) -> (String, ProgramSetting
 fn store(config: &Config) -> Store {
     match config.log {
         LogKind::Sqlite => Store::Sqlite(match config.durability {
-            Durability::Power => shipmate_runtime::Durability::Power,
-            Durability::Process => shipmate_runtime::Durability::Process,
+            Durability::Power => shipmate_coordinator::Durability::Power,
+            Durability::Process => shipmate_coordinator::Durability::Process,
         }),
         LogKind::Nats => Store::Nats(Nats {
             url: config.nats.url.clone(),

@@ -18,12 +18,12 @@ use std::process::ExitCode;
 pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     match args.next()?.to_str()? {
         "exec-tree" => {
-            let failure = shipmate_runtime::exec_tree(args.collect());
+            let failure = shipmate_process::exec_tree(args.collect());
             eprintln!("{failure}");
             Some(ExitCode::from(127))
         }
         "native-agent" => Some(ended(shipmate_agent::run())),
-        "supervise" => Some(match shipmate_runtime::supervisor::run(args.next()?.into()) {
+        "supervise" => Some(match shipmate_supervisor::run(args.next()?.into()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(stopped) => {
                 eprintln!("{stopped}");

@@ -81,7 +81,7 @@ esac
 "##;
 
 const PLAYBOOK: &str =
-    include_str!("../../../shipmate-runtime/src/playbook/builtin/contract-first.toml");
+    include_str!("../../../shipmate-coordinator/src/playbook/builtin/contract-first.toml");
 
 fn scene(other: &str) -> Scene {
     with(other, &[])

@@ -31,15 +31,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Of work whose size nobody knows, only one piece alone is for one agent: two are a team's.
     RowMutant {
         row: "R407",
-        file: "crates/shipmate-runtime/src/playbook/single.rs",
+        file: "crates/shipmate-coordinator/src/playbook/single.rs",
         find: "rule.files_min.or(rule.files_each_min).is_some()",
         replace: "rule.files_min.is_some() && items.len() == 1",
-        test: "shipmate-runtime/src/playbook/single.rs::in_doubt_one_agent_begins",
+        test: "shipmate-coordinator/src/playbook/single.rs::in_doubt_one_agent_begins",
     },
     // A folder that selects a playbook counts only where features.json lies in it.
     RowMutant {
         row: "R401",
-        file: "crates/shipmate-runtime/src/playbook/shown.rs",
+        file: "crates/shipmate-coordinator/src/playbook/shown.rs",
         find: "workspace.join(path).exists()",
         replace: concat!(
             "{ let at = workspace.join(path); ",
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Of the two ways out of shared files only the second is proposed.
     RowMutant {
         row: "R482",
-        file: "crates/shipmate-runtime/src/playbook/work/overlap.rs",
+        file: "crates/shipmate-coordinator/src/playbook/work/overlap.rs",
         find: concat!(
             "format!(\n",
             "                        \"{a} and {b} both own {path}: give both to one teammate (the same \\\n",
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A feature whose task failed after its retries is written as pending.
     RowMutant {
         row: "R414",
-        file: "crates/shipmate-runtime/src/playbook/artifact/features.rs",
+        file: "crates/shipmate-coordinator/src/playbook/artifact/features.rs",
         find: "json!(word(task))",
         replace: concat!(
             "Value::from(if matches!(task.status, Status::Failed { .. }) ",
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The time of a message is taken for microseconds and divided once too often.
     RowMutant {
         row: "R008",
-        file: "crates/shipmate-runtime/src/playbook/artifact/talk.rs",
+        file: "crates/shipmate-coordinator/src/playbook/artifact/talk.rs",
         find: "message.sent_at as f64 / 1000.0",
         replace: "message.sent_at as f64 / 1_000_000.0",
         test: concat!(
@@ -151,7 +151,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A long text between two values is lost: the section on git ends behind its branch.
     RowMutant {
         row: "R664",
-        file: "crates/shipmate-runtime/src/playbook/fill.rs",
+        file: "crates/shipmate-coordinator/src/playbook/fill.rs",
         find: "filled.push_str(&rest[..open])",
         replace: "filled.push_str(if open > 150 { \"\" } else { &rest[..open] })",
         test: concat!(
@@ -162,7 +162,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // What is done is called by the board's own word in the file of a task.
     RowMutant {
         row: "R112",
-        file: "crates/shipmate-runtime/src/playbook/artifact/board.rs",
+        file: "crates/shipmate-coordinator/src/playbook/artifact/board.rs",
         find: "(\"done\", iso(task.changed_at))",
         replace: "(\"completed\", iso(task.changed_at))",
         test: concat!(
@@ -184,11 +184,11 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A layer owns the folders of tests that it shares, and not the one that is its own.
     RowMutant {
         row: "R621",
-        file: "crates/shipmate-runtime/src/playbook/work/layers.rs",
+        file: "crates/shipmate-coordinator/src/playbook/work/layers.rs",
         find: "(nested && !shared).then(|| folder.to_owned())",
         replace: "(nested && shared).then(|| folder.to_owned())",
         test: concat!(
-            "shipmate-runtime/src/playbook/work/layers.rs",
+            "shipmate-coordinator/src/playbook/work/layers.rs",
             "::a_folder_of_tests_that_no_other_layer_uses_is_the_layers",
         ),
     },
@@ -206,7 +206,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // All layers that name no agent get one teammate together.
     RowMutant {
         row: "R615",
-        file: "crates/shipmate-runtime/src/playbook/work/layers.rs",
+        file: "crates/shipmate-coordinator/src/playbook/work/layers.rs",
         find: "slug(own)",
         replace: "if agent.is_empty() { \"layer\".to_owned() } else { slug(own) }",
         test: concat!(
@@ -247,7 +247,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The order, with the life's token in it, can be read by everybody on the machine.
     RowMutant {
         row: "R143",
-        file: "crates/shipmate-runtime/src/supervisor/order.rs",
+        file: "crates/shipmate-programs/src/order.rs",
         find: concat!(
             "OpenOptions::new()\n",
             "            .create(true)\n",
@@ -291,7 +291,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Whoever hands in and asks for the next task in the same step gets none.
     RowMutant {
         row: "R525",
-        file: "crates/shipmate-runtime/src/translate.rs",
+        file: "crates/shipmate-coordinator/src/translate.rs",
         find: "Some(Act::ClaimNext { lease_ms: *lease_ms })",
         replace: "None",
         test: "shipmate/tests/cli/board.rs::a_task_is_handed_in_and_the_next_taken_in_one_step",
@@ -299,7 +299,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The model of a role is passed over: its members have the team's usual one.
     RowMutant {
         row: "R422",
-        file: "crates/shipmate-runtime/src/playbook/staff.rs",
+        file: "crates/shipmate-coordinator/src/playbook/staff.rs",
         find: "[&post.kind.model, &role.model, &usual.model]",
         replace: "[&post.kind.model, &usual.model, &usual.model]",
         test: concat!(
@@ -310,7 +310,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A line about health names the team where the department belongs.
     RowMutant {
         row: "R317",
-        file: "crates/shipmate-runtime/src/playbook/artifact/health.rs",
+        file: "crates/shipmate-coordinator/src/playbook/artifact/health.rs",
         find: "own.unwrap_or(sight.team)",
         replace: "sight.team",
         test: concat!(
@@ -321,22 +321,22 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A task is handed over as its bare subject, without the brief.
     RowMutant {
         row: "R123",
-        file: "crates/shipmate-runtime/src/supervisor/brief.rs",
+        file: "crates/shipmate-supervisor/src/brief.rs",
         find: "assignment(task, work, &how_to_end(task.row.id, work.alone))",
         replace: "task.row.subject.clone()",
         test: concat!(
-            "shipmate-runtime/src/supervisor/brief/tests.rs",
+            "shipmate-supervisor/src/brief/tests.rs",
             "::a_task_has_the_sections_that_whoever_does_it_needs",
         ),
     },
     // A phase whose time is written in minutes has no deadline.
     RowMutant {
         row: "R602",
-        file: "crates/shipmate-runtime/src/playbook/compile.rs",
+        file: "crates/shipmate-coordinator/src/playbook/compile.rs",
         find: "seconds.map(|seconds| seconds * 1000)",
         replace: "phase.seconds.map(|seconds| seconds * 1000)",
         test: concat!(
-            "shipmate-runtime/src/playbook/numbers.rs",
+            "shipmate-coordinator/src/playbook/numbers.rs",
             "::contract_first_has_two_clocks_and_two_deadlines",
         ),
     },
@@ -371,15 +371,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // What a team saves is the work divided by its pieces, whatever waits for what.
     RowMutant {
         row: "R529",
-        file: "crates/shipmate-runtime/src/playbook/single.rs",
+        file: "crates/shipmate-coordinator/src/playbook/single.rs",
         find: "all - path",
         replace: "all - all / work.items.len()",
-        test: "shipmate-runtime/src/playbook/single.rs::a_chain_saves_nothing",
+        test: "shipmate-coordinator/src/playbook/single.rs::a_chain_saves_nothing",
     },
     // What was done about a conflict is not written into context_summary.md.
     RowMutant {
         row: "R491",
-        file: "crates/shipmate-runtime/src/playbook/artifact/session.rs",
+        file: "crates/shipmate-coordinator/src/playbook/artifact/session.rs",
         find: r#"lines.push(format!("- resolution ({}): {taken}; {}", word("case"), line(word("note"))))"#,
         replace: "()",
         test: concat!(
@@ -390,7 +390,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The supervisor answers a shutdown request with an error, though nothing is left.
     RowMutant {
         row: "R128",
-        file: "crates/shipmate-runtime/src/supervisor.rs",
+        file: "crates/shipmate-supervisor/src/lib.rs",
         find: "ShutdownAnswer::Clean",
         replace: r#"ShutdownAnswer::Error { reason: "asked to stop".to_owned() }"#,
         test: "shipmate/tests/team/shutdowns.rs::who_is_idle_stops_at_once_and_cleanly",
@@ -398,7 +398,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The commands of a gate lose their pipefail: a failing test behind a pipe passes.
     RowMutant {
         row: "R805",
-        file: "crates/shipmate-runtime/src/playbook/gates.rs",
+        file: "crates/shipmate-coordinator/src/playbook/gates.rs",
         find: "fill::fill(line, values)",
         replace: r#"fill::fill(line, values).replace("-o pipefail ", "")"#,
         test: concat!(
@@ -417,15 +417,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A hook that ends with any other code than 0 and 2 is ignored.
     RowMutant {
         row: "R783",
-        file: "crates/shipmate-runtime/src/hooks/fire.rs",
+        file: "crates/shipmate-coordinator/src/hooks/fire.rs",
         find: "How::Failed(exit)",
         replace: "How::Accepted",
-        test: "shipmate-runtime/src/hooks/tests.rs::every_row_of_the_documented_table_holds",
+        test: "shipmate-coordinator/src/hooks/tests.rs::every_row_of_the_documented_table_holds",
     },
     // Whoever waits for mail is woken without it.
     RowMutant {
         row: "R103",
-        file: "crates/shipmate-runtime/src/board/decide.rs",
+        file: "crates/shipmate-coordinator/src/board/decide.rs",
         find: "What::Answer(Ok(Answer::Messages(unread)))",
         replace: concat!(
             "What::Answer(Ok(match &job.ask {\n",
@@ -441,7 +441,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The doctor tries only the hooks that can say no.
     RowMutant {
         row: "R479",
-        file: "crates/shipmate-runtime/src/errand.rs",
+        file: "crates/shipmate-coordinator/src/errand.rs",
         find: r#"hooked::fire_all(settings, "", &hooks, &sample, &cwd).await"#,
         replace: concat!(
             "{\n",
@@ -466,7 +466,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A task that there is once in a phase has no description: nothing says how contracts are written.
     RowMutant {
         row: "R662",
-        file: "crates/shipmate-runtime/src/playbook/tasks.rs",
+        file: "crates/shipmate-coordinator/src/playbook/tasks.rs",
         find: "fill(&template.description, &values)",
         replace: concat!(
             "match template.each {\n",

@@ -167,7 +167,7 @@ pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {
 
 pub(super) fn pause(c: &mut Chooser<'_>) -> Option<Act> {
     let reason = match c.random.chance(300) {
-        true => format!("{}: no tokens", shipmate_core::SPENT),
+        true => format!("{}: no tokens", shipmate_model::usage::SPENT),
         false => c.text("pause"),
     };
     Some(Act::PauseTeammate { who: c.mate(), reason })

@@ -1,0 +1,617 @@
+//! The process: socket, boards, idle exit, orderly end.
+
+mod conversation;
+mod leaving;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::rc::Rc;
+
+use shipmate_model::{Actor, Name};
+use shipmate_process::environment;
+use shipmate_protocol::problem::nearest;
+use shipmate_protocol::wire::{Reply, Request};
+use shipmate_protocol::{Answer, Ask, Place, Refused, socket};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+
+use crate::board::{self, Board, Job, WorkerEnd};
+use crate::connection::{Connection, Room};
+use crate::crew::{Crew, hooked};
+use crate::errand;
+use crate::ground::Ground;
+use crate::lock::{self, Lock};
+use crate::open::{self, refused};
+use crate::secret::Secrets;
+use crate::settings::{Settings, Store};
+use crate::{translate, views};
+
+/// How long a git that nobody waits for any more has to take its locks away.
+const GIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// How long nobody is let in when the system has nothing left to let somebody in with.
+const BREATH: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// How a coordinator ended, when it did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// Another one serves this workspace.
+    Served,
+    Idle,
+    Asked,
+    /// The workspace, its state or its repository was taken away.
+    Vanished,
+}
+
+struct Coordinator {
+    settings: Rc<Settings>,
+    secrets: Rc<Secrets>,
+    boards: RefCell<BTreeMap<Name, Rc<Board>>>,
+    /// One at a time opens boards, so that none is opened twice.
+    opening: tokio::sync::Mutex<()>,
+    /// Of each teammate one request at a time looks for programs and playbooks.
+    looks: RefCell<BTreeMap<String, Rc<tokio::sync::Mutex<()>>>>,
+    connections: Cell<usize>,
+    room: Rc<Room>,
+    /// Something changed that may make the coordinator idle, or broke it.
+    changed: Rc<Notify>,
+    stop: RefCell<Vec<Rc<Notify>>>,
+    workers: Cell<usize>,
+    /// A deleted team's folder was put away.
+    put_away: Notify,
+    /// Those whose folder could not be put away, and why.
+    not_put_away: RefCell<BTreeMap<Name, String>>,
+    broken: RefCell<Option<String>>,
+}
+
+/// Runs the coordinator until it is idle or asked to end.
+///
+/// `ready` is called once the socket listens, or at once if somebody else's does.
+pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
+    prepare(&settings.place).map_err(|(path, e)| {
+        format!("{}: {e}\n  the workspace must be writable by you", path.display())
+    })?;
+    socket::require_own_folder().map_err(|e| e.to_string())?;
+    let socket = settings.place.socket();
+    let named = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
+    let mut held = match lock::acquire(&settings.place, &socket)
+        .map_err(|e| named(&settings.place.lock(), e))?
+    {
+        Lock::Ours(held) => held,
+        Lock::Served => {
+            ready();
+            return Ok(Ended::Served);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    let local = tokio::task::LocalSet::new();
+    let bound = Cell::new(None);
+    let ended = local.block_on(&runtime, async {
+        let secrets = Secrets::load(&settings.place).map_err(|e| e.to_string())?;
+        let listener = bind(&socket).map_err(|e| named(&socket, e))?;
+        bound.set(identity(&socket));
+        held.started();
+        ready();
+        let coordinator = Rc::new(Coordinator {
+            settings: Rc::new(settings),
+            secrets: Rc::new(secrets),
+            boards: RefCell::default(),
+            opening: tokio::sync::Mutex::new(()),
+            looks: RefCell::default(),
+            connections: Cell::new(0),
+            room: Room::new(),
+            changed: Rc::new(Notify::new()),
+            stop: RefCell::default(),
+            workers: Cell::new(0),
+            put_away: Notify::new(),
+            not_put_away: RefCell::default(),
+            broken: RefCell::new(None),
+        });
+        let place = &coordinator.settings.place;
+        shipmate_process::leave_no_core();
+        shipmate_programs::fence::make_known(place);
+        shipmate_workspace::hide_from_every_git(&place.state());
+        // Before anything is begun: what a coordinator that was killed has left at work would
+        // be in the way of it.
+        end_orphans(place.digest()).await;
+        errand::settle_at_start(&coordinator.settings).await;
+        let ended = coordinator.serve(listener).await;
+        let crews = coordinator.crews();
+        coordinator.end_boards().await;
+        if let Ok(Ended::Vanished) = ended {
+            // Nobody is left who could end them later.
+            for crew in crews {
+                crew.all_gone().await;
+            }
+            end_orphans(coordinator.settings.place.digest()).await;
+        }
+        ended
+    });
+    // Whoever connects from here on finds nobody, and starts the next one, which
+    // waits for our lock: that is freed when this process ends. Only our own socket is
+    // removed: if the folder was replaced, the one that lies there is a successor's.
+    let ours = bound.get();
+    if ours.is_some() && ours == identity(&socket) {
+        fs::remove_file(&socket).map_err(|e| named(&socket, e))?;
+    }
+    ended
+}
+
+/// Which file this is, whatever it is called.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// The folders, readable by their owner only, and what git should not see.
+fn prepare(place: &Place) -> Result<(), (std::path::PathBuf, io::Error)> {
+    let project = place.project();
+    fs::create_dir_all(&project).map_err(|e| (project.clone(), e))?;
+    let mut folders = vec![place.state(), place.teams(), place.state().join("tokens")];
+    let elsewhere = std::env::var_os("SHIPMATE_RUNTIME_DIR").map(std::path::PathBuf::from);
+    folders.extend(elsewhere);
+    for folder in folders {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|e| (folder.clone(), e))?;
+    }
+    // Ignores itself too: the project's repository shows nothing of it.
+    let ignore = place.state().join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n").map_err(|e| (ignore.clone(), e))?;
+    }
+    Ok(())
+}
+
+/// Binds under another name and renames: nobody ever finds a socket of a wrong mode.
+fn bind(socket: &Path) -> io::Result<UnixListener> {
+    let fresh = socket.with_extension("new");
+    for stale in [&fresh, &socket.to_owned()] {
+        match fs::remove_file(stale) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    let listener = socket::bind(&fresh)?;
+    listener.set_nonblocking(true)?;
+    let listener = UnixListener::from_std(listener)?;
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
+    fs::rename(&fresh, socket)?;
+    Ok(listener)
+}
+
+impl Coordinator {
+    async fn serve(self: &Rc<Self>, listener: UnixListener) -> Result<Ended, String> {
+        let asked = |kind| signal(kind).map_err(|e| e.to_string());
+        let mut terminate = asked(SignalKind::terminate())?;
+        let mut interrupt = asked(SignalKind::interrupt())?;
+        let mut hangup = asked(SignalKind::hangup())?;
+        let mut idle_since = tokio::time::Instant::now();
+        let mut accepts_from = None;
+        let ground = Ground::of(&self.settings.place);
+        let mut vanished = std::pin::pin!(ground.vanished());
+        loop {
+            let idle = self.is_idle();
+            let idle_end = async {
+                match idle {
+                    true => tokio::time::sleep_until(idle_since + self.settings.idle_exit).await,
+                    false => std::future::pending().await,
+                }
+            };
+            let next = async {
+                if let Some(at) = accepts_from {
+                    tokio::time::sleep_until(at).await;
+                }
+                listener.accept().await
+            };
+            tokio::select! {
+                accepted = next => {
+                    idle_since = tokio::time::Instant::now();
+                    accepts_from = accepted.is_err().then(|| idle_since + BREATH);
+                    if let Ok((stream, _)) = accepted {
+                        self.accept(stream);
+                    }
+                }
+                () = self.changed.notified() => {
+                    if let Some(broken) = self.broken.borrow().clone() {
+                        return Err(broken);
+                    }
+                    idle_since = tokio::time::Instant::now();
+                }
+                () = &mut vanished => return Ok(Ended::Vanished),
+                () = idle_end => return Ok(Ended::Idle),
+                _ = terminate.recv() => return Ok(Ended::Asked),
+                _ = interrupt.recv() => return Ok(Ended::Asked),
+                _ = hangup.recv() => {}
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let at_rest = |board: &Rc<Board>| board.is_at_rest();
+        self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
+    }
+
+    fn crews(&self) -> Vec<Rc<Crew>> {
+        let boards = self.boards.borrow();
+        boards.values().filter_map(|board| board.crew.borrow().clone()).collect()
+    }
+
+    /// Lets every board finish its turn and save a snapshot.
+    async fn end_boards(&self) {
+        for stop in self.stop.borrow().iter() {
+            stop.notify_one();
+        }
+        while self.workers.get() > 0 {
+            self.changed.notified().await;
+        }
+    }
+
+    fn accept(self: &Rc<Self>, stream: UnixStream) {
+        // The socket's mode keeps others out already; this holds if the folder's does not.
+        if !stream.peer_cred().is_ok_and(|peer| socket::is_ours(peer.uid())) {
+            return;
+        }
+        self.connections.set(self.connections.get() + 1);
+        let this = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            if let Ok(connection) = Connection::new(stream, &this.room) {
+                if let Err(refused) = this.converse(&connection).await {
+                    connection.send(&Reply::Refused { id: 0, refused });
+                }
+                connection.finish().await;
+            }
+            this.connections.set(this.connections.get() - 1);
+            this.changed.notify_one();
+        });
+    }
+
+    async fn dispatch(
+        self: &Rc<Self>,
+        connection: &Rc<Connection>,
+        client: &Name,
+        actor: &Actor,
+        root: Option<&Name>,
+        request: Request,
+    ) {
+        let Request { id, team, mut ask } = request;
+        if matches!(ask, Ask::Renew { .. } | Ask::Settings) {
+            return connection.send(&Reply::to(id, self.about_itself(actor, ask)));
+        }
+        match &mut ask {
+            // A team that somebody in a team makes works as the one above it: nothing is read or
+            // changed for what else the request says.
+            Ask::TeamCreate(create) if *actor != Actor::Person => create.setup = None,
+            Ask::TeamCreate(create) if create.check => {
+                let checked = errand::begin(&self.settings, create).await;
+                return connection
+                    .send(&Reply::to(id, checked.map(|()| Answer::Done { first: 0, last: 0 })));
+            }
+            Ask::TeamCreate(create) if !self.is_recorded(&create.name).await => {
+                if let Err(refused) = errand::begin(&self.settings, create).await {
+                    return connection.send(&Reply::Refused { id, refused });
+                }
+            }
+            _ => {}
+        }
+        if matches!(ask, Ask::Leftovers { .. } | Ask::TeamEnd) {
+            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
+            let is_person = *actor == Actor::Person;
+            connection.took_request();
+            tokio::task::spawn_local(async move {
+                let answer = match is_person {
+                    true => this.left(team.as_deref(), &ask).await,
+                    false => Err(refused("NotAllowed", "only a person may".to_owned(), "")),
+                };
+                connection.send(&Reply::to(id, answer));
+                connection.settled_request();
+            });
+            return;
+        }
+        let found = self.find_board(root, team.as_deref(), &ask).await;
+        let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks);
+        if needs_no_team && *actor == Actor::Person || any_team(&ask) {
+            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
+            let actor = actor.clone();
+            connection.took_request();
+            tokio::task::spawn_local(async move {
+                let turns = this.looks.borrow_mut().entry(actor.to_string()).or_default().clone();
+                let _in_turn = match actor {
+                    Actor::Person => None,
+                    _ => Some(turns.lock().await),
+                };
+                let answer = errand::without_team(&this.settings, &actor, &ask).await;
+                connection.send(&Reply::to(id, answer));
+                connection.settled_request();
+            });
+            return;
+        }
+        match found {
+            Ok(Found::All) => {
+                let answer = self.teams().await;
+                connection.send(&Reply::to(id, answer));
+            }
+            Ok(Found::One(board, team)) => {
+                let begins = board.with_state(|state| state.position == 0);
+                if begins && let Err(text) = hooked::keep(&self.settings, &board.root) {
+                    let refused =
+                        refused("BadHooks", text, "a team is not begun without its hooks");
+                    connection.send(&Reply::Refused { id, refused });
+                    board.end_if_empty();
+                    return;
+                }
+                let connection = Rc::clone(connection);
+                let (client, actor) = (client.clone(), actor.clone());
+                if let Some(job) =
+                    errand::take(&board, Job { connection, id, client, actor, team, ask })
+                {
+                    board.push(job);
+                }
+            }
+            Err(refused) => connection.send(&Reply::Refused { id, refused }),
+        }
+    }
+
+    /// What is asked about the coordinator and not about a team.
+    fn about_itself(&self, actor: &Actor, ask: Ask) -> Result<Answer, Refused> {
+        if *actor != Actor::Person {
+            let text = format!("{actor} may not do that: it is for a person");
+            return Err(refused("NotAllowed", text, "ask the person"));
+        }
+        let Ask::Renew { environment } = ask else {
+            return Ok(Answer::Settings(self.settings.agents.shown.clone()));
+        };
+        environment::renew(environment);
+        for board in self.boards.borrow().values() {
+            if let Some(crew) = &*board.crew.borrow() {
+                crew.spread_environment();
+            }
+        }
+        let read = self.settings.agents.renew(&self.settings.place);
+        read.map(|()| Answer::Unchanged).map_err(|text| refused("BadConfig", text, ""))
+    }
+
+    async fn find_board(
+        self: &Rc<Self>,
+        own_root: Option<&Name>,
+        team: Option<&str>,
+        ask: &Ask,
+    ) -> Result<Found, Refused> {
+        let team = team.map(translate::name).transpose()?;
+        if let Ask::TeamCreate(create) = ask
+            && create.parent.is_some()
+            && self.roots()?.iter().any(|root| root.as_str() == create.name)
+        {
+            // By its name alone nobody could tell them apart.
+            let text = format!("there is a team {} in this workspace already", create.name);
+            return Err(refused("TeamExists", text, "use another name"));
+        }
+        if let Some(root) = own_root {
+            // A token is good for its own tree, whatever the request names.
+            let board = self.board(root).await?.ok_or_else(|| no_team(root.as_str()))?;
+            return Ok(Found::One(board, team));
+        }
+        match (ask, &team) {
+            (Ask::Teams, _) => return Ok(Found::All),
+            (Ask::TeamCreate(create), _) if create.parent.is_none() => {
+                let root = translate::name(&create.name)?;
+                // An earlier team of this name may be on its way out.
+                while self.boards.borrow().get(&root).is_some_and(|board| board.is_closed()) {
+                    self.put_away.notified().await;
+                }
+                return Ok(Found::One(self.create(&root).await?, None));
+            }
+            (Ask::TeamCreate(create), None) => {
+                let parent = create.parent.as_deref().unwrap_or_default();
+                let parent = translate::name(parent)?;
+                return Ok(Found::One(self.board_of(&parent).await?, None));
+            }
+            (_, Some(team)) => {
+                return Ok(Found::One(self.board_of(team).await?, Some(team.clone())));
+            }
+            (_, None) => {}
+        }
+        let mut roots = self.roots()?;
+        match (roots.pop(), roots.is_empty()) {
+            (None, _) => Err(nobody()),
+            (Some(only), true) => {
+                let board = self.board(&only).await?.ok_or_else(|| no_team(only.as_str()))?;
+                Ok(Found::One(board, None))
+            }
+            (Some(last), false) => {
+                roots.push(last);
+                let names: Vec<String> = roots.iter().map(ToString::to_string).collect();
+                let text = format!("there are several teams here: {}", names.join(", "));
+                Err(refused("AmbiguousTeam", text, "say which with --team"))
+            }
+        }
+    }
+
+    /// A team of this name is in a log: its folder alone may be what a coordinator left that was
+    /// killed before it had recorded it.
+    async fn is_recorded(self: &Rc<Self>, team: &str) -> bool {
+        let Ok(name) = translate::name(team) else { return false };
+        let board = match self.board_of(&name).await {
+            Ok(board) => board,
+            // What cannot be read may well be there.
+            Err(refused) => return refused.code != no_team(team).code,
+        };
+        let is_recorded = board.with_state(|state| state.teams.contains_key(&name));
+        if !is_recorded {
+            board.end_if_empty();
+        }
+        is_recorded
+    }
+
+    /// The board of a root team or of any team below one.
+    async fn board_of(self: &Rc<Self>, team: &Name) -> Result<Rc<Board>, Refused> {
+        if let Some(board) = self.board(team).await? {
+            return Ok(board);
+        }
+        let mut known = Vec::new();
+        for root in self.roots()? {
+            let Some(board) = self.board(&root).await? else { continue };
+            if board.with_state(|state| state.teams.contains_key(team)) {
+                return Ok(board);
+            }
+            known.extend(board.with_state(|state| state.teams.keys().cloned().collect::<Vec<_>>()));
+        }
+        let mut refused = no_team(team.as_str());
+        if let Some(near) = nearest(team.as_str(), known.iter().map(Name::as_str)) {
+            refused.message.push_str(&format!("; did you mean {near}?"));
+        }
+        Err(refused)
+    }
+
+    async fn teams(self: &Rc<Self>) -> Result<Answer, Refused> {
+        let mut all = Vec::new();
+        for root in self.roots()? {
+            if let Some(board) = self.board(&root).await? {
+                all.extend(board.with_state(views::teams));
+            }
+        }
+        Ok(Answer::Teams(all))
+    }
+
+    /// The root teams of this workspace, by their folders.
+    fn roots(&self) -> Result<Vec<Name>, Refused> {
+        let folder = self.settings.place.teams();
+        let entries = fs::read_dir(&folder).map_err(|e| {
+            refused(
+                "StateUnreadable",
+                format!("{}: {e}", folder.display()),
+                "check its permissions",
+            )
+        })?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let mut names: Vec<Name> = names.collect();
+        names.sort();
+        Ok(names)
+    }
+
+    async fn board(self: &Rc<Self>, root: &Name) -> Result<Option<Rc<Board>>, Refused> {
+        if let Some(board) = self.boards.borrow().get(root) {
+            return Ok(Some(Rc::clone(board)));
+        }
+        let local = open::folder(&self.settings, root.as_str()).exists();
+        if !local && matches!(self.settings.store, Store::Sqlite(_)) {
+            return Ok(None);
+        }
+        let board = self.create(root).await?;
+        let known = board.with_state(|state| state.root.is_some());
+        Ok((local || known).then_some(board))
+    }
+
+    /// Opens a board, making its log where there is none.
+    async fn create(self: &Rc<Self>, root: &Name) -> Result<Rc<Board>, Refused> {
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(board) = self.boards.borrow().get(root) {
+            return Ok(Rc::clone(board));
+        }
+        let opened = open::open(&self.settings, root.as_str()).await?;
+        let (board, worker) =
+            board::new(root.clone(), opened, &self.settings, &self.secrets, &self.changed);
+        let stop = Rc::new(Notify::new());
+        self.stop.borrow_mut().push(Rc::clone(&stop));
+        self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
+        self.workers.set(self.workers.get() + 1);
+        let crew = Crew::new(&board, &self.settings, &self.secrets);
+        *board.crew.borrow_mut() = Some(Rc::clone(&crew));
+        let queue = tokio::task::spawn_local(crate::merge::run(Rc::clone(&crew)));
+        let (this, root) = (Rc::clone(self), root.clone());
+        tokio::task::spawn_local(async move {
+            let end = worker.run(stop).await;
+            queue.abort();
+            let board = this.boards.borrow().get(&root).cloned();
+            if let Some(board) = board {
+                if end == WorkerEnd::Over {
+                    this.put_away(&board).await;
+                }
+                // The two hold each other.
+                board.crew.borrow_mut().take();
+            }
+            this.boards.borrow_mut().remove(&root);
+            this.put_away.notify_waiters();
+            match end {
+                WorkerEnd::Stopped | WorkerEnd::Over => {}
+                WorkerEnd::Empty => this.discard(&root),
+                WorkerEnd::Broken(reason) => *this.broken.borrow_mut() = Some(reason),
+            }
+            this.workers.set(this.workers.get() - 1);
+            this.changed.notify_one();
+        });
+        crew.take_stock().await;
+        crew.expect_sessions();
+        Ok(board)
+    }
+}
+
+/// Ends gates, hooks and gits of a coordinator that was killed under them. A git is asked first:
+/// then it takes its locks away.
+async fn end_orphans(digest: String) {
+    for (_, marker) in shipmate_process::marked(&digest) {
+        let grace = match marker.kind() {
+            "gate" | "hook" => std::time::Duration::ZERO,
+            shipmate_workspace::MARKED_AS => GIT_GRACE,
+            _ => continue,
+        };
+        shipmate_process::sweep(&marker, grace).await;
+    }
+    shipmate_workspace::mark_every_git(&digest);
+}
+
+enum Found {
+    All,
+    One(Rc<Board>, Option<Name>),
+}
+
+/// Requests that everybody may make, about no team in particular.
+fn any_team(ask: &Ask) -> bool {
+    matches!(ask, Ask::Agents | Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. })
+}
+
+/// The same answers as a coordinator without a team gives, where there was never one: nothing
+/// is made and nothing started. None for what begins something.
+pub fn answer_without_state(
+    settings: &Settings,
+    team: Option<&str>,
+    ask: &Ask,
+) -> Option<Result<Answer, Refused>> {
+    match ask {
+        Ask::TeamCreate(_) | Ask::Enrol(_) => None,
+        // Another machine may have made the team, and its log is all there is of it here.
+        _ if matches!(settings.store, Store::Nats(_)) => None,
+        Ask::Teams => Some(Ok(Answer::Teams(Vec::new()))),
+        // Whoever begins something next has its own.
+        Ask::Renew { .. } => Some(Ok(Answer::Unchanged)),
+        Ask::Survey | Ask::TryHooks | Ask::Leftovers { .. } => Some(alone(settings, ask)),
+        ask if any_team(ask) => Some(alone(settings, ask)),
+        _ => Some(Err(team.map_or_else(nobody, no_team))),
+    }
+}
+
+fn alone(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| refused("NoRuntime", e.to_string(), ""))?;
+    let answer = errand::without_team(settings, &Actor::Person, ask);
+    tokio::task::LocalSet::new().block_on(&runtime, answer)
+}
+
+fn nobody() -> Refused {
+    let remedy = "`shipmate run \"GOAL\"` begins one, `shipmate team create NAME` an empty one";
+    refused("NoTeam", "there is no team in this workspace".to_owned(), remedy)
+}
+
+fn no_team(team: &str) -> Refused {
+    refused(
+        "UnknownTeam",
+        format!("there is no team {team}"),
+        "`shipmate team list` names the teams",
+    )
+}

@@ -1,0 +1,251 @@
+//! Which agent stands behind a teammate, found before the board hears of it.
+//!
+//! What is named counts; then, for whom a lead brings in, what the playbook's role names and what
+//! the run was told to use; then the configuration's default, then the program of the lead that
+//! asks, then our own agent where it has a model. A teammate that could not be started is refused here,
+//! with what to do. The line of a plain command may name a file of the repository: whoever fills a
+//! teammate in gets it back, to have it looked at beside the board ([`require_runnable`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use shipmate_core::State;
+use shipmate_model::event::{Mode, Seat};
+use shipmate_model::profile::StartRule;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Actor, Name, TeammateRef};
+use shipmate_process::blocking;
+use shipmate_programs::Agents;
+use shipmate_programs::around::Around;
+use shipmate_programs::programs;
+use shipmate_programs::programs::command_line::{CannotRun, Stand, cannot_run};
+use shipmate_protocol::problem::nearest;
+use shipmate_protocol::{Refused, ask};
+use shipmate_workspace::{Commit, Repository};
+
+use crate::crew::Crew;
+use crate::errand::money;
+use crate::open::refused;
+use crate::playbook::fill::{fill, resolved};
+
+/// A plain command that somebody will be started with.
+pub(crate) type Line = String;
+
+/// Finds the agent of a teammate of this team that is to be started, and whether it can be talked
+/// to.
+pub(crate) fn staffed(
+    crew: &Crew,
+    actor: &Actor,
+    team: &Name,
+    add: &mut ask::TeammateAdd,
+) -> Result<Option<Line>, Refused> {
+    let agents = &crew.settings.agents;
+    let leads = |who: &TeammateRef| {
+        crew.board.with_state(|state| state.member(&who.address).is_some_and(|mate| mate.is_lead()))
+    };
+    let is_started = add.when_needed || matches!(actor, Actor::Teammate(who) if leads(who));
+    let own = match actor {
+        Actor::Teammate(who) => crew.board.with_state(|state| {
+            let mate = state.teammates.get(&who.address)?;
+            programs::named_like(&mate.profile.agent, agents)
+        }),
+        _ => None,
+    };
+    // Whatever the program behind the lead: a plain command brings others in as well.
+    if matches!(actor, Actor::Teammate(_)) {
+        crew.board.with_state(|state| as_the_team_does(state, team, agents, add));
+    }
+    found(agents, own, is_started, add)?;
+    if !is_started {
+        return Ok(None);
+    }
+    money::joins(crew, team, add)?;
+    Ok(line_of(add))
+}
+
+/// Whom a lead brings in without naming a program works with that of its role, or of the team.
+fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut ask::TeammateAdd) {
+    // A team that a lead has made works as the one above it does.
+    let setups: Vec<&Setup> = state.lineage(team).map(|team| &*team.setup).collect();
+    let Some(setup) = setups.iter().find(|setup| setup.playbook.is_some()).or(setups.first())
+    else {
+        return;
+    };
+    let is_named = !add.agent.is_empty() || !add.command.is_empty();
+    let role = setup.playbook.as_deref().and_then(|book| {
+        let named = add.role.as_ref().and_then(|role| role.parse::<Name>().ok());
+        let role = book.role(named.as_ref()).or_else(|| book.member().map(|(_, role)| role))?;
+        let values = resolved(book, []);
+        Some((fill(&role.agent, &values), fill(&role.model, &values)))
+    });
+    let (agent, model) = role.unwrap_or_default();
+    let first = |texts: [&String; 2]| texts.into_iter().find(|text| !text.is_empty()).cloned();
+    if !is_named && let Some(text) = first([&agent, &setup.agent]) {
+        match programs::find(&text, agents) {
+            Ok(profile) => add.agent = profile.name,
+            Err(_) => add.command = text,
+        }
+    }
+    // A program's model says nothing to another.
+    if !is_named && add.model.is_empty() {
+        add.model = first([&model, &setup.model]).unwrap_or_default();
+    }
+}
+
+fn line_of(add: &ask::TeammateAdd) -> Option<Line> {
+    (!add.command.is_empty()).then(|| add.command.clone())
+}
+
+/// Refuses lines that certainly cannot be run. Git is asked, so not on the board's thread.
+pub(crate) async fn require_runnable(
+    crew: &Crew,
+    lines: impl IntoIterator<Item = Line>,
+) -> Result<(), Refused> {
+    let lines: BTreeSet<Line> = lines.into_iter().collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let workspace = crew.settings.place.workspace.clone();
+    let root = &crew.board.root;
+    let begins = crew.board.with_state(|state| {
+        let setup = &state.teams.get(root)?.setup;
+        let base = Commit::parse(&setup.trees.as_ref()?.base)?;
+        Some((setup.branch(root).to_string(), base))
+    });
+    let agents = crew.settings.agents.clone();
+    let looked = blocking(move || {
+        let stand = stand(workspace, begins);
+        Ok(lines.iter().try_for_each(|line| runnable(line, &agents, &stand)))
+    });
+    // What could not be looked at is left to whoever starts it.
+    looked.await.unwrap_or(Ok(()))
+}
+
+/// Where the agents of a team stand that begins at this branch, or at this commit until it is there.
+fn stand(workspace: PathBuf, begins: Option<(String, Commit)>) -> Stand {
+    let Some((branch, base)) = begins else { return Stand::Folder(workspace) };
+    let tip = Repository::open(&workspace).ok().and_then(|here| here.tip(&branch).ok()?);
+    Stand::Clone { workspace, commit: tip.unwrap_or(base) }
+}
+
+/// A command that certainly cannot be run is refused before anybody is started with it.
+pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(), Refused> {
+    let known = programs::profiles(agents);
+    let names: Vec<&str> = known.iter().map(|profile| profile.name.as_str()).collect();
+    match cannot_run(line, &names, &Around::here(), stand) {
+        Some(CannotRun { fact, remedy }) => Err(refused("CannotRun", fact, &remedy)),
+        None => Ok(()),
+    }
+}
+
+/// Finds what stands behind each teammate from its next life on, where a team is set anew.
+pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Vec<Line>, Refused> {
+    set.agents.clear();
+    let mut lines = Vec::new();
+    if set.agent.is_empty() && set.command.is_empty() && set.model.is_none() {
+        return Ok(lines);
+    }
+    let members = crew.board.with_state(|state| {
+        let started = state.members_of(team).filter(|(_, mate)| {
+            mate.profile.start == StartRule::WhenNeeded || !set.teammates.is_empty()
+        });
+        let members = started.map(|(who, mate)| (who.name.to_string(), mate.profile.clone()));
+        members.collect::<BTreeMap<_, _>>()
+    });
+    let unknown = set.teammates.iter().find(|name| !members.contains_key(*name));
+    if let Some(name) = unknown {
+        let text = format!("there is no teammate {name} in team {team}");
+        let names: Vec<&str> = members.keys().map(String::as_str).collect();
+        return Err(refused("UnknownTeammate", text, &format!("there are {}", names.join(", "))));
+    }
+    for (name, profile) in members {
+        let is_named = set.teammates.contains(&name);
+        if !set.teammates.is_empty() && !is_named {
+            continue;
+        }
+        let named = !set.agent.is_empty() || !set.command.is_empty();
+        let (agent, command) = match named {
+            true => (set.agent.clone(), set.command.clone()),
+            false => (profile.agent, profile.command),
+        };
+        // A program's model says nothing to another.
+        let kept = if named { String::new() } else { profile.model };
+        let leads = profile.seat == Seat::Lead && profile.mode != Mode::Normal;
+        let mut add = ask::TeammateAdd {
+            name,
+            lead: leads,
+            agent,
+            command,
+            model: set.model.clone().unwrap_or(kept),
+            mode: leads.then(|| "plan".to_owned()),
+            when_needed: true,
+            ..ask::TeammateAdd::default()
+        };
+        match found(&crew.settings.agents, None, true, &mut add) {
+            Ok(()) => {
+                money::joins(crew, team, &add)?;
+                lines.extend(line_of(&add));
+                set.agents.push(add);
+            }
+            // Whoever leads stays as it is where the new agent cannot.
+            Err(refused) if refused.code == "CannotLead" && !is_named => {}
+            Err(refused) => return Err(refused),
+        }
+    }
+    Ok(lines)
+}
+
+/// The same where there is no team yet. `own`: the program of whoever asks.
+pub(crate) fn found(
+    agents: &Agents,
+    own: Option<String>,
+    is_started: bool,
+    add: &mut ask::TeammateAdd,
+) -> Result<(), Refused> {
+    if is_started && add.agent.is_empty() && add.command.is_empty() {
+        match (programs::find(&agents.default, agents), own) {
+            (Ok(profile), _) => add.agent = profile.name,
+            (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
+            (Err(_), Some(own)) => add.agent = own,
+            (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
+                programs::NATIVE.clone_into(&mut add.agent);
+            }
+            (Err(_), None) => {
+                let none = programs::no_model(programs::NATIVE, &add.model, agents);
+                let (fact, own) = none.map_or_else(Default::default, |none| {
+                    (format!(", and shipmate's own has no model: {}", none.fact), none.remedy)
+                });
+                let text = format!("no agent is named for {}{fact}", add.name);
+                let remedy = format!(
+                    "{own}; or name a program, such as agent \"claude\" (`shipmate agents` lists \
+                     them), or set agents.default in the configuration"
+                );
+                return Err(refused("NoAgent", text, &remedy));
+            }
+        }
+    }
+    let hears = programs::hears(&add.agent, agents);
+    add.hears = hears.map_err(|unknown| {
+        refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
+    })?;
+    if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
+        let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
+        let known = programs::profiles(agents);
+        let near = nearest(&add.command, known.iter().map(|profile| profile.name.as_str()));
+        let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        let remedy = format!(
+            "{near}name a program that can, such as \"native\" (`shipmate agents` lists them)"
+        );
+        return Err(refused("CannotLead", text, &remedy));
+    }
+    if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
+        return Err(refused("NoModel", none.fact, &none.remedy));
+    }
+    match programs::missing(&add.agent, agents) {
+        Some(text) if is_started => {
+            let remedy = "`shipmate agents` says how to install it";
+            Err(refused("NotInstalled", text, remedy))
+        }
+        _ => Ok(()),
+    }
+}

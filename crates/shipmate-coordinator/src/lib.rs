@@ -1,0 +1,29 @@
+//! The coordinator: the one process of a workspace that writes its logs.
+//!
+//! It accepts connections on a socket, decides requests in batches against the pure
+//! core, appends each batch once and answers after the log has confirmed. Timers and
+//! other effects are derived from the state, so a crash costs nothing that was
+//! acknowledged and a restart is an ordinary start.
+
+mod answer;
+mod board;
+mod clock;
+mod connection;
+mod coordinator;
+mod crew;
+mod errand;
+mod ground;
+pub mod hooks;
+mod lock;
+mod merge;
+mod open;
+mod playbook;
+mod put_away;
+mod secret;
+mod settings;
+mod signs;
+mod translate;
+mod views;
+
+pub use coordinator::{Ended, answer_without_state, run};
+pub use settings::{Current, Durability, Nats, ReadAgents, Settings, Store};

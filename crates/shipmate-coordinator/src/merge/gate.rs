@@ -1,0 +1,152 @@
+//! One run of a team's gate: its commands, one after the other, on a tree.
+//!
+//! The commands are those recorded with the team, never those in the tree. They run with
+//! pipefail, under a limit of time, behind a fence and without secrets in their environment: they
+//! run what agents have handed in. Nothing they start outlives them. A command that somebody
+//! ended from outside (the kernel for want of memory, a person) has said nothing about the tree:
+//! the gate is run again.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use shipmate_model::playbook::Expect;
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Name};
+use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec};
+use shipmate_programs::fence::{self, Grounds};
+
+use crate::crew::Crew;
+use crate::hooks::evidence;
+
+/// What is kept of a gate's output, and how much of it goes into a reason.
+const OUTPUT_BYTES_MAX: usize = 512 * 1024;
+const EVIDENCE_BYTES_MAX: usize = 4 * 1024;
+
+/// How often a gate that is ended from outside is run before that is the answer.
+const RUNS_MAX: u32 = 3;
+/// SIGHUP, SIGINT, SIGKILL and SIGTERM. A program that ends by another one has crashed by itself.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GateResult {
+    pub(crate) passed: bool,
+    pub(crate) took_ms: u64,
+    /// The command that failed, how, and the end of what it printed.
+    pub(crate) evidence: String,
+    pub(crate) failing: Vec<String>,
+    /// It was ended from outside each time: whether it would pass is not known.
+    pub(crate) killed: bool,
+}
+
+/// Runs the gate, and again where it is ended from outside.
+pub(crate) async fn run(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    expect: Expect,
+    cwd: &Path,
+) -> GateResult {
+    let mut result = run_once(crew, team, setup, expect, cwd).await;
+    for _ in 1..RUNS_MAX {
+        if !result.killed {
+            break;
+        }
+        let how = result.evidence.lines().next().unwrap_or_default();
+        let (team_name, note) = (team.clone(), format!("{how}: the gate is run again"));
+        crew.board.tell(Act::ReportHook { team: team_name, hook: "gate".to_owned(), note });
+        result = run_once(crew, team, setup, expect, cwd).await;
+    }
+    result
+}
+
+/// Runs it once; one that expects red passes when a command fails.
+async fn run_once(
+    crew: &Rc<Crew>,
+    team: &Name,
+    setup: &Setup,
+    expect: Expect,
+    cwd: &Path,
+) -> GateResult {
+    let began = Instant::now();
+    let mut result = GateResult { passed: true, ..GateResult::default() };
+    let mut has_run = true;
+    for line in &setup.gate {
+        let limit = Duration::from_millis(setup.gate_timeout_ms).saturating_sub(began.elapsed());
+        if let Err(failed) = run_one(crew, team, limit, cwd, line).await {
+            result.passed = false;
+            result.evidence = failed.evidence;
+            result.failing = failed.failing;
+            result.killed = failed.killed;
+            has_run = failed.has_run;
+            break;
+        }
+    }
+    if expect == Expect::Red && has_run {
+        result.passed = !result.passed;
+        let green = "every command of the gate succeeds, and new tests have to fail first";
+        result.evidence = if result.passed { String::new() } else { green.to_owned() };
+    }
+    result.took_ms = began.elapsed().as_millis() as u64;
+    result
+}
+
+/// A command that did not succeed.
+struct Failed {
+    evidence: String,
+    failing: Vec<String>,
+    /// It ran to an end of its own: what could not be started, was ended or took too long says
+    /// nothing about tests.
+    has_run: bool,
+    killed: bool,
+}
+
+async fn run_one(
+    crew: &Rc<Crew>,
+    team: &Name,
+    limit: Duration,
+    cwd: &Path,
+    line: &str,
+) -> Result<(), Failed> {
+    let failed = |how: String| {
+        let evidence = format!("`{line}` {how}");
+        Failed { evidence, failing: Vec::new(), has_run: false, killed: false }
+    };
+    let digest = crew.settings.place.digest();
+    let marker = Marker::new(&digest, "gate", team.as_str()).map_err(|e| failed(e.to_string()))?;
+    let root = crew.board.root.as_str();
+    let gated = Grounds::of(&crew.settings.place, &crew.settings.agents, root, "_gate")
+        .and_then(|grounds| fence::gated(&grounds, &crew.settings.place, cwd, Vec::new()))
+        .map_err(failed)?;
+    let spec = Spec {
+        env: gated.env,
+        env_remove: gated.env_remove,
+        fence: gated.fence,
+        output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
+        launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
+        ..Spec::new(Program::Shell(line.to_owned()), cwd, marker)
+    };
+    let ran = shipmate_process::run(spec, limit).await.map_err(|e| failed(e.to_string()))?;
+    if ran.exit == Exit::Code(0) && !ran.timed_out {
+        return Ok(());
+    }
+    let how = match (ran.timed_out, ran.exit) {
+        (true, _) => {
+            format!("did not end within the gate's time, of which {} s were left", limit.as_secs())
+        }
+        (false, Exit::Code(code)) => format!("failed with exit status {code}"),
+        (false, Exit::Signal(signal)) => format!("was ended by signal {signal}"),
+    };
+    let output = format!("{}\n{}", ran.stdout.text(), ran.stderr.text());
+    let failing = evidence::failing_tests(&output);
+    let tail = shipmate_process::tail(output.trim(), EVIDENCE_BYTES_MAX);
+    // 126 and 127 are the shell's: there is no such program, or it may not be run.
+    let has_run = !ran.timed_out && matches!(ran.exit, Exit::Code(code) if code < 126);
+    let signal = match ran.exit {
+        Exit::Signal(signal) => signal,
+        // So a shell tells how the command it waited for has ended.
+        Exit::Code(code) => code - 128,
+    };
+    let killed = !ran.timed_out && FROM_OUTSIDE.contains(&signal);
+    Err(Failed { evidence: format!("`{line}` {how}\n{tail}"), failing, has_run, killed })
+}

@@ -1,0 +1,96 @@
+//! The gate on what a team has, without anybody's work: before the first agent is started, and where
+//! work is red that may not be to blame.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use shipmate_model::setup::Setup;
+use shipmate_model::{Act, Name};
+use shipmate_process::blocking;
+use shipmate_workspace::{Commit, Repository};
+
+use super::gate::GateResult;
+use super::verify::{Bench, Verified};
+use crate::crew::Crew;
+
+/// How many ignored files and folders a reason names.
+const IGNORED_MAX: usize = 8;
+
+impl Bench {
+    /// Runs the gate where the team stands. A red one pauses the team, which has cost nothing yet.
+    pub(super) async fn try_gate(
+        &mut self,
+        crew: &Rc<Crew>,
+        team: &Name,
+        setup: &Setup,
+    ) -> Verified {
+        crew.queue_does(Some("trying the gate before anybody is started"));
+        self.forget_green(setup);
+        let tried = async {
+            let open = self.open(crew, team, setup).await?;
+            let tip = self.tip(crew, &open, setup.branch(team)).await?;
+            self.is_red_without(crew, team, setup, &open, &tip, false).await
+        };
+        match tried.await {
+            Ok(false) => Verified::All,
+            Ok(true) => Verified::Stuck,
+            Err(reason) => {
+                let reason = format!("the gate cannot be tried: {reason}");
+                crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
+                Verified::Stuck
+            }
+        }
+    }
+}
+
+/// Why a team whose gate is red without anybody's work cannot go on, and what to do.
+pub(super) async fn red_without(
+    crew: &Rc<Crew>,
+    team: &Name,
+    tip: &Commit,
+    result: &GateResult,
+) -> String {
+    let short = tip.short();
+    let mut text = format!(
+        "the gate fails at {short} already, where the team stands: {}",
+        result.evidence.trim_end()
+    );
+    let workspace = crew.settings.place.workspace.clone();
+    let absent = match blocking(move || not_in_clones(workspace)).await {
+        Ok(absent) => absent,
+        Err(reason) => {
+            text.push_str(&format!(
+                "\nthe gate runs in a clone, which has what is committed; what else is here cannot be \
+                 listed: {reason}"
+            ));
+            Vec::new()
+        }
+    };
+    if !absent.is_empty() {
+        text.push_str(&format!(
+            "\nthe gate runs in a clone, which has what is committed; here are also: {}",
+            absent.join(", ")
+        ));
+    }
+    text.push_str(&format!(
+        "\nmend the base or the gate, then `shipmate --team {team} resume`:\n  commit what is \
+         missing, and bring it to the team: `shipmate --team {team} team update`\n  or change the \
+         gate: `shipmate --team {team} team set --gate '…'`\n  or, where the work is to make it \
+         pass: `shipmate team delete {team}`, then run again with --red-base"
+    ));
+    text
+}
+
+/// What a person has in the checkout and no clone has.
+fn not_in_clones(workspace: PathBuf) -> Result<Vec<String>, String> {
+    let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
+    let mut found = repository.ignored(IGNORED_MAX + 1).map_err(|e| e.to_string())?;
+    if found.len() > IGNORED_MAX {
+        found.truncate(IGNORED_MAX);
+        found.push("… (ignored)".to_owned());
+    }
+    if repository.condition().map_err(|e| e.to_string())?.submodules {
+        found.push("the files of submodules".to_owned());
+    }
+    Ok(found)
+}

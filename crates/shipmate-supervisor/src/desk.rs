@@ -1,0 +1,328 @@
+//! The desk: where an agent that is driven reaches its team while it works.
+//!
+//! Its tool calls are carried to the coordinator with the teammate's token, so it can act
+//! as nobody else. What it says about the task in hand is noted here and acted on by the
+//! supervisor when the turn is over: work is handed in with its files, not with words.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use serde_json::Value;
+use shipmate_programs::fence::Fenced;
+use shipmate_programs::order::Order;
+use shipmate_protocol::ask::Usage;
+use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
+use shipmate_protocol::view::{InboxMessage, PlanView};
+use shipmate_protocol::{Answer, Ask, Refused};
+use tokio::sync::oneshot;
+
+use super::driver::Work;
+use super::link::{Line, LinkEnd, SharedLink};
+use super::planning::Planning;
+
+/// The tools are offered under this server's name.
+pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Desk(Rc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    order: Order,
+    link: SharedLink,
+    mode: RefCell<String>,
+    /// The task in hand and its token.
+    held: Cell<Option<(u32, u64)>>,
+    piece: RefCell<Piece>,
+    said: RefCell<Said>,
+    /// Its plan was approved in this life.
+    approved: Cell<bool>,
+    /// The task that the plan is for. A lead's is for all.
+    approved_for: Cell<Option<u32>>,
+    /// The plan for the task in hand that was decided last.
+    decided: RefCell<Option<PlanView>>,
+    /// How far a lead has come with the plan for its team.
+    planning: Cell<Planning>,
+    /// How much of a fence its program stands behind.
+    fence: RefCell<Option<Fenced>>,
+    /// Permissions that were asked for and not answered yet.
+    waiting: RefCell<BTreeMap<u64, oneshot::Sender<()>>>,
+}
+
+/// Where the piece of work in hand is done, and with what leave.
+#[derive(Debug, Clone, Default)]
+struct Piece {
+    tree: PathBuf,
+    files: Vec<String>,
+    /// Granted beyond scope and files.
+    granted: Vec<String>,
+}
+
+/// What the agent said in the present turns about its task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) verdict: Option<Verdict>,
+    /// It wrote to somebody, whose answer it may wait for.
+    pub(crate) spoke: bool,
+    /// A plan that it handed in.
+    pub(crate) plan: Option<u64>,
+    /// It wrote to the person.
+    pub(crate) reported: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Done { result: String },
+    Failed { reason: String },
+    GivenBack { reason: String },
+}
+
+/// Whether a tool may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum May {
+    Yes,
+    /// With the words for the model.
+    No(String),
+}
+
+impl Desk {
+    pub(crate) fn new(order: &Order, line: &Rc<Line>) -> Desk {
+        Desk(Rc::new(Inside {
+            order: order.clone(),
+            link: SharedLink::new(line),
+            mode: RefCell::new(order.mode.clone()),
+            held: Cell::new(None),
+            piece: RefCell::default(),
+            said: RefCell::default(),
+            approved: Cell::new(false),
+            approved_for: Cell::new(None),
+            decided: RefCell::default(),
+            planning: Cell::default(),
+            fence: RefCell::default(),
+            waiting: RefCell::default(),
+        }))
+    }
+
+    pub(crate) fn order(&self) -> &Order {
+        &self.0.order
+    }
+
+    pub(crate) fn seat(&self) -> Seat {
+        let order = &self.0.order;
+        let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
+        let mode = match self.mode().as_str() {
+            // It has been handed a task, so it must be able to say what came of it.
+            "read_only" => "normal".to_owned(),
+            mode => mode.to_owned(),
+        };
+        let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
+        Seat { team, name, kind, mode, tools }
+    }
+
+    pub(super) fn mode(&self) -> String {
+        self.0.mode.borrow().clone()
+    }
+
+    /// What the agent is told once, at the start of its program.
+    pub(crate) fn standing(&self) -> String {
+        super::brief::standing(&self.0.order, &self.0.mode.borrow())
+    }
+
+    /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        without_inbox(tools::list(&self.seat()))
+    }
+
+    /// The same for a program that asks once and for all.
+    pub(crate) fn tools_ahead(&self) -> Vec<Tool> {
+        without_inbox(tools::list_ahead(&self.seat()))
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        tools::call(self, &self.seat(), tool, arguments).await
+    }
+
+    /// Tells what was spent, and what of it was set aside before.
+    pub(crate) async fn used_of(&self, usage: Usage, reservation: Option<u64>) {
+        let task = self.0.held.get().map(|(task, _)| task.to_string());
+        let ask = Ask::UsageReport { usage, task, reservation };
+        drop(self.0.link.ask(ask).await);
+    }
+
+    /// A piece of work begins. Tells whether leave to write ends with it: an approved plan is for
+    /// one task, and this is another.
+    pub(crate) fn takes_up(&self, work: &Work) -> bool {
+        let task = work.task.as_ref();
+        let id = task.map(|task| task.row.id);
+        let planned = self.0.approved_for.get().or(id);
+        let ends = self.is_approved() && !self.0.order.lead && id.is_some() && id != planned;
+        self.0.approved_for.set(if ends { None } else { planned });
+        self.0.approved.set(self.is_approved() && !ends);
+        self.0.held.set(task.map(|task| task.row.id).zip(work.token));
+        *self.0.piece.borrow_mut() = Piece {
+            tree: work.tree.clone(),
+            files: task.map(|task| task.files.clone()).unwrap_or_default(),
+            granted: Vec::new(),
+        };
+        *self.0.said.borrow_mut() = Said::default();
+        self.0.decided.take();
+        ends && self.mode() == "plan"
+    }
+
+    pub(super) fn tree(&self) -> PathBuf {
+        self.0.piece.borrow().tree.clone()
+    }
+
+    pub(super) fn files(&self) -> Vec<String> {
+        self.0.piece.borrow().files.clone()
+    }
+
+    pub(super) fn granted(&self) -> Vec<String> {
+        self.0.piece.borrow().granted.clone()
+    }
+
+    pub(super) fn add_granted(&self, paths: impl Iterator<Item = String>) {
+        self.0.piece.borrow_mut().granted.extend(paths);
+    }
+
+    pub(super) fn planning(&self) -> &Cell<Planning> {
+        &self.0.planning
+    }
+
+    pub(super) fn is_approved(&self) -> bool {
+        self.0.approved.get()
+    }
+
+    pub(super) fn set_mode(&self, mode: &str) {
+        mode.clone_into(&mut self.0.mode.borrow_mut());
+    }
+
+    /// Nothing may be written: the program is fenced in so that it cannot. What is no mode that is
+    /// known is no leave to write.
+    pub(super) fn is_read_only(&self) -> bool {
+        match self.0.mode.borrow().as_str() {
+            "normal" => false,
+            "plan" => !self.is_approved(),
+            _ => true,
+        }
+    }
+
+    /// It has the tools that its role names, and nothing else.
+    pub(super) fn is_closed(&self) -> bool {
+        self.order().is_closed(&self.mode())
+    }
+
+    pub(super) fn stands_behind(&self, fence: Fenced) {
+        self.0.fence.replace(Some(fence));
+    }
+
+    /// How much of a fence its program stands behind, once it was started.
+    pub(super) fn fenced(&self) -> Option<Fenced> {
+        self.0.fence.borrow().clone()
+    }
+
+    pub(super) fn expect_answer(&self, question: u64, tell: oneshot::Sender<()>) {
+        self.0.waiting.borrow_mut().insert(question, tell);
+    }
+
+    /// A further turn on the same task begins: what was said last about it counts.
+    pub(crate) fn goes_on(&self) {
+        self.0.said.borrow_mut().spoke = false;
+    }
+
+    pub(crate) fn said(&self) -> Said {
+        self.0.said.borrow().clone()
+    }
+
+    /// A plan was decided.
+    pub(crate) fn plan_settled(&self, plan: PlanView) {
+        self.0.said.borrow_mut().plan = None;
+        self.0.approved.set(plan.state == "approved");
+        self.0.approved_for.set(self.task());
+        self.0.decided.replace(Some(plan));
+    }
+
+    pub(super) fn decided(&self) -> Option<PlanView> {
+        self.0.decided.borrow().clone()
+    }
+
+    /// The task in hand.
+    pub(super) fn task(&self) -> Option<u32> {
+        self.0.held.get().map(|(task, _)| task)
+    }
+
+    /// Takes an answer that a permission request waits for.
+    pub(crate) fn takes(&self, message: &InboxMessage) -> bool {
+        let waits = match (message.kind.as_str(), message.reply_to) {
+            ("answer", Some(question)) => self.0.waiting.borrow_mut().remove(&question),
+            _ => None,
+        };
+        waits.is_some_and(|waits| waits.send(()).is_ok())
+    }
+
+    fn is_held(&self, task: &str) -> bool {
+        self.0.held.get().is_some_and(|(held, _)| held.to_string() == task)
+    }
+
+    fn note(&self, verdict: Verdict) -> Result<Answer, Refused> {
+        self.0.said.borrow_mut().verdict = Some(verdict);
+        Ok(Answer::Done { first: 0, last: 0 })
+    }
+
+    pub(super) async fn carry(&self, ask: Ask) -> Result<Answer, Refused> {
+        match self.0.link.ask(ask).await {
+            Ok(answer) => Ok(answer),
+            Err(LinkEnd::Refused(refused)) => Err(refused),
+            Err(LinkEnd::Over(message)) => {
+                Err(Refused { code: "Over".to_owned(), message, remedy: None })
+            }
+        }
+    }
+}
+
+fn without_inbox(tools: Vec<Tool>) -> Vec<Tool> {
+    tools.into_iter().filter(|tool| tool.name != "Inbox").collect()
+}
+
+impl Board for Desk {
+    async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
+        match ask {
+            Ask::TaskSubmit { task, result, .. } | Ask::TaskComplete { task, result, .. }
+                if self.is_held(&task) =>
+            {
+                self.note(Verdict::Done { result })
+            }
+            Ask::TaskFail { task, reason, .. } if self.is_held(&task) => {
+                self.note(Verdict::Failed { reason })
+            }
+            Ask::TaskRelease { task, reason, .. } if self.is_held(&task) => {
+                self.note(Verdict::GivenBack { reason })
+            }
+            Ask::TaskClaim { task, .. } if self.is_held(&task) => Ok(Answer::Unchanged),
+            Ask::TaskClaim { .. } | Ask::TaskNext { .. } => Err(Refused {
+                code: "HandedOut".to_owned(),
+                message: "tasks are handed to you one at a time".to_owned(),
+                remedy: Some("finish the one in hand; the next comes by itself".to_owned()),
+            }),
+            Ask::Send { .. } | Ask::Question { .. } => {
+                let to_person = matches!(&ask, Ask::Send { to, .. } if to == "person");
+                let sent = self.carry(ask).await;
+                let said = &mut *self.0.said.borrow_mut();
+                said.spoke |= sent.is_ok();
+                said.reported |= to_person && sent.is_ok();
+                sent
+            }
+            Ask::PlanSubmit { work: Some(_), .. } => self.hand_in_plan(ask).await,
+            Ask::PlanSubmit { .. } => {
+                let submitted = self.carry(ask).await;
+                if let Ok(Answer::Opened { id }) = submitted {
+                    self.0.said.borrow_mut().plan = Some(id);
+                }
+                submitted
+            }
+            ask => self.carry(ask).await,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! An agent program that is driven over its standard input and output.
+//!
+//! Its process tree is the supervisor's: it ends with the supervisor, whatever it ignores.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use shipmate_process::{
+    Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
+};
+use shipmate_programs::order::{LifeFolder, Order, last_line};
+use tokio::net::unix::pipe;
+
+use super::driver::NotGiven;
+
+/// How to start the program of an order.
+#[derive(Debug, Clone)]
+pub(crate) struct Starter {
+    order: Order,
+    folder: LifeFolder,
+    marker: Marker,
+}
+
+/// A program that runs, with its pipes.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) tree: Tree,
+    pub(crate) stdin: pipe::Sender,
+    pub(crate) stdout: pipe::Receiver,
+}
+
+impl Starter {
+    pub(crate) fn new(order: &Order, folder: &LifeFolder, marker: Marker) -> Starter {
+        Starter { order: order.clone(), folder: folder.clone(), marker }
+    }
+
+    pub(crate) fn folder(&self) -> &LifeFolder {
+        &self.folder
+    }
+
+    /// With this in the program's environment, unless the order says otherwise.
+    pub(crate) fn with_env(mut self, name: &str, value: &str) -> Starter {
+        self.order.env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
+    pub(crate) fn marker(&self) -> &Marker {
+        &self.marker
+    }
+
+    /// Starts the program with these arguments after its own. Where a program of this life
+    /// wrote before, what it says on standard error goes on in the same file.
+    pub(crate) fn start(
+        &self,
+        cwd: &Path,
+        more: &[String],
+        fence: Option<Fence>,
+    ) -> Result<Running, NotGiven> {
+        let words = self.order.argv.iter().chain(more);
+        let argv: Vec<OsString> = words.map(OsString::from).collect();
+        let spec = Spec {
+            env: self.order.environment(fence.as_ref()),
+            env_remove: ["SHIPMATE_TOKEN", "SHIPMATE_TEAM"].map(OsString::from).into(),
+            stdin: Stdin::Piped,
+            output: Output::Stream {
+                errors: self.folder.errors(),
+                bytes_max: self.order.output_bytes_max,
+            },
+            launcher: Launcher::through(self.order.program.clone(), vec!["exec-tree".into()]),
+            fence,
+            distrusts: Distrust::Fenced,
+            ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
+        };
+        let mut tree = Tree::spawn(spec)?;
+        let stdin = tree.take_stdin().expect("its input was asked for");
+        let stdout = tree.take_stdout().expect("its output was asked for");
+        Ok(Running { tree, stdin, stdout })
+    }
+
+    /// How the program ended, with the last thing it complained about.
+    pub(crate) fn obituary(&self, exit: Exit) -> String {
+        let name = &self.order.agent;
+        match last_line(&self.folder.errors()) {
+            Some(words) => format!("{name} ended ({exit}); it said last: {words}"),
+            None => format!("{name} ended ({exit})"),
+        }
+    }
+}
