@@ -1,7 +1,9 @@
-//! Which crate may use which, and what a front end may see.
+//! Which crate may use which, what a front end may see, and that no modules import each other.
 //!
 //! The number of crates helps nobody; what each may not use does. The table below is the one of
 //! ARCHITECTURE.md, in a form that a computer keeps.
+
+mod cycles;
 
 use std::path::Path;
 
@@ -60,10 +62,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "shipmate-coordinator",
         ],
     ),
-    (
-        "shipmate-testkit",
-        &["shipmate-model", "shipmate-core", "shipmate-log", "shipmate-protocol"],
-    ),
+    ("shipmate-testkit", &["shipmate-model", "shipmate-core", "shipmate-log", "shipmate-protocol"]),
     ("xtask", &[]),
 ];
 
@@ -96,7 +95,10 @@ const BEHIND_THE_PROTOCOL: [&str; 5] = [
 
 pub(crate) fn run(_: &Args) -> Result<(), String> {
     report("layers", check_workspace()?)?;
-    println!("layers: every crate keeps to the table");
+    println!(
+        "layers: every crate keeps to the table; circles of modules that are still there: {}",
+        cycles::left()
+    );
     Ok(())
 }
 
@@ -105,7 +107,9 @@ fn check_workspace() -> Result<Vec<Violation>, String> {
     let metadata = serde_json::from_str(&json)
         .map_err(|e| format!("the output of cargo metadata could not be read: {e}"))?;
     let mut found = dependencies(&packages(&metadata, &tree::root()));
-    found.extend(front_ends(&Tree::read()?));
+    let tree = Tree::read()?;
+    found.extend(front_ends(&tree));
+    found.extend(cycles::check(&tree));
     Ok(found)
 }
 

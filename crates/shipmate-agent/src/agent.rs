@@ -12,17 +12,17 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use shipmate_protocol::ask::{Context as Fill, Usage};
-use shipmate_protocol::native::{Begin, Ended, FromAgent, Offered, Price, Said, ToAgent};
+use shipmate_protocol::native::{Begin, Ended, FromAgent, ToAgent};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::asking::Asking;
 use crate::context::Context;
 use crate::conversation::Conversation;
-use crate::message::Block;
-use crate::model::{Failure, Model, Reply, Request, Tokens, Watch, cost_micros};
+use crate::model::{Failure, Model, Watch};
+use crate::seat::Seat;
 use crate::supervisor::Supervisor;
 use crate::tools::{Place, Toolbox};
 use crate::turn::{Event, Machine, Step};
@@ -80,29 +80,6 @@ struct Agent {
     heard: usize,
     /// It was told in this turn that something still runs.
     is_warned: bool,
-}
-
-/// What depends on the teammate's mode.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Seat {
-    pub(crate) standing: String,
-    /// The team's tools.
-    pub(crate) team: Vec<Offered>,
-    /// Its own.
-    pub(crate) own: Vec<Offered>,
-}
-
-impl Seat {
-    pub(crate) fn all(&self) -> Vec<Offered> {
-        self.own.iter().chain(&self.team).cloned().collect()
-    }
-
-    fn bytes(&self) -> usize {
-        let tool = |tool: &Offered| {
-            tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-        };
-        self.standing.len() + self.own.iter().chain(&self.team).map(tool).sum::<usize>()
-    }
 }
 
 impl Agent {
@@ -294,70 +271,6 @@ impl Agent {
     }
 }
 
-/// One request to the model.
-pub(crate) struct Asking {
-    pub(crate) supervisor: Supervisor,
-    pub(crate) seat: Rc<RefCell<Seat>>,
-    pub(crate) messages: Vec<crate::message::Message>,
-    pub(crate) output_tokens_max: u64,
-    pub(crate) thinking_tokens: u64,
-    /// How full the agent's context is; absent for a subagent, whose context is another.
-    pub(crate) context: Option<Fill>,
-}
-
-impl Asking {
-    pub(crate) async fn ask(mut self, model: &Model) -> Event {
-        let seat = self.seat.borrow().clone();
-        let tools = seat.all();
-        let request = Request {
-            tools: &tools,
-            system: &seat.standing,
-            messages: &self.messages,
-            output_tokens_max: self.output_tokens_max,
-            thinking_tokens: self.thinking_tokens,
-        };
-        let reservation = match self.supervisor.reserve(model.ceiling(&request)).await {
-            Ok(reservation) => reservation,
-            Err(reason) => return Event::Refused(reason),
-        };
-        let watch = &mut self.supervisor;
-        let asked = model.ask(&request, watch).await;
-        let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
-        let usage = usage(&model.order.price, &tokens);
-        let counted = Some(tokens.context()).filter(|counted| *counted > 0);
-        let context = self.context.map(|fill| Fill { used: counted.unwrap_or(fill.used), ..fill });
-        self.supervisor.tell(FromAgent::Used { usage, reservation, context });
-        match asked {
-            Ok(reply) => {
-                self.words(&reply);
-                Event::Reply(reply)
-            }
-            Err(failure) => Event::Failed(failure),
-        }
-    }
-
-    /// What the model says beside its calls is told at once; its last words are the turn's end.
-    fn words(&self, reply: &Reply) {
-        if !reply.blocks.iter().any(|block| matches!(block, Block::Call(_))) {
-            return;
-        }
-        for block in &reply.blocks {
-            if let Block::Text(text) = block {
-                self.supervisor.say(text);
-            }
-        }
-    }
-}
-
-fn usage(price: &Price, tokens: &Tokens) -> Usage {
-    Usage {
-        tokens_in: tokens.input + tokens.cache_read + tokens.cache_write,
-        tokens_out: tokens.output,
-        tokens_cached: tokens.cache_read,
-        cost_micros: cost_micros(price, tokens),
-    }
-}
-
 impl Watch for Supervisor {
     fn busy(&mut self, bytes: u64) {
         self.tell(FromAgent::Busy { bytes });
@@ -409,9 +322,4 @@ async fn write(
         out.write_all(&line).await?;
     }
     Ok(())
-}
-
-/// For [`Said`] that is no answer to what was asked.
-pub(crate) fn odd(said: &Said) -> String {
-    format!("the supervisor's answer is not understood: {said:?}")
 }

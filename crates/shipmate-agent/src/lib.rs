@@ -6,12 +6,13 @@
 //! process and its shells stand behind fences that were put up by others.
 
 mod agent;
+mod asking;
 pub mod context;
 pub mod conversation;
 pub mod message;
 pub mod model;
 mod rounds;
-mod subagent;
+mod seat;
 mod supervisor;
 pub mod tools;
 pub mod turn;

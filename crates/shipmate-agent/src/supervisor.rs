@@ -10,8 +10,6 @@ use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{Does, FromAgent, Said};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::odd;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Supervisor(Rc<Inside>);
 
@@ -94,4 +92,9 @@ impl Supervisor {
             None => Err(GONE.to_owned()),
         }
     }
+}
+
+/// For [`Said`] that is no answer to what was asked.
+pub(crate) fn odd(said: &Said) -> String {
+    format!("the supervisor's answer is not understood: {said:?}")
 }

@@ -4,16 +4,17 @@
 //! asked for each of the agent's own tools; the team's are called where the supervisor is. A
 //! call that cannot be used is answered like any other, with words that help.
 
+mod subagent;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
 use shipmate_protocol::native::{Does, Offered};
 
-use crate::agent::Seat;
 use crate::message::{Arguments, Call, CallResult};
 use crate::model::Model;
-use crate::subagent;
+use crate::seat::Seat;
 use crate::supervisor::Supervisor;
 use crate::tools::Toolbox;
 

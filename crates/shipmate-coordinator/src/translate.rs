@@ -104,7 +104,8 @@ impl Scene<'_> {
         texts.iter().map(|text| self.dependency(text)).collect()
     }
 
-    /// The act a request asks for; `None` for one that only reads.
+    /// The act a request asks for; `None` for one that only reads. One match over all requests: the
+    /// compiler says which is missing.
     pub(crate) fn act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
         Ok(Some(match ask {
             Ask::TeamCreate(create) => self.create_team(create)?,
@@ -139,12 +140,6 @@ impl Scene<'_> {
                 Act::SetTeammateBudget { who: self.address(name)?, budget: self::budget(budget) }
             }
             Ask::TeammateIdle { reason } => Act::ReportIdle { reason: reason.clone() },
-            _ => return self.task_act(ask),
-        }))
-    }
-
-    fn task_act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
-        Ok(Some(match ask {
             Ask::TaskCreate { tasks } => self.create_tasks(tasks)?,
             Ask::TaskUpdate { task, changes } => {
                 Act::UpdateTask { task: self.task(task)?, changes: self.changes(changes)? }
@@ -189,12 +184,6 @@ impl Scene<'_> {
             Ask::TaskSetAside { task, token, work } => {
                 Act::SetAsideWork { task: self.task(task)?, token: *token, work: work.clone() }
             }
-            _ => return self.talk_act(ask),
-        }))
-    }
-
-    fn talk_act(&self, ask: &Ask) -> Result<Option<Act>, Refused> {
-        Ok(Some(match ask {
             Ask::Send { to, body, kind, reply_to } => Act::SendMessage {
                 to: self.recipient(to)?,
                 kind: self.kind(kind.as_deref(), body)?,
@@ -255,7 +244,47 @@ impl Scene<'_> {
                 task: self.optional_task(task.as_ref())?,
                 reservation: *reservation,
             },
-            _ => return Ok(None),
+            Ask::Status
+            | Ask::Teams
+            | Ask::TeamShow
+            | Ask::Resume
+            | Ask::Merge { .. }
+            | Ask::TeamUpdate
+            | Ask::TeamEnd
+            | Ask::Leftovers { .. }
+            | Ask::TryHooks
+            | Ask::Survey
+            | Ask::Renew { .. }
+            | Ask::Settings
+            | Ask::Agents
+            | Ask::Playbooks
+            | Ask::PlaybookShow(_)
+            | Ask::PlaybookCheck { .. }
+            | Ask::Stay
+            | Ask::StayOnce
+            | Ask::Leave
+            | Ask::Teammates
+            | Ask::TeammateShow { .. }
+            | Ask::Attend
+            | Ask::Progress { .. }
+            | Ask::Alive { .. }
+            | Ask::Attach { .. }
+            | Ask::Tasks { .. }
+            | Ask::TaskShow { .. }
+            | Ask::TaskDiff { .. }
+            | Ask::InboxPeek
+            | Ask::MessageTrace { .. }
+            | Ask::Plans { .. }
+            | Ask::Questions { .. }
+            | Ask::PhasesClose
+            | Ask::Log { .. }
+            | Ask::StatusAt { .. }
+            | Ask::TasksAt { .. }
+            | Ask::Follow { .. }
+            | Ask::Look { .. }
+            | Ask::LookAt { .. }
+            | Ask::Signs
+            | Ask::Verify => return Ok(None),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod look;
 
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_core::state::{
     BreakerPhase, Decision, Life, Message, Plan, Stage, State, Status as TaskStatus, Task, Team,
     TeamPhase, Teammate,

@@ -1,18 +1,29 @@
 //! `apply`: a record changes the state. It never refuses: what is in the log happened.
 
 use shipmate_model::event::{Event, Recipient, Record};
-use shipmate_model::name::{Name, Position, TeammateRef};
+use shipmate_model::name::{Name, TeammateRef};
 
-use crate::health;
+use crate::breaker;
+use crate::deviation;
+use crate::escalation;
 use crate::kept;
-use crate::message;
+use crate::life;
+use crate::mail;
+use crate::phase;
 use crate::plan;
+use crate::route;
 use crate::shutdown;
 use crate::state::{
-    BreakerPhase, Decision, Delivery, Life, Message, Plan, Question, State, Team, TeamPhase,
+    BreakerPhase, Course, Decision, Delivery, Life, Message, Plan, Question, State, Team,
+    TeamPhase, recall,
 };
+use crate::task::owner::pair;
 use crate::task::{change, claim, create, finish, scope};
-use crate::{deviation, escalation, phase, route, staff, team, teammate, trial, usage};
+use crate::team;
+use crate::teammate;
+use crate::trial;
+use crate::usage;
+use crate::withdrawal;
 
 pub fn apply(state: &mut State, record: &Record) {
     assert_eq!(record.n, state.position + 1, "records are applied in order and without gaps");
@@ -28,14 +39,16 @@ pub fn apply(state: &mut State, record: &Record) {
     }
 }
 
+/// One match over all events: the compiler says which is missing.
 fn apply_event(state: &mut State, record: &Record) {
+    let (n, at) = (record.n, record.at);
     match &record.event {
         Event::TeamCreated { team, parent, description, verification, setup } => {
             let created = Team {
                 parent: parent.clone(),
                 description: description.clone(),
                 setup: setup.clone(),
-                course: phase::Course::of(setup),
+                course: Course::of(setup),
                 ..Team::new(record.at, *verification)
             };
             team::apply_created(state, team, created);
@@ -45,7 +58,7 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeamContinued { team } => {
             phase::approval::apply_continued(state, team);
-            staff::recall(state, team);
+            recall(state, team);
         }
         Event::TeamDeletionRequested { team } => state.team_mut(team).phase = TeamPhase::Ending,
         Event::TeamDeleted { team } => state.team_mut(team).phase = TeamPhase::Deleted,
@@ -74,7 +87,7 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeammateModeChanged { who, mode } => state.teammate_mut(who).profile.mode = *mode,
         Event::TeammateDisappeared { who, reason, loss, .. } => {
-            teammate::apply_disappeared(state, record.n, who, reason, *loss);
+            life::apply_disappeared(state, record.n, who, reason, *loss);
         }
         Event::TeammateStalled { who, step } => state.teammate_mut(&who.address).stalls = *step,
         Event::TeammateSession { who, session, fence } => {
@@ -83,17 +96,10 @@ fn apply_event(state: &mut State, record: &Record) {
         }
         Event::TeammateStopped { who, outcome } => {
             let life = Life::Stopped { outcome: outcome.clone() };
-            teammate::apply_ended(state, who, life, "stopped".to_owned());
+            life::apply_ended(state, who, life, "stopped".to_owned());
         }
         Event::TeammateRemoved { who } => teammate::apply_removed(state, who),
         Event::TeammateBudgetSet { who, budget } => state.teammate_mut(who).budget = *budget,
-        _ => apply_task_event(state, record),
-    }
-}
-
-fn apply_task_event(state: &mut State, record: &Record) {
-    let at = record.at;
-    match &record.event {
         Event::TaskCreated { task, team, spec } => {
             create::apply_created(state, at, &record.by, *task, team, spec);
         }
@@ -128,13 +134,6 @@ fn apply_task_event(state: &mut State, record: &Record) {
         Event::TaskScopeLeftOut { task, files } => scope::apply_left_out(state, *task, files),
         Event::GateRan(run) => trial::apply_gate(state, run),
         Event::HookNoted { .. } => {}
-        _ => apply_talk_event(state, record),
-    }
-}
-
-fn apply_talk_event(state: &mut State, record: &Record) {
-    let (n, at) = (record.n, record.at);
-    match &record.event {
         Event::MessageSent { to, kind, body, reply_to, epoch, line_end } => {
             if let (Some(end), [Recipient::Member(who)]) = (line_end, to.as_slice()) {
                 state.dropped.insert(who.clone(), *end);
@@ -148,17 +147,17 @@ fn apply_talk_event(state: &mut State, record: &Record) {
             shutdown::apply_word(state, &from, to);
             team::apply_word(state, &from, &kind, to, &body);
             let message = Message { from, kind, body, reply_to, epoch, sent_at: at, waiting };
-            message::apply_sent(state, n, message);
+            mail::apply_sent(state, n, message);
         }
         Event::MessageOffered { to, messages } => {
-            message::apply_progress(state, to, messages, &Delivery::Offered);
+            mail::apply_progress(state, to, messages, &Delivery::Offered);
         }
         Event::MessageInjected { to, messages, turn } => {
-            message::apply_progress(state, to, messages, &Delivery::Injected { turn: *turn });
+            mail::apply_progress(state, to, messages, &Delivery::Injected { turn: *turn });
         }
         Event::MessageAcknowledged { to, messages }
         | Event::MessageExpired { to, messages, .. }
-        | Event::MessageBounced { to, messages, .. } => message::apply_done(state, to, messages),
+        | Event::MessageBounced { to, messages, .. } => mail::apply_done(state, to, messages),
         Event::PlanSubmitted { who, task, body, work } => {
             let (who, body, decision) = (who.clone(), body.clone(), Decision::Open);
             let work = work.clone();
@@ -191,39 +190,7 @@ fn apply_talk_event(state: &mut State, record: &Record) {
         Event::QuestionAnswered { question, answer } => {
             plan::apply_answered(state, *question, &record.by, answer);
         }
-        Event::QuestionWithdrawn { question, .. } => plan::apply_withdrawn(state, *question),
-        _ => apply_end_event(state, record),
-    }
-}
-
-/// Somebody asked for what is another's.
-fn contested(state: &mut State, who: &TeammateRef, owner: Option<&Name>) {
-    let Some(owner) = owner else { return };
-    let (less, more) = pair(&who.address.name, owner);
-    let counts = state.team_mut(&who.address.team).contested.entry(less.clone()).or_default();
-    *counts.entry(more.clone()).or_default() += 1;
-}
-
-/// Two names in their order.
-pub(crate) fn pair<'a>(one: &'a Name, other: &'a Name) -> (&'a Name, &'a Name) {
-    if one < other { (one, other) } else { (other, one) }
-}
-
-/// A notice or bounce comes from the runtime, whoever's command brought it about.
-fn sender(
-    by: shipmate_model::name::Actor,
-    kind: &shipmate_model::event::MessageKind,
-) -> shipmate_model::name::Actor {
-    use shipmate_model::event::MessageKind::{Bounce, Notice, WorkDone};
-    match kind {
-        Notice | WorkDone | Bounce => shipmate_model::name::Actor::Runtime,
-        _ => by,
-    }
-}
-
-fn apply_end_event(state: &mut State, record: &Record) {
-    let n: Position = record.n;
-    match &record.event {
+        Event::QuestionWithdrawn { question, .. } => withdrawal::apply_withdrawn(state, *question),
         Event::ShutdownRequested { who, reason, deadline_ms } => {
             shutdown::apply_requested(state, n, &record.by, who, reason, *deadline_ms);
         }
@@ -252,12 +219,12 @@ fn apply_end_event(state: &mut State, record: &Record) {
             phase::apply_ended(state, record.at, team, phase, *round, end);
         }
         Event::BreakerOpened { team } => {
-            health::apply_breaker(state, team, BreakerPhase::Open { at: n });
+            breaker::apply_breaker(state, team, BreakerPhase::Open { at: n });
         }
         Event::BreakerHalfOpened { team } => {
-            health::apply_breaker(state, team, BreakerPhase::HalfOpen { at: n, probe: None });
+            breaker::apply_breaker(state, team, BreakerPhase::HalfOpen { at: n, probe: None });
         }
-        Event::BreakerClosed { team } => health::apply_breaker(state, team, BreakerPhase::Closed),
+        Event::BreakerClosed { team } => breaker::apply_breaker(state, team, BreakerPhase::Closed),
         Event::BreakerStrikeForgiven { team, strike } => {
             state.team_mut(team).breaker.strikes.remove(strike);
         }
@@ -265,6 +232,25 @@ fn apply_end_event(state: &mut State, record: &Record) {
         Event::UsageRecorded { who, usage, reservation, .. } => {
             usage::apply_recorded(state, who, usage, *reservation);
         }
-        _ => unreachable!("every other event was applied above"),
+    }
+}
+
+/// Somebody asked for what is another's.
+fn contested(state: &mut State, who: &TeammateRef, owner: Option<&Name>) {
+    let Some(owner) = owner else { return };
+    let (less, more) = pair(&who.address.name, owner);
+    let counts = state.team_mut(&who.address.team).contested.entry(less.clone()).or_default();
+    *counts.entry(more.clone()).or_default() += 1;
+}
+
+/// A notice or bounce comes from the runtime, whoever's command brought it about.
+fn sender(
+    by: shipmate_model::name::Actor,
+    kind: &shipmate_model::event::MessageKind,
+) -> shipmate_model::name::Actor {
+    use shipmate_model::event::MessageKind::{Bounce, Notice, WorkDone};
+    match kind {
+        Notice | WorkDone | Bounce => shipmate_model::name::Actor::Runtime,
+        _ => by,
     }
 }

@@ -7,9 +7,20 @@ use shipmate_model::event::{Event, MessageKind, Recipient};
 use shipmate_model::name::{Address, Position};
 use shipmate_model::refusal::Refusal;
 
+use crate::breaker;
+use crate::escalation;
+use crate::health;
+use crate::mail;
+use crate::message;
+use crate::phase;
+use crate::plan;
+use crate::shutdown;
 use crate::state::{State, TeamPhase};
 use crate::task::{change, claim, create, finish, scope, unchanged};
-use crate::{escalation, health, message, phase, plan, shutdown, team, teammate, usage};
+use crate::team;
+use crate::teammate;
+use crate::usage;
+use crate::withdrawal;
 
 /// What becomes of a command that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +39,7 @@ pub fn decide(state: &State, command: &Command) -> Result<Decided, Refusal> {
     }
     let mut events = decide_act(state, command)?;
     events.extend(plan::done::told(state, &events));
-    events.extend(plan::withdrawal::brought_about(state, &events));
+    events.extend(withdrawal::brought_about(state, &events));
     Ok(Decided::Events(reach_somebody(state, events)))
 }
 
@@ -53,7 +64,7 @@ fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
     let redirect = |event: Event| match event {
         Event::MessageSent { to, kind, body, .. } if unread(&to) => {
             let news = kind != MessageKind::Bounce;
-            news.then(|| message::to_one(state, Recipient::Person, kind, body, None)).flatten()
+            news.then(|| mail::to_one(state, Recipient::Person, kind, body, None)).flatten()
         }
         event => Some(event),
     };
@@ -64,7 +75,7 @@ fn reach_somebody(state: &State, events: Vec<Event>) -> Vec<Event> {
         to.iter().all(|to| {
             let more = told.entry(to.clone()).or_default();
             *more += 1;
-            message::has_room(state, to, *more)
+            mail::has_room(state, to, *more)
         })
     };
     events.into_iter().filter_map(redirect).filter(|event| has_room(event)).collect()
@@ -75,6 +86,7 @@ fn ends_somebody(event: &Event) -> bool {
     matches!(event, TeammateStopped { .. } | TeammateRemoved { .. } | TeamDeleted { .. })
 }
 
+/// One match over all acts: the compiler says which is missing.
 pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>, Refusal> {
     let by = &command.by;
     match &command.act {
@@ -88,7 +100,7 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         Act::SetTeamBudget { team, budget } => usage::decide_team_budget(state, by, team, *budget),
         Act::PauseTeam { team, reason } => team::decide_pause(state, by, team, reason),
         Act::ContinueTeam { team } => team::decide_continue(state, by, team),
-        Act::ExpireTeam { team } => team::decide_expire(state, by, team),
+        Act::ExpireTeam { team } => crate::phase::alone::decide_expire(state, by, team),
         Act::AddTeammate { who, profile } => teammate::decide_add(state, by, who, profile),
         Act::StartTeammate(cmd) => teammate::decide_start(state, by, cmd),
         Act::RemoveTeammate { who } => teammate::decide_remove(state, by, who),
@@ -107,13 +119,6 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             teammate::decide_session(state, by, session, fence)
         }
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
-        act => decide_task(state, command, act),
-    }
-}
-
-fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>, Refusal> {
-    let by = &command.by;
-    match act {
         Act::CreateTasks { team, tasks } => create::decide_create(state, by, team, tasks),
         Act::UpdateTask { task, changes } => change::decide_update(state, by, *task, changes),
         Act::ClaimTask { task, lease_ms } => claim::decide_claim(state, by, *task, *lease_ms),
@@ -156,13 +161,6 @@ fn decide_task(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
         Act::SetAsideWork { task, token, work } => {
             finish::decide_set_aside(state, by, *task, *token, work)
         }
-        act => decide_talk(state, command, act),
-    }
-}
-
-fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>, Refusal> {
-    let by = &command.by;
-    match act {
         Act::SendMessage { to, kind, body, reply_to } => {
             message::decide_send(state, by, to, kind, body, *reply_to)
         }
@@ -211,15 +209,14 @@ fn decide_talk(state: &State, command: &Command, act: &Act) -> Result<Vec<Event>
             phase::decide_end(state, by, team, phase, *round, verdict)
         }
         Act::ExpirePhase { team, began } => phase::decide_expire(state, by, team, *began),
-        Act::ForgiveStrike { team, strike } => health::decide_forgive(state, by, team, *strike),
-        Act::ProbeBreaker { team, opened } => health::decide_probe(state, by, team, *opened),
+        Act::ForgiveStrike { team, strike } => breaker::decide_forgive(state, by, team, *strike),
+        Act::ProbeBreaker { team, opened } => breaker::decide_probe(state, by, team, *opened),
         Act::ReportProbe { team, half_opened, result } => {
-            health::decide_probed(state, by, team, *half_opened, *result)
+            breaker::decide_probed(state, by, team, *half_opened, *result)
         }
         Act::ReserveUsage { usage } => usage::decide_reserve(state, by, usage),
         Act::ReportUsage { usage, task, reservation } => {
             usage::decide_report(state, by, usage, *task, *reservation)
         }
-        _ => unreachable!("every other act was decided above"),
     }
 }

@@ -4,46 +4,14 @@
 //! Summaries tell them, so they are kept in words and with the task they are about. They follow
 //! from the records alone; a team without a playbook is told of by whoever reads its log.
 
-use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::{Event, Outcome, Record, TaskId};
-use shipmate_model::name::{Address, Name, TeammateRef};
+use shipmate_model::name::{Address, TeammateRef};
 
-use crate::health::is_silence;
-use crate::state::{ShutdownEnd, State, Teammate};
+use crate::life::is_silence;
+use crate::state::{Deviation, Health, HealthWord, ShutdownEnd, State, Teammate};
 
 /// Most that are kept of one tree: a summary with more is read by nobody.
 const DEVIATIONS_MAX: usize = 1000;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deviation {
-    pub team: Name,
-    /// The task it is about; absent: the whole team.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    pub text: String,
-}
-
-/// A member came, has nothing to do, was stopped or is gone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
-    pub who: Address,
-    pub word: HealthWord,
-    /// Wall clock.
-    pub at: u64,
-    pub before: Option<HealthWord>,
-    /// It was asked and did not answer in time.
-    pub silent: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HealthWord {
-    Start,
-    Idle,
-    Stop,
-    Disappeared,
-}
 
 fn note_health(state: &mut State, record: &Record) {
     let (who, word, silent) = match &record.event {

@@ -5,8 +5,6 @@
 //! turns; above the last level is the person, who is asked a question. The task behind it stays
 //! with whoever holds it: waiting for an answer is no stall.
 
-use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::{
     EscalationId, Event, MessageId, MessageKind, QuestionId, QuestionKind, Recipient, TaskId,
 };
@@ -16,33 +14,14 @@ use shipmate_model::name::{Actor, Address, Name, Position};
 use shipmate_model::playbook::{Escalation, Playbook};
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
-use crate::plan::forget_oldest;
+use crate::kept::forget_oldest;
+use crate::mail;
 use crate::route::role_of;
-use crate::state::{Question, State, TeamPhase, Teammate};
-use crate::teammate::current;
+use crate::state::{Question, Raised, State, TeamPhase, Teammate, current};
 
 /// The kinds of handoff that this is about.
 pub const ESCALATION: &str = "escalation";
 pub const RESOLUTION: &str = "escalation_resolution";
-
-/// Trouble that somebody could not settle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Raised {
-    pub from: Address,
-    /// What it holds meanwhile.
-    pub task: Option<TaskId>,
-    pub body: String,
-    /// Whom it lies with.
-    pub to: Recipient,
-    /// Since when.
-    pub asked: Position,
-    /// The question to the person, where it has come so far.
-    pub question: Option<QuestionId>,
-    /// Answers of this level.
-    pub answers: u32,
-    pub open: bool,
-}
 
 fn rule<'a>(state: &'a State, team: &Name) -> Option<(&'a Playbook, &'a Escalation)> {
     let book = state.teams.get(team)?.setup.playbook.as_deref()?;
@@ -204,10 +183,10 @@ fn raise(
         Some(question) => format!("{from} needs a decision (question {question}): {body}"),
         None => body.clone(),
     };
-    let told = message::to_one(state, to.clone(), kind, text, None);
+    let told = mail::to_one(state, to.clone(), kind, text, None);
     events.push(Event::EscalationRaised { escalation, from, to, task, question, body });
     let mut told: Vec<Event> = told.into_iter().collect();
-    message::reply_to(&mut told, question.unwrap_or(id));
+    mail::reply_to(&mut told, question.unwrap_or(id));
     events.extend(told);
     events
 }
@@ -257,12 +236,6 @@ fn decide_resolve(
     Ok(events)
 }
 
-/// The person has answered the question that an escalation came to.
-pub(crate) fn answered(state: &State, question: QuestionId) -> Option<(EscalationId, &Raised)> {
-    let is_it = |(_, raised): &(&EscalationId, &Raised)| raised.question == Some(question);
-    state.escalations.iter().find(is_it).map(|(id, raised)| (*id, raised))
-}
-
 /// A level has not answered in its time: the next one is asked.
 pub(crate) fn decide_pass(
     state: &State,
@@ -284,7 +257,7 @@ pub(crate) fn decide_pass(
         format!("{late} did not answer escalation {id} within {seconds} s; it lies with {to}");
     let mut events = raise(state, Some(id), &raised.from, raised.task, to, &raised.body, 0);
     for who in [&raised.from, late] {
-        events.extend(message::notice(state, who, text.clone()));
+        events.extend(mail::notice(state, who, text.clone()));
     }
     Ok(events)
 }
@@ -387,15 +360,4 @@ pub(crate) fn apply_raised(
 pub(crate) fn apply_resolved(state: &mut State, id: EscalationId) {
     let raised = state.escalations.get_mut(&id).expect("what is resolved was raised");
     (raised.open, raised.answers) = (false, raised.answers + 1);
-}
-
-/// Whoever raised it is no member any more.
-pub(crate) fn forget(state: &mut State, who: &Address) {
-    for raised in state.escalations.values_mut().filter(|raised| raised.from == *who) {
-        raised.open = false;
-        let asked = raised.question.and_then(|id| state.questions.get_mut(&id));
-        if let Some(question) = asked.filter(|question| question.is_open()) {
-            question.withdrawn = true;
-        }
-    }
 }

@@ -4,26 +4,19 @@
 //! strike is old, when an open breaker may be probed and whether the probe
 //! answered; each names the position it is about, so a late word changes nothing.
 
-use shipmate_model::command::{Act, Probe};
+use shipmate_model::command::Act;
 use shipmate_model::event::{Event, MessageKind, Outcome, Recipient, ReleaseCause, Supervision};
 use shipmate_model::limits::{STRIKES_MAX, TEXT_BYTES_MAX};
-use shipmate_model::name::{Actor, Address, Name, Position, TeammateRef};
+use shipmate_model::name::{Actor, Address, TeammateRef};
 use shipmate_model::profile::Loss;
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
+use crate::breaker::counts;
+use crate::ending;
+use crate::life;
+use crate::mail;
 use crate::size::check_texts;
 use crate::state::{BreakerPhase, Life, ShutdownEnd, State, Teammate};
-use crate::teammate;
-
-/// Why a life is given up whose supervisor is asked and says nothing. What it means is in `Loss`;
-/// records from before that was told apart have these words alone.
-pub(crate) const SILENT: &str = "its supervisor did not answer in time";
-
-/// Its supervisor was asked and said nothing in time.
-pub(crate) fn is_silence(loss: Loss, reason: &str) -> bool {
-    loss == Loss::Silent || (loss == Loss::Died && reason == SILENT)
-}
 
 /// The runtime saw a process or connection go. What it held is free again, once.
 pub(crate) fn decide_disappeared(
@@ -37,7 +30,7 @@ pub(crate) fn decide_disappeared(
     let found = state.require_current(who)?;
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
     let (gone, why) = (who.clone(), reason.to_owned());
-    let given_up = teammate::is_given_up_after(found, loss);
+    let given_up = life::is_given_up_after(found, loss);
     let mut events = vec![Event::TeammateDisappeared { who: gone, reason: why, loss, given_up }];
     let (cause, word) = match loss {
         Loss::Host => (ReleaseCause::HostGone, "everything on its holder's machine had ended"),
@@ -45,13 +38,13 @@ pub(crate) fn decide_disappeared(
         Loss::Broken | Loss::Hung => (ReleaseCause::HolderGone, reason),
         Loss::Unable => (ReleaseCause::HolderUnable, reason),
     };
-    events.extend(teammate::release_all(state, found, cause, word));
+    events.extend(life::release_all(state, found, cause, word));
     let team = &who.address.team;
-    let over = crate::team::ended_with(state, &who.address);
+    let over = ending::ended_with(state, &who.address);
     if over.contains(&Event::TeamDeleted { team: team.clone() }) {
-        events.extend(message::bounce_all(state, &who.address, "its team ended"));
+        events.extend(mail::bounce_all(state, &who.address, "its team ended"));
     } else {
-        events.extend(message::expire_control(state, &who.address, "its life ended"));
+        events.extend(mail::expire_control(state, &who.address, "its life ended"));
     }
     events.extend(match loss {
         Loss::Unable => tell_unable(state, who, reason),
@@ -63,7 +56,7 @@ pub(crate) fn decide_disappeared(
                      itself",
                 );
             }
-            message::tell_lead_about(state, team, Some(&who.address), text)
+            mail::tell_lead_about(state, team, Some(&who.address), text)
         }
     });
     let breaker = &state.teams[team].breaker;
@@ -79,15 +72,10 @@ pub(crate) fn decide_disappeared(
              until one answers again, each task gets a one-shot agent",
             breaker.strikes.len() + 1
         );
-        events.extend(message::tell_lead_about(state, team, Some(&who.address), text));
+        events.extend(mail::tell_lead_about(state, team, Some(&who.address), text));
     }
     events.extend(over);
     Ok(events)
-}
-
-/// It says something about the health of a team.
-pub(crate) fn counts(loss: Loss) -> bool {
-    !matches!(loss, Loss::Host | Loss::Unable)
 }
 
 /// Only a person can mend it, and hears of one cause once.
@@ -103,7 +91,7 @@ fn tell_unable(state: &State, who: &TeammateRef, reason: &str) -> Option<Event> 
     }
     let text =
         format!("{who} cannot work: {reason}; mend that, then `shipmate --team {team} resume`");
-    message::to_one(state, Recipient::Person, MessageKind::Notice, text, None)
+    mail::to_one(state, Recipient::Person, MessageKind::Notice, text, None)
 }
 
 /// What the end of a life's process means: its shutdown if it was asked, a one-shot
@@ -168,11 +156,11 @@ pub(crate) fn decide_stalled(
     events.extend(match step {
         1 => {
             let text = format!("{text}: say what you are waiting for, or give the task back");
-            message::control_notice(state, who, text)
+            mail::control_notice(state, who, text)
         }
         2 => {
             let text = format!("{who} stalls: {text}; in {} it is given up", span(left));
-            message::tell_lead_about(state, team, Some(&who.address), text)
+            mail::tell_lead_about(state, team, Some(&who.address), text)
         }
         _ => None,
     });
@@ -186,93 +174,4 @@ fn span(ms: u64) -> String {
         ms if ms >= 1_000 => format!("{} s", ms / 1_000),
         ms => format!("{ms} ms"),
     }
-}
-
-pub(crate) fn require_breaker(
-    state: &State,
-    team: &Name,
-    supervision: Supervision,
-) -> Result<(), Refusal> {
-    if supervision == Supervision::OneShot {
-        return Ok(());
-    }
-    let breaker = &state.teams[team].breaker;
-    match &breaker.phase {
-        BreakerPhase::Closed | BreakerPhase::HalfOpen { probe: None, .. } => Ok(()),
-        BreakerPhase::Open { .. } => Err(Refusal::BreakerOpen { team: team.clone() }),
-        BreakerPhase::HalfOpen { .. } => Err(Refusal::BreakerProbing { team: team.clone() }),
-    }
-}
-
-/// A person's word ends what the breaker holds back.
-pub(crate) fn close_breaker(state: &State, team: &Name) -> Vec<Event> {
-    match state.teams[team].breaker.phase {
-        BreakerPhase::Closed => Vec::new(),
-        _ => vec![Event::BreakerClosed { team: team.clone() }],
-    }
-}
-
-/// The first one started after the breaker half-opened is the probe.
-pub(crate) fn note_probe(state: &mut State, who: &TeammateRef) {
-    let one_shot = state.teammates[&who.address].supervision == Supervision::OneShot;
-    let breaker = &mut state.team_mut(&who.address.team).breaker;
-    if let BreakerPhase::HalfOpen { probe: probe @ None, .. } = &mut breaker.phase
-        && !one_shot
-    {
-        *probe = Some(who.clone());
-    }
-}
-
-pub(crate) fn decide_forgive(
-    state: &State,
-    by: &Actor,
-    team: &Name,
-    strike: Position,
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "forgive a strike")?;
-    if !state.require_team(team)?.breaker.strikes.contains(&strike) {
-        return Err(Refusal::BreakerElsewhere { team: team.clone() });
-    }
-    Ok(vec![Event::BreakerStrikeForgiven { team: team.clone(), strike }])
-}
-
-pub(crate) fn decide_probe(
-    state: &State,
-    by: &Actor,
-    team: &Name,
-    opened: Position,
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "probe a breaker")?;
-    match state.require_team(team)?.breaker.phase {
-        BreakerPhase::Open { at } if at == opened => {
-            Ok(vec![Event::BreakerHalfOpened { team: team.clone() }])
-        }
-        _ => Err(Refusal::BreakerElsewhere { team: team.clone() }),
-    }
-}
-
-pub(crate) fn decide_probed(
-    state: &State,
-    by: &Actor,
-    team: &Name,
-    half_opened: Position,
-    result: Probe,
-) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "report a probe")?;
-    let team = team.clone();
-    match state.require_team(&team)?.breaker.phase {
-        BreakerPhase::HalfOpen { at, .. } if at == half_opened => Ok(vec![match result {
-            Probe::Answered => Event::BreakerClosed { team },
-            Probe::Silent => Event::BreakerOpened { team },
-        }]),
-        _ => Err(Refusal::BreakerElsewhere { team }),
-    }
-}
-
-pub(crate) fn apply_breaker(state: &mut State, team: &Name, phase: BreakerPhase) {
-    let breaker = &mut state.team_mut(team).breaker;
-    if phase == BreakerPhase::Closed {
-        breaker.strikes.clear();
-    }
-    breaker.phase = phase;
 }

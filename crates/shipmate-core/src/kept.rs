@@ -1,21 +1,10 @@
 //! Messages that are kept with the team after they were read: what was decided, say.
 
-use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::MessageKind;
 use shipmate_model::limits::CLOSED_KEPT;
-use shipmate_model::name::{Actor, Name};
+use shipmate_model::name::Actor;
 
-use crate::state::State;
-
-/// What somebody said that others must find later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// Nobody's name where a person said it.
-    pub who: Option<Name>,
-    pub kind: Name,
-    pub body: String,
-}
+use crate::state::{Kept, State};
 
 /// Keeps a message of a kind that the playbook keeps. The oldest go first.
 pub(crate) fn apply_sent(state: &mut State, by: &Actor, kind: &MessageKind, body: &str) {
@@ -31,5 +20,19 @@ pub(crate) fn apply_sent(state: &mut State, by: &Actor, kind: &MessageKind, body
             team.kept.remove(0);
         }
         team.kept.push(Kept { who, kind: kind.clone(), body: body.to_owned() });
+    }
+}
+
+/// Closed entries beyond the last few are only in the log.
+pub(crate) fn forget_oldest<T>(
+    map: &mut std::collections::BTreeMap<u64, T>,
+    closed: impl Fn(&T) -> bool,
+) {
+    if map.len() <= CLOSED_KEPT {
+        return;
+    }
+    let ids: Vec<u64> = map.iter().filter(|(_, item)| closed(item)).map(|(id, _)| *id).collect();
+    for id in ids.iter().take(ids.len().saturating_sub(CLOSED_KEPT)) {
+        map.remove(id);
     }
 }

@@ -7,18 +7,23 @@
 //! What is decided about is `shipmate-model`'s. Clippy bans hold the prohibition (`clippy.toml` beside this crate).
 
 mod apply;
+mod breaker;
 mod decide;
 mod desk;
 pub mod deviation;
+mod ending;
 pub mod escalation;
 mod health;
 pub mod kept;
+mod life;
 mod lineage;
+mod mail;
 mod message;
 mod outstanding;
 mod pause;
 pub mod phase;
 mod plan;
+mod plan_mode;
 mod ready;
 mod request;
 mod route;
@@ -31,6 +36,7 @@ mod team;
 mod teammate;
 mod trial;
 mod usage;
+mod withdrawal;
 
 pub use apply::apply;
 pub use decide::{Decided, decide};
@@ -38,7 +44,7 @@ pub use desk::{Desk, Outcome};
 pub use health::ended;
 pub use message::untaken;
 pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstanding};
-pub use staff::{NotStarted, Wanted, nobody_takes, not_started, to_be_started};
+pub use staff::{NotStarted, Wanted, nobody_takes, not_started, to_be_started, untried_gates};
 pub use state::State;
 pub use task::around::{around, behind};
 pub use task::claim::{available, available_for};
@@ -46,4 +52,4 @@ pub use task::failure::normalised;
 pub use task::room::full_queue;
 pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
-pub use trial::{is_green, untried_gates};
+pub use trial::is_green;

@@ -5,8 +5,7 @@
 
 use shipmate_model::name::{Address, Name};
 
-use crate::phase::Course;
-use crate::state::{Counts, State, Team, TeamPhase};
+use crate::state::{Counts, Course, State, Team, TeamPhase};
 
 impl State {
     /// A team and those above it, the nearest first.

@@ -14,12 +14,14 @@ use shipmate_model::name::{Name, Position, TeammateRef};
 use shipmate_model::profile::Loss;
 
 use crate::escalation;
-use crate::health::{self, SILENT};
-use crate::phase::{self, Standing, alone};
+use crate::health;
+use crate::life::SILENT;
+use crate::phase::{self, alone};
 use crate::staff::{self, Wanted};
-use crate::state::{BreakerPhase, Decision, ShutdownEnd, State, TeamPhase};
-use crate::teammate::{self, current};
-use crate::trial;
+use crate::state::{
+    BreakerPhase, ShutdownEnd, Standing, State, TeamPhase, current, ends_by_process,
+    waiting_for_an_answer,
+};
 
 /// Something that ends when enough time passes without a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -222,18 +224,6 @@ fn spawn_pause_ms(tries: u32) -> u64 {
     SPAWN_FIRST_MS << tries.min(SPAWN_TRIES_MAX).saturating_sub(1)
 }
 
-/// Those whose next step is somebody else's: their silence is no stall.
-pub(crate) fn waiting_for_an_answer(state: &State) -> BTreeSet<TeammateRef> {
-    let asked = state.questions.values().filter(|asked| asked.is_open() && asked.task.is_none());
-    let plans = state.plans.values().filter(|plan| plan.decision == Decision::Open);
-    let raised =
-        state.escalations.values().filter(|raised| raised.open).filter_map(|raised| {
-            state.member(&raised.from).map(|mate| current(&raised.from, mate))
-        });
-    let asked = asked.map(|asked| asked.who.clone());
-    asked.chain(plans.map(|plan| plan.who.clone())).chain(raised).collect()
-}
-
 /// The command whose time has come with the end of a timer; a pause just ends.
 fn when_over(watch: Watch) -> Option<Act> {
     Some(match watch {
@@ -258,16 +248,17 @@ fn when_over(watch: Watch) -> Option<Act> {
 impl Observed {
     /// Begins to watch what is new and forgets what is gone.
     pub fn look(&mut self, state: &State, now_ms: u64) {
-        let current = |who: &TeammateRef| state.require_current(who).is_ok();
-        self.present.retain(current);
-        self.progress.retain(|who, _| current(who));
-        self.asked.retain(|who, _| current(who));
-        self.not_spawned.retain(|who, _| current(who));
-        self.stalled_at.retain(|who, _| state.teammates[&who.address].stalls > 0 && current(who));
+        let is_current = |who: &TeammateRef| state.require_current(who).is_ok();
+        self.present.retain(is_current);
+        self.progress.retain(|who, _| is_current(who));
+        self.asked.retain(|who, _| is_current(who));
+        self.not_spawned.retain(|who, _| is_current(who));
+        self.stalled_at
+            .retain(|who, _| state.teammates[&who.address].stalls > 0 && is_current(who));
         for (address, mate) in
             state.teammates.iter().filter(|(_, mate)| mate.stalls > 0 && mate.is_running())
         {
-            let who = teammate::current(address, mate);
+            let who = current(address, mate);
             let seen = self.seen(&who);
             self.stalled_at.entry(who).or_insert(seen);
         }
@@ -312,7 +303,7 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     for shutdown in state.shutdowns.values() {
         if matches!(shutdown.end, ShutdownEnd::Ending { .. })
             && let Ok(mate) = state.require_current(&shutdown.who)
-            && teammate::ends_by_process(mate)
+            && ends_by_process(mate)
         {
             owed.effects.push(Effect::EndProcess { who: shutdown.who.clone() });
         }
@@ -334,12 +325,12 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     }
     for (address, mate) in &state.teammates {
         let supervised = mate.is_running() && mate.supervision != Supervision::None;
-        let who = teammate::current(address, mate);
+        let who = current(address, mate);
         if supervised && !observed.present.contains(&who) && !observed.puts_off(&who, now_ms) {
             owed.effects.push(Effect::Spawn { who });
         }
     }
-    let untried = trial::untried_gates(state).into_iter();
+    let untried = crate::staff::untried_gates(state).into_iter();
     owed.effects.extend(untried.map(|team| Effect::TryGate { team }));
     let hopeless = observed.not_spawned.iter().filter(|(_, no)| no.tries >= SPAWN_TRIES_MAX);
     owed.due.extend(hopeless.map(|(who, NotSpawned { reason, .. })| {

@@ -5,55 +5,23 @@
 
 pub(crate) mod check;
 pub(crate) mod done;
-pub(crate) mod withdrawal;
 
 use shipmate_model::command::Verdict;
 use shipmate_model::event::{
     Event, MessageKind, Mode, PlanId, QuestionId, QuestionKind, Recipient, TaskId,
 };
 use shipmate_model::files::FileSet;
-use shipmate_model::limits::{CLOSED_KEPT, OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
+use shipmate_model::limits::{OPEN_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX};
 use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::planned::{Draft, PlannedWork, approval_words};
 use shipmate_model::refusal::Refusal;
 
-use crate::escalation;
-use crate::message;
+use crate::kept::forget_oldest;
+use crate::mail;
 use crate::size::check_texts;
-use crate::state::{Decision, Plan, Question, State, Teammate};
+use crate::state::{Decision, Plan, Question, State, Teammate, answered};
 use crate::task::create;
 use crate::teammate;
-
-/// Work of a teammate in plan mode counts only after its plan was approved.
-pub(crate) fn require_approved(state: &State, who: &Address) -> Result<(), Refusal> {
-    let teammate = &state.teammates[who];
-    if teammate.profile.mode == Mode::Plan && teammate.approved_plan.is_none() {
-        return Err(Refusal::PlanNotApproved { who: who.clone() });
-    }
-    Ok(())
-}
-
-/// An approval is for one task: the plan's, or the first that is claimed with it. The next task of
-/// a teammate in plan mode needs a plan of its own.
-pub(crate) fn bind_to_claim(state: &mut State, who: &Address, task: TaskId) {
-    let mate = &state.teammates[who];
-    let Some(approved) = mate.approved_plan.filter(|_| !mate.is_lead()) else { return };
-    let plan = state.plans.get_mut(&approved);
-    let own = plan.is_some_and(|plan| *plan.task.get_or_insert(task) == task);
-    if !own {
-        state.teammate_mut(who).approved_plan = None;
-    }
-}
-
-/// A lead in plan mode changes the board by its plan, and by nothing else before that.
-pub(crate) fn require_planned(state: &State, by: &Actor) -> Result<(), Refusal> {
-    let Actor::Teammate(who) = by else { return Ok(()) };
-    let mate = state.require_current(who)?;
-    if mate.is_lead() && mate.profile.mode == Mode::Plan && mate.approved_plan.is_none() {
-        return Err(Refusal::PlanFirst { who: who.address.clone() });
-    }
-    Ok(())
-}
 
 pub(crate) fn decide_submit(
     state: &State,
@@ -93,10 +61,10 @@ pub(crate) fn decide_submit(
         text.push_str(&format!("\n\nWhat it has to meet: {criteria}"));
     }
     let (who, body) = (who.clone(), body.to_owned());
-    let told = message::tell_lead_as(state, &who.address, MessageKind::PlanApprovalRequest, text);
+    let told = mail::tell_lead_as(state, &who.address, MessageKind::PlanApprovalRequest, text);
     let mut events = vec![Event::PlanSubmitted { who, task, body, work }];
     events.extend(told);
-    message::reply_to(&mut events, id);
+    mail::reply_to(&mut events, id);
     Ok(events)
 }
 
@@ -134,7 +102,7 @@ pub(crate) fn decide_verdict(
                 events.extend(begin(state, by, &plan.who.address, work)?);
             }
             // To the life that asked: who is not there any more needs no word to begin with.
-            events.extend(message::control(
+            events.extend(mail::control(
                 state,
                 &plan.who,
                 kind,
@@ -149,14 +117,14 @@ pub(crate) fn decide_verdict(
             }
             let text = format!("plan {id} is rejected: {feedback}");
             let told = match plan.work {
-                None => message::control(state, &plan.who, kind, text),
-                Some(_) => message::mail(state, &plan.who.address, kind, text),
+                None => mail::control(state, &plan.who, kind, text),
+                Some(_) => mail::mail(state, &plan.who.address, kind, text),
             };
             let rejected = Event::PlanRejected { plan: id, feedback: feedback.clone() };
             [rejected].into_iter().chain(told).collect()
         }
     };
-    message::reply_to(&mut events, id);
+    mail::reply_to(&mut events, id);
     Ok(events)
 }
 
@@ -242,15 +210,15 @@ pub(crate) fn decide_ask(
     }
     let told = match kind {
         QuestionKind::Permission => {
-            message::to_one(state, Recipient::Person, MessageKind::Question, told, None)
+            mail::to_one(state, Recipient::Person, MessageKind::Question, told, None)
         }
-        _ => message::tell_lead_as(state, &who.address, MessageKind::Question, told),
+        _ => mail::tell_lead_as(state, &who.address, MessageKind::Question, told),
     };
     let (who, text, options) = (who.clone(), text.to_owned(), options.to_vec());
     let (task, files, owner) = (None, FileSet::default(), None);
     let mut events = vec![Event::QuestionAsked { who, kind, text, options, task, files, owner }];
     events.extend(told);
-    message::reply_to(&mut events, id);
+    mail::reply_to(&mut events, id);
     Ok(events)
 }
 
@@ -277,7 +245,7 @@ pub(crate) fn decide_answer(
     if !question.is_open() {
         return Err(Refusal::QuestionAnswered { question: id });
     }
-    let escalated = escalation::answered(state, id);
+    let escalated = answered(state, id);
     if question.task.is_none() && escalated.is_none() {
         state.require_current(&question.who)?;
     }
@@ -290,11 +258,11 @@ pub(crate) fn decide_answer(
     let text = format!("answer to question {id}: {answer}");
     // Trouble outlives the life that raised it.
     let told = match escalated {
-        Some(_) => message::mail(state, &question.who.address, MessageKind::Answer, text),
-        None => message::control(state, &question.who, MessageKind::Answer, text),
+        Some(_) => mail::mail(state, &question.who.address, MessageKind::Answer, text),
+        None => mail::control(state, &question.who, MessageKind::Answer, text),
     };
     events.extend(told);
-    message::reply_to(&mut events, id);
+    mail::reply_to(&mut events, id);
     let resolved = escalated.filter(|(_, raised)| raised.open);
     events.extend(resolved.map(|(escalation, _)| Event::EscalationResolved { escalation }));
     if let Some(task) = question.task {
@@ -320,17 +288,9 @@ pub(crate) fn decide_withdraw(
     }
     check_texts(&[("the reason", reason, SUBJECT_BYTES_MAX)])?;
     let mut events = vec![Event::QuestionWithdrawn { question: id, reason: reason.to_owned() }];
-    let escalated = escalation::answered(state, id).filter(|(_, raised)| raised.open);
+    let escalated = answered(state, id).filter(|(_, raised)| raised.open);
     events.extend(escalated.map(|(escalation, _)| Event::EscalationResolved { escalation }));
     Ok(events)
-}
-
-pub(crate) fn apply_withdrawn(state: &mut State, id: QuestionId) {
-    let Some(question) = state.questions.get_mut(&id) else { return };
-    question.withdrawn = true;
-    if let Some(task) = question.task {
-        state.task_mut(task).scope_question.take_if(|waits| *waits == id);
-    }
 }
 
 pub(crate) fn apply_plan_withdrawn(state: &mut State, id: PlanId) {
@@ -360,18 +320,4 @@ fn require_room(what: &'static str, open: usize) -> Result<(), Refusal> {
         return Err(Refusal::OverLimit { what, size: open + 1, limit: OPEN_MAX, unit: "entries" });
     }
     Ok(())
-}
-
-/// Closed entries beyond the last few are only in the log.
-pub(crate) fn forget_oldest<T>(
-    map: &mut std::collections::BTreeMap<u64, T>,
-    closed: impl Fn(&T) -> bool,
-) {
-    if map.len() <= CLOSED_KEPT {
-        return;
-    }
-    let ids: Vec<u64> = map.iter().filter(|(_, item)| closed(item)).map(|(id, _)| *id).collect();
-    for id in ids.iter().take(ids.len().saturating_sub(CLOSED_KEPT)) {
-        map.remove(id);
-    }
 }

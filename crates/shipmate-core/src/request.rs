@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::RequestId;
 use shipmate_model::limits::CLIENTS_KEPT;
 use shipmate_model::name::{Name, Position};

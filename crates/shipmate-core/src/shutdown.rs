@@ -12,12 +12,17 @@ use shipmate_model::playbook::ShutdownOrder;
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
+use crate::kept::forget_oldest;
+use crate::life::{self, close};
+use crate::mail;
 use crate::pause;
-use crate::plan::forget_oldest;
 use crate::size::check_texts;
-use crate::state::{Shutdown, ShutdownEnd, State, Team, TeamPhase, Teammate};
-use crate::teammate;
+use crate::state::{
+    Shutdown, ShutdownEnd, State, Team, TeamPhase, Teammate, current, ends_by_process,
+};
+
+/// Why somebody is asked to stop, in words that others know; the reason may say more.
+pub(crate) const PHASE_COMPLETE: &str = "phase_complete";
 
 pub(crate) fn decide_request(
     state: &State,
@@ -82,12 +87,12 @@ pub(crate) fn ask(
     if mate.shutdown.is_some() && deadline_ms > 0 {
         return Vec::new();
     }
-    let who = teammate::current(who, mate);
+    let who = current(who, mate);
     let text = format!("shutdown requested: {reason}; answer within {deadline_ms} ms");
-    let told = message::control(state, &who, MessageKind::ShutdownRequest, text);
+    let told = mail::control(state, &who, MessageKind::ShutdownRequest, text);
     let mut events = vec![Event::ShutdownRequested { who, reason: reason.to_owned(), deadline_ms }];
     events.extend(told);
-    message::reply_to(&mut events, id);
+    mail::reply_to(&mut events, id);
     events
 }
 
@@ -158,8 +163,8 @@ pub(crate) fn decide_answer(
     if *answer != ShutdownAnswer::Clean || request.by != Actor::Runtime {
         events.extend(reply(state, &request.by, &who.address, text));
     }
-    if let Some(outcome) = outcome.filter(|_| !teammate::ends_by_process(mate)) {
-        events.extend(teammate::stop(state, who, mate, outcome));
+    if let Some(outcome) = outcome.filter(|_| !ends_by_process(mate)) {
+        events.extend(life::stop(state, who, mate, outcome));
     }
     Ok(events)
 }
@@ -168,12 +173,12 @@ pub(crate) fn decide_answer(
 fn reply(state: &State, asked_by: &Actor, who: &Address, text: String) -> Option<Event> {
     let kind = MessageKind::ShutdownResponse;
     match asked_by {
-        Actor::Person => message::to_one(state, Recipient::Person, kind, text, None),
+        Actor::Person => mail::to_one(state, Recipient::Person, kind, text, None),
         Actor::Teammate(lead) if state.require_current(lead).is_ok() => {
             let to = Recipient::Member(lead.address.clone());
-            message::to_one(state, to, kind, text, None)
+            mail::to_one(state, to, kind, text, None)
         }
-        _ => message::tell_lead_about(state, &who.team, Some(who), text),
+        _ => mail::tell_lead_about(state, &who.team, Some(who), text),
     }
 }
 
@@ -187,9 +192,9 @@ pub(crate) fn decide_expire(
     let request = require_open(state, id)?;
     let mut events = vec![Event::ShutdownTimedOut { shutdown: id }];
     let mate = state.require_current(&request.who)?;
-    if request.rejected.is_none() && !teammate::ends_by_process(mate) {
+    if request.rejected.is_none() && !ends_by_process(mate) {
         let outcome = out_of_time(request.deadline_ms);
-        events.extend(teammate::stop(state, &request.who, mate, outcome));
+        events.extend(life::stop(state, &request.who, mate, outcome));
     }
     Ok(events)
 }
@@ -266,10 +271,4 @@ pub(crate) fn apply_timed_out(state: &mut State, id: ShutdownId) {
 /// Without a deadline it was never asked.
 fn out_of_time(deadline_ms: u64) -> Outcome {
     if deadline_ms == 0 { Outcome::Forced } else { Outcome::TimedOut }
-}
-
-pub(crate) fn close(state: &mut State, id: ShutdownId, how: &str) {
-    if let Some(request) = state.shutdowns.get_mut(&id) {
-        request.end = ShutdownEnd::Closed { how: how.to_owned() };
-    }
 }

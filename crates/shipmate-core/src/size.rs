@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use shipmate_model::event::AgentChoice;
 use shipmate_model::files::FileSet;
 use shipmate_model::limits::{
-    DEPENDENCIES_MAX, METADATA_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX,
+    DEPENDENCIES_MAX, METADATA_MAX, PATTERNS_BYTES_MAX, PATTERNS_MAX, SUBJECT_BYTES_MAX, TEAMS_MAX,
     TEXT_BYTES_MAX,
 };
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
+
+use crate::state::State;
 
 pub(crate) fn check_texts(texts: &[(&'static str, &str, usize)]) -> Result<(), Refusal> {
     for (what, text, limit) in texts {
@@ -76,4 +78,13 @@ pub(crate) fn check_choice(choice: &AgentChoice) -> Result<(), Refusal> {
         ("the model", &choice.model, SUBJECT_BYTES_MAX),
         ("the command", &choice.command, TEXT_BYTES_MAX),
     ])
+}
+
+/// A tree has room for one more team.
+pub(crate) fn require_room_for_team(state: &State) -> Result<(), Refusal> {
+    let (size, limit) = (state.teams.len() + 1, TEAMS_MAX);
+    if size > limit {
+        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
+    }
+    Ok(())
 }

@@ -14,12 +14,10 @@ use shipmate_model::limits::BARREN_MAX;
 use shipmate_model::name::{Address, Name, TeammateRef};
 use shipmate_model::profile::StartRule;
 
-use crate::phase::{Course, PHASE_COMPLETE};
-use crate::shutdown;
-use crate::state::{BreakerPhase, Life, State, Team, TeamPhase, Teammate};
+use crate::shutdown::{self, PHASE_COMPLETE};
+use crate::state::{BreakerPhase, Course, Life, State, Team, TeamPhase, Teammate, current};
 use crate::task::claim::{another_for, available};
 use crate::task::room::full_queue;
-use crate::teammate::current;
 use crate::trial::needs_trial;
 use crate::usage;
 
@@ -244,15 +242,6 @@ pub(crate) fn is_held_back(state: &State, team: &Name) -> bool {
     state.members_of(team).any(|(_, mate)| held(mate))
 }
 
-/// Somebody wants work to go on: whoever was sent away or given up may be started again.
-pub(crate) fn recall(state: &mut State, team: &Name) {
-    let members: Vec<Address> = state.members_of(team).map(|(who, _)| who.clone()).collect();
-    for who in members {
-        let mate = state.teammate_mut(&who);
-        (mate.dismissed, mate.barren) = (false, 0);
-    }
-}
-
 /// Those who are to be asked to stop now.
 pub(crate) fn retired(state: &State) -> Vec<Act> {
     let mut found = Vec::new();
@@ -315,4 +304,12 @@ fn idle<'a>(state: &'a State, name: &'a Name) -> Going<'a> {
             && !mate.stays
     });
     idle.map(|(who, mate)| (who, mate, "all work is done")).collect()
+}
+
+/// The teams that have work for somebody, and whose gate has to be tried first.
+pub fn untried_gates(state: &State) -> Vec<Name> {
+    let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
+    let untried = open.filter(|(name, team)| needs_trial(state, name, team));
+    let wanted = untried.filter(|(name, team)| !wanted_of(state, name, team).is_empty());
+    wanted.map(|(name, _)| name.clone()).collect()
 }

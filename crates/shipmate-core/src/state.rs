@@ -3,12 +3,14 @@
 //! Everything in it follows from the events alone. What is not worth folding again
 //! (`Ready`) is derived from the rest and left out of snapshots.
 
+mod course;
+mod history;
+mod lives;
 mod talk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::{
     Budget, Dependency, EscalationId, MessageId, Mode, Outcome, PlanId, Profile, QuestionId,
     Recipient, ReservationId, Seat, ShutdownId, Supervision, TaskId, TaskSpec, Token, Usage,
@@ -21,14 +23,14 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
 
-use crate::deviation::{Deviation, Health};
-use crate::escalation::Raised;
-use crate::kept::Kept;
-use crate::phase::Course;
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
 
-pub use talk::{Decision, Delivery, Message, Plan, Question, Shutdown, ShutdownEnd};
+pub(crate) use course::is_led_by;
+pub use course::{Course, Past, Standing};
+pub use history::{Deviation, Health, HealthWord};
+pub(crate) use lives::{answered, current, ends_by_process, forget, recall, waiting_for_an_answer};
+pub use talk::{Decision, Delivery, Kept, Message, Plan, Question, Raised, Shutdown, ShutdownEnd};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {

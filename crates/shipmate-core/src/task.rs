@@ -22,9 +22,8 @@ use shipmate_model::files::FileSet;
 use shipmate_model::name::Actor;
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
-use crate::phase::Course;
-use crate::state::{Claim, Counts, Stage, State, Status, Task, TeamPhase};
+use crate::mail;
+use crate::state::{Claim, Counts, Course, Stage, State, Status, Task, TeamPhase};
 
 /// Changes a task and keeps every index that depends on it.
 ///
@@ -186,6 +185,6 @@ pub(crate) fn end_attempt(
     let text = format!("task {id} ({subject}) failed after {attempts}: {reason}{waiting}");
     let mut events = vec![Event::TaskFailed { task: task.id, token, reason }];
     let gone = (cause == ReleaseCause::HolderGone).then_some(&claim.by.address);
-    events.extend(message::tell_lead_about(state, &task.team, gone, text));
+    events.extend(mail::tell_lead_about(state, &task.team, gone, text));
     events
 }

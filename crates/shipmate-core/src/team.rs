@@ -1,29 +1,26 @@
 //! Teams: a tree in one log. Deleting one ends everybody in it first.
 
-use std::collections::BTreeSet;
-
 use shipmate_model::command::{CreateTeam, Urgency};
 use shipmate_model::event::{
-    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TaskId,
-    TeamChanges,
+    AgentChoice, Event, MessageKind, Mode, Outcome, Profile, Recipient, Record, Seat, TeamChanges,
 };
-use shipmate_model::limits::{TEAMS_MAX, TEXT_BYTES_MAX};
+use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::pause::PauseCause;
-use shipmate_model::refusal::{Refusal, list};
+use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
 
-use crate::health;
-use crate::message;
+use crate::breaker;
+use crate::ending::{gone, subtree};
+use crate::life;
+use crate::mail;
 use crate::pause;
-use crate::phase::alone;
 use crate::shutdown;
-use crate::size::{check_choice, check_setup, check_texts};
+use crate::size::{check_choice, check_setup, check_texts, require_room_for_team};
 use crate::staff;
 use crate::state::{
-    Decision, Plan, Question, Stage, State, Status, Task, Team, TeamPhase, Teammate,
+    Decision, Plan, Question, State, Team, TeamPhase, Teammate, current, ends_by_process,
 };
-use crate::teammate;
 use crate::usage;
 
 pub(crate) fn decide_create(
@@ -50,7 +47,7 @@ pub(crate) fn decide_create(
         (None, Some(root)) => return Err(Refusal::SecondRoot { root: root.clone() }),
         (None, None) => {}
     }
-    require_room(state)?;
+    require_room_for_team(state)?;
     check_texts(&[("the description", &cmd.description, TEXT_BYTES_MAX)])?;
     check_setup(&cmd.setup)?;
     // What is below works as its parent does; nobody in a team may choose other gates. Only the
@@ -90,15 +87,6 @@ pub(crate) fn decide_create(
         });
     }
     Ok(events)
-}
-
-/// A tree has room for one more team.
-pub(crate) fn require_room(state: &State) -> Result<(), Refusal> {
-    let (size, limit) = (state.teams.len() + 1, TEAMS_MAX);
-    if size > limit {
-        return Err(Refusal::OverLimit { what: "the tree", size, limit, unit: "teams" });
-    }
-    Ok(())
 }
 
 pub(crate) fn apply_created(state: &mut State, name: &Name, team: Team) {
@@ -166,7 +154,7 @@ pub(crate) fn decide_continue(
     let further = state.further_teams(team).filter(|(_, below)| with_it(below));
     events.extend(further.map(|(name, _)| Event::TeamContinued { team: name.clone() }));
     if !is_lead {
-        events.extend(health::close_breaker(state, team));
+        events.extend(breaker::close_breaker(state, team));
         let members = state.members_of(team);
         events.extend(members.flat_map(|(who, mate)| usage::tries_again(state, who, mate)));
         events.extend(ask_again(state, team, found));
@@ -185,7 +173,7 @@ fn ask_again(state: &State, name: &Name, team: &Team) -> Option<Event> {
     if waits || staff::has_word(state, team, mate) {
         return None;
     }
-    message::to_one(state, Recipient::Member(lead), MessageKind::Message, goal, None)
+    mail::to_one(state, Recipient::Member(lead), MessageKind::Message, goal, None)
 }
 
 /// Its work begins with a plan that somebody asks it for.
@@ -248,28 +236,6 @@ pub(crate) fn decide_change(
     Ok(events)
 }
 
-/// The team's time is over: no new work, and everybody is asked to stop.
-pub(crate) fn decide_expire(state: &State, by: &Actor, team: &Name) -> Result<Vec<Event>, Refusal> {
-    state.require_runtime(by, "end a team's time")?;
-    let found = state.require_active_team(team)?;
-    if let Some(cap) = alone::running_cap(found) {
-        return Ok(alone::expire(state, team, found, cap));
-    }
-    let Some(timeout_ms) = found.setup.timeout_ms.filter(|_| found.paused.is_none()) else {
-        return Ok(Vec::new());
-    };
-    let reason = format!("the team's time of {} s is over", timeout_ms / 1000);
-    let (name, cause) = (team.clone(), Some(PauseCause::TimeOver));
-    let mut events = vec![Event::TeamPaused { team: name, reason: reason.clone(), cause }];
-    for (address, mate) in state.members_of(team).filter(|(_, mate)| mate.is_running()) {
-        let id = state.position + 1 + events.len() as u64;
-        let ms = found.setup.shutdown_ms;
-        events.extend(shutdown::ask(state, address, mate, &reason, ms, id));
-    }
-    events.extend(message::tell_lead(state, team, reason));
-    Ok(events)
-}
-
 /// Ends a team and every team below it.
 ///
 /// Everybody who runs is asked to stop and has until the deadline; the team is gone
@@ -298,9 +264,9 @@ pub(crate) fn decide_delete(
         for (address, mate) in state.members_of(name).filter(|(_, mate)| mate.is_running()) {
             let id = state.position + 1 + events.len() as u64;
             match urgency {
-                Urgency::Now if !teammate::ends_by_process(mate) => {
-                    let who = teammate::current(address, mate);
-                    events.extend(teammate::end_life(state, &who, mate, Outcome::Forced));
+                Urgency::Now if !ends_by_process(mate) => {
+                    let who = current(address, mate);
+                    events.extend(life::end_life(state, &who, mate, Outcome::Forced));
                 }
                 Urgency::Now => {
                     left += 1;
@@ -317,97 +283,4 @@ pub(crate) fn decide_delete(
         events.extend(ending.iter().rev().flat_map(|team| gone(state, team, None, &ending)));
     }
     Ok(events)
-}
-
-/// The end of a team. Mail of members that will never be started again goes back;
-/// of those that ran until now it went back with their lives. Where the team above it goes on, its
-/// open tasks go with it: nobody could take them any more, and others may wait for them.
-fn gone(state: &State, team: &Name, leaving: Option<&Address>, ending: &[Name]) -> Vec<Event> {
-    let waiting = state
-        .members_of(team)
-        .filter(|(who, mate)| mate.can_receive() && !mate.is_running() && leaving != Some(*who));
-    let mut events: Vec<Event> =
-        waiting.flat_map(|(who, _)| message::bounce_all(state, who, "its team ended")).collect();
-    let stays =
-        |name: &Name, team: &Team| team.phase == TeamPhase::Active && !ending.contains(name);
-    if let Some(above) = state.nearest_above(team, stays) {
-        events.extend(open_tasks_go(state, team, &above));
-    }
-    events.push(Event::TeamDeleted { team: team.clone() });
-    events
-}
-
-/// The open tasks of a team that is gone, and one word about what waits for them.
-fn open_tasks_go(state: &State, team: &Name, above: &Name) -> Vec<Event> {
-    let own = state.tasks().iter().filter(|task| task.team == *team && is_left_open(task));
-    let going: BTreeSet<TaskId> = own.map(|task| task.id).collect();
-    let tasks = || going.iter().filter_map(|id| state.task(*id));
-    // A group of which nothing is left is never done.
-    let groups: BTreeSet<&Name> = tasks().filter_map(|task| task.spec.group.as_ref()).collect();
-    let is_left = |id: &TaskId| {
-        let is_there = state.task(*id).is_some_and(|task| task.status != Status::Deleted);
-        is_there && !going.contains(id)
-    };
-    let groups = groups.into_iter().filter_map(|name| state.groups.get(name));
-    let stuck = groups.filter(|group| !group.members.iter().any(is_left));
-    let mut waiting: BTreeSet<TaskId> =
-        stuck.flat_map(|group| &group.dependents).copied().collect();
-    waiting.extend(tasks().flat_map(|task| &task.dependents));
-    let is_pending = |id: &TaskId| state.task(*id).is_some_and(|t| t.status == Status::Pending);
-    let waiting: Vec<TaskId> =
-        waiting.difference(&going).copied().filter(|id| is_pending(id)).collect();
-    let mut events: Vec<Event> =
-        going.iter().map(|task| Event::TaskDeleted { task: *task }).collect();
-    if !waiting.is_empty() {
-        let (gone, waiting) = (going.into_iter().collect::<Vec<_>>(), list(&waiting));
-        let text = format!(
-            "with team {team} went its open tasks {}; still blocked by them: {waiting}",
-            list(&gone)
-        );
-        events.extend(message::tell_lead(state, above, text));
-    }
-    events
-}
-
-/// Whoever holds a task of a team that ends has let go of it by then; what was handed in is judged.
-fn is_left_open(task: &Task) -> bool {
-    match &task.status {
-        Status::Pending => true,
-        Status::InProgress(claim) => matches!(claim.stage, Stage::Claimed | Stage::Returned { .. }),
-        _ => false,
-    }
-}
-
-/// A team and all below it, parents first.
-fn subtree(state: &State, team: &Name) -> Vec<Name> {
-    let mut found = vec![team.clone()];
-    let mut next = 0;
-    while next < found.len() {
-        let parent = found[next].clone();
-        let below = state.teams.iter().filter(|(_, team)| {
-            team.parent.as_ref() == Some(&parent) && team.phase != TeamPhase::Deleted
-        });
-        found.extend(below.map(|(name, _)| name.clone()));
-        next += 1;
-    }
-    found
-}
-
-/// The teams that are over once `leaving` no longer runs, children first: a team
-/// is never gone before those below it.
-pub(crate) fn ended_with(state: &State, leaving: &Address) -> Vec<Event> {
-    let Some(root) = &state.root else { return Vec::new() };
-    let mut alive: BTreeSet<&Name> = BTreeSet::new();
-    let mut over = Vec::new();
-    let all = subtree(state, root);
-    for name in all.iter().rev() {
-        let team = &state.teams[name];
-        let runs = state.members_of(name).any(|(who, mate)| mate.is_running() && who != leaving);
-        if team.phase == TeamPhase::Ending && !runs && !alive.contains(name) {
-            over.extend(gone(state, name, Some(leaving), &[]));
-        } else if team.phase != TeamPhase::Deleted {
-            alive.extend(team.parent.as_ref());
-        }
-    }
-    over
 }

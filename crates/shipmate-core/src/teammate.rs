@@ -2,34 +2,21 @@
 //! ended one can write, receive and stop nothing.
 
 use shipmate_model::command::StartTeammate;
-use shipmate_model::event::{Event, Mode, Outcome, Profile, Record, ReleaseCause, Supervision};
+use shipmate_model::event::{Event, Mode, Outcome, Profile, Record, Supervision};
 use shipmate_model::limits::{
     BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX,
 };
-use shipmate_model::name::{Actor, Address, Position, TeammateRef};
+use shipmate_model::name::{Actor, Address, TeammateRef};
 use shipmate_model::pause::{Pause, PauseCause};
-use shipmate_model::profile::{Loss, StartRule};
 use shipmate_model::refusal::Refusal;
 
-use crate::escalation;
-use crate::health;
-use crate::message;
+use crate::breaker;
+use crate::life::stop;
+use crate::mail;
 use crate::pause;
-use crate::phase;
-use crate::plan;
+use crate::plan_mode;
 use crate::size::{check_files, check_texts};
-use crate::state::{BreakerPhase, Decision, Life, State, Status, Teammate};
-use crate::task::end_attempt;
-use crate::team;
-
-pub(crate) fn current(address: &Address, teammate: &Teammate) -> TeammateRef {
-    TeammateRef { address: address.clone(), epoch: teammate.epoch }
-}
-
-/// Its end is a process that the runtime sees ending.
-pub(crate) fn ends_by_process(teammate: &Teammate) -> bool {
-    teammate.supervision != Supervision::None
-}
+use crate::state::{Life, State, Status, Teammate, current, ends_by_process, forget, is_led_by};
 
 pub(crate) fn decide_add(
     state: &State,
@@ -39,7 +26,7 @@ pub(crate) fn decide_add(
 ) -> Result<Vec<Event>, Refusal> {
     let team = state.require_active_team(&who.team)?;
     state.require_manager(by, &who.team, "add teammates")?;
-    plan::require_planned(state, by)?;
+    plan_mode::require_planned(state, by)?;
     if state.member(who).is_some() {
         return Err(Refusal::TeammateExists { who: who.clone() });
     }
@@ -139,7 +126,7 @@ pub(crate) fn decide_start(
     let teammate = state.require_member(&cmd.who)?;
     let team = state.require_active_team(&cmd.who.team)?;
     state.require_manager(by, &cmd.who.team, "start teammates")?;
-    plan::require_planned(state, by)?;
+    plan_mode::require_planned(state, by)?;
     if teammate.is_running() {
         return Err(Refusal::StillRunning { who: cmd.who.clone(), epoch: teammate.epoch });
     }
@@ -151,14 +138,14 @@ pub(crate) fn decide_start(
     }
     let mut events = match by {
         // A person who starts somebody has seen what was wrong.
-        Actor::Person => health::close_breaker(state, &cmd.who.team),
+        Actor::Person => breaker::close_breaker(state, &cmd.who.team),
         _ => {
-            health::require_breaker(state, &cmd.who.team, cmd.supervision)?;
+            breaker::require_breaker(state, &cmd.who.team, cmd.supervision)?;
             Vec::new()
         }
     };
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
-    events.extend(message::expire_control(state, &cmd.who, "a new life began"));
+    events.extend(mail::expire_control(state, &cmd.who, "a new life began"));
     events.push(Event::TeammateStarted {
         who,
         token_hash: cmd.token_hash.clone(),
@@ -190,8 +177,8 @@ pub(crate) fn apply_started(
     if teammate.barren >= BARREN_MAX {
         teammate.barren = 0;
     }
-    message::requeue(state, &who.address);
-    health::note_probe(state, who);
+    mail::requeue(state, &who.address);
+    breaker::note_probe(state, who);
 }
 
 pub(crate) fn decide_remove(
@@ -208,13 +195,13 @@ pub(crate) fn decide_remove(
         }
         events = stop(state, &current(who, teammate), teammate, Outcome::Forced);
     } else {
-        events.extend(message::bounce_all(state, who, "it was removed"));
+        events.extend(mail::bounce_all(state, who, "it was removed"));
     }
     events.push(Event::TeammateRemoved { who: who.clone() });
     let left = left_over(state, who);
     if !left.is_empty() {
         let text = format!("{who} was removed; assigned to it and open: {left}");
-        events.extend(message::tell_lead_about(state, &who.team, Some(who), text));
+        events.extend(mail::tell_lead_about(state, &who.team, Some(who), text));
     }
     Ok(events)
 }
@@ -236,7 +223,7 @@ pub(crate) fn apply_removed(state: &mut State, who: &Address) {
     let mate = state.teammate_mut(who);
     mate.life = Life::Removed;
     mate.may_answer.clear();
-    escalation::forget(state, who);
+    forget(state, who);
 }
 
 pub(crate) fn decide_idle(state: &State, by: &Actor, reason: &str) -> Result<Vec<Event>, Refusal> {
@@ -246,8 +233,7 @@ pub(crate) fn decide_idle(state: &State, by: &Actor, reason: &str) -> Result<Vec
         return Err(Refusal::Empty { what: "the reason" });
     }
     // A phase may wait for what its lead makes of what it was told.
-    let is_news =
-        teammate.told && teammate.inbox.is_empty() && phase::is_led_by(state, &who.address);
+    let is_news = teammate.told && teammate.inbox.is_empty() && is_led_by(state, &who.address);
     if teammate.idle.as_deref() == Some(reason) && !is_news {
         return Ok(Vec::new());
     }
@@ -333,129 +319,6 @@ pub(crate) fn decide_stopped(
     state.require_runtime(by, "report that a teammate stopped")?;
     let teammate = state.require_current(who)?;
     Ok(stop(state, who, teammate, outcome.clone()))
-}
-
-/// The end of a life, and all that ends with it.
-pub(crate) fn stop(
-    state: &State,
-    who: &TeammateRef,
-    teammate: &Teammate,
-    outcome: Outcome,
-) -> Vec<Event> {
-    let mut events = end_life(state, who, teammate, outcome);
-    events.extend(team::ended_with(state, &who.address));
-    events
-}
-
-/// The same without asking whether its team is over with it.
-pub(crate) fn end_life(
-    state: &State,
-    who: &TeammateRef,
-    teammate: &Teammate,
-    outcome: Outcome,
-) -> Vec<Event> {
-    let mut events = vec![Event::TeammateStopped { who: who.clone(), outcome }];
-    events.extend(release_all(state, teammate, ReleaseCause::HolderGone, "its holder stopped"));
-    // Sent away by somebody it does not come back, whatever its profile says.
-    let sent_away = teammate.shutdown.and_then(|id| state.shutdowns.get(&id));
-    let sent_away = sent_away.is_some_and(|asked| asked.by != Actor::Runtime);
-    if !teammate.comes_back() || (sent_away && teammate.profile.start != StartRule::Session) {
-        events.extend(message::bounce_all(state, &who.address, "it stopped"));
-    } else {
-        // What was meant for this life must not bring on the next.
-        events.extend(message::expire_control(state, &who.address, "it stopped"));
-    }
-    events
-}
-
-/// Gives back what a life held. Submitted work stays: it is at its gate already.
-pub(crate) fn release_all(
-    state: &State,
-    teammate: &Teammate,
-    cause: ReleaseCause,
-    reason: &str,
-) -> Vec<Event> {
-    let held = teammate.holds.iter().chain(&teammate.returned);
-    held.flat_map(|id| {
-        let task = state.task(*id).expect("a held task exists");
-        end_attempt(state, task, cause, reason)
-    })
-    .collect()
-}
-
-/// Marks a life as over. Its open questions and plans are withdrawn: an answer
-/// could reach nobody.
-pub(crate) fn apply_ended(state: &mut State, who: &TeammateRef, life: Life, idle: String) {
-    let teammate = state.teammate_mut(&who.address);
-    teammate.life = life;
-    teammate.idle = Some(idle);
-    teammate.leaving = false;
-    teammate.approved_plan = None;
-    let shutdown = teammate.shutdown.take();
-    let stopped = matches!(teammate.life, Life::Stopped { .. });
-    let reserved = teammate.reserved;
-    crate::usage::reserve(state, &who.address, |all| all.minus(&reserved));
-    state.reservations.retain(|_, (address, _)| *address != who.address);
-    if let Some(id) = shutdown {
-        let asked_by = state.shutdowns.get(&id).map(|request| request.by.clone());
-        state.teammate_mut(&who.address).dismissed =
-            stopped && asked_by.is_some_and(|by| by != Actor::Runtime);
-        crate::shutdown::close(state, id, "the teammate ended");
-    }
-    for plan in state.plans.values_mut() {
-        if plan.who == *who && plan::withdrawal::plan_ends_with_life(plan) {
-            plan.decision = Decision::Withdrawn;
-        }
-    }
-    let own = state.questions.iter().filter(|(_, question)| question.who == *who);
-    let ended =
-        own.filter(|(id, question)| plan::withdrawal::ends_with_life(state, **id, question));
-    for id in ended.map(|(id, _)| *id).collect::<Vec<_>>() {
-        plan::apply_withdrawn(state, id);
-    }
-}
-
-pub(crate) fn apply_disappeared(
-    state: &mut State,
-    at: Position,
-    who: &TeammateRef,
-    reason: &str,
-    loss: Loss,
-) {
-    let life = Life::Disappeared { reason: reason.to_owned() };
-    apply_ended(state, who, life, format!("disappeared: {reason}"));
-    let teammate = state.teammate_mut(&who.address);
-    if loss == Loss::Unable {
-        teammate.barren = BARREN_MAX;
-    } else if is_barren(teammate, loss) {
-        teammate.barren += 1;
-    }
-    let breaker = &mut state.team_mut(&who.address.team).breaker;
-    if health::counts(loss) {
-        breaker.strikes.insert(at);
-    }
-    // It has shown nothing about the others: the next one is tried.
-    if let BreakerPhase::HalfOpen { probe, .. } = &mut breaker.phase
-        && loss == Loss::Unable
-    {
-        probe.take_if(|probe| probe == who);
-    }
-}
-
-/// Whether the runtime starts somebody no more by itself, once this life is lost.
-pub(crate) fn is_given_up_after(teammate: &Teammate, loss: Loss) -> bool {
-    let lives = teammate.barren + u32::from(is_barren(teammate, loss));
-    let starts = teammate.profile.start == StartRule::WhenNeeded;
-    loss == Loss::Unable || (starts && is_barren(teammate, loss) && lives == BARREN_MAX)
-}
-
-/// A life that brought nothing, by its own word or by its record.
-pub(crate) fn is_barren(teammate: &Teammate, loss: Loss) -> bool {
-    match loss {
-        Loss::Host | Loss::Unable => false,
-        Loss::Broken => true,
-        Loss::Died | Loss::Hung | Loss::Silent => teammate.claims == 0,
-    }
 }
 
 pub(crate) fn decide_session(

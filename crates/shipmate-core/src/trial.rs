@@ -9,16 +9,7 @@ use shipmate_model::name::Name;
 use shipmate_model::playbook::Expect;
 use shipmate_model::setup::GateRun;
 
-use crate::staff;
 use crate::state::{Green, State, Team};
-
-/// The teams that have work for somebody, and whose gate has to be tried first.
-pub fn untried_gates(state: &State) -> Vec<Name> {
-    let open = state.teams.iter().filter(|(name, team)| staff::is_open(state, name, team));
-    let untried = open.filter(|(name, team)| needs_trial(state, name, team));
-    let wanted = untried.filter(|(name, team)| !staff::wanted_of(state, name, team).is_empty());
-    wanted.map(|(name, _)| name.clone()).collect()
-}
 
 /// Nobody of this team is started yet.
 pub(crate) fn needs_trial(state: &State, name: &Name, team: &Team) -> bool {

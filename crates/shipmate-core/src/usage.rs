@@ -11,8 +11,8 @@ use shipmate_model::pause::PauseCause;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::usage::{Budget, Usage};
 
-use crate::message;
-use crate::state::{State, Teammate};
+use crate::mail;
+use crate::state::{State, Team, Teammate};
 
 /// There is a ceiling: of the teammate, its team or one above.
 pub(crate) fn is_bounded(state: &State, who: &Address, teammate: &Teammate) -> bool {
@@ -158,7 +158,7 @@ fn goes_on(state: &State, who: &Address, mate: &Teammate) -> Vec<Event> {
     }
     let mut events = vec![Event::TeammateContinued { who: who.clone() }];
     let text = "a budget was set anew: go on where you stopped".to_owned();
-    events.extend(message::notice(state, who, text));
+    events.extend(mail::notice(state, who, text));
     events
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn reserve(state: &mut State, who: &Address, change: impl Fn(&Usage) 
     for_team_and_above(state, &who.team, |team| team.reserved = change(&team.reserved));
 }
 
-fn for_team_and_above(state: &mut State, team: &Name, change: impl Fn(&mut crate::state::Team)) {
+fn for_team_and_above(state: &mut State, team: &Name, change: impl Fn(&mut Team)) {
     let mut at = Some(team.clone());
     while let Some(name) = at {
         let team = state.team_mut(&name);

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::{PoisonError, RwLock};
 
+/// Who spawned a launcher: the process id that its parent had at that time.
+pub const PARENT_VARIABLE: &str = "SHIPMATE_PARENT";
+
 static NEWER: RwLock<BTreeMap<String, String>> = RwLock::new(BTreeMap::new());
 
 /// Lays these over the environment, from now on.

@@ -41,7 +41,7 @@ use landlock::{
 use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, no_new_privs, remove_capability_from_bounding_set};
 
-use crate::launch::PARENT_VARIABLE;
+use crate::environment::PARENT_VARIABLE;
 
 /// The fence on its way to the launcher; the program does not get it.
 pub(crate) const FENCE_VARIABLE: &str = "SHIPMATE_LAUNCH_FENCE";

@@ -14,10 +14,8 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal, getpid, getppid, set_child_subreaper, setrlimit};
 
+use crate::environment::PARENT_VARIABLE;
 use crate::fence::{FENCE_VARIABLE, Fence};
-
-/// Who spawned a launcher: the process id that its parent had at that time.
-pub const PARENT_VARIABLE: &str = "SHIPMATE_PARENT";
 
 /// How a tree's main process is started.
 #[derive(Clone, Debug, Default)]

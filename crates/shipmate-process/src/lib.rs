@@ -18,6 +18,7 @@ mod blocking;
 mod capture;
 mod census;
 pub mod environment;
+mod failure;
 mod fence;
 mod launch;
 mod log_file;
@@ -37,11 +38,11 @@ mod watched;
 
 pub use blocking::blocking;
 pub use capture::Captured;
+pub use environment::PARENT_VARIABLE;
+pub use failure::SpawnFailure;
 pub use fence::sockets::in_reach;
 pub use fence::{Fence, Level, achieved, covers};
-pub use launch::{
-    Launcher, PARENT_VARIABLE, become_subreaper, close_inherited, exec_tree, leave_no_core,
-};
+pub use launch::{Launcher, become_subreaper, close_inherited, exec_tree, leave_no_core};
 pub use log_file::LogFile;
 pub use marker::{MARKER_VARIABLE, Marker, MarkerInvalid};
 pub use program::{Program, has_pipefail};
@@ -49,7 +50,7 @@ pub use pump::Activity;
 pub use remove::remove_folder;
 pub use run::{Ran, run};
 pub use rustix::process::{Pid, Signal};
-pub use spec::{Distrust, Output, SpawnFailure, Spec, Stdin};
+pub use spec::{Distrust, Output, Spec, Stdin};
 pub use sweep::{Swept, marked, sweep};
 pub use tail::tail;
 pub use tree::{Ended, Exit, Tree};

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Access, access};
 
-use crate::spec::SpawnFailure;
+use crate::failure::SpawnFailure;
 
 #[derive(Clone, Debug)]
 pub enum Program {

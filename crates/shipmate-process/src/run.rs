@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::capture::Captured;
-use crate::spec::{SpawnFailure, Spec};
+use crate::failure::SpawnFailure;
+use crate::spec::Spec;
 use crate::tree::{Exit, Tree};
 
 /// What a program that ran over its time may do to tidy up.

@@ -13,9 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::capture::Captured;
+use crate::failure::SpawnFailure;
 use crate::log_file::LogFile;
 use crate::pump::{Activity, Pump, Sink};
-use crate::spec::{Output, SpawnFailure, Stdin};
+use crate::spec::{Output, Stdin};
 
 /// Our ends of the pipes, with nobody at them yet.
 pub(crate) struct Streams {

@@ -19,12 +19,13 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
 use crate::capture::Captured;
+use crate::failure::SpawnFailure;
 use crate::fence::{FENCE_VARIABLE, Fence};
 use crate::marker::MARKER_VARIABLE;
 use crate::program;
 use crate::pump::Activity;
 use crate::registry::{self, Enrolled};
-use crate::spec::{SpawnFailure, Spec};
+use crate::spec::Spec;
 use crate::streams::{Flow, Streams};
 use crate::sweep::{self, Scope};
 use crate::watched::Watched;

@@ -4,6 +4,8 @@
 //! as nobody else. What it says about the task in hand is noted here and acted on by the
 //! supervisor when the turn is over: work is handed in with its files, not with words.
 
+mod planning;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +22,7 @@ use tokio::sync::oneshot;
 
 use super::driver::Work;
 use super::link::{Line, LinkEnd, SharedLink};
-use super::planning::Planning;
+use planning::Planning;
 
 /// The tools are offered under this server's name.
 pub(crate) const SERVER: &str = crate::permission::TEAM_SERVER;

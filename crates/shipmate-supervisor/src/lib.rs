@@ -23,7 +23,6 @@ mod native;
 pub mod permission;
 mod permit;
 mod pipe_mcp;
-mod planning;
 mod program;
 mod ready;
 mod rpc;

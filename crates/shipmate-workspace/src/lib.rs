@@ -45,6 +45,7 @@ mod files;
 mod follow;
 mod git;
 mod in_the_way;
+mod in_use;
 mod interrupted;
 mod land;
 mod left;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{Failure, Git};
-use super::interrupted::{Whose, is_in_use};
+use super::in_use::{Whose, is_in_use};
 use super::{Commit, path_text};
 
 /// `merge-tree --write-tree` came with this one.

@@ -22,7 +22,6 @@ pub(crate) mod log;
 mod mcp;
 mod merge;
 mod message;
-pub(crate) mod money;
 mod pause;
 mod phase;
 mod plan;
@@ -41,7 +40,6 @@ mod table;
 mod task;
 mod team;
 mod teammate;
-pub(crate) mod time;
 mod tui;
 
 use std::io::Write;

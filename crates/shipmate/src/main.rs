@@ -5,7 +5,12 @@ mod config;
 mod coordinator;
 mod install;
 mod mcp;
+mod money;
+mod output;
+mod plain;
+mod record;
 mod supervisor;
+mod time;
 mod tui;
 mod web;
 

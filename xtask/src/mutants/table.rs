@@ -208,7 +208,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "read-and-still-there",
         guarantee: "G3",
-        file: "crates/shipmate-core/src/message.rs",
+        file: "crates/shipmate-core/src/mail.rs",
         find: "Recipient::Member(who) => state.teammate_mut(who).inbox.remove(id),",
         replace: "Recipient::Member(who) => state.teammate_mut(who).inbox.contains(id),",
     },
@@ -222,15 +222,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "control-survives-its-epoch",
         guarantee: "G5",
-        file: "crates/shipmate-core/src/message.rs",
+        file: "crates/shipmate-core/src/mail.rs",
         find: "let bound = |id: &&MessageId| state.messages[id].epoch.is_some();",
         replace: "let bound = |id: &&MessageId| state.messages[id].epoch == Some(0);",
     },
     Mutant {
         name: "mail-dropped-at-a-stop",
         guarantee: "G3",
-        file: "crates/shipmate-core/src/teammate.rs",
-        find: "    events.extend(message::bounce_all(state, &who.address, \"it stopped\"));\n",
+        file: "crates/shipmate-core/src/life.rs",
+        find: "    events.extend(mail::bounce_all(state, &who.address, \"it stopped\"));\n",
         replace: "",
     },
     Mutant {
@@ -313,7 +313,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "breaker-lets-two-probes-through",
         guarantee: "breaker",
-        file: "crates/shipmate-core/src/health.rs",
+        file: "crates/shipmate-core/src/breaker.rs",
         find: "BreakerPhase::HalfOpen { .. } => Err(Refusal::BreakerProbing { team: team.clone() }),",
         replace: "BreakerPhase::HalfOpen { .. } => Ok(()),",
     },
@@ -334,14 +334,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the-gone-keep-their-reservations",
         guarantee: "budget",
-        file: "crates/shipmate-core/src/teammate.rs",
-        find: "crate::usage::reserve(state, &who.address, |all| all.minus(&reserved));",
-        replace: "crate::usage::reserve(state, &who.address, |all| all.plus(&reserved).minus(&reserved));",
+        file: "crates/shipmate-core/src/life.rs",
+        find: "usage::reserve(state, &who.address, |all| all.minus(&reserved));",
+        replace: "usage::reserve(state, &who.address, |all| all.plus(&reserved).minus(&reserved));",
     },
     Mutant {
         name: "ended-lives-keep-returned-work",
         guarantee: "end of life",
-        file: "crates/shipmate-core/src/teammate.rs",
+        file: "crates/shipmate-core/src/life.rs",
         find: "let held = teammate.holds.iter().chain(&teammate.returned);",
         replace: "let held = teammate.holds.iter().chain(teammate.returned.iter().take(0));",
     },
@@ -368,7 +368,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-team-ends-over-its-members",
         guarantee: "team end",
-        file: "crates/shipmate-core/src/team.rs",
+        file: "crates/shipmate-core/src/ending.rs",
         find: "if team.phase == TeamPhase::Ending && !runs && !alive.contains(name) {",
         replace: "if team.phase == TeamPhase::Ending && (!runs || alive.contains(name)) {",
     },
@@ -382,7 +382,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-plan-approves-itself",
         guarantee: "G5",
-        file: "crates/shipmate-core/src/plan.rs",
+        file: "crates/shipmate-core/src/plan_mode.rs",
         find: "if teammate.profile.mode == Mode::Plan && teammate.approved_plan.is_none() {",
         replace: "if teammate.profile.mode == Mode::Plan && teammate.epoch == 0 {",
     },
@@ -438,9 +438,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-lost-machine-is-a-strike",
         guarantee: "breaker",
-        file: "crates/shipmate-core/src/teammate.rs",
-        find: "    if health::counts(loss) {\n        breaker.strikes.insert(at);",
-        replace: "    if health::counts(loss) || at > 0 {\n        breaker.strikes.insert(at);",
+        file: "crates/shipmate-core/src/life.rs",
+        find: "    if breaker::counts(loss) {\n        breaker.strikes.insert(at);",
+        replace: "    if breaker::counts(loss) || at > 0 {\n        breaker.strikes.insert(at);",
     },
     Mutant {
         name: "verified-before-the-answer",

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use shipmate_core::phase::Course;
+use shipmate_core::state::Course;
 use shipmate_core::state::Teammate;
 use shipmate_model::Name;
 

@@ -12,8 +12,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use shipmate_core::Decided;
-use shipmate_core::phase::{self, Course, END_BYTES_MAX, Standing};
+use shipmate_core::phase::{self, END_BYTES_MAX};
 use shipmate_core::state::Status;
+use shipmate_core::state::{Course, Standing};
 use shipmate_model::command::{BeginPhase, PhaseVerdict};
 use shipmate_model::limits::SUBJECT_BYTES_MAX;
 use shipmate_model::phase::PhaseEnd;

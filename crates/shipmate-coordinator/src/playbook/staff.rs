@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_model::command::NewTask;
 use shipmate_model::event::{Mode, Profile, Seat};
 use shipmate_model::files::FileSet;

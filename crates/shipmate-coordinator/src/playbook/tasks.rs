@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use shipmate_core::State;
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::Name;
 use shipmate_model::command::{Again, NewTask};

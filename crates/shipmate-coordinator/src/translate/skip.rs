@@ -2,7 +2,7 @@
 //!
 //! The core refuses what it cannot do in one sentence for all; here are the words that help.
 
-use shipmate_core::phase::{Course, Standing};
+use shipmate_core::state::{Course, Standing};
 use shipmate_model::command::PhaseVerdict;
 use shipmate_model::playbook::{Phase, Playbook};
 use shipmate_model::{Act, Name};

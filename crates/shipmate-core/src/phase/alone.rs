@@ -6,12 +6,16 @@
 
 use shipmate_model::command::BeginPhase;
 use shipmate_model::event::Event;
-use shipmate_model::name::{Address, Name};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::pause::PauseCause;
 use shipmate_model::playbook::Cap;
+use shipmate_model::refusal::Refusal;
 
+use crate::mail;
+use crate::phase::TIMEOUT;
 use crate::phase::trouble::At;
-use crate::phase::{Course, Standing, TIMEOUT};
-use crate::state::{State, Status, Task, Team};
+use crate::shutdown;
+use crate::state::{Course, Standing, State, Status, Task, Team};
 
 /// How many tasks are named before they are only counted.
 const NAMED_MAX: usize = 10;
@@ -65,4 +69,26 @@ fn open(state: &State, team: &Name) -> String {
         (_, 0) => format!("; not done: {named}"),
         (_, more) => format!("; not done: {named} and {more} more"),
     }
+}
+
+/// The team's time is over: no new work, and everybody is asked to stop.
+pub(crate) fn decide_expire(state: &State, by: &Actor, team: &Name) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "end a team's time")?;
+    let found = state.require_active_team(team)?;
+    if let Some(cap) = running_cap(found) {
+        return Ok(expire(state, team, found, cap));
+    }
+    let Some(timeout_ms) = found.setup.timeout_ms.filter(|_| found.paused.is_none()) else {
+        return Ok(Vec::new());
+    };
+    let reason = format!("the team's time of {} s is over", timeout_ms / 1000);
+    let (name, cause) = (team.clone(), Some(PauseCause::TimeOver));
+    let mut events = vec![Event::TeamPaused { team: name, reason: reason.clone(), cause }];
+    for (address, mate) in state.members_of(team).filter(|(_, mate)| mate.is_running()) {
+        let id = state.position + 1 + events.len() as u64;
+        let ms = found.setup.shutdown_ms;
+        events.extend(shutdown::ask(state, address, mate, &reason, ms, id));
+    }
+    events.extend(mail::tell_lead(state, team, reason));
+    Ok(events)
 }

@@ -10,9 +10,8 @@ use shipmate_model::name::{Actor, Name, Position};
 use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::refusal::Refusal;
 
-use crate::phase::Standing;
 use crate::size::check_texts;
-use crate::state::State;
+use crate::state::{Standing, State};
 use crate::team;
 
 /// Asks a person to let the phase begin that a team waits for.

@@ -9,15 +9,14 @@ use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::playbook::{Department, Playbook};
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
+use crate::mail;
 use crate::phase::trouble::dismiss;
-use crate::phase::{Course, PHASE_COMPLETE, Standing, alone, require_course};
-use crate::shutdown;
-use crate::size::check_texts;
-use crate::state::{State, Team, TeamPhase};
+use crate::phase::{alone, require_course};
+use crate::shutdown::{self, PHASE_COMPLETE};
+use crate::size::{check_texts, require_room_for_team};
+use crate::state::{Course, Standing, State, Team, TeamPhase};
 use crate::task::change;
 use crate::task::create::created;
-use crate::team;
 use crate::teammate;
 
 /// Begins a phase: who joins, what is to be done and which departments there are, in one append.
@@ -93,7 +92,7 @@ pub(crate) fn decide_begin(
                     (Recipient::Person, MessageKind::Notice, text)
                 }
             };
-            events.extend(message::to_one(state, to, kind, body, None));
+            events.extend(mail::to_one(state, to, kind, body, None));
         }
     }
     events.extend((!cmd.awaits.is_empty()).then(|| awaiting(cmd)));
@@ -143,7 +142,7 @@ fn join<'a>(
 /// A phase that begins again finds its departments; another team of that name is in the way.
 fn is_there(state: &State, parent: &Name, own: &Department) -> Result<bool, Refusal> {
     let Some(found) = state.teams.get(&own.team) else {
-        return team::require_room(state).map(|()| false);
+        return require_room_for_team(state).map(|()| false);
     };
     let playbook = found.setup.playbook.as_ref();
     let is_own = playbook.is_some_and(|playbook| playbook.department.as_ref() == Some(&own.name));

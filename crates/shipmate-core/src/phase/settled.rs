@@ -4,10 +4,11 @@ use shipmate_model::name::{Address, Name};
 use shipmate_model::playbook::Department;
 use shipmate_model::profile::StartRule;
 
-use super::{Course, Standing};
-use crate::outstanding::waiting_for_an_answer;
 use crate::staff;
-use crate::state::{Counts, State, Status, Task, Team, TeamPhase, Teammate};
+use crate::state::{
+    Counts, Course, Standing, State, Status, Task, Team, TeamPhase, Teammate, is_led_by,
+    waiting_for_an_answer,
+};
 use crate::task::graph;
 
 pub(crate) fn is_settled(state: &State, name: &Name, team: &Team) -> bool {
@@ -83,15 +84,6 @@ fn lead_of<'a>(state: &'a State, name: &Name, team: &Team) -> Option<(Address, &
 fn lead_has_planned(state: &State, name: &Name, team: &Team, counts: Counts) -> bool {
     let unread = lead_of(state, name, team).is_some_and(|(_, mate)| !mate.inbox.is_empty());
     counts.are_done() && !unread
-}
-
-/// This one is to put tasks on the board in the phase that runs.
-pub(crate) fn is_led_by(state: &State, who: &Address) -> bool {
-    let Some(team) = state.teams.get(&who.team) else { return false };
-    let now = team.phase_now().is_some_and(|(_, phase, course)| {
-        phase.lead_plans && matches!(course.standing, Standing::Running { .. })
-    });
-    now && team.lead.as_ref() == Some(&who.name)
 }
 
 /// Why nothing will come onto the board of a phase that its lead plans: the lead has said that it

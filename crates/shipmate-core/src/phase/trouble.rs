@@ -12,11 +12,11 @@ use shipmate_model::pause::PauseCause;
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::{Cap, Phase, Trouble};
 
-use super::{Course, Standing, ended};
+use super::ended;
 use crate::escalation;
-use crate::message;
+use crate::mail;
 use crate::shutdown;
-use crate::state::{State, Status, Task, Team, TeamPhase};
+use crate::state::{Course, Standing, State, Status, Task, Team, TeamPhase};
 
 /// Most that an escalation names; the board tells the rest.
 const EVIDENCE_MAX: usize = 20;
@@ -41,7 +41,7 @@ impl At<'_> {
             team.lead.as_ref().map(|lead| Address { team: name.clone(), name: lead.clone() });
         match (rule, lead) {
             (Trouble::GoOn, _) => {
-                let told = message::tell_lead(state, name, format!("phase {}: {reason}", now.name));
+                let told = mail::tell_lead(state, name, format!("phase {}: {reason}", now.name));
                 let end = ended(name, course, PhaseEnd::Passed { reason: owned });
                 [end].into_iter().chain(told).collect()
             }
@@ -52,7 +52,7 @@ impl At<'_> {
                 if runs && course.backs(&now.name, to) < *rounds =>
             {
                 let text = format!("phase {} goes back to {to}: {reason}", now.name);
-                let told = message::tell_lead(state, name, text);
+                let told = mail::tell_lead(state, name, text);
                 let end = ended(name, course, PhaseEnd::Back { to: to.clone(), reason: owned });
                 [end].into_iter().chain(told).collect()
             }
@@ -71,14 +71,14 @@ impl At<'_> {
                     Event::TeamPaused { team, reason: text.clone(), cause }
                 }));
                 let kind = MessageKind::Notice;
-                events.extend(message::to_one(state, Recipient::Person, kind, text, None));
+                events.extend(mail::to_one(state, Recipient::Person, kind, text, None));
                 events
             }
             _ => {
                 let mut events = self.stop(word, reason);
                 let text = format!("{name} stops in phase {}: {reason}", now.name);
                 let above = team.parent.as_ref().unwrap_or(name);
-                events.extend(message::tell_lead(state, above, text));
+                events.extend(mail::tell_lead(state, above, text));
                 events
             }
         }
@@ -144,7 +144,7 @@ impl At<'_> {
         events.extend(dismiss_within(state, name, team, &why, ms, events.len()));
         let text =
             format!("{reason}. What is left of phase {} is yours; what is done stays", now.name);
-        events.extend(message::notice(state, lead, text));
+        events.extend(mail::notice(state, lead, text));
         events
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shipmate_model::event::{Event, MessageKind, Mode, Recipient, TaskId};
 use shipmate_model::name::{Address, Name};
 
-use crate::message;
+use crate::mail;
 use crate::state::{State, Status, Task};
 
 /// Tasks that are listed; beyond that the board tells.
@@ -88,7 +88,7 @@ fn tell(state: &State, name: &Name, ended: &BTreeSet<TaskId>, events: &[Event]) 
         return None;
     }
     let to = Recipient::Member(lead);
-    message::to_one(state, to, MessageKind::WorkDone, words(done, &failed), None)
+    mail::to_one(state, to, MessageKind::WorkDone, words(done, &failed), None)
 }
 
 fn words(done: Vec<String>, failed: &[TaskId]) -> String {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
 use shipmate_model::event::{MessageId, MessageKind, Outcome, QuestionKind, Recipient, TaskId};
 use shipmate_model::files::FileSet;
-use shipmate_model::name::{Actor, TeammateRef};
+use shipmate_model::id::QuestionId;
+use shipmate_model::name::{Actor, Address, Name, Position, TeammateRef};
 use shipmate_model::planned::PlannedWork;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,4 +121,31 @@ mod pairs {
     {
         Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
     }
+}
+
+/// Trouble that somebody could not settle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    pub from: Address,
+    /// What it holds meanwhile.
+    pub task: Option<TaskId>,
+    pub body: String,
+    /// Whom it lies with.
+    pub to: Recipient,
+    /// Since when.
+    pub asked: Position,
+    /// The question to the person, where it has come so far.
+    pub question: Option<QuestionId>,
+    /// Answers of this level.
+    pub answers: u32,
+    pub open: bool,
+}
+
+/// What somebody said that others must find later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Nobody's name where a person said it.
+    pub who: Option<Name>,
+    pub kind: Name,
+    pub body: String,
 }

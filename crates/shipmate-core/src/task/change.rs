@@ -10,10 +10,9 @@ use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::playbook::PIECE;
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
-use crate::phase::Course;
-use crate::size::{check_files, check_metadata, check_texts};
-use crate::state::{State, Status};
+use crate::mail;
+use crate::size::{self, check_files, check_metadata, check_texts};
+use crate::state::{Course, State, Status, recall};
 use crate::task::{end_attempt, graph, retask, scope};
 
 /// Changes words, order, files or dependencies.
@@ -67,7 +66,7 @@ pub(crate) fn decide_update(
     metadata.extend(changes.metadata.clone());
     check_metadata(&metadata)?;
     check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
-    crate::size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+    size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
     check_dependencies(state, id, changes)?;
     Ok(vec![Event::TaskUpdated { task: id, changes: changes.clone() }])
 }
@@ -183,7 +182,7 @@ pub(crate) fn decide_assign(
         Status::InProgress(claim) => {
             events = end_attempt(state, task, ReleaseCause::Reassigned, "it was reassigned");
             let text = format!("task {id} ({}) was reassigned", task.spec.subject);
-            events.extend(message::control_notice(state, &claim.by, text));
+            events.extend(mail::control_notice(state, &claim.by, text));
         }
         _ => return Err(Refusal::NotPending { task: id, status: task.status_word() }),
     }
@@ -218,7 +217,7 @@ pub(crate) fn apply_retried(state: &mut State, at: u64, id: TaskId) {
         task.changed_at = at;
     });
     let team = state.task_mut(id).team.clone();
-    crate::staff::recall(state, &team);
+    recall(state, &team);
 }
 
 /// Its landed work is gone from the branch: whatever waits for it waits again.
@@ -258,7 +257,7 @@ pub(crate) fn decide_revert(
         events.push(Event::TaskUpdated { task: id, changes });
     }
     events.push(Event::TaskReverted { task: id, commit, reason });
-    events.extend(message::tell_lead(state, &task.team, text));
+    events.extend(mail::tell_lead(state, &task.team, text));
     Ok(events)
 }
 
@@ -308,7 +307,7 @@ pub(crate) fn again(
         let later = one.blocked_by_new.iter().map(|at| Dependency::Task(first + *at as TaskId));
         changes.add_blocked_by.extend(later);
         check_files("the list of files", changes.files.as_ref().unwrap_or(&task.spec.files))?;
-        crate::size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
+        size::check_dependencies(task.spec.blocked_by.len() + changes.add_blocked_by.len())?;
         let removed = |on: &&Dependency| !changes.remove_blocked_by.contains(on);
         let kept = task.spec.blocked_by.iter().filter(removed);
         waits.insert(one.task, kept.chain(&changes.add_blocked_by).cloned().collect());
@@ -348,7 +347,7 @@ pub(crate) fn decide_delete(state: &State, by: &Actor, id: TaskId) -> Result<Vec
     let waiting = graph::dependents_clause(state, task);
     if !waiting.is_empty() {
         let text = format!("task {id} ({}) was deleted{waiting}", task.spec.subject);
-        events.extend(message::tell_lead(state, &task.team, text));
+        events.extend(mail::tell_lead(state, &task.team, text));
     }
     Ok(events)
 }

@@ -11,7 +11,7 @@ use shipmate_model::limits::{LEASE_DEFAULT_MS, LEASE_MAX_MS};
 use shipmate_model::name::{Actor, Position, TeammateRef};
 use shipmate_model::refusal::Refusal;
 
-use crate::plan;
+use crate::plan_mode;
 use crate::ready::Pool;
 use crate::state::{Claim, Stage, State, Status, Task, TeamPhase, Teammate};
 use crate::task::room::require_room;
@@ -263,7 +263,7 @@ pub(crate) fn apply_claimed(
         task.status = Status::InProgress(claim);
         task.changed_at = at;
     });
-    plan::bind_to_claim(state, &by.address, id);
+    plan_mode::bind_to_claim(state, &by.address, id);
     // What an earlier attempt waited for is of no use to this one.
     let asked = state.task_mut(id).scope_question.take();
     if let Some(question) = asked.and_then(|asked| state.questions.get_mut(&asked)) {

@@ -1,6 +1,5 @@
 //! Creating tasks: one, or a whole plan in one command, all of it or none.
 
-use crate::size::{check_dependencies, check_files, check_metadata, check_texts};
 use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_model::command::NewTask;
@@ -11,7 +10,8 @@ use shipmate_model::name::{Actor, Address, Name};
 use shipmate_model::playbook::ClaimOrder;
 use shipmate_model::refusal::Refusal;
 
-use crate::plan;
+use crate::plan_mode;
+use crate::size::{check_dependencies, check_files, check_metadata, check_texts};
 use crate::state::{State, Status, Task};
 use crate::task::{count, graph};
 
@@ -27,7 +27,7 @@ pub(crate) fn decide_create(
 ) -> Result<Vec<Event>, Refusal> {
     state.require_active_team(team)?;
     state.require_present(by)?;
-    plan::require_planned(state, by)?;
+    plan_mode::require_planned(state, by)?;
     created(state, team, tasks, &[])
 }
 

@@ -6,8 +6,8 @@ use shipmate_model::name::{Actor, Name};
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::GateRun;
 
-use crate::message;
-use crate::plan;
+use crate::mail;
+use crate::plan_mode;
 use crate::size::check_texts;
 use crate::state::{Claim, Stage, State, Status, Task, Teammate};
 use crate::task::{end_attempt, failure, graph, require_claim, require_holder, retask};
@@ -53,7 +53,7 @@ pub(crate) fn decide_submit(
         return Err(Refusal::AlreadySubmitted { task: id });
     }
     work.check()?;
-    plan::require_approved(state, &claim.by.address)?;
+    plan_mode::require_approved(state, &claim.by.address)?;
     let mut events = vec![work.submitted(id, token)];
     if state.teams[&task.team].verification == Verification::None {
         events.push(work.completed(id, token));
@@ -94,7 +94,7 @@ pub(crate) fn decide_complete(
                 let team = task.team.clone();
                 return Err(Refusal::GateCompletes { task: id, team, who: by.clone() });
             }
-            plan::require_approved(state, &claim.by.address)?;
+            plan_mode::require_approved(state, &claim.by.address)?;
         }
     }
     Ok(vec![work.completed(id, token)])
@@ -132,7 +132,7 @@ pub(crate) fn decide_return(
         _ => String::new(),
     };
     let text = format!("task {id} ({}) came back{again}: {reason}", task.spec.subject);
-    events.extend(message::notice(state, &claim.by.address, text));
+    events.extend(mail::notice(state, &claim.by.address, text));
     Ok(events)
 }
 
@@ -164,13 +164,13 @@ fn not_again(state: &State, task: &Task, token: Token, reason: &str, count: u32)
          yourself. The failure:\n{reason}"
     );
     let mut events = vec![Event::TaskFailed { task: id, token, reason: reason.to_owned() }];
-    events.extend(message::tell_lead(state, &task.team, text));
+    events.extend(mail::tell_lead(state, &task.team, text));
     let text = format!(
         "task {id} ({subject}) came back {count} times in a row with the same failure: the lead \
          decides about it. Leave it as it is"
     );
     let claim = task.claim().expect("what came back is held");
-    events.extend(message::control_notice(state, &claim.by, text));
+    events.extend(mail::control_notice(state, &claim.by, text));
     events
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn decide_release(
     state.require_manager(by, &task.team, "release another's task")?;
     let mut events = end_attempt(state, task, ReleaseCause::Reassigned, reason);
     let text = format!("task {id} ({}) was taken from you: {reason}", task.spec.subject);
-    events.extend(message::control_notice(state, &claim.by, text));
+    events.extend(mail::control_notice(state, &claim.by, text));
     Ok(events)
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn decide_set_aside(
     let text = format!("late work of {who} on task {id} was set aside: {work}");
     let (who, work) = (who.clone(), work.to_owned());
     let mut events = vec![Event::TaskWorkSetAside { task: id, token, who, work }];
-    events.extend(message::tell_lead(state, &task.team, text));
+    events.extend(mail::tell_lead(state, &task.team, text));
     Ok(events)
 }
 

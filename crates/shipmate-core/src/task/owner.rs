@@ -6,10 +6,9 @@
 
 use shipmate_model::event::Event;
 use shipmate_model::files::{FileSet, Pattern};
-use shipmate_model::name::Address;
+use shipmate_model::name::{Address, Name};
 
-use crate::apply::pair;
-use crate::message;
+use crate::mail;
 use crate::state::{State, Status, Task};
 
 /// Somebody's claim on a file.
@@ -76,5 +75,10 @@ pub(crate) fn propose(state: &State, who: &Address, claims: &Owned) -> Option<Ev
         "{who} and {owner} have wanted each other's files {count} times (now {file}): merge their \
          scopes into one teammate, or give the shared files to one of them"
     );
-    message::tell_lead(state, &who.team, text)
+    mail::tell_lead(state, &who.team, text)
+}
+
+/// Two names in their order.
+pub(crate) fn pair<'a>(one: &'a Name, other: &'a Name) -> (&'a Name, &'a Name) {
+    if one < other { (one, other) } else { (other, one) }
 }

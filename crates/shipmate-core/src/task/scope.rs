@@ -6,7 +6,7 @@ use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::name::Actor;
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
+use crate::mail;
 use crate::size::{check_files, check_texts};
 use crate::state::{Question, Stage, State, Task};
 use crate::task::finish::decide_return;
@@ -50,8 +50,8 @@ pub(crate) fn decide_ask_scope(
     }
     let question = state.position + 1;
     let told = format!("question {question}: {text}\noptions: {}", OPTIONS.join(", "));
-    let told = message::tell_lead_as(state, &who.address, MessageKind::Question, told);
-    let to_holder = message::control_notice(state, &who, to_holder);
+    let told = mail::tell_lead_as(state, &who.address, MessageKind::Question, told);
+    let to_holder = mail::control_notice(state, &who, to_holder);
     let merge = claims.as_ref().and_then(|claims| owner::propose(state, &who.address, claims));
     let mut events = vec![Event::QuestionAsked {
         who,
@@ -64,7 +64,7 @@ pub(crate) fn decide_ask_scope(
     }];
     events.extend(told);
     events.extend(to_holder);
-    message::reply_to(&mut events, question);
+    mail::reply_to(&mut events, question);
     events.extend(merge);
     Ok(events)
 }

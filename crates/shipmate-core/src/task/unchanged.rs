@@ -8,7 +8,7 @@ use shipmate_model::event::{Event, Mode, ReleaseCause, TaskId, Token};
 use shipmate_model::name::{Actor, Name};
 use shipmate_model::refusal::Refusal;
 
-use crate::message;
+use crate::mail;
 use crate::state::{Stage, State, Task, TeamPhase};
 use crate::task::finish::is_holder_there;
 use crate::task::{graph, require_claim};
@@ -59,7 +59,7 @@ pub(crate) fn decide_unchanged(
         let waiting = graph::dependents_clause(state, task);
         let text = format!("task {id} ({subject}) failed: {reason}{waiting}");
         let mut events = vec![Event::TaskFailed { task: id, token, reason }];
-        events.extend(message::tell_lead(state, &task.team, text));
+        events.extend(mail::tell_lead(state, &task.team, text));
         return Ok(events);
     }
     // Once, however few attempts the task has: the first time nobody was asked for a reason.
@@ -70,6 +70,6 @@ pub(crate) fn decide_unchanged(
     }
     let mut events = vec![Event::TaskReturned { task: id, token, reason, unchanged: true }];
     let text = format!("task {id} ({subject}) came back: {REASON}");
-    events.extend(message::notice(state, who, text));
+    events.extend(mail::notice(state, who, text));
     Ok(events)
 }

@@ -6,7 +6,7 @@
 //! between bars as well. `playbook full` has everything that a playbook can have.
 
 use serde_json::{Value, json};
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_model::command::{Act, Again, BeginPhase, PhaseVerdict};
 use shipmate_model::event::{Profile, TaskChanges};
 use shipmate_model::phase::PhaseEnd;

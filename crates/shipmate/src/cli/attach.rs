@@ -3,7 +3,6 @@
 //! One connection tells when there is more to read and what becomes of the teammate; what is typed
 //! goes out on another. Nothing here can stop the teammate: interrupting ends the looking only.
 
-pub(crate) mod output;
 pub(crate) mod page;
 
 use std::io::BufRead;
@@ -18,9 +17,9 @@ use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::log::Record;
 use crate::cli::session::Session;
-use output::Output;
+use crate::output::Output;
+use crate::record::Record;
 use page::Page;
 
 /// Show what a teammate's agent prints, as it prints it, and send it what you type

@@ -12,8 +12,8 @@ use shipmate_protocol::{ClientFailure, Place, Welcome, socket};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::{Globals, Session, place};
-use crate::cli::time::parse_duration_ms;
 use crate::config;
+use crate::time::parse_duration_ms;
 
 /// How long the system may take to end a process that has no say in it.
 const KILLED_WITHIN: Duration = Duration::from_secs(5);

@@ -5,10 +5,10 @@ use shipmate_protocol::view::{Decided, DecidedRow, DecisionView, LookOf};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::log::Record;
 use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
-use crate::cli::time::date_and_time;
+use crate::record::Record;
+use crate::time::date_and_time;
 
 /// List what waits for a decision, and what was decided
 ///

@@ -12,7 +12,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
-use crate::cli::time::date_and_time;
+use crate::time::date_and_time;
 
 /// Read the inbox of the person, or of a teammate with --as
 ///

@@ -5,7 +5,6 @@
 
 use std::ops::ControlFlow;
 
-use serde::Deserialize;
 use shipmate_protocol::view::Status;
 use shipmate_protocol::view::words::{describe, short};
 use shipmate_protocol::{Answer, Ask};
@@ -13,8 +12,9 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
-use crate::cli::time::time_of_day;
 use crate::cli::{status, task};
+use crate::record::Record;
+use crate::time::time_of_day;
 
 /// Show the log of a team, or the board as it was
 ///
@@ -48,15 +48,6 @@ pub(crate) struct LogArgs {
 /// How many records one request asks for.
 const PAGE: u64 = 1_000;
 const LIMIT_DEFAULT: u64 = 100;
-
-/// A record as far as its line needs it.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Record {
-    pub(crate) n: u64,
-    pub(crate) at: u64,
-    pub(crate) by: String,
-    pub(crate) event: serde_json::Map<String, serde_json::Value>,
-}
 
 pub(crate) fn run(args: &LogArgs, mut session: Session) -> Result<(), Failure> {
     if let Some(position) = args.at {

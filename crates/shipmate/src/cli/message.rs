@@ -7,7 +7,7 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::inbox::envelope;
 use crate::cli::screen::{Screen, plain};
 use crate::cli::session::Session;
-use crate::cli::time::time_of_day;
+use crate::time::time_of_day;
 
 /// Messages: trace where one is
 #[derive(clap::Subcommand, Debug)]

@@ -6,7 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
-use crate::cli::time::date_and_time;
+use crate::time::date_and_time;
 
 /// List the questions that wait for an answer
 #[derive(clap::Args, Debug)]

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
+use shipmate_protocol::plan_file::{self, PlanFile};
 use shipmate_protocol::view::KNOWN_AGENTS;
 use shipmate_protocol::{Answer, Ask};
 
@@ -28,10 +29,9 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::team::micros;
-use crate::cli::time::parse_duration_ms;
 use crate::config::{Config, Resolved};
+use crate::time::parse_duration_ms;
 use goal::Aim;
-use shipmate_protocol::plan_file::{self, PlanFile};
 use watch::Watching;
 
 /// Run a goal or a plan with a team of agents

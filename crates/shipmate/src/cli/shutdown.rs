@@ -13,7 +13,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
-use crate::cli::time::{duration, parse_duration_ms};
+use crate::time::{duration, parse_duration_ms};
 use wait::Became;
 
 /// Ask a teammate, or the whole team, to shut down

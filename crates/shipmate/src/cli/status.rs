@@ -8,10 +8,10 @@ use shipmate_protocol::view::{Status, TeamView, TeammateView};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::money::used;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
+use crate::money::used;
 
 /// Show where everything stands
 ///

@@ -6,7 +6,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::cli::screen::plain;
+use crate::plain::plain;
 
 /// Text of others on one line.
 pub(super) fn safe(text: &str) -> String {

@@ -4,7 +4,7 @@
 use shipmate_protocol::view::{Card, DecisionView, MessageRow};
 
 use super::theme::Tone;
-pub(super) use crate::cli::money::{cost, money, tokens};
+pub(super) use crate::money::{cost, money, tokens};
 
 /// A state as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

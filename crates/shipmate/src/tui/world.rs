@@ -16,9 +16,9 @@ use shipmate_protocol::watch::{Told, Watch};
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice};
 
 use super::message::{Asked, Effect, Found, Message, Output, Then};
-use crate::cli::attach::output::Output as Printed;
-use crate::cli::attach::page::whole_characters;
-use crate::cli::log::Record;
+use crate::output::Output as Printed;
+use crate::output::whole_characters;
+use crate::record::Record;
 
 /// A connection of its own to whoever coordinates, about this team.
 pub(crate) type Connect = Arc<dyn Fn(Option<String>) -> Client + Send + Sync>;

@@ -21,9 +21,9 @@ pub(super) const ROWS: &[RowMutant] = &[
     RowMutant {
         row: "R935",
         file: "crates/shipmate-core/src/health.rs",
-        find: "teammate::release_all(state, found, cause, word)",
+        find: "life::release_all(state, found, cause, word)",
         replace: concat!(
-            "{ let once = teammate::release_all(state, found, cause, word); ",
+            "{ let once = life::release_all(state, found, cause, word); ",
             "[once.clone(), once].concat() }",
         ),
         test: "shipmate-core/tests/scenario/breaker.rs::what_a_lost_teammate_held_is_free_once",
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Whoever disappeared is shown without the reason.
     RowMutant {
         row: "R302",
-        file: "crates/shipmate-core/src/teammate.rs",
+        file: "crates/shipmate-core/src/life.rs",
         find: "format!(\"disappeared: {reason}\")",
         replace: "\"disappeared\".to_owned()",
         test: "shipmate-core/tests/scenario/teammates.rs::an_idle_teammate_always_has_a_reason",
@@ -356,7 +356,7 @@ pub(super) const ROWS: &[RowMutant] = &[
             "                     itself\",\n",
             "                );\n",
             "            }\n",
-            "            message::tell_lead_about(state, team, Some(&who.address), text)\n",
+            "            mail::tell_lead_about(state, team, Some(&who.address), text)\n",
             "        }\n",
             "    }",
         ),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::phase::PhaseEnd;
 

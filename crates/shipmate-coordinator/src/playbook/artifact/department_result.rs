@@ -1,7 +1,7 @@
 //! `department-result-backend.json`: what a department came to, for whoever owns the whole.
 
 use serde_json::{Value, json};
-use shipmate_core::phase::Course;
+use shipmate_core::state::Course;
 
 use super::plans::{self, Plan};
 use super::{Files, Sight, first_line_of};

@@ -3,7 +3,7 @@
 //! for whoever looks for a cause.
 
 use serde_json::{Map, Value, json};
-use shipmate_core::deviation::{Health, HealthWord};
+use shipmate_core::state::{Health, HealthWord};
 use shipmate_model::Name;
 
 use super::{Files, Sight, moment};

@@ -3,7 +3,7 @@
 //! else left there, or broke, counts for nothing and is replaced.
 
 use serde_json::{Map, Value, json};
-use shipmate_core::phase::{Course, Past, Standing};
+use shipmate_core::state::{Course, Past, Standing};
 use shipmate_core::state::{Status, Team};
 use shipmate_model::pause::Pause;
 use shipmate_model::phase::PhaseEnd;

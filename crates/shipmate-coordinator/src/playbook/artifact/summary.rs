@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use shipmate_core::phase::Course;
+use shipmate_core::state::Course;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::TaskId;
 use shipmate_workspace::Commit;

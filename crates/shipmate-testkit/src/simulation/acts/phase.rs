@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shipmate_core::State;
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::command::{Again, BeginPhase, PhaseVerdict};
 use shipmate_model::event::{Profile, TaskChanges};
@@ -163,7 +163,7 @@ pub(super) fn hold(c: &mut Chooser<'_>) -> Option<Act> {
 pub(super) fn end(c: &mut Chooser<'_>) -> Option<Act> {
     let (team, phase, round) = at(c)?;
     let runs =
-        |course: &shipmate_core::phase::Course| matches!(course.standing, Standing::Running { .. });
+        |course: &shipmate_core::state::Course| matches!(course.standing, Standing::Running { .. });
     let runs = c.state.teams[&team].course.as_ref().is_some_and(runs);
     let reason = c.text("phase");
     let verdict = match c.random.below(4) {

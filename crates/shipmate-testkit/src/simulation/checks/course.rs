@@ -1,7 +1,7 @@
 //! Phases come in their order, one at a time, and no more often than their playbook lets them.
 
 use shipmate_core::State;
-use shipmate_core::phase::Standing;
+use shipmate_core::state::Standing;
 use shipmate_model::Actor;
 use shipmate_model::event::{Event, Record};
 use shipmate_model::pause::PauseCause;
@@ -80,7 +80,7 @@ pub(super) fn nobody_goes_round_for_ever(state: &State, record: &Record) -> Chec
     });
     let most = most.max().unwrap_or(0);
     let course = state.teams[team].course.as_ref().expect("a phase is of a course");
-    let back = |past: &&shipmate_core::phase::Past| {
+    let back = |past: &&shipmate_core::state::Past| {
         past.phase == *phase && matches!(&past.end, PhaseEnd::Back { to: there, .. } if there == to)
     };
     let been = course.past.iter().filter(back).count();

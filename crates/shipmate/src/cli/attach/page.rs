@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
+use crate::output::whole_characters;
 
 #[derive(Debug)]
 pub(super) struct Page {
@@ -68,23 +69,6 @@ impl Page {
         let words = self.screen.paint(Paint::Bold, &format!("{} {event}{detail}", plain(who)));
         let begin = if std::mem::replace(&mut self.fresh, true) { "" } else { "\n" };
         self.screen.print(&format!("{begin}{words}\n"))
-    }
-}
-
-/// How many bytes of a text are whole characters, or can never be any.
-pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Err(e) if e.error_len().is_none() => e.valid_up_to(),
-        // Something else is wrong before: only what can still become a character waits.
-        Err(_) => {
-            let from = bytes.len().saturating_sub(3);
-            let begins = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
-            let waits = begins.filter(|at| {
-                matches!(std::str::from_utf8(&bytes[*at..]), Err(e) if e.error_len().is_none())
-            });
-            waits.unwrap_or(bytes.len())
-        }
-        Ok(_) => bytes.len(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::work;
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
-use crate::cli::time::date_and_time;
+use crate::time::date_and_time;
 
 /// List the plans that wait for a decision
 #[derive(clap::Args, Debug)]

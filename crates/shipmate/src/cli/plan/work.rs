@@ -3,7 +3,7 @@
 use shipmate_protocol::view::{PlannedTaskView, PlannedTeammateView, WorkView};
 
 use crate::cli::screen::plain;
-use crate::cli::time::about;
+use crate::time::about;
 
 /// Tasks with their files and what they wait for, who does them, and why so many.
 pub(crate) fn lines(work: &WorkView) -> Vec<String> {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::cli::screen::{Paint, Screen, columns, hanging};
-use crate::cli::time::time_of_day;
+use crate::time::time_of_day;
 
 /// Narrower than this there is no table.
 const COLUMNS_MIN: usize = 60;

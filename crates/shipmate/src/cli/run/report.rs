@@ -8,10 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::phases::PhaseLine;
-
-use crate::cli::money::used;
 use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
-use crate::cli::time::about;
+use crate::money::used;
+use crate::time::about;
 
 const LISTED_MAX: usize = 8;
 

@@ -12,9 +12,9 @@ use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::log::Record;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
+use crate::record::Record;
 
 /// `team/name@epoch`
 pub(crate) fn life(mate: &TeammateView) -> String {

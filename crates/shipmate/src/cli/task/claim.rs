@@ -6,7 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
-use crate::cli::time::parse_duration_ms;
+use crate::time::parse_duration_ms;
 
 /// Claim a task for a teammate
 ///
@@ -46,7 +46,7 @@ fn text(task: &TaskView, token: u64) -> String {
     text.push_str(&format!("  token {token}\n"));
     if let Some(lease_ms) = task.lease_ms {
         let id = task.row.id;
-        let lease = crate::cli::time::duration(lease_ms);
+        let lease = crate::time::duration(lease_ms);
         text.push_str(&format!("  lease {lease}; `task renew {id}` begins it again\n"));
     }
     if !task.files.is_empty() {

@@ -8,7 +8,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::{Session, read_stdin};
 use crate::cli::task::parse_meta;
-use crate::cli::time::parse_duration_ms;
+use crate::time::parse_duration_ms;
 
 /// Create a task, or many from a file
 ///

@@ -5,7 +5,7 @@ use shipmate_protocol::Ask;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::task::claim;
-use crate::cli::time::parse_duration_ms;
+use crate::time::parse_duration_ms;
 
 /// Claim the best task there is for a teammate
 ///

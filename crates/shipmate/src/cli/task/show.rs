@@ -6,7 +6,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
-use crate::cli::time::{date_and_time, duration};
+use crate::time::{date_and_time, duration};
 
 /// Show everything about one task
 #[derive(clap::Args, Debug)]

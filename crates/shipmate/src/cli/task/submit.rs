@@ -5,7 +5,7 @@ use shipmate_protocol::{Answer, Ask};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::task::claim;
-use crate::cli::time::parse_duration_ms;
+use crate::time::parse_duration_ms;
 
 /// Hand in the work on a task
 ///

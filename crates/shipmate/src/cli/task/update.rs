@@ -6,7 +6,7 @@ use shipmate_protocol::ask::TaskChanges;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::task::parse_meta;
-use crate::cli::time::parse_duration_ms;
+use crate::time::parse_duration_ms;
 
 /// Change a task; what is not named stays as it is
 #[derive(clap::Args, Debug)]

@@ -5,8 +5,8 @@ use shipmate_protocol::Ask;
 use shipmate_protocol::ask::Budget;
 
 use crate::cli::failure::Failure;
-use crate::cli::money::money;
 use crate::cli::session::Session;
+use crate::money::money;
 
 /// Set how much a team may spend
 ///

@@ -7,7 +7,7 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::shutdown::{runs, wait};
-use crate::cli::time::{duration, parse_duration_ms};
+use crate::time::{duration, parse_duration_ms};
 
 /// Delete a team and the departments below it
 ///

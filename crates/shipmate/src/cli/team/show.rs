@@ -4,9 +4,9 @@ use shipmate_protocol::view::TeamView;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::money::{cost, money};
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
+use crate::money::{cost, money};
 
 /// Show one team
 #[derive(clap::Args, Debug)]

@@ -8,7 +8,7 @@ use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::{Paint, Screen};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
-use crate::cli::time::about;
+use crate::time::about;
 
 /// List the teammates of a team
 ///

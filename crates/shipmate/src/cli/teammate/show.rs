@@ -5,10 +5,10 @@ use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::failure::{Failure, unexpected};
-use crate::cli::money::money;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
-use crate::cli::time::about;
+use crate::money::money;
+use crate::time::about;
 
 /// Show one teammate
 #[derive(clap::Args, Debug)]

@@ -10,7 +10,7 @@ use super::super::list::Scroll;
 use super::super::text::{Columns, safe, wrap};
 use super::super::theme::Tone;
 use super::{nothing, put, put_row, put_text, rule};
-use crate::cli::time::{date_and_time, time_of_day};
+use crate::time::{date_and_time, time_of_day};
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     if app.log.keys().is_empty() {

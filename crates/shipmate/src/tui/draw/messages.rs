@@ -12,7 +12,7 @@ use super::super::text::{Columns, safe, wrap};
 use super::super::theme::Tone;
 use super::super::words::{ago, delivery, delivery_state};
 use super::{framed, nothing, put, put_row, put_text, rule, split};
-use crate::cli::time::time_of_day;
+use crate::time::time_of_day;
 
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     if app.store.messages.is_empty() {

@@ -13,7 +13,7 @@ use super::super::text::{safe, wrap};
 use super::super::theme::Tone;
 use super::super::words::{ago, delivery, lasted, money, tokens};
 use super::{board, fact, heading, nothing, put_text, rule};
-use crate::cli::time::time_of_day;
+use crate::time::time_of_day;
 
 /// Of a gate's output the last lines are shown.
 const OUTPUT_LINES: usize = 12;

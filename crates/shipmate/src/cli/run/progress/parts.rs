@@ -2,7 +2,7 @@
 
 use super::{Live, PhaseRow, Row, RunView, Waiting};
 use crate::cli::screen::{Paint, columns, cut, plain};
-use crate::cli::time::about;
+use crate::time::about;
 
 const WAITING_MAX: usize = 3;
 /// Lines about phases at most.

@@ -7,7 +7,7 @@
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use super::desk::Desk;
+use super::Desk;
 
 /// Plans in a row that may be sent back.
 const REFUSALS_MAX: u32 = 3;
@@ -32,7 +32,7 @@ enum Stage {
 
 impl Desk {
     /// Hands in a plan; what does not hold goes back to the model, and at last to a person.
-    pub(super) async fn hand_in_plan(&self, ask: Ask) -> Result<Answer, Refused> {
+    pub(crate) async fn hand_in_plan(&self, ask: Ask) -> Result<Answer, Refused> {
         let before = self.planning().get();
         if before.refusals >= REFUSALS_MAX {
             let message = format!("{REFUSALS_MAX} plans were sent back; a person was told");
@@ -67,13 +67,13 @@ impl Desk {
     }
 
     /// A lead that ended its turn with nothing handed in, nothing asked and nobody told.
-    pub(super) fn owes_plan(&self) -> bool {
+    pub(crate) fn owes_plan(&self) -> bool {
         let plans = self.order().lead && self.mode() == "plan" && !self.is_approved();
         plans && self.planning().get().stage == Stage::Owed && !self.said().spoke
     }
 
     /// It was asked for a plan and has none.
-    pub(super) async fn has_no_plan(&self, words: &str) {
+    pub(crate) async fn has_no_plan(&self, words: &str) {
         let words = match words.trim() {
             "" => "it said nothing".to_owned(),
             words => format!("its last words: {words}"),
@@ -90,7 +90,7 @@ impl Desk {
     }
 
     /// A person who has a word for the lead gives it leave to plan again; so does a rejection.
-    pub(super) fn hears_of_plan(&self, message: &InboxMessage) {
+    pub(crate) fn hears_of_plan(&self, message: &InboxMessage) {
         let is_answer = message.kind == "plan_approval_response";
         let waits = self.planning().get().stage == Stage::Open;
         if is_answer || (message.from == "person" && !waits) {
@@ -99,7 +99,7 @@ impl Desk {
     }
 
     /// Its plan is approved and carried out by others.
-    pub(super) fn delegates(&self) {
+    pub(crate) fn delegates(&self) {
         self.set_mode("delegate");
     }
 }

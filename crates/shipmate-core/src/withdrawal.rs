@@ -113,3 +113,11 @@ impl Found<'_> {
         }
     }
 }
+
+pub(crate) fn apply_withdrawn(state: &mut State, id: QuestionId) {
+    let Some(question) = state.questions.get_mut(&id) else { return };
+    question.withdrawn = true;
+    if let Some(task) = question.task {
+        state.task_mut(task).scope_question.take_if(|waits| *waits == id);
+    }
+}

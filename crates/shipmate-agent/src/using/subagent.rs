@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::agent::{Asking, Seat};
+use super::Using;
+use crate::asking::Asking;
 use crate::context::Context;
 use crate::model::Model;
+use crate::seat::Seat;
 use crate::turn::{Event, Machine, Step};
-use crate::using::Using;
 
 const EXPLORE: &str = include_str!("subagent/explore.md");
 const PLAN: &str = include_str!("subagent/plan.md");

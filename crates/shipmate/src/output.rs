@@ -146,6 +146,23 @@ fn tail(file: &mut File, lines: usize) -> Result<u64> {
     Ok(from + at.unwrap_or(0) as u64)
 }
 
+/// How many bytes of a text are whole characters, or can never be any.
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(e) if e.error_len().is_none() => e.valid_up_to(),
+        // Something else is wrong before: only what can still become a character waits.
+        Err(_) => {
+            let from = bytes.len().saturating_sub(3);
+            let begins = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
+            let waits = begins.filter(|at| {
+                matches!(std::str::from_utf8(&bytes[*at..]), Err(e) if e.error_len().is_none())
+            });
+            waits.unwrap_or(bytes.len())
+        }
+        Ok(_) => bytes.len(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,77 @@
+//! One request to a model, on behalf of an agent or of a subagent.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use shipmate_protocol::ask::{Context as Fill, Usage};
+use shipmate_protocol::native::{FromAgent, Price};
+
+use crate::message::Block;
+use crate::model::{Model, Reply, Request, Tokens, cost_micros};
+use crate::seat::Seat;
+use crate::supervisor::Supervisor;
+use crate::turn::Event;
+
+/// One request to the model.
+pub(crate) struct Asking {
+    pub(crate) supervisor: Supervisor,
+    pub(crate) seat: Rc<RefCell<Seat>>,
+    pub(crate) messages: Vec<crate::message::Message>,
+    pub(crate) output_tokens_max: u64,
+    pub(crate) thinking_tokens: u64,
+    /// How full the agent's context is; absent for a subagent, whose context is another.
+    pub(crate) context: Option<Fill>,
+}
+
+impl Asking {
+    pub(crate) async fn ask(mut self, model: &Model) -> Event {
+        let seat = self.seat.borrow().clone();
+        let tools = seat.all();
+        let request = Request {
+            tools: &tools,
+            system: &seat.standing,
+            messages: &self.messages,
+            output_tokens_max: self.output_tokens_max,
+            thinking_tokens: self.thinking_tokens,
+        };
+        let reservation = match self.supervisor.reserve(model.ceiling(&request)).await {
+            Ok(reservation) => reservation,
+            Err(reason) => return Event::Refused(reason),
+        };
+        let watch = &mut self.supervisor;
+        let asked = model.ask(&request, watch).await;
+        let tokens = asked.as_ref().map(|reply| reply.tokens).unwrap_or_default();
+        let usage = usage(&model.order.price, &tokens);
+        let counted = Some(tokens.context()).filter(|counted| *counted > 0);
+        let context = self.context.map(|fill| Fill { used: counted.unwrap_or(fill.used), ..fill });
+        self.supervisor.tell(FromAgent::Used { usage, reservation, context });
+        match asked {
+            Ok(reply) => {
+                self.words(&reply);
+                Event::Reply(reply)
+            }
+            Err(failure) => Event::Failed(failure),
+        }
+    }
+
+    /// What the model says beside its calls is told at once; its last words are the turn's end.
+    fn words(&self, reply: &Reply) {
+        if !reply.blocks.iter().any(|block| matches!(block, Block::Call(_))) {
+            return;
+        }
+        for block in &reply.blocks {
+            if let Block::Text(text) = block {
+                self.supervisor.say(text);
+            }
+        }
+    }
+}
+
+fn usage(price: &Price, tokens: &Tokens) -> Usage {
+    Usage {
+        tokens_in: tokens.input + tokens.cache_read + tokens.cache_write,
+        tokens_out: tokens.output,
+        tokens_cached: tokens.cache_read,
+        cost_micros: cost_micros(price, tokens),
+    }
+}
