@@ -19,7 +19,7 @@ use crate::violation::{Violation, report};
 pub(crate) struct Args {}
 
 /// Our crates, and those of ours that each may use. Build dependencies count as normal ones.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("shipmate-model", &[]),
     ("shipmate-core", &["shipmate-model"]),
     ("shipmate-protocol", &["shipmate-model"]),
@@ -27,6 +27,10 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("shipmate-process", &[]),
     ("shipmate-workspace", &["shipmate-process"]),
     ("shipmate-programs", &["shipmate-protocol", "shipmate-process", "shipmate-workspace"]),
+    (
+        "shipmate-playbook",
+        &["shipmate-model", "shipmate-protocol", "shipmate-process", "shipmate-workspace"],
+    ),
     ("shipmate-agent", &["shipmate-protocol", "shipmate-process"]),
     (
         "shipmate-supervisor",
@@ -47,6 +51,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "shipmate-protocol",
             "shipmate-process",
             "shipmate-workspace",
+            "shipmate-playbook",
             "shipmate-programs",
         ],
     ),

@@ -8,10 +8,11 @@ use shipmate_log::Log as _;
 use shipmate_model::event::{Event, Recipient};
 use shipmate_model::{Actor, Name, Record};
 use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::refused;
 use shipmate_protocol::view::{DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace, TaskRow};
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use crate::open::{self, read_refusal, refused};
+use crate::open::{self, read_refusal};
 use crate::secret::Secrets;
 use crate::signs::Signs;
 use crate::translate::{self, Scene};

@@ -14,16 +14,15 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use shipmate_core::{Desk, Observed, Outstanding, State, outstanding};
+use shipmate_core::{Desk, Effect, Observed, Outstanding, State, outstanding};
 use shipmate_log::{AnyLog, EndWatch, Log as _};
-use shipmate_model::{Act, Actor, Name, Position, Refusal};
+use shipmate_model::{Act, Actor, Name, Position, Record, Refusal};
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::Notify;
 
 use crate::clock::Monotonic;
-use crate::connection::Connection;
-use crate::crew::Crew;
+use crate::connection::{Connection, Reader};
 use crate::open::Opened;
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
@@ -88,6 +87,16 @@ impl Job {
     }
 }
 
+/// Whoever carries out what a board owes the world. It is told effects and records, and tells the board
+/// acts; a board knows no more of it, and works without one.
+pub(crate) trait Attendant: std::fmt::Debug {
+    /// Carries out what is owed. Says whether there is anything here to look after.
+    fn carry_out(self: Rc<Self>, effects: Vec<Effect>) -> bool;
+
+    /// These records are durable.
+    fn saw(self: Rc<Self>, records: &[Record]);
+}
+
 /// What the rest of the coordinator holds of a board.
 #[derive(Debug)]
 pub(crate) struct Board {
@@ -99,7 +108,7 @@ pub(crate) struct Board {
     /// What the runtime itself has to tell, each with who says it.
     acts: RefCell<Vec<(Actor, Act)>>,
     pub(crate) signs: RefCell<Signs>,
-    pub(crate) crew: RefCell<Option<Rc<Crew>>>,
+    pub(crate) attendant: RefCell<Option<Rc<dyn Attendant>>>,
     /// Errands under way: gates, merges, hooks.
     pub(crate) busy: std::cell::Cell<usize>,
     /// Told when this board comes to rest or leaves it.
@@ -112,7 +121,18 @@ pub(crate) struct Board {
     broken: RefCell<Option<Refused>>,
 }
 
+impl Reader for Board {
+    fn wake(&self) {
+        self.wake.notify_one();
+    }
+}
+
 impl Board {
+    /// This board as whoever waits for a client to have read.
+    pub(crate) fn reader(self: &Rc<Self>) -> Rc<dyn Reader> {
+        Rc::clone(self) as Rc<dyn Reader>
+    }
+
     pub(crate) fn push(&self, job: Job) {
         job.connection.took_request();
         if let Some(broken) = &*self.broken.borrow() {
@@ -167,10 +187,6 @@ impl Board {
     }
 
     /// Somebody has read what it was sent, and can be sent more.
-    pub(crate) fn look_at_readers(&self) {
-        self.wake.notify_one();
-    }
-
     /// Has the timers and effects looked at again.
     pub(crate) fn look(&self) {
         self.looks.set(true);
@@ -265,7 +281,7 @@ pub(crate) fn new(
         timer_runs: std::cell::Cell::new(false),
         acts: RefCell::default(),
         signs: RefCell::default(),
-        crew: RefCell::new(None),
+        attendant: RefCell::new(None),
         busy: std::cell::Cell::new(0),
         changed: Rc::clone(changed),
         looks: std::cell::Cell::new(false),
@@ -431,8 +447,8 @@ impl Worker {
                 self.changed.notify_one();
             }
             due.extend(owed.due.into_iter().map(|act| (Actor::Runtime, act)));
-            if let Some(crew) = &*board.crew.borrow() {
-                self.staffed = crew.carry_out(owed.effects);
+            if let Some(attendant) = board.attendant.borrow().clone() {
+                self.staffed = attendant.carry_out(owed.effects);
             }
         }
         due.append(&mut board.acts.borrow_mut());

@@ -21,7 +21,6 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-use crate::board::Board;
 pub(crate) use room::Room;
 use room::{Holder, Weight};
 
@@ -69,7 +68,7 @@ pub(crate) struct Connection {
     moved: Notify,
     closed: Notify,
     /// Woken when the client has read what it was sent.
-    readers: RefCell<Vec<Weak<Board>>>,
+    readers: RefCell<Vec<Weak<dyn Reader>>>,
 }
 
 /// What is still to be written.
@@ -93,6 +92,11 @@ impl Out {
 pub(crate) enum LineEnd {
     Closed,
     TooLong,
+}
+
+/// Whoever goes on when a client has read what it was sent.
+pub(crate) trait Reader: std::fmt::Debug {
+    fn wake(&self);
 }
 
 impl Connection {
@@ -194,7 +198,11 @@ impl Connection {
     pub(crate) fn begin_wait(&self) -> Result<(), Refused> {
         if self.waiting.get() >= WAITING_MAX {
             let text = format!("{WAITING_MAX} requests of this connection wait already");
-            return Err(crate::open::refused("TooManyWait", text, "wait for one of them first"));
+            return Err(shipmate_protocol::refused(
+                "TooManyWait",
+                text,
+                "wait for one of them first",
+            ));
         }
         self.waiting.set(self.waiting.get() + 1);
         Ok(())
@@ -306,8 +314,8 @@ impl Connection {
     }
 
     fn tell_read(&self) {
-        for board in self.readers.borrow().iter().filter_map(Weak::upgrade) {
-            board.look_at_readers();
+        for reader in self.readers.borrow().iter().filter_map(Weak::upgrade) {
+            reader.wake();
         }
     }
 
@@ -330,12 +338,12 @@ impl Connection {
         self.left() == 0
     }
 
-    /// Wakes this board whenever the client has read what it was sent.
-    pub(crate) fn wake_when_read(&self, board: &Rc<Board>) {
+    /// Wakes this one whenever the client has read what it was sent.
+    pub(crate) fn wake_when_read(&self, reader: &Rc<dyn Reader>) {
         let mut readers = self.readers.borrow_mut();
         readers.retain(|there| there.strong_count() > 0);
-        if !readers.iter().any(|there| std::ptr::eq(there.as_ptr(), Rc::as_ptr(board))) {
-            readers.push(Rc::downgrade(board));
+        if !readers.iter().any(|there| std::ptr::addr_eq(there.as_ptr(), Rc::as_ptr(reader))) {
+            readers.push(Rc::downgrade(reader));
         }
     }
 

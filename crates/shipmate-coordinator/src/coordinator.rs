@@ -14,19 +14,20 @@ use std::rc::Rc;
 use shipmate_model::{Actor, Name};
 use shipmate_process::environment;
 use shipmate_protocol::problem::nearest;
+use shipmate_protocol::refused;
 use shipmate_protocol::wire::{Reply, Request};
 use shipmate_protocol::{Answer, Ask, Place, Refused, socket};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
-use crate::board::{self, Board, Job, WorkerEnd};
+use crate::board::{self, Attendant, Board, Job, WorkerEnd};
 use crate::connection::{Connection, Room};
 use crate::crew::{Crew, hooked};
 use crate::errand;
 use crate::ground::Ground;
 use crate::lock::{self, Lock};
-use crate::open::{self, refused};
+use crate::open;
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
 use crate::{translate, views};
@@ -52,6 +53,8 @@ struct Coordinator {
     settings: Rc<Settings>,
     secrets: Rc<Secrets>,
     boards: RefCell<BTreeMap<Name, Rc<Board>>>,
+    /// Whoever looks after each of them.
+    crews: RefCell<BTreeMap<Name, Rc<Crew>>>,
     /// One at a time opens boards, so that none is opened twice.
     opening: tokio::sync::Mutex<()>,
     /// Of each teammate one request at a time looks for programs and playbooks.
@@ -104,6 +107,7 @@ pub fn run(settings: Settings, ready: impl FnOnce()) -> Result<Ended, String> {
             settings: Rc::new(settings),
             secrets: Rc::new(secrets),
             boards: RefCell::default(),
+            crews: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
             looks: RefCell::default(),
             connections: Cell::new(0),
@@ -238,9 +242,12 @@ impl Coordinator {
         self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
     }
 
+    fn crew(&self, root: &Name) -> Option<Rc<Crew>> {
+        self.crews.borrow().get(root).cloned()
+    }
+
     fn crews(&self) -> Vec<Rc<Crew>> {
-        let boards = self.boards.borrow();
-        boards.values().filter_map(|board| board.crew.borrow().clone()).collect()
+        self.crews.borrow().values().cloned().collect()
     }
 
     /// Lets every board finish its turn and save a snapshot.
@@ -348,9 +355,13 @@ impl Coordinator {
                 }
                 let connection = Rc::clone(connection);
                 let (client, actor) = (client.clone(), actor.clone());
-                if let Some(job) =
-                    errand::take(&board, Job { connection, id, client, actor, team, ask })
-                {
+                let job = Job { connection, id, client, actor, team, ask };
+                // A board that is closed says so itself.
+                let job = match self.crew(&board.root) {
+                    Some(crew) => errand::take(&crew, job),
+                    None => Some(job),
+                };
+                if let Some(job) = job {
                     board.push(job);
                 }
             }
@@ -368,10 +379,8 @@ impl Coordinator {
             return Ok(Answer::Settings(self.settings.agents.shown.clone()));
         };
         environment::renew(environment);
-        for board in self.boards.borrow().values() {
-            if let Some(crew) = &*board.crew.borrow() {
-                crew.spread_environment();
-            }
+        for crew in self.crews() {
+            crew.spread_environment();
         }
         let read = self.settings.agents.renew(&self.settings.place);
         read.map(|()| Answer::Unchanged).map_err(|text| refused("BadConfig", text, ""))
@@ -522,7 +531,9 @@ impl Coordinator {
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
         self.workers.set(self.workers.get() + 1);
         let crew = Crew::new(&board, &self.settings, &self.secrets);
-        *board.crew.borrow_mut() = Some(Rc::clone(&crew));
+        let attendant: Rc<dyn Attendant> = Rc::clone(&crew) as Rc<dyn Attendant>;
+        *board.attendant.borrow_mut() = Some(attendant);
+        self.crews.borrow_mut().insert(root.clone(), Rc::clone(&crew));
         let queue = tokio::task::spawn_local(crate::merge::run(Rc::clone(&crew)));
         let (this, root) = (Rc::clone(self), root.clone());
         tokio::task::spawn_local(async move {
@@ -534,8 +545,9 @@ impl Coordinator {
                     this.put_away(&board).await;
                 }
                 // The two hold each other.
-                board.crew.borrow_mut().take();
+                board.attendant.borrow_mut().take();
             }
+            this.crews.borrow_mut().remove(&root);
             this.boards.borrow_mut().remove(&root);
             this.put_away.notify_waiters();
             match end {

@@ -25,7 +25,7 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::Supervision;
 use shipmate_model::profile::Loss;
 use shipmate_model::setup::TreeMode;
-use shipmate_model::{Act, Name, TeammateRef};
+use shipmate_model::{Act, Name, Record, TeammateRef};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -33,11 +33,11 @@ use shipmate_protocol::wire::Reply;
 pub(crate) use heard::Comes;
 use heard::Staying;
 
-use crate::board::Board;
+use crate::board::{Attendant, Board};
 use crate::connection::Connection;
 use crate::hooks::Hooks;
 use crate::merge::Queue;
-use crate::playbook::{artifact, branch as named_branch, closing, dispatch, engine};
+use crate::phases::{artifact, branch as named_branch, closing, dispatch, engine};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
 use shipmate_programs::order::NOT_BEGUN;
@@ -117,9 +117,14 @@ struct Life {
     asked_at: Cell<u32>,
 }
 
-/// The branch that holds a team's verified work.
-pub(crate) fn branch(team: &Name) -> String {
-    format!("shipmate/{team}")
+impl Attendant for Crew {
+    fn carry_out(self: Rc<Self>, effects: Vec<Effect>) -> bool {
+        self.attend_board(effects)
+    }
+
+    fn saw(self: Rc<Self>, records: &[Record]) {
+        self.report_records(records);
+    }
 }
 
 impl Crew {
@@ -155,7 +160,7 @@ impl Crew {
     }
 
     /// Carries out what is owed. Says whether there is anything here to look after.
-    pub(crate) fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) -> bool {
+    fn attend_board(self: &Rc<Self>, effects: Vec<Effect>) -> bool {
         let mut verify = false;
         for effect in effects {
             match effect {

@@ -20,11 +20,10 @@ use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Refused};
 
-use crate::board::{Board, Job};
+use crate::board::Job;
 use crate::crew::{Comes, Crew, hooked};
 use crate::hooks::{HookEvent, How, Payload};
-use crate::open::refused;
-use crate::playbook::{self, closing};
+use crate::phases::closing;
 use crate::settings::Settings;
 use crate::translate;
 pub(crate) use founding::begin;
@@ -34,6 +33,7 @@ use merge::{merge, update};
 use resume::resume;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
+use shipmate_protocol::refused;
 use staffed::{Line, staffed};
 use survey::survey;
 
@@ -45,14 +45,12 @@ fn failed(code: &str, text: impl ToString) -> Refused {
 }
 
 /// Takes a request that the board alone cannot answer; gives back one that it can.
-pub(crate) fn take(board: &Rc<Board>, job: Job) -> Option<Job> {
-    // A board that is closed says so itself.
-    let Some(crew) = board.crew.borrow().clone() else { return Some(job) };
+pub(crate) fn take(crew: &Rc<Crew>, job: Job) -> Option<Job> {
     let mut job = job;
-    match prepare(&crew, &mut job) {
-        Ok(lines) if lines.is_empty() => route(&crew, job),
+    match prepare(crew, &mut job) {
+        Ok(lines) if lines.is_empty() => route(crew, job),
         Ok(lines) => {
-            beside(&crew, job, |crew, job| after_look(crew, job, lines));
+            beside(crew, job, |crew, job| after_look(crew, job, lines));
             None
         }
         Err(refused) => {
@@ -264,11 +262,11 @@ pub(crate) async fn without_team(
     match ask {
         Ask::Agents => Ok(Answer::Agents(programs::here(&settings.place, &settings.agents).await)),
         Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. } => {
-            playbook::shown::answer(&settings.place, by, ask).await
+            shipmate_playbook::shown::answer(&settings.place, by, ask).await
         }
         Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
         Ask::Leftovers { remove, force } => {
-            leftovers(settings, &[], Cleaning { remove: *remove, force }).await
+            leftovers(settings, &[], &[], Cleaning { remove: *remove, force }).await
         }
         _ => survey(settings).await.map(|found| Answer::Survey(Box::new(found))),
     }

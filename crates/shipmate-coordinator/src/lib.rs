@@ -17,11 +17,12 @@ pub mod hooks;
 mod lock;
 mod merge;
 mod open;
-mod playbook;
+mod phases;
 mod put_away;
 mod secret;
 mod settings;
 mod signs;
+mod team_branch;
 mod translate;
 mod views;
 

@@ -29,7 +29,7 @@ use shipmate_model::{Name, TaskId, TeammateRef};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
-use crate::playbook::{self, PIECE};
+use crate::phases::{self, PIECE};
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
-            may: playbook::part::of(state, &claim.by.address).free(),
+            may: phases::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
             must_change: must_change(state, task),

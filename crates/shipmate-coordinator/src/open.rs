@@ -11,6 +11,7 @@ use shipmate_log::{
     Snapshot, SqliteLog,
 };
 use shipmate_protocol::Refused;
+use shipmate_protocol::refused;
 
 use crate::settings::{Durability, Nats, Settings, Store};
 
@@ -158,11 +159,6 @@ pub(crate) async fn save(log: &mut AnyLog, snapshot: &Snapshot) {
         // Only time is lost: the next start reads more of the log.
         eprintln!("{failure}");
     }
-}
-
-pub(crate) fn refused(code: &str, message: String, remedy: &str) -> Refused {
-    let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
-    Refused { code: code.to_owned(), message, remedy }
 }
 
 pub(crate) fn open_refusal(failure: &OpenFailure) -> Refused {

@@ -19,7 +19,7 @@ use shipmate_programs::tenancy::{author, tree_label};
 use shipmate_protocol::Place;
 use shipmate_workspace::{Leftover, LeftoverKind, Repository, Tree};
 
-use crate::playbook::artifact::placed;
+use crate::phases::artifact::placed;
 
 /// What the runtime's own clones are called after their team: where work is merged, and where the gate
 /// of a phase runs. No teammate can be called so: a name begins with a letter or a digit.

@@ -23,9 +23,9 @@ use shipmate_protocol::{Ask, Refused, ask};
 
 pub(crate) use handle::task_id;
 
-use crate::open::refused;
-use crate::playbook::handoff;
 use crate::secret::{Secrets, hash};
+use shipmate_playbook::handoff;
+use shipmate_protocol::refused;
 
 /// What a translation may look at.
 #[derive(Debug, Clone, Copy)]

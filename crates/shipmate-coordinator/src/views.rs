@@ -151,7 +151,11 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         paused: team.paused.as_ref().map(|pause| pause.reason.clone()),
         pause: team.paused.as_ref().map(pause_view),
         base: team.setup.trees.as_ref().map(|trees| trees.base.clone()),
-        branch: team.setup.trees.as_ref().map(|_| crate::crew::branch(team.setup.branch(name))),
+        branch: team
+            .setup
+            .trees
+            .as_ref()
+            .map(|_| crate::team_branch::branch(team.setup.branch(name))),
         breaker: match team.breaker.phase {
             BreakerPhase::Closed => "closed",
             BreakerPhase::Open { .. } => "open",

@@ -21,7 +21,7 @@ pub mod wire;
 pub use ask::Ask;
 pub use client::{Client, ClientFailure};
 pub use place::{BadPlace, Place};
-pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
+pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome, refused};
 
 /// Grows when an old client would misunderstand a new coordinator, or the reverse.
 pub const PROTOCOL: u32 = 1;

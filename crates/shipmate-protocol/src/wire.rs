@@ -71,6 +71,12 @@ pub struct Refused {
     pub remedy: Option<String>,
 }
 
+/// A refusal; an empty remedy is none.
+pub fn refused(code: &str, message: String, remedy: &str) -> Refused {
+    let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
+    Refused { code: code.to_owned(), message, remedy }
+}
+
 impl Refused {
     /// The fact and the remedy beside it, for a list.
     pub fn one_line(&self) -> String {

@@ -3,6 +3,7 @@
 use shipmate_core::Outcome;
 use shipmate_log::{AppendFailure, Log as _};
 use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
+use shipmate_protocol::refused;
 use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Answer, Ask, Refused};
 
@@ -11,7 +12,6 @@ use super::{
 };
 use crate::answer;
 use crate::clock::wall_ms;
-use crate::open::refused;
 use crate::translate::{self, Scene};
 
 impl Worker {

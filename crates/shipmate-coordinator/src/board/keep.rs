@@ -33,7 +33,7 @@ impl Worker {
             follower.sent = sent;
             return;
         }
-        connection.wake_when_read(&self.board);
+        connection.wake_when_read(&self.board.reader());
         self.followers.push(Follower { connection: Rc::clone(connection), sent });
     }
 

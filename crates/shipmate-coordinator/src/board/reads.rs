@@ -90,7 +90,7 @@ impl Worker {
             bytes += cost + job.connection.send_measured(&Reply::to(job.id, answer));
             job.connection.settled_request();
             if !job.connection.has_room() {
-                job.connection.wake_when_read(&self.board);
+                job.connection.wake_when_read(&self.board.reader());
             }
         }
     }

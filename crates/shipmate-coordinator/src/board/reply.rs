@@ -5,19 +5,20 @@ use shipmate_model::event::Event;
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Position, Record};
 use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::refused;
 use shipmate_protocol::view::LookOf;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use super::{Decided, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
 use crate::answer;
-use crate::open::{self, read_refusal, refused};
+use crate::open::{self, read_refusal};
 use crate::translate::Scene;
 
 impl Worker {
     pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
         if !records.is_empty() {
-            if let Some(crew) = &*self.board.crew.borrow() {
-                crew.saw(records);
+            if let Some(attendant) = self.board.attendant.borrow().clone() {
+                attendant.saw(records);
             }
             let now = self.clock.now_ms();
             let soon = if self.is_urgent(records) { now } else { now + LOOK_AFTER_MS };

@@ -16,9 +16,9 @@ use std::rc::{Rc, Weak};
 
 use shipmate_model::Actor;
 use shipmate_protocol::Refused;
+use shipmate_protocol::refused;
 
 use super::Connection;
-use crate::open::refused;
 
 const MIB: usize = 1024 * 1024;
 

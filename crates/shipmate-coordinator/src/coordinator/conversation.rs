@@ -5,12 +5,12 @@
 use std::rc::Rc;
 
 use shipmate_model::{Actor, Name};
+use shipmate_protocol::refused;
 use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
 use shipmate_protocol::{HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Refused};
 
 use super::Coordinator;
 use crate::connection::{Connection, LineEnd, Lines, values_in};
-use crate::open::refused;
 use crate::{secret, translate};
 
 /// The longest line of a teammate: 10,000 tasks of a few words each.

@@ -6,12 +6,13 @@ use std::rc::Rc;
 use shipmate_core::state::TeamPhase;
 use shipmate_model::Name;
 use shipmate_process::blocking;
+use shipmate_protocol::refused;
 use shipmate_protocol::{Answer, Ask, Refused};
 
 use super::Coordinator;
 use crate::board::Board;
 use crate::errand::{self, Cleaning};
-use crate::open::{self, refused};
+use crate::open;
 use crate::put_away::{Made, put_away};
 use crate::translate;
 
@@ -25,7 +26,8 @@ impl Coordinator {
         if let Ask::Leftovers { remove, force } = ask {
             let boards = self.all_boards().await?;
             let cleaning = Cleaning { remove: *remove, force };
-            return errand::leftovers(&self.settings, &boards, cleaning).await;
+            let crews: Vec<_> = boards.iter().filter_map(|board| self.crew(&board.root)).collect();
+            return errand::leftovers(&self.settings, &boards, &crews, cleaning).await;
         }
         let team = translate::name(team.unwrap_or_default())?;
         let department_of = self.gone(&team).await?;
@@ -69,8 +71,7 @@ impl Coordinator {
                     return Err(refused("TeamActive", text, &remedy));
                 }
                 Some(TeamPhase::Deleted) if board.root != *team => {
-                    let crew = board.crew.borrow().clone();
-                    if let Some(crew) = crew {
+                    if let Some(crew) = self.crew(&board.root) {
                         crew.all_rescued().await;
                     }
                     return Ok(Some(board));
@@ -108,8 +109,7 @@ impl Coordinator {
         let remedy = format!("wait for it: `shipmate team delete {root}` says when it is done");
         board.close(refused("TeamGone", text, &remedy));
         self.not_put_away.borrow_mut().remove(&root);
-        let crew = board.crew.borrow().clone();
-        if let Some(crew) = crew {
+        if let Some(crew) = self.crew(&root) {
             crew.all_gone().await;
         }
         let (place, made) = (self.settings.place.clone(), board.with_state(Made::of));

@@ -24,7 +24,7 @@ use crate::errand::IDLE_REJECTIONS_MAX;
 use crate::hooks::{
     Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Registered, Scene, Verdict, claude, fire,
 };
-use crate::playbook::artifact;
+use crate::phases::artifact;
 use crate::put_away::HOOK_CLONE;
 use crate::settings::Settings;
 
@@ -319,7 +319,7 @@ impl Crew {
     }
 
     /// Tells the hooks what has happened.
-    pub(crate) fn saw(self: &Rc<Self>, records: &[Record]) {
+    pub(super) fn report_records(self: &Rc<Self>, records: &[Record]) {
         if self.hooks().is_empty() {
             return;
         }

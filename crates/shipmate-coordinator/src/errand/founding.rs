@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
 use shipmate_programs::programs::{self, command_line::Stand};
+use shipmate_protocol::refused;
 use shipmate_protocol::{Place, Refused, ask};
 use shipmate_workspace::{Commit, Failure, Repository};
 
@@ -14,8 +15,7 @@ use super::failed;
 use super::staffed::runnable;
 use super::survey::survey;
 use crate::crew::hooked;
-use crate::open::refused;
-use crate::playbook::{self, leading};
+use crate::phases::leading;
 use crate::settings::Settings;
 
 /// Fills in what a team begins with: the commit, the hooks, the home. One that is recorded has
@@ -31,7 +31,7 @@ pub(crate) async fn begin(
     let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {
         true => based(settings, &create.name, setup, create.check).await?,
-        false => playbook::ahead::look(setup, &settings.place, None).await?,
+        false => shipmate_playbook::ahead::look(setup, &settings.place, None).await?,
     }
     usual_agent(settings, setup).await?;
     match playbook {
@@ -44,7 +44,7 @@ pub(crate) async fn begin(
 async fn ordered(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
     let (mut filled, place) = (setup.clone(), place.clone());
     let ordered = blocking(move || {
-        let playbook = playbook::order(&mut filled, &place);
+        let playbook = shipmate_playbook::order(&mut filled, &place);
         Ok(playbook.map(|playbook| (filled, playbook)))
     });
     let (filled, playbook) = ordered.await.map_err(|text| failed("Bug", text))??;
@@ -90,7 +90,7 @@ async fn based(
     let others = settings.place.teams().read_dir().into_iter().flatten().flatten();
     let alone = !others.into_iter().any(|other| other.file_name() != name);
     let departments = setup.playbook.as_ref().filter(|_| alone);
-    let departments = departments.map_or_else(Vec::new, playbook::departments_of);
+    let departments = departments.map_or_else(Vec::new, shipmate_playbook::departments_of);
     let found_in = blocking({
         let (workspace, team) = (workspace.clone(), team.clone());
         move || team_elsewhere(&workspace, &team)
@@ -108,7 +108,7 @@ async fn based(
         retire(workspace, name, departments).await?;
     }
     let base = setup.base.get_or_insert(found.base).clone();
-    playbook::ahead::look(setup, &settings.place, Some(&base)).await
+    shipmate_playbook::ahead::look(setup, &settings.place, Some(&base)).await
 }
 
 /// Makes room for the branch of a new team: what an earlier one of this name left is put away where it

@@ -17,6 +17,7 @@ use shipmate_process::blocking;
 use shipmate_process::regular_file::read_start;
 use shipmate_process::remove_folder;
 use shipmate_programs::tenancy::Unfinished;
+use shipmate_protocol::refused;
 use shipmate_protocol::view::Leftover;
 use shipmate_protocol::{Answer, Place, Refused};
 use shipmate_workspace::{Intent, Left, Repository};
@@ -24,7 +25,7 @@ use shipmate_workspace::{Intent, Left, Repository};
 use super::failed;
 use crate::board::Board;
 use crate::crew::Crew;
-use crate::open::{self, refused};
+use crate::open;
 use crate::put_away::{self, MADE, Made};
 use crate::settings::Settings;
 
@@ -68,13 +69,13 @@ struct Gone {
 pub(crate) async fn leftovers(
     settings: &Settings,
     boards: &[Rc<Board>],
+    crews: &[Rc<Crew>],
     cleaning: Cleaning<'_>,
 ) -> Result<Answer, Refused> {
-    let crews: Vec<Rc<Crew>> = boards.iter().filter_map(|b| b.crew.borrow().clone()).collect();
-    for crew in &crews {
+    for crew in crews {
         crew.all_rescued().await;
     }
-    let mut found = processes(settings, &crews, cleaning.remove).await;
+    let mut found = processes(settings, crews, cleaning.remove).await;
     let on_board = boards.iter().filter(|board| !board.with_state(State::is_over));
     let within = on_board.map(|board| board.with_state(|state| Made::of_gone(state, None)));
     let gone = Gone {
@@ -83,7 +84,7 @@ pub(crate) async fn leftovers(
         alive: alive(boards),
     };
     found.extend(of_deleted(settings, gone, cleaning).await?);
-    for crew in &crews {
+    for crew in crews {
         found.extend(unfinished(crew).await);
     }
     if let Some(name) =

@@ -12,6 +12,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::Watched;
 use shipmate_process::blocking;
 use shipmate_protocol::Refused;
+use shipmate_protocol::refused;
 use shipmate_protocol::view::Merged;
 use shipmate_protocol::wire::{Notice, Reply};
 use shipmate_workspace::{
@@ -25,7 +26,6 @@ use super::failed;
 use crate::board::Job;
 use crate::crew::Crew;
 use crate::merge::{Bench, GateResult, branch_is_gone};
-use crate::open::refused;
 use crate::put_away::feature;
 use crate::settings::Settings;
 

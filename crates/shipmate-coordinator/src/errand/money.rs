@@ -12,11 +12,11 @@ use shipmate_programs::Agents;
 use shipmate_programs::around::Around;
 use shipmate_programs::models::{self, prices};
 use shipmate_programs::programs::{self, NATIVE, Protocol};
+use shipmate_protocol::refused;
 use shipmate_protocol::{Ask, Refused};
 
 use crate::board::Job;
 use crate::crew::Crew;
-use crate::open::refused;
 use crate::translate;
 
 /// Programs that speak ACP and tell what they cost.

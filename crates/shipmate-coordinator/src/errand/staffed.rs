@@ -14,19 +14,19 @@ use shipmate_model::event::{Mode, Seat};
 use shipmate_model::profile::StartRule;
 use shipmate_model::setup::Setup;
 use shipmate_model::{Actor, Name, TeammateRef};
+use shipmate_playbook::fill::{fill, resolved};
 use shipmate_process::blocking;
 use shipmate_programs::Agents;
 use shipmate_programs::around::Around;
 use shipmate_programs::programs;
 use shipmate_programs::programs::command_line::{CannotRun, Stand, cannot_run};
 use shipmate_protocol::problem::nearest;
+use shipmate_protocol::refused;
 use shipmate_protocol::{Refused, ask};
 use shipmate_workspace::{Commit, Repository};
 
 use crate::crew::Crew;
 use crate::errand::money;
-use crate::open::refused;
-use crate::playbook::fill::{fill, resolved};
 
 /// A plain command that somebody will be started with.
 pub(crate) type Line = String;

@@ -9,6 +9,7 @@ use shipmate_model::Act;
 use shipmate_model::event::TaskChanges;
 use shipmate_model::playbook::{Expect, Gate};
 use shipmate_model::setup::Setup;
+use shipmate_playbook::ground::Ground;
 use shipmate_process::blocking;
 use shipmate_workspace::{Commit, Repository, Tree};
 
@@ -16,8 +17,7 @@ use super::Submission;
 use super::gate;
 use super::verify::{Bench, give_back};
 use crate::crew::Crew;
-use crate::playbook::ground::Ground;
-use crate::playbook::{gates, proof, red};
+use crate::phases::{gates, proof, red};
 
 impl Bench {
     /// What its own gate asks beyond its commands; what is missing sends it back.

@@ -19,7 +19,7 @@ use super::trial::red_without;
 use super::words::blame;
 use crate::crew::{Crew, hooked};
 use crate::hooks::{HookEvent, Payload};
-use crate::playbook::{gates, proof};
+use crate::phases::{gates, proof};
 use crate::put_away::MERGE_CLONE;
 
 /// Where a team's work is put together.

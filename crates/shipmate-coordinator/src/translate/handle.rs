@@ -7,9 +7,9 @@ use shipmate_core::State;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::{Actor, Alias, Name, Refusal, TaskId};
 use shipmate_protocol::Refused;
+use shipmate_protocol::refused;
 
 use super::refusal;
-use crate::open::refused;
 
 /// `3`, an alias, or the end of one: `T3` of a plan, where it is clear which plan is meant.
 pub(crate) fn task_id(

@@ -7,10 +7,10 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::{self, Mode, Profile, Seat};
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, Actor, Address, TeammateRef};
+use shipmate_protocol::refused;
 use shipmate_protocol::{Refused, ask};
 
 use super::Scene;
-use crate::open::refused;
 use crate::secret::hash;
 
 /// How many sessions of one name a team may have.

@@ -7,9 +7,9 @@ use shipmate_model::command::PhaseVerdict;
 use shipmate_model::playbook::{Phase, Playbook};
 use shipmate_model::{Act, Name};
 use shipmate_protocol::Refused;
+use shipmate_protocol::refused;
 
 use super::Scene;
-use crate::open::refused;
 
 impl Scene<'_> {
     pub(super) fn skip(&self, phase: &Name, reason: &str) -> Result<Act, Refused> {

@@ -130,8 +130,7 @@ fn a_lead_is_told_of_no_tool_that_it_does_not_have() {
     });
     let known: Vec<&str> = known.iter().map(|tool| tool.name).collect();
     let is_word = |c: char| c.is_ascii_alphanumeric();
-    let texts =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../shipmate-coordinator/src/playbook/builtin");
+    let texts = concat!(env!("CARGO_MANIFEST_DIR"), "/../shipmate-playbook/src/builtin");
     let mut looked = 0;
     for file in std::fs::read_dir(texts).unwrap() {
         let file = file.unwrap().path();

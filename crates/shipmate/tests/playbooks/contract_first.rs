@@ -80,8 +80,7 @@ case "$SHIPMATE_SUBJECT" in
 esac
 "##;
 
-const PLAYBOOK: &str =
-    include_str!("../../../shipmate-coordinator/src/playbook/builtin/contract-first.toml");
+const PLAYBOOK: &str = include_str!("../../../shipmate-playbook/src/builtin/contract-first.toml");
 
 fn scene(other: &str) -> Scene {
     with(other, &[])

@@ -222,7 +222,7 @@ fn script(agent: &str) -> String {
 
 /// The playbook with another time to stop in.
 fn hurried(scene: &mut Scene, seconds: u32) {
-    let text = include_str!("../../../shipmate-coordinator/src/playbook/builtin/departments.toml");
+    let text = include_str!("../../../shipmate-playbook/src/builtin/departments.toml");
     let text = text.replace("shutdown-seconds = 30", &format!("shutdown-seconds = {seconds}"));
     scene.stage.write(".shipmate/playbooks/departments.toml", &text);
     scene.stage.commit();

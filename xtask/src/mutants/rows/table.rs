@@ -31,15 +31,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Of work whose size nobody knows, only one piece alone is for one agent: two are a team's.
     RowMutant {
         row: "R407",
-        file: "crates/shipmate-coordinator/src/playbook/single.rs",
+        file: "crates/shipmate-coordinator/src/phases/single.rs",
         find: "rule.files_min.or(rule.files_each_min).is_some()",
         replace: "rule.files_min.is_some() && items.len() == 1",
-        test: "shipmate-coordinator/src/playbook/single.rs::in_doubt_one_agent_begins",
+        test: "shipmate-coordinator/src/phases/single.rs::in_doubt_one_agent_begins",
     },
     // A folder that selects a playbook counts only where features.json lies in it.
     RowMutant {
         row: "R401",
-        file: "crates/shipmate-coordinator/src/playbook/shown.rs",
+        file: "crates/shipmate-playbook/src/shown.rs",
         find: "workspace.join(path).exists()",
         replace: concat!(
             "{ let at = workspace.join(path); ",
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Of the two ways out of shared files only the second is proposed.
     RowMutant {
         row: "R482",
-        file: "crates/shipmate-coordinator/src/playbook/work/overlap.rs",
+        file: "crates/shipmate-playbook/src/work/overlap.rs",
         find: concat!(
             "format!(\n",
             "                        \"{a} and {b} both own {path}: give both to one teammate (the same \\\n",
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A feature whose task failed after its retries is written as pending.
     RowMutant {
         row: "R414",
-        file: "crates/shipmate-coordinator/src/playbook/artifact/features.rs",
+        file: "crates/shipmate-coordinator/src/phases/artifact/features.rs",
         find: "json!(word(task))",
         replace: concat!(
             "Value::from(if matches!(task.status, Status::Failed { .. }) ",
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The time of a message is taken for microseconds and divided once too often.
     RowMutant {
         row: "R008",
-        file: "crates/shipmate-coordinator/src/playbook/artifact/talk.rs",
+        file: "crates/shipmate-coordinator/src/phases/artifact/talk.rs",
         find: "message.sent_at as f64 / 1000.0",
         replace: "message.sent_at as f64 / 1_000_000.0",
         test: concat!(
@@ -151,7 +151,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A long text between two values is lost: the section on git ends behind its branch.
     RowMutant {
         row: "R664",
-        file: "crates/shipmate-coordinator/src/playbook/fill.rs",
+        file: "crates/shipmate-playbook/src/fill.rs",
         find: "filled.push_str(&rest[..open])",
         replace: "filled.push_str(if open > 150 { \"\" } else { &rest[..open] })",
         test: concat!(
@@ -162,7 +162,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // What is done is called by the board's own word in the file of a task.
     RowMutant {
         row: "R112",
-        file: "crates/shipmate-coordinator/src/playbook/artifact/board.rs",
+        file: "crates/shipmate-coordinator/src/phases/artifact/board.rs",
         find: "(\"done\", iso(task.changed_at))",
         replace: "(\"completed\", iso(task.changed_at))",
         test: concat!(
@@ -184,11 +184,11 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A layer owns the folders of tests that it shares, and not the one that is its own.
     RowMutant {
         row: "R621",
-        file: "crates/shipmate-coordinator/src/playbook/work/layers.rs",
+        file: "crates/shipmate-playbook/src/work/layers.rs",
         find: "(nested && !shared).then(|| folder.to_owned())",
         replace: "(nested && shared).then(|| folder.to_owned())",
         test: concat!(
-            "shipmate-coordinator/src/playbook/work/layers.rs",
+            "shipmate-playbook/src/work/layers.rs",
             "::a_folder_of_tests_that_no_other_layer_uses_is_the_layers",
         ),
     },
@@ -206,7 +206,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // All layers that name no agent get one teammate together.
     RowMutant {
         row: "R615",
-        file: "crates/shipmate-coordinator/src/playbook/work/layers.rs",
+        file: "crates/shipmate-playbook/src/work/layers.rs",
         find: "slug(own)",
         replace: "if agent.is_empty() { \"layer\".to_owned() } else { slug(own) }",
         test: concat!(
@@ -299,7 +299,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The model of a role is passed over: its members have the team's usual one.
     RowMutant {
         row: "R422",
-        file: "crates/shipmate-coordinator/src/playbook/staff.rs",
+        file: "crates/shipmate-coordinator/src/phases/staff.rs",
         find: "[&post.kind.model, &role.model, &usual.model]",
         replace: "[&post.kind.model, &usual.model, &usual.model]",
         test: concat!(
@@ -310,7 +310,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A line about health names the team where the department belongs.
     RowMutant {
         row: "R317",
-        file: "crates/shipmate-coordinator/src/playbook/artifact/health.rs",
+        file: "crates/shipmate-coordinator/src/phases/artifact/health.rs",
         find: "own.unwrap_or(sight.team)",
         replace: "sight.team",
         test: concat!(
@@ -332,11 +332,11 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A phase whose time is written in minutes has no deadline.
     RowMutant {
         row: "R602",
-        file: "crates/shipmate-coordinator/src/playbook/compile.rs",
+        file: "crates/shipmate-playbook/src/compile.rs",
         find: "seconds.map(|seconds| seconds * 1000)",
         replace: "phase.seconds.map(|seconds| seconds * 1000)",
         test: concat!(
-            "shipmate-coordinator/src/playbook/numbers.rs",
+            "shipmate-playbook/src/numbers.rs",
             "::contract_first_has_two_clocks_and_two_deadlines",
         ),
     },
@@ -371,15 +371,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // What a team saves is the work divided by its pieces, whatever waits for what.
     RowMutant {
         row: "R529",
-        file: "crates/shipmate-coordinator/src/playbook/single.rs",
+        file: "crates/shipmate-coordinator/src/phases/single.rs",
         find: "all - path",
         replace: "all - all / work.items.len()",
-        test: "shipmate-coordinator/src/playbook/single.rs::a_chain_saves_nothing",
+        test: "shipmate-coordinator/src/phases/single.rs::a_chain_saves_nothing",
     },
     // What was done about a conflict is not written into context_summary.md.
     RowMutant {
         row: "R491",
-        file: "crates/shipmate-coordinator/src/playbook/artifact/session.rs",
+        file: "crates/shipmate-coordinator/src/phases/artifact/session.rs",
         find: r#"lines.push(format!("- resolution ({}): {taken}; {}", word("case"), line(word("note"))))"#,
         replace: "()",
         test: concat!(
@@ -398,7 +398,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The commands of a gate lose their pipefail: a failing test behind a pipe passes.
     RowMutant {
         row: "R805",
-        file: "crates/shipmate-coordinator/src/playbook/gates.rs",
+        file: "crates/shipmate-coordinator/src/phases/gates.rs",
         find: "fill::fill(line, values)",
         replace: r#"fill::fill(line, values).replace("-o pipefail ", "")"#,
         test: concat!(
@@ -466,7 +466,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // A task that there is once in a phase has no description: nothing says how contracts are written.
     RowMutant {
         row: "R662",
-        file: "crates/shipmate-coordinator/src/playbook/tasks.rs",
+        file: "crates/shipmate-coordinator/src/phases/tasks.rs",
         find: "fill(&template.description, &values)",
         replace: concat!(
             "match template.each {\n",

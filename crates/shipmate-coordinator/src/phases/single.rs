@@ -1,0 +1,215 @@
+//! The advice when a team costs more than it brings, computed from the work and with its numbers.
+//!
+//! Where the numbers do not say that a team is worth it, one agent does the work. The advice
+//! changes who works, never what has to hold: gates, models and coverage stay as they are.
+
+use shipmate_model::playbook::Single;
+use shipmate_playbook::weight;
+use shipmate_playbook::work::{Item, Work};
+
+use super::engine::Stage;
+
+/// What a person is told where a team does the work.
+pub(super) fn note(stage: &Stage, work: &Work) -> Option<String> {
+    let rule = stage.playbook.single.as_ref().filter(|_| !work.items.is_empty())?;
+    if stage.course.alone.is_some() {
+        return None;
+    }
+    let reasons = advice(rule, work);
+    Some(match reasons.is_empty() {
+        true => format!("{}: a team is worth it", pieces(work.items.len())),
+        false => format!("a team although one agent would do: {}", reasons.join("; ")),
+    })
+}
+
+/// What speaks for one agent, each with its number; nothing: a team is worth it.
+pub(super) fn advice(rule: &Single, work: &Work) -> Vec<String> {
+    let items = &work.items;
+    let mut reasons = Vec::new();
+    if items.is_empty() {
+        return reasons;
+    }
+    let sizes: Option<Vec<usize>> = items.iter().map(|item| item.size).collect();
+    match (&sizes, items.as_slice()) {
+        (Some(sizes), [_]) => {
+            let files = sizes[0];
+            if rule.files_min.is_some_and(|least| files < least as usize) {
+                let least = rule.files_min.unwrap_or_default();
+                reasons.push(format!("1 piece of work with {} (a team from {least})", n(files)));
+            }
+        }
+        (Some(sizes), [_, _]) => {
+            let largest = sizes.iter().copied().max().unwrap_or_default();
+            if rule.files_each_min.is_some_and(|least| largest < least as usize) {
+                let least = rule.files_each_min.unwrap_or_default();
+                reasons.push(format!(
+                    "2 pieces of work, the larger with {} (a team from {least})",
+                    n(largest)
+                ));
+            }
+        }
+        (None, [_] | [_, _]) if rule.files_min.or(rule.files_each_min).is_some() => {
+            reasons.push(format!("{}, and nobody can say how large", pieces(items.len())));
+        }
+        _ => {}
+    }
+    let weighs_time = rule.overhead_minutes.is_some();
+    if weighs_time && items.len() > 1 && longest(work, |_| 1) == items.len() {
+        reasons.push(format!("{}, one after the other", pieces(items.len())));
+    }
+    reasons.extend(time(rule, work));
+    reasons
+}
+
+/// The two sides in minutes: what working side by side saves, and what it costs.
+fn time(rule: &Single, work: &Work) -> Vec<String> {
+    let Some(all) = work.items.iter().map(|item| minutes(rule, item)).sum::<Option<usize>>() else {
+        return Vec::new();
+    };
+    let mut reasons = Vec::new();
+    if let Some(least) = rule.minutes_min.filter(|least| all < *least as usize) {
+        reasons.push(format!("about {all} minutes of work (a team from {least})"));
+    }
+    let path = longest(work, |item| minutes(rule, item).unwrap_or_default());
+    let parts = match work.items.as_slice() {
+        [one] => weight::modules(one).len(),
+        _ => independent(work),
+    };
+    // One piece in several modules could be shared out: as far as that goes, it is not one path.
+    let path = if work.items.len() == 1 { path.div_ceil(parts.max(1)) } else { path };
+    if let Some(each) = rule.overhead_minutes {
+        let (saved, cost) = (all - path, each as usize * parts.max(1));
+        if saved <= cost {
+            reasons.push(format!("side by side saves about {saved} minutes and costs {cost}"));
+        }
+    }
+    reasons
+}
+
+fn minutes(rule: &Single, item: &Item) -> Option<usize> {
+    let said = item.duration_ms.map(|ms| usize::try_from(ms / 60_000).unwrap_or(usize::MAX));
+    said.or_else(|| Some(item.size? * rule.minutes_per_file? as usize))
+}
+
+/// How many wait for none of the others.
+fn independent(work: &Work) -> usize {
+    let known = |need: &String| work.items.iter().any(|item| item.id == *need);
+    work.items.iter().filter(|item| !item.needs.iter().any(known)).count()
+}
+
+/// The longest chain of pieces that wait for each other.
+fn longest(work: &Work, length: impl Fn(&Item) -> usize) -> usize {
+    // A piece comes after all it waits for, so by how many those are is an order.
+    let waits = work.waits();
+    let mut order: Vec<&Item> = work.items.iter().collect();
+    order.sort_by_key(|item| waits[item.id.as_str()].len());
+    let mut ends: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for item in order {
+        let before = item.needs.iter().filter_map(|need| ends.get(need.as_str())).max();
+        let end = before.copied().unwrap_or_default() + length(item);
+        ends.insert(&item.id, end);
+    }
+    ends.values().copied().max().unwrap_or_default()
+}
+
+fn n(files: usize) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
+fn pieces(count: usize) -> String {
+    if count == 1 { "1 piece of work".to_owned() } else { format!("{count} pieces of work") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Single = Single {
+        independent_min: None,
+        files_min: Some(5),
+        files_each_min: Some(3),
+        minutes_min: Some(30),
+        minutes_per_file: Some(6),
+        overhead_minutes: Some(5),
+    };
+
+    /// `id:files[<need]`.
+    fn work(text: &str) -> Work {
+        let items = text.split_whitespace().map(|one| {
+            let (one, needs) = one.split_once('<').unwrap_or((one, ""));
+            let (id, size) = one.split_once(':').unwrap();
+            let files = (1..=size.parse().unwrap_or(1)).map(|n| format!("src/{id}{n}/x"));
+            Item {
+                id: id.to_owned(),
+                size: size.parse().ok(),
+                files: files.collect(),
+                needs: needs.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect(),
+                ..Item::default()
+            }
+        });
+        Work { items: items.collect(), ..Work::default() }
+    }
+
+    #[track_caller]
+    fn check(text: &str, wanted: &[&str]) {
+        assert_eq!(advice(&RULE, &work(text)), wanted, "{text}");
+    }
+
+    #[test]
+    fn one_small_piece_is_for_one_agent() {
+        let small = [
+            "1 piece of work with 4 files (a team from 5)",
+            "about 24 minutes of work (a team from 30)",
+            "side by side saves about 18 minutes and costs 20",
+        ];
+        check("a:4", &small);
+        check("a:9", &[]);
+        let features = crate::phases::builtin("features").playbook;
+        assert_eq!(features.single, Some(RULE), "the rule of these tests is the playbook's");
+    }
+
+    #[test]
+    fn two_small_pieces_are_for_one_agent_and_two_of_three_files_for_a_team() {
+        check(
+            "a:2 b:2",
+            &[
+                "2 pieces of work, the larger with 2 files (a team from 3)",
+                "about 24 minutes of work (a team from 30)",
+            ],
+        );
+        check("a:3 b:3", &[]);
+    }
+
+    #[test]
+    fn a_chain_saves_nothing() {
+        check(
+            "a:9 b:9<a c:9<b",
+            &[
+                "3 pieces of work, one after the other",
+                "side by side saves about 0 minutes and costs 5",
+            ],
+        );
+        check("a:9 b:9<a c:9<a", &[]);
+    }
+
+    #[test]
+    fn the_time_of_all_is_weighed_against_half_an_hour() {
+        let mut work = work("a:? b:?");
+        for (item, minutes) in work.items.iter_mut().zip([14, 15]) {
+            item.size = Some(3);
+            item.duration_ms = Some(minutes * 60_000);
+        }
+        assert_eq!(advice(&RULE, &work), ["about 29 minutes of work (a team from 30)"]);
+        work.items[0].duration_ms = Some(16 * 60_000);
+        assert!(advice(&RULE, &work).is_empty());
+        // The other side: the same work, and words that cost more than it saves.
+        let dear = Single { overhead_minutes: Some(8), ..RULE };
+        assert_eq!(advice(&dear, &work), ["side by side saves about 15 minutes and costs 16"]);
+    }
+
+    #[test]
+    fn in_doubt_one_agent_begins() {
+        check("a:? b:?", &["2 pieces of work, and nobody can say how large"]);
+        check("a:? b:? c:?", &[]);
+    }
+}

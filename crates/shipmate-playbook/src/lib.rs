@@ -1,0 +1,31 @@
+//! Playbooks: ways of working as TOML files.
+//!
+//! A file is read and checked as a whole before anything starts, and compiled into the data that is
+//! recorded with the team. The work that a playbook is about is read here too, from the formats of
+//! other systems. Nothing here knows any particular playbook, a team or its state: what takes a team
+//! through its phases is the coordinator's `phases`.
+
+pub mod ahead;
+pub mod check;
+pub mod compile;
+pub mod config;
+pub mod coverage;
+mod deliberation;
+pub mod departments;
+pub mod file;
+pub mod fill;
+pub mod find;
+pub mod formats;
+pub mod ground;
+pub mod handoff;
+pub mod json_text;
+pub mod lines;
+#[cfg(test)]
+mod numbers;
+pub mod read;
+pub mod schema;
+pub mod shown;
+pub mod weight;
+pub mod work;
+
+pub use find::{BUILTIN, Found, departments_of, find, given, order};
