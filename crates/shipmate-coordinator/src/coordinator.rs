@@ -21,6 +21,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
+use crate::attendance::Attendance;
 use crate::board::{self, Attendant, Board, Job, WorkerEnd};
 use crate::connection::{Connection, Room};
 use crate::crew::{Crew, hooked};
@@ -54,7 +55,7 @@ struct Coordinator {
     secrets: Rc<Secrets>,
     boards: RefCell<BTreeMap<Name, Rc<Board>>>,
     /// Whoever looks after each of them.
-    crews: RefCell<BTreeMap<Name, Rc<Crew>>>,
+    crews: RefCell<BTreeMap<Name, Rc<Attendance>>>,
     /// One at a time opens boards, so that none is opened twice.
     opening: tokio::sync::Mutex<()>,
     /// Of each teammate one request at a time looks for programs and playbooks.
@@ -242,11 +243,11 @@ impl Coordinator {
         self.connections.get() == 0 && self.boards.borrow().values().all(at_rest)
     }
 
-    fn crew(&self, root: &Name) -> Option<Rc<Crew>> {
+    fn crew(&self, root: &Name) -> Option<Rc<Attendance>> {
         self.crews.borrow().get(root).cloned()
     }
 
-    fn crews(&self) -> Vec<Rc<Crew>> {
+    fn crews(&self) -> Vec<Rc<Attendance>> {
         self.crews.borrow().values().cloned().collect()
     }
 
@@ -531,10 +532,11 @@ impl Coordinator {
         self.boards.borrow_mut().insert(root.clone(), Rc::clone(&board));
         self.workers.set(self.workers.get() + 1);
         let crew = Crew::new(&board, &self.settings, &self.secrets);
-        let attendant: Rc<dyn Attendant> = Rc::clone(&crew) as Rc<dyn Attendant>;
-        *board.attendant.borrow_mut() = Some(attendant);
-        self.crews.borrow_mut().insert(root.clone(), Rc::clone(&crew));
-        let queue = tokio::task::spawn_local(crate::merge::run(Rc::clone(&crew)));
+        let all = Attendance::new(crew);
+        *board.attendant.borrow_mut() = Some(Rc::clone(&all) as Rc<dyn Attendant>);
+        self.crews.borrow_mut().insert(root.clone(), Rc::clone(&all));
+        let (queue, crew) = (Rc::clone(&all.queue), Rc::clone(all.crew()));
+        let queue = tokio::task::spawn_local(crate::merge::run(queue, Rc::clone(&crew)));
         let (this, root) = (Rc::clone(self), root.clone());
         tokio::task::spawn_local(async move {
             let end = worker.run(stop).await;

@@ -25,7 +25,7 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::Supervision;
 use shipmate_model::profile::Loss;
 use shipmate_model::setup::TreeMode;
-use shipmate_model::{Act, Name, Record, TeammateRef};
+use shipmate_model::{Act, Name, TeammateRef};
 use shipmate_process::{Marker, Pid, Signal, Watched};
 use shipmate_protocol::Notice;
 use shipmate_protocol::wire::Reply;
@@ -33,11 +33,9 @@ use shipmate_protocol::wire::Reply;
 pub(crate) use heard::Comes;
 use heard::Staying;
 
-use crate::board::{Attendant, Board};
+use crate::board::Board;
 use crate::connection::Connection;
 use crate::hooks::Hooks;
-use crate::merge::Queue;
-use crate::phases::{artifact, branch as named_branch, closing, dispatch, engine};
 use crate::secret::{Secrets, hash};
 use crate::settings::{Settings, Store};
 use shipmate_programs::order::NOT_BEGUN;
@@ -54,15 +52,9 @@ pub(crate) struct Crew {
     attached: RefCell<Vec<(TeammateRef, Rc<Connection>)>>,
     /// Those who are shown what is seen of the teammates.
     onlookers: RefCell<Vec<Rc<Connection>>>,
-    pub(crate) queue: Rc<Queue>,
-    pub(crate) phases: engine::Desk,
-    pub(crate) views: artifact::Views,
-    pub(crate) drops: artifact::drops::Drops,
     /// Whose late work is being looked for.
     rescuing: Cell<usize>,
     rescued: tokio::sync::Notify,
-    pub(crate) kept: artifact::Kept,
-    pub(crate) followed: named_branch::Followed,
     /// One at a time moves the branches of the teams: what a gate ran on stays the tip until its
     /// verdict counts.
     pub(crate) turn: tokio::sync::Mutex<()>,
@@ -117,16 +109,6 @@ struct Life {
     asked_at: Cell<u32>,
 }
 
-impl Attendant for Crew {
-    fn carry_out(self: Rc<Self>, effects: Vec<Effect>) -> bool {
-        self.attend_board(effects)
-    }
-
-    fn saw(self: Rc<Self>, records: &[Record]) {
-        self.report_records(records);
-    }
-}
-
 impl Crew {
     pub(crate) fn new(
         board: &Rc<Board>,
@@ -140,14 +122,8 @@ impl Crew {
             lives: RefCell::default(),
             attached: RefCell::default(),
             onlookers: RefCell::default(),
-            queue: Rc::default(),
-            phases: engine::Desk::default(),
-            views: artifact::Views::default(),
             rescuing: Cell::new(0),
             rescued: tokio::sync::Notify::new(),
-            drops: artifact::drops::Drops::default(),
-            kept: artifact::Kept::default(),
-            followed: named_branch::Followed::default(),
             turn: tokio::sync::Mutex::default(),
             hooks: RefCell::new(None),
             idle_hook: tokio::sync::Mutex::default(),
@@ -159,9 +135,8 @@ impl Crew {
         })
     }
 
-    /// Carries out what is owed. Says whether there is anything here to look after.
-    fn attend_board(self: &Rc<Self>, effects: Vec<Effect>) -> bool {
-        let mut verify = false;
+    /// Starts and ends the processes that are owed.
+    pub(crate) fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Start(wanted) if self.is_home(&wanted.who.team) => self.start(wanted),
@@ -174,27 +149,26 @@ impl Crew {
                         self.board.tell(act);
                     }
                 }
-                Effect::Verify { .. } | Effect::TryGate { .. } => verify = true,
-                Effect::EnterPhase { team } => engine::enter(self, team),
-                Effect::LeavePhase { team } => engine::leave(self, team),
-                Effect::Start(_) | Effect::Spawn { .. } | Effect::EndProcess { .. } => {}
+                _ => {}
             }
         }
-        if verify {
-            self.queue.look();
-        }
-        artifact::view(self);
-        artifact::keep(self);
-        named_branch::follow(self);
-        dispatch::take_back(self);
+    }
+
+    pub(crate) fn attend_to_all(self: &Rc<Self>) {
         let lives: Vec<TeammateRef> = self.lives.borrow().keys().cloned().collect();
         for who in lives {
             self.attend_to(&who);
         }
-        if self.lives.borrow().is_empty() && self.rescuing.get() == 0 {
-            closing::end(self);
-        }
-        verify || !self.lives.borrow().is_empty() || self.board.with_state(has_starters)
+    }
+
+    /// Nobody is left here, and nobody's late work is looked for.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.lives.borrow().is_empty() && self.rescuing.get() == 0
+    }
+
+    /// There is anybody here to look after, or somebody may be started.
+    pub(crate) fn has_somebody(&self) -> bool {
+        !self.lives.borrow().is_empty() || self.board.with_state(has_starters)
     }
 
     /// Ends a life that is no longer current; asks one that stalls for a sign.

@@ -7,10 +7,8 @@ mod diff;
 mod founding;
 mod leftovers;
 mod merge;
-mod money;
 mod planned;
 mod resume;
-pub(crate) mod staffed;
 mod survey;
 
 use std::path::Path;
@@ -20,11 +18,15 @@ use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::view::HookTry;
 use shipmate_protocol::{Answer, Ask, Refused};
 
+use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::crew::{Comes, Crew, hooked};
+use crate::crew::hooked::IDLE_REJECTIONS_MAX;
+use crate::crew::{Comes, hooked};
 use crate::hooks::{HookEvent, How, Payload};
-use crate::phases::closing;
+use crate::phases::{artifact, closing};
 use crate::settings::Settings;
+use crate::staffing::money;
+use crate::staffing::staffed::{self, Line, staffed};
 use crate::translate;
 pub(crate) use founding::begin;
 pub(crate) use leftovers::{Cleaning, left_of, left_of_department, leftovers};
@@ -34,18 +36,14 @@ use resume::resume;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
 use shipmate_protocol::refused;
-use staffed::{Line, staffed};
 use survey::survey;
-
-/// How often in a row the idle hook may send a teammate back to work that gets no new task.
-pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
 
 fn failed(code: &str, text: impl ToString) -> Refused {
     refused(code, text.to_string(), "")
 }
 
 /// Takes a request that the board alone cannot answer; gives back one that it can.
-pub(crate) fn take(crew: &Rc<Crew>, job: Job) -> Option<Job> {
+pub(crate) fn take(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     let mut job = job;
     match prepare(crew, &mut job) {
         Ok(lines) if lines.is_empty() => route(crew, job),
@@ -63,7 +61,7 @@ pub(crate) fn take(crew: &Rc<Crew>, job: Job) -> Option<Job> {
 
 /// Fills in who stands behind the teammates that a request is about. Gives back the commands that
 /// have to be looked at before the board hears of it.
-fn prepare(crew: &Crew, job: &mut Job) -> Result<Vec<Line>, Refused> {
+fn prepare(crew: &Attendance, job: &mut Job) -> Result<Vec<Line>, Refused> {
     money::limits(crew, job)?;
     let team = job.about(&crew.board.root);
     match &mut job.ask {
@@ -82,7 +80,7 @@ fn prepare(crew: &Crew, job: &mut Job) -> Result<Vec<Line>, Refused> {
 }
 
 /// What the commands of a request are is looked at beside the board, which goes on meanwhile.
-async fn after_look(crew: Rc<Crew>, mut job: Job, lines: Vec<Line>) {
+async fn after_look(crew: Rc<Attendance>, mut job: Job, lines: Vec<Line>) {
     if let Err(refused) = staffed::require_runnable(&crew, lines).await {
         match &mut job.ask {
             // A problem of the plan like any other, told with the rest.
@@ -99,7 +97,7 @@ async fn after_look(crew: Rc<Crew>, mut job: Job, lines: Vec<Line>) {
 }
 
 /// Begins what the board alone cannot do; gives back what it can.
-fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
+fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
     match &job.ask {
         Ask::Attend
         | Ask::Progress { .. }
@@ -146,7 +144,7 @@ fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
         }
         Ask::PhasesClose => {
             beside(crew, job, |crew, job| async move {
-                closing::close(&crew).await;
+                closing::close(&crew.phases).await;
                 job.reply(Ok(Answer::Unchanged));
             });
             None
@@ -188,7 +186,7 @@ fn route(crew: &Rc<Crew>, job: Job) -> Option<Job> {
     }
 }
 
-fn beside<F>(crew: &Rc<Crew>, job: Job, errand: impl FnOnce(Rc<Crew>, Job) -> F)
+fn beside<F>(crew: &Rc<Attendance>, job: Job, errand: impl FnOnce(Rc<Attendance>, Job) -> F)
 where
     F: Future<Output = ()> + 'static,
 {
@@ -197,7 +195,7 @@ where
 }
 
 /// A supervisor's sign of life or progress; nothing of it is recorded.
-fn sign(crew: &Rc<Crew>, job: &Job) {
+fn sign(crew: &Rc<Attendance>, job: &Job) {
     job.connection.took_request();
     let Actor::Teammate(who) = &job.actor else {
         return job.reply(Err(failed("NotTheirs", "only a teammate's supervisor attends")));
@@ -216,7 +214,7 @@ fn sign(crew: &Rc<Crew>, job: &Job) {
     job.reply(Ok(Answer::Unchanged));
 }
 
-fn attach(crew: &Rc<Crew>, job: &Job, name: &str) -> Result<Answer, Refused> {
+fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Answer, Refused> {
     let team = job.about(&crew.board.root);
     let (team, name) = match name.split_once('/') {
         Some((team, name)) => (translate::name(team)?, translate::name(name)?),
@@ -233,7 +231,7 @@ fn attach(crew: &Rc<Crew>, job: &Job, name: &str) -> Result<Answer, Refused> {
     Ok(Answer::Attached { output, who: who.to_string() })
 }
 
-async fn run(crew: Rc<Crew>, job: Job) {
+async fn run(crew: Rc<Attendance>, job: Job) {
     let answer = match &job.ask {
         Ask::Resume => {
             let team = job.about(&crew.board.root);
@@ -315,7 +313,7 @@ async fn try_each_hook(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
 }
 
 /// Asks the hooks first; the board only hears of what they accept.
-async fn after_hooks(crew: Rc<Crew>, job: Job) {
+async fn after_hooks(crew: Rc<Attendance>, job: Job) {
     let mut job = job;
     let team = job.about(&crew.board.root);
     let idle = match (&job.actor, &job.ask) {
@@ -333,7 +331,10 @@ async fn after_hooks(crew: Rc<Crew>, job: Job) {
         false => None,
     };
     let cwd = match asks_idle {
-        true => crew.idle_ground(&team).await,
+        true => match artifact::settle(&crew.phases, &team).await {
+            Ok(()) => crew.idle_ground(&team).await,
+            Err(reason) => Err(reason),
+        },
         false => Ok(crew.settings.place.workspace.clone()),
     };
     let cwd = match cwd {
@@ -359,7 +360,7 @@ async fn after_hooks(crew: Rc<Crew>, job: Job) {
     connection.settled_request();
 }
 
-fn payloads(crew: &Crew, job: &Job, team: &Name, cwd: &Path) -> Vec<Payload> {
+fn payloads(crew: &Attendance, job: &Job, team: &Name, cwd: &Path) -> Vec<Payload> {
     let by = match &job.actor {
         Actor::Teammate(who) => Some(who),
         _ => None,

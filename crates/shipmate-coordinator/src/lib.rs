@@ -6,11 +6,14 @@
 //! acknowledged and a restart is an ordinary start.
 
 mod answer;
+mod attendance;
 mod board;
 mod clock;
+mod clones;
 mod connection;
 mod coordinator;
 mod crew;
+mod demands;
 mod errand;
 mod ground;
 pub mod hooks;
@@ -22,6 +25,8 @@ mod put_away;
 mod secret;
 mod settings;
 mod signs;
+mod staffing;
+mod submission;
 mod team_branch;
 mod translate;
 mod views;

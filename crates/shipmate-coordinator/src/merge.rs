@@ -23,13 +23,13 @@ use std::rc::Rc;
 use shipmate_core::state::Stage;
 use shipmate_core::{State, must_change};
 use shipmate_model::event::TaskSpec;
-use shipmate_model::files::FileSet;
+use shipmate_model::playbook::PIECE;
 use shipmate_model::setup::Setup;
-use shipmate_model::{Name, TaskId, TeammateRef};
+use shipmate_model::{Name, TaskId};
 use tokio::sync::Notify;
 
 use crate::crew::Crew;
-use crate::phases::{self, PIECE};
+use crate::submission::Submission;
 
 /// Wakes the queue.
 #[derive(Debug, Default)]
@@ -41,36 +41,6 @@ impl Queue {
     pub(crate) fn look(&self) {
         self.wake.notify_one();
     }
-}
-
-/// One submission as it waits.
-#[derive(Debug, Clone)]
-pub(crate) struct Submission {
-    pub(crate) task: TaskId,
-    pub(crate) token: u64,
-    pub(crate) team: Name,
-    pub(crate) who: TeammateRef,
-    pub(crate) subject: String,
-    /// How it is known beside its number; may be empty.
-    pub(crate) alias: String,
-    pub(crate) description: String,
-    pub(crate) commit: Option<String>,
-    pub(crate) result: String,
-    pub(crate) files: FileSet,
-    pub(crate) granted: FileSet,
-    pub(crate) scope: FileSet,
-    /// Protected paths that its teammate may write all the same.
-    pub(crate) may: FileSet,
-    /// The handle of the piece of work that it is about.
-    pub(crate) piece: Option<String>,
-    /// A gate of the playbook instead of the team's.
-    pub(crate) gate: Option<Name>,
-    /// Without a change it is not done.
-    pub(crate) must_change: bool,
-    /// Paths that it is merged without.
-    pub(crate) left_out: FileSet,
-    /// What is known about its task beyond its words, and its handle as `id`.
-    pub(crate) fields: BTreeMap<String, String>,
 }
 
 /// What waits in one team, oldest task first.
@@ -93,7 +63,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
-            may: phases::part::of(state, &claim.by.address).free(),
+            may: crate::demands::part::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
             must_change: must_change(state, task),
@@ -118,12 +88,12 @@ fn fields(spec: &TaskSpec) -> BTreeMap<String, String> {
 }
 
 /// Serves the queue for as long as the board lives.
-pub(crate) async fn run(crew: Rc<Crew>) {
+pub(crate) async fn run(queue: Rc<Queue>, crew: Rc<Crew>) {
     let mut benches: BTreeMap<Name, verify::Bench> = BTreeMap::new();
     let mut stuck = BTreeSet::new();
     let mut collected = collect::Collected::new();
     loop {
-        crew.queue.wake.notified().await;
+        queue.wake.notified().await;
         crew.board.busy.set(crew.board.busy.get() + 1);
         // A team that had to wait for a person is looked at again when it goes on.
         crew.board.with_state(|state| {

@@ -10,45 +10,73 @@ mod approval;
 pub(crate) mod artifact;
 pub(crate) mod branch;
 pub(crate) mod closing;
-mod condition;
 pub(crate) mod dispatch;
 pub(crate) mod engine;
-pub(crate) mod gates;
 pub(crate) mod leading;
 mod outside;
-pub(crate) mod part;
 mod posts;
-pub(crate) mod proof;
 mod push;
-pub(crate) mod red;
 mod revert;
 mod single;
 mod staff;
 mod tasks;
 
+use std::ops::Deref;
+use std::rc::Rc;
+
 pub(crate) use shipmate_model::playbook::PIECE;
-use shipmate_model::setup::Setup;
-use shipmate_playbook::fill;
 
-use crate::merge::Submission;
+use crate::crew::Crew;
 
-/// The subject of the commit with which a submission lands.
-pub(crate) fn commit_subject(setup: &Setup, one: &Submission) -> String {
-    let rule = setup.playbook.as_ref().map(|playbook| (&playbook.commit.message, playbook));
-    let Some((message, playbook)) = rule.filter(|(message, _)| !message.is_empty()) else {
-        return format!("task {}: {}", one.task, one.subject);
-    };
-    let mut values = playbook.values.clone();
-    for (key, value) in [
-        ("task", one.task.to_string()),
-        ("id", one.alias.clone()),
-        ("subject", one.subject.clone()),
-        ("teammate", one.who.address.name.to_string()),
-        ("team", one.team.to_string()),
-    ] {
-        values.insert(key.to_owned(), value);
+/// What takes the teams of one tree through their playbooks, and what it remembers.
+#[derive(Debug)]
+pub(crate) struct Phases {
+    crew: Rc<Crew>,
+    desk: engine::Desk,
+    views: artifact::Views,
+    drops: artifact::drops::Drops,
+    kept: artifact::Kept,
+    followed: branch::Followed,
+}
+
+impl Phases {
+    pub(crate) fn new(crew: &Rc<Crew>) -> Rc<Phases> {
+        Rc::new(Phases {
+            crew: Rc::clone(crew),
+            desk: engine::Desk::default(),
+            views: artifact::Views::default(),
+            drops: artifact::drops::Drops::default(),
+            kept: artifact::Kept::default(),
+            followed: branch::Followed::default(),
+        })
     }
-    fill::fill(message, &values)
+
+    /// A file has changed that a phase may wait for.
+    pub(crate) fn nudge(&self) {
+        self.desk.nudge();
+    }
+
+    /// Writes the files and moves the branches that follow from the state.
+    pub(crate) fn look(self: &Rc<Self>) {
+        artifact::view(self);
+        artifact::keep(self);
+        branch::follow(self);
+        dispatch::take_back(self);
+    }
+
+    /// Nobody is left who works here: what is written at the very end is.
+    pub(crate) fn look_at_end(self: &Rc<Self>) {
+        closing::end(self);
+    }
+}
+
+/// Its lives, its hooks and its board are the crew's.
+impl Deref for Phases {
+    type Target = Rc<Crew>;
+
+    fn deref(&self) -> &Rc<Crew> {
+        &self.crew
+    }
 }
 
 /// A playbook that comes with shipmate, for tests.

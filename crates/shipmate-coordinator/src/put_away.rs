@@ -19,13 +19,8 @@ use shipmate_programs::tenancy::{author, tree_label};
 use shipmate_protocol::Place;
 use shipmate_workspace::{Leftover, LeftoverKind, Repository, Tree};
 
+use crate::clones::{HOOK_CLONE, MERGE_CLONE, PHASE_CLONE};
 use crate::phases::artifact::placed;
-
-/// What the runtime's own clones are called after their team: where work is merged, and where the gate
-/// of a phase runs. No teammate can be called so: a name begins with a letter or a digit.
-pub(crate) const MERGE_CLONE: &str = "_merge";
-pub(crate) const PHASE_CLONE: &str = "_phase";
-pub(crate) const HOOK_CLONE: &str = "_hook";
 
 /// What earlier releases called them; a teammate may be called so.
 const OLD_CLONES: [&str; 2] = ["merge", "phase"];

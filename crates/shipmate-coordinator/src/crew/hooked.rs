@@ -20,13 +20,14 @@ use shipmate_programs::tenancy::author;
 use shipmate_workspace::{Commit, Repository, Tree};
 
 use super::Crew;
-use crate::errand::IDLE_REJECTIONS_MAX;
+use crate::clones::HOOK_CLONE;
 use crate::hooks::{
     Fired, HOOK_BYTES_MAX, HookEvent, Hooks, Payload, Registered, Scene, Verdict, claude, fire,
 };
-use crate::phases::artifact;
-use crate::put_away::HOOK_CLONE;
 use crate::settings::Settings;
+
+/// How often in a row the idle hook may send a teammate back to work that gets no new task.
+pub(crate) const IDLE_REJECTIONS_MAX: u32 = 3;
 
 /// What [`keep`] calls the lines of the configuration, and those of Claude Code's settings.
 const LINES: &str = ".lines.json";
@@ -280,7 +281,6 @@ impl Crew {
             Some((setup.branch(team).to_string(), setup.trees.as_ref()?.base.clone()))
         });
         let Some((branch, base)) = branch else { return Ok(workspace) };
-        artifact::settle(self, team).await?;
         let theirs = self.hooks().registered(HookEvent::TeammateIdle);
         let path = self.settings.place.team(self.board.root.as_str()).join("trees");
         let path = path.join(format!("{team}.{HOOK_CLONE}"));
@@ -319,7 +319,7 @@ impl Crew {
     }
 
     /// Tells the hooks what has happened.
-    pub(super) fn report_records(self: &Rc<Self>, records: &[Record]) {
+    pub(crate) fn report_records(self: &Rc<Self>, records: &[Record]) {
         if self.hooks().is_empty() {
             return;
         }

@@ -36,7 +36,7 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
-            let part = crate::phases::part::of(state, &who.address);
+            let part = crate::demands::part::of(state, &who.address);
             let label = format!("{}.{}", who.address.team, who.address.name);
             let grounds = Grounds::of(
                 &self.settings.place,
@@ -93,7 +93,7 @@ impl Crew {
                 mode: crate::views::mode_word(profile.mode).to_owned(),
                 command: mate.profile.command.clone(),
                 gate: setup.gate.clone(),
-                before: crate::phases::gates::before_claim(setup, profile.role.as_ref()),
+                before: crate::demands::gates::before_claim(setup, profile.role.as_ref()),
                 before_ms: setup.gate_timeout_ms,
                 plan: state.teams[&who.address.team].plan.clone(),
                 scope: mate.profile.scope.iter().map(ToString::to_string).collect(),

@@ -14,8 +14,8 @@ use shipmate_protocol::{Answer, Ask, Refused};
 use shipmate_workspace::{Commit, Difference, Paths, Repository, Tree, WorkKey};
 
 use super::failed;
+use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::crew::Crew;
 use crate::translate;
 
 /// What has to be known of a task to find its work.
@@ -49,12 +49,12 @@ enum Standing {
     },
 }
 
-pub(super) async fn show(crew: Rc<Crew>, job: Job) {
+pub(super) async fn show(crew: Rc<Attendance>, job: Job) {
     let answer = find(&crew, &job).await;
     job.reply(answer.map(|diff| Answer::Diff(Box::new(diff))));
 }
 
-async fn find(crew: &Rc<Crew>, job: &Job) -> Result<TaskDiff, Refused> {
+async fn find(crew: &Rc<Attendance>, job: &Job) -> Result<TaskDiff, Refused> {
     let Ask::TaskDiff { task } = &job.ask else { unreachable!("it was asked for a diff") };
     let team = job.about(&crew.board.root);
     let sought = crew.board.with_state(|state| {
@@ -68,7 +68,7 @@ async fn find(crew: &Rc<Crew>, job: &Job) -> Result<TaskDiff, Refused> {
 }
 
 /// Where the work of a task is, or why there is none.
-fn seek(crew: &Crew, state: &State, task: &Task) -> Result<Sought, String> {
+fn seek(crew: &Attendance, state: &State, task: &Task) -> Result<Sought, String> {
     let setup = &state.teams[&task.team].setup;
     let Some(trees) = &setup.trees else {
         return Err(format!("team {} works without a repository", task.team));

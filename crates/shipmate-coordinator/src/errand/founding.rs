@@ -12,11 +12,11 @@ use shipmate_protocol::{Place, Refused, ask};
 use shipmate_workspace::{Commit, Failure, Repository};
 
 use super::failed;
-use super::staffed::runnable;
 use super::survey::survey;
 use crate::crew::hooked;
 use crate::phases::leading;
 use crate::settings::Settings;
+use crate::staffing::staffed::runnable;
 
 /// Fills in what a team begins with: the commit, the hooks, the home. One that is recorded has
 /// begun: what the request asks again is the board's to answer.

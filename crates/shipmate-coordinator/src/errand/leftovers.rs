@@ -23,8 +23,8 @@ use shipmate_protocol::{Answer, Place, Refused};
 use shipmate_workspace::{Intent, Left, Repository};
 
 use super::failed;
+use crate::attendance::Attendance;
 use crate::board::Board;
-use crate::crew::Crew;
 use crate::open;
 use crate::put_away::{self, MADE, Made};
 use crate::settings::Settings;
@@ -69,7 +69,7 @@ struct Gone {
 pub(crate) async fn leftovers(
     settings: &Settings,
     boards: &[Rc<Board>],
-    crews: &[Rc<Crew>],
+    crews: &[Rc<Attendance>],
     cleaning: Cleaning<'_>,
 ) -> Result<Answer, Refused> {
     for crew in crews {
@@ -187,7 +187,7 @@ fn fits(left: &Leftover, name: &str) -> bool {
     left.name == *name || left.name.strip_prefix("refs/heads/") == Some(name)
 }
 
-async fn processes(settings: &Settings, crews: &[Rc<Crew>], remove: bool) -> Vec<Leftover> {
+async fn processes(settings: &Settings, crews: &[Rc<Attendance>], remove: bool) -> Vec<Leftover> {
     let mut found = Vec::new();
     for (pid, marker) in shipmate_process::marked(&settings.place.digest()) {
         // The person's own git that merges is left to its end.
@@ -390,7 +390,7 @@ fn root_of(folder: &Path) -> String {
 }
 
 /// Work in progress of lives that have ended, in trees that wait for their next one.
-async fn unfinished(crew: &Crew) -> Vec<Leftover> {
+async fn unfinished(crew: &Attendance) -> Vec<Leftover> {
     let trees = crew.settings.place.team(crew.board.root.as_str()).join("trees");
     let workspace = crew.settings.place.workspace.clone();
     let shown = trees.clone();

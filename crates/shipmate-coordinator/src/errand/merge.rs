@@ -23,8 +23,8 @@ use shipmate_workspace::{
 use tokio::sync::MutexGuard;
 
 use super::failed;
+use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::crew::Crew;
 use crate::merge::{Bench, GateResult, branch_is_gone};
 use crate::put_away::feature;
 use crate::settings::Settings;
@@ -47,7 +47,7 @@ struct Wanted {
 
 /// Brings the team's work to the person.
 pub(super) async fn merge(
-    crew: &Rc<Crew>,
+    crew: &Rc<Attendance>,
     job: &Job,
     team: &Name,
     branches: bool,
@@ -128,7 +128,11 @@ pub(super) async fn merge(
 }
 
 /// Brings the person's branch to the team, if the gate passes on both together.
-pub(super) async fn update(crew: &Rc<Crew>, job: &Job, team: &Name) -> Result<Merged, Refused> {
+pub(super) async fn update(
+    crew: &Rc<Attendance>,
+    job: &Job,
+    team: &Name,
+) -> Result<Merged, Refused> {
     let setup = wanted(crew, team)?.setup;
     let lands_on = setup.branch(team).to_string();
     let branch = format!("shipmate/{lands_on}");
@@ -193,7 +197,7 @@ fn tell(job: &Job, text: &str) {
     job.connection.send(&Reply::Notice(Notice::Sign { teammate: None, queue }));
 }
 
-async fn alone(crew: &Rc<Crew>, job: &Job) -> MutexGuard<'static, ()> {
+async fn alone(crew: &Rc<Attendance>, job: &Job) -> MutexGuard<'static, ()> {
     let alone = match IN_CHECKOUT.try_lock() {
         Ok(alone) => alone,
         Err(_) => {
@@ -208,7 +212,7 @@ async fn alone(crew: &Rc<Crew>, job: &Job) -> MutexGuard<'static, ()> {
     alone
 }
 
-async fn turn<'a>(crew: &'a Rc<Crew>, job: &Job) -> MutexGuard<'a, ()> {
+async fn turn<'a>(crew: &'a Rc<Attendance>, job: &Job) -> MutexGuard<'a, ()> {
     if let Ok(turn) = crew.turn.try_lock() {
         return turn;
     }
@@ -221,7 +225,7 @@ async fn turn<'a>(crew: &'a Rc<Crew>, job: &Job) -> MutexGuard<'a, ()> {
 /// Refuses where work that is on record as landed is on no branch. Names the person's branch
 /// where that has all of it and the team's is gone.
 async fn require_landed(
-    crew: &Rc<Crew>,
+    crew: &Rc<Attendance>,
     team: &Name,
     wanted: &Wanted,
     look_for: LookFor,
@@ -305,7 +309,7 @@ fn folder(settings: &Settings) -> PathBuf {
     settings.place.state().join("merge")
 }
 
-fn wanted(crew: &Rc<Crew>, team: &Name) -> Result<Wanted, Refused> {
+fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
     let no_trees = || {
         let text = format!("team {team} works without a repository");
         refused("NoTrees", text, "its work is in the workspace itself (--trees none)")
@@ -339,7 +343,7 @@ fn wanted(crew: &Rc<Crew>, team: &Name) -> Result<Wanted, Refused> {
 
 /// A playbook may have written to the branch although nobody has done a task: what a run that went
 /// wrong says about it, for one.
-async fn has_written(crew: &Rc<Crew>, wanted: &Wanted, team: &Name) -> Result<bool, Refused> {
+async fn has_written(crew: &Rc<Attendance>, wanted: &Wanted, team: &Name) -> Result<bool, Refused> {
     if wanted.setup.playbook.is_none() {
         return Ok(false);
     }
@@ -348,7 +352,7 @@ async fn has_written(crew: &Rc<Crew>, wanted: &Wanted, team: &Name) -> Result<bo
     Ok(tip.await.map_err(not_merged)?.is_some_and(|tip| tip != wanted.base))
 }
 
-async fn open(crew: &Rc<Crew>) -> Result<Repository, Refused> {
+async fn open(crew: &Rc<Attendance>) -> Result<Repository, Refused> {
     let workspace = crew.settings.place.workspace.clone();
     let opened = blocking(move || Repository::open(&workspace).map_err(|e| e.to_string()));
     opened.await.map_err(not_merged)
@@ -357,7 +361,7 @@ async fn open(crew: &Rc<Crew>) -> Result<Repository, Refused> {
 /// The files are those of the team's branch, and its gate is on record as green for its tip. The
 /// branch alone says nothing: a person may have committed there, a playbook may have written to it,
 /// a task may have passed a gate of its own, and the gate may be another by now.
-fn has_passed(crew: &Rc<Crew>, setup: &Setup, ready: &ReadyMerge) -> bool {
+fn has_passed(crew: &Rc<Attendance>, setup: &Setup, ready: &ReadyMerge) -> bool {
     let tip = ready.tip.as_str();
     ready.is_the_teams && crew.board.with_state(|state| is_green(state, tip, &setup.gate))
 }
@@ -369,7 +373,7 @@ fn gated_as(ready: &ReadyMerge) -> String {
 }
 
 async fn gate_on_result(
-    crew: &Rc<Crew>,
+    crew: &Rc<Attendance>,
     job: &Job,
     team: &Name,
     setup: &Setup,
@@ -424,7 +428,7 @@ fn not_updated(text: impl ToString) -> Refused {
 }
 
 async fn feature_branches(
-    crew: &Rc<Crew>,
+    crew: &Rc<Attendance>,
     team: &Name,
     wanted: Wanted,
     mut merged: Merged,

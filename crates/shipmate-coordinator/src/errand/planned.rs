@@ -8,15 +8,15 @@ use shipmate_model::setup::Setup;
 use shipmate_programs::programs;
 use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
 
-use super::staffed::{self, Line};
-use crate::crew::Crew;
+use crate::attendance::Attendance;
+use crate::staffing::staffed::{self, Line};
 use crate::translate::work::draft;
 
 /// How many developers there are at most, unless the team says otherwise.
 const CAP_DEFAULT: u32 = 5;
 
 /// Gives back the lines of plain commands, which are still to be looked at.
-pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) -> Vec<Line> {
+pub(super) fn staff(crew: &Attendance, actor: &Actor, work: &mut PlannedWork) -> Vec<Line> {
     work.problems.clear();
     let Actor::Teammate(who) = actor else { return Vec::new() };
     let (usual, members) = crew.board.with_state(|state| {
@@ -58,7 +58,7 @@ pub(super) fn staff(crew: &Crew, actor: &Actor, work: &mut PlannedWork) -> Vec<L
 }
 
 /// The program that the run was told to use, else as for anybody.
-fn usual_agent(crew: &Crew, actor: &Actor, usual: &Setup) -> Result<String, String> {
+fn usual_agent(crew: &Attendance, actor: &Actor, usual: &Setup) -> Result<String, String> {
     if let Ok(profile) = programs::find(&usual.agent, &crew.settings.agents) {
         return Ok(profile.name);
     }
@@ -68,7 +68,7 @@ fn usual_agent(crew: &Crew, actor: &Actor, usual: &Setup) -> Result<String, Stri
 
 /// Finds the program of a teammate: its own, that of its role, the team's usual one, or as for
 /// anybody.
-fn find(crew: &Crew, actor: &Actor, mate: &mut TeammateAdd) -> Result<Option<Line>, String> {
+fn find(crew: &Attendance, actor: &Actor, mate: &mut TeammateAdd) -> Result<Option<Line>, String> {
     mate.command.clear();
     mate.when_needed = true;
     let team = match actor {

@@ -17,7 +17,7 @@ use shipmate_protocol::view::Resumed;
 use shipmate_workspace::Commit;
 
 use super::survey::survey;
-use crate::crew::Crew;
+use crate::attendance::Attendance;
 
 /// How long whoever is started may take to be there.
 const THERE_WITHIN: Duration = Duration::from_secs(20);
@@ -28,7 +28,7 @@ const PROVEN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Lets a team and all below it go on, and says what became of each teammate.
 pub(super) async fn resume(
-    crew: &Rc<Crew>,
+    crew: &Rc<Attendance>,
     by: &Actor,
     team: &Name,
 ) -> Result<Vec<Resumed>, Refused> {
@@ -110,7 +110,7 @@ pub(super) async fn resume(
 }
 
 /// Waits until something holds, looking whenever something has happened.
-async fn until(crew: &Rc<Crew>, holds: impl Fn() -> bool) {
+async fn until(crew: &Rc<Attendance>, holds: impl Fn() -> bool) {
     loop {
         let (turned, moved) = (crew.board.turned.notified(), crew.moved.notified());
         if holds() {
@@ -149,7 +149,7 @@ fn started_since(
 
 /// Earlier releases could record a team without the commit that it begins at: it begins at the one
 /// that is checked out.
-async fn give_base(crew: &Rc<Crew>, teams: &[Name]) -> Result<(), Refused> {
+async fn give_base(crew: &Rc<Attendance>, teams: &[Name]) -> Result<(), Refused> {
     let lacks = |state: &State| -> Vec<Name> {
         let base = |team: &&Name| state.teams[*team].setup.trees.as_ref().map(|t| t.base.clone());
         let lacks = |team: &&Name| base(team).is_some_and(|base| Commit::parse(&base).is_none());

@@ -11,7 +11,6 @@ use shipmate_workspace::{Commit, MergeText, Merged, Repository, Tree, WorkKey};
 
 use super::Submission;
 use super::words::{outside, some};
-use crate::phases;
 
 /// What merging one came to.
 #[derive(Debug, Clone, Default)]
@@ -102,7 +101,7 @@ pub(super) async fn merge_one(
             return Ok(Err(objection));
         }
         let about = MergeText {
-            subject: phases::commit_subject(&setup, &one),
+            subject: crate::demands::commit_subject(&setup, &one),
             author: author(one.who.address.name.as_str()),
             teammate: one.who.to_string(),
             key: WorkKey { team: setup.branch(&one.team).to_string(), ..key(&one) },

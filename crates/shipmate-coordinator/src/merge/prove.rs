@@ -17,7 +17,7 @@ use super::Submission;
 use super::gate;
 use super::verify::{Bench, give_back};
 use crate::crew::Crew;
-use crate::phases::{gates, proof, red};
+use crate::demands::{gates, proof, red};
 
 impl Bench {
     /// What its own gate asks beyond its commands; what is missing sends it back.

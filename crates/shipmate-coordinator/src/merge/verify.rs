@@ -17,10 +17,10 @@ use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
 use super::trial::red_without;
 use super::words::blame;
+use crate::clones::MERGE_CLONE;
 use crate::crew::{Crew, hooked};
+use crate::demands::{gates, proof};
 use crate::hooks::{HookEvent, Payload};
-use crate::phases::{gates, proof};
-use crate::put_away::MERGE_CLONE;
 
 /// Where a team's work is put together.
 #[derive(Default)]

@@ -36,7 +36,7 @@ use shipmate_programs::tenancy::author;
 use shipmate_workspace::AdvanceFailure;
 
 use super::engine::Stage;
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 pub(crate) use live::{Kept, keep, settle};
 pub(crate) use view::{Views, view};
@@ -134,17 +134,21 @@ enum Written {
 
 /// Writes what is due on the branch for these teams, which share it. A branch that moves meanwhile
 /// is looked at again.
-pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Result<(), String> {
+pub(super) async fn commit(
+    phases: &Rc<Phases>,
+    stages: &[Stage],
+    which: Due,
+) -> Result<(), String> {
     let is_due = |stage: &Stage| stage.playbook.own_artifacts().any(|one| which.is(one));
     let due: Vec<Stage> = stages.iter().filter(|stage| is_due(stage)).cloned().collect();
     let Some(first) = due.first().filter(|stage| stage.setup.trees.is_some()).cloned() else {
         return Ok(());
     };
-    let _turn = crew.turn.lock().await;
+    let _turn = phases.turn.lock().await;
     for _ in 0..MOVED_MAX {
-        let ground = first.ground(crew).await?;
+        let ground = first.ground(phases).await?;
         let Ground::Branch { repository, tip } = ground.clone() else { return Ok(()) };
-        let state = crew.board.with_state(State::clone);
+        let state = phases.board.with_state(State::clone);
         let due = due.clone();
         let branch = first.setup.branch(&first.team).to_string();
         let phase = first.phase.name.clone();
@@ -178,7 +182,7 @@ pub(super) async fn commit(crew: &Rc<Crew>, stages: &[Stage], which: Due) -> Res
         match written.await? {
             Written::Nothing => return Ok(()),
             Written::Files => {
-                crew.phases.nudge();
+                phases.desk.nudge();
                 return Ok(());
             }
             Written::TooLate => {}

@@ -15,7 +15,7 @@ use shipmate_playbook::ground::Ground;
 use shipmate_process::blocking;
 
 use super::engine::Stage;
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 /// What a branch was last moved for.
 #[derive(Debug, Default)]
@@ -35,15 +35,15 @@ struct Moved {
 }
 
 /// Lets the branch follow, one pass at a time: what changes meanwhile is in the next one.
-pub(crate) fn follow(crew: &Rc<Crew>) {
-    let now = crew.board.with_state(|state| moved(crew, state));
-    let is_news = now.is_some() && crew.followed.seen.get() != now;
-    if !is_news || !crew.is_home(&crew.board.root) || crew.followed.running.replace(true) {
+pub(crate) fn follow(phases: &Rc<Phases>) {
+    let now = phases.board.with_state(|state| moved(phases, state));
+    let is_news = now.is_some() && phases.followed.seen.get() != now;
+    if !is_news || !phases.is_home(&phases.board.root) || phases.followed.running.replace(true) {
         return;
     }
-    crew.followed.seen.set(now);
-    let this = Rc::clone(crew);
-    crew.beside(async move {
+    phases.followed.seen.set(now);
+    let this = Rc::clone(phases);
+    phases.beside(async move {
         bring_up(&this).await;
         this.followed.running.set(false);
         this.board.look();
@@ -51,8 +51,8 @@ pub(crate) fn follow(crew: &Rc<Crew>) {
 }
 
 /// Nothing before the first phase has begun, or where no branch is named.
-fn moved(crew: &Crew, state: &State) -> Option<Moved> {
-    let root = state.teams.get(&crew.board.root)?;
+fn moved(phases: &Phases, state: &State) -> Option<Moved> {
+    let root = state.teams.get(&phases.board.root)?;
     let playbook = root.setup.playbook.as_ref()?;
     let begun = root.course.as_ref().is_some_and(|course| !course.rounds.is_empty());
     if playbook.commit.branch.is_empty() || root.setup.trees.is_none() || !begun {
@@ -62,23 +62,23 @@ fn moved(crew: &Crew, state: &State) -> Option<Moved> {
     Some(Moved {
         completed: state.teams.values().map(|team| team.counts.completed).sum(),
         phases: courses.map(|course| course.past.len()).sum(),
-        written: crew.phases.nudges(),
+        written: phases.desk.nudges(),
     })
 }
 
 /// Moves the branch to where the team's is.
-pub(crate) async fn bring_up(crew: &Rc<Crew>) {
-    let Some(stage) = Stage::of(crew, &crew.board.root) else { return };
+pub(crate) async fn bring_up(phases: &Rc<Phases>) {
+    let Some(stage) = Stage::of(phases, &phases.board.root) else { return };
     let Some(name) = name(&stage) else { return };
-    let why = match move_to_tip(crew, &stage, &name).await {
+    let why = match move_to_tip(phases, &stage, &name).await {
         Ok(why) => why,
         Err(text) => Some(text),
     };
     let Some(why) = why else { return };
     let note = format!("the branch {name} is left as it is: {why}");
-    if crew.followed.told.replace(Some(note.clone())).as_ref() != Some(&note) {
+    if phases.followed.told.replace(Some(note.clone())).as_ref() != Some(&note) {
         let (team, hook) = (stage.team.clone(), "branch".to_owned());
-        crew.board.tell(Act::ReportHook { team, hook, note });
+        phases.board.tell(Act::ReportHook { team, hook, note });
     }
 }
 
@@ -91,8 +91,8 @@ fn name(stage: &Stage) -> Option<String> {
 
 /// Which branch is not made because a part of its name is not known, and how to give it; said once,
 /// when the first phase of the run begins.
-pub(super) fn unnamed(crew: &Crew, stage: &Stage) -> Option<String> {
-    let is_first = stage.team == crew.board.root && stage.course.rounds.is_empty();
+pub(super) fn unnamed(phases: &Phases, stage: &Stage) -> Option<String> {
+    let is_first = stage.team == phases.board.root && stage.course.rounds.is_empty();
     if !is_first || stage.setup.trees.is_none() {
         return None;
     }
@@ -104,8 +104,12 @@ pub(super) fn unnamed(crew: &Crew, stage: &Stage) -> Option<String> {
         .then(|| format!("no branch {name}: a part of its name is missing ({given})"))
 }
 
-async fn move_to_tip(crew: &Rc<Crew>, stage: &Stage, name: &str) -> Result<Option<String>, String> {
-    let Ground::Branch { repository, tip } = stage.ground(crew).await? else { return Ok(None) };
+async fn move_to_tip(
+    phases: &Rc<Phases>,
+    stage: &Stage,
+    name: &str,
+) -> Result<Option<String>, String> {
+    let Ground::Branch { repository, tip } = stage.ground(phases).await? else { return Ok(None) };
     let name = name.to_owned();
     blocking(move || repository.follow(&name, &tip).map_err(|e| e.to_string())).await
 }

@@ -11,42 +11,42 @@ use super::artifact;
 use super::branch;
 use super::engine::Stage;
 use super::push;
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 /// Once a playbook is over and nobody runs any more, what those that were sent away left behind
 /// goes into the files too.
-pub(crate) fn end(crew: &Rc<Crew>) {
-    let over = crew.board.with_state(|state| {
-        let root = state.teams.get(&crew.board.root).and_then(|team| team.course.as_ref());
+pub(crate) fn end(phases: &Rc<Phases>) {
+    let over = phases.board.with_state(|state| {
+        let root = state.teams.get(&phases.board.root).and_then(|team| team.course.as_ref());
         root.is_some_and(Course::is_over) && !state.teammates.values().any(Teammate::is_running)
     });
-    if over && crew.is_home(&crew.board.root) && !crew.phases.ended.replace(true) {
-        let this = Rc::clone(crew);
-        crew.beside(async move { close(&this).await });
+    if over && phases.is_home(&phases.board.root) && !phases.desk.ended.replace(true) {
+        let this = Rc::clone(phases);
+        phases.beside(async move { close(&this).await });
     }
 }
 
 /// Writes what the playbook of the whole tree writes, as things stand when nobody is left.
-pub(crate) async fn close(crew: &Rc<Crew>) {
-    crew.all_rescued().await;
-    let writing = crew.phases.writing.lock().await;
+pub(crate) async fn close(phases: &Rc<Phases>) {
+    phases.all_rescued().await;
+    let writing = phases.desk.writing.lock().await;
     if let Err(text) =
-        artifact::commit(crew, &family(crew, &crew.board.root), artifact::Due::All).await
+        artifact::commit(phases, &family(phases, &phases.board.root), artifact::Due::All).await
     {
         eprintln!("what the playbook writes at its end cannot be written: {text}");
     }
     // What was just written is to be where the rest is.
-    if let Some(stage) = Stage::of(crew, &crew.board.root) {
-        push::push(crew, &stage).await;
-        branch::bring_up(crew).await;
+    if let Some(stage) = Stage::of(phases, &phases.board.root) {
+        push::push(phases, &stage).await;
+        branch::bring_up(phases).await;
     }
     drop(writing);
 }
 
 /// A team with those that share its branch and whose files follow from it, as they stand: itself;
 /// once it is over, the one above; and for that one, all below it first.
-pub(super) fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
-    let names = crew.board.with_state(|state| {
+pub(super) fn family(phases: &Phases, team: &Name) -> Vec<Stage> {
+    let names = phases.board.with_state(|state| {
         let Some(found) = state.teams.get(team) else { return Vec::new() };
         let below = state.teams.iter().filter(|(_, other)| other.parent.as_ref() == Some(team));
         let mut names: Vec<Name> = below.map(|(name, _)| name.clone()).collect();
@@ -55,5 +55,5 @@ pub(super) fn family(crew: &Crew, team: &Name) -> Vec<Stage> {
         names.extend(found.parent.clone().filter(|_| over));
         names
     });
-    names.iter().filter_map(|name| Stage::of(crew, name)).collect()
+    names.iter().filter_map(|name| Stage::of(phases, name)).collect()
 }

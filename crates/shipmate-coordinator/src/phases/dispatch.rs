@@ -8,7 +8,7 @@ use shipmate_core::state::{Status, Task, Team};
 use shipmate_model::command::NewTask;
 use shipmate_model::{Act, Address, Name, TaskId};
 
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 /// The metadata of a task that was given out so.
 const FIRST: &str = "first_task_of";
@@ -27,16 +27,16 @@ pub(super) fn give(tasks: &mut [NewTask], of_role: &[usize], members: &[Name]) {
 }
 
 /// Takes back the offers that came to nothing.
-pub(crate) fn take_back(crew: &Rc<Crew>) {
-    let position = crew.board.with_state(|state| state.position);
-    if crew.phases.offers_seen.replace(position) == position {
+pub(crate) fn take_back(phases: &Rc<Phases>) {
+    let position = phases.board.with_state(|state| state.position);
+    if phases.desk.offers_seen.replace(position) == position {
         return;
     }
-    if !crew.is_home(&crew.board.root) {
+    if !phases.is_home(&phases.board.root) {
         return;
     }
-    for task in crew.board.with_state(lapsed) {
-        crew.board.tell(Act::AssignTask { task, to: None });
+    for task in phases.board.with_state(lapsed) {
+        phases.board.tell(Act::AssignTask { task, to: None });
     }
 }
 

@@ -29,14 +29,13 @@ use shipmate_programs::tenancy::author;
 use shipmate_workspace::{Commit, Repository, Tree};
 
 use super::closing::family;
-use super::condition::{self, Scene};
 use super::outside::Held;
-use super::{
-    alone, approval, artifact, branch, gates, outside, push, red, revert, single, staff, tasks,
-};
-use crate::crew::Crew;
+use super::{alone, approval, artifact, branch, outside, push, revert, single, staff, tasks};
+use crate::clones::PHASE_CLONE;
+use crate::demands::condition::{self, Scene};
+use crate::demands::{gates, red};
 use crate::merge::gate;
-use crate::put_away::PHASE_CLONE;
+use crate::phases::Phases;
 
 /// What the engine remembers between two looks; nothing of it has to survive.
 #[derive(Debug, Default)]
@@ -90,13 +89,13 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn of(crew: &Crew, team: &Name) -> Option<Stage> {
-        crew.board.with_state(|state| {
+    pub(super) fn of(phases: &Phases, team: &Name) -> Option<Stage> {
+        phases.board.with_state(|state| {
             let found = state.teams.get(team)?;
             let (playbook, phase, course) = found.phase_now()?;
             let more = [
                 ("team", team.to_string()),
-                ("root", crew.board.root.to_string()),
+                ("root", phases.board.root.to_string()),
                 ("phase", phase.name.to_string()),
                 ("round", course.round.to_string()),
                 ("trouble", trouble(course)),
@@ -150,8 +149,8 @@ impl Stage {
     }
 
     /// The files of the team's branch as they are now.
-    pub(super) async fn ground(&self, crew: &Rc<Crew>) -> Result<Ground, String> {
-        let workspace = crew.settings.place.workspace.clone();
+    pub(super) async fn ground(&self, phases: &Rc<Phases>) -> Result<Ground, String> {
+        let workspace = phases.settings.place.workspace.clone();
         let Some(trees) = &self.setup.trees else { return Ok(Ground::Folder(workspace)) };
         let (branch, base) = (self.setup.branch(&self.team).to_string(), trees.base.clone());
         blocking(move || {
@@ -185,13 +184,13 @@ fn trouble(course: &Course) -> String {
 }
 
 /// Looks whether the next phase of a team can begin, unless nothing has changed.
-pub(crate) fn enter(crew: &Rc<Crew>, team: Name) {
-    run(crew, team, Way::In);
+pub(crate) fn enter(phases: &Rc<Phases>, team: Name) {
+    run(phases, team, Way::In);
 }
 
 /// Looks at the end of a phase.
-pub(crate) fn leave(crew: &Rc<Crew>, team: Name) {
-    run(crew, team, Way::Out);
+pub(crate) fn leave(phases: &Rc<Phases>, team: Name) {
+    run(phases, team, Way::Out);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -200,18 +199,18 @@ enum Way {
     Out,
 }
 
-fn run(crew: &Rc<Crew>, team: Name, way: Way) {
+fn run(phases: &Rc<Phases>, team: Name, way: Way) {
     // Looking starts git: nothing has changed that it could see.
-    if way == Way::In && crew.phases.looked.borrow().get(&team) == look(crew, &team).as_ref() {
+    if way == Way::In && phases.desk.looked.borrow().get(&team) == look(phases, &team).as_ref() {
         return;
     }
-    if !crew.is_home(&team) || !crew.phases.busy.borrow_mut().insert(team.clone()) {
+    if !phases.is_home(&team) || !phases.desk.busy.borrow_mut().insert(team.clone()) {
         return;
     }
-    let this = Rc::clone(crew);
-    crew.beside(async move {
+    let this = Rc::clone(phases);
+    phases.beside(async move {
         // What is decided and what is written about it are one step to everybody else.
-        drop(this.phases.writing.lock().await);
+        drop(this.desk.writing.lock().await);
         if let Some(stage) = Stage::of(&this, &team) {
             let looked = match way {
                 Way::In => look_in(&this, &stage).await,
@@ -227,21 +226,21 @@ fn run(crew: &Rc<Crew>, team: Name, way: Way) {
                 carry_out(&this, &stage, act).await;
             }
         }
-        this.phases.busy.borrow_mut().remove(&team);
+        this.desk.busy.borrow_mut().remove(&team);
         this.board.look();
     });
 }
 
 /// Has a step decided, then writes what is due. A step that the core does not take would be owed
 /// for ever: the team waits for a person instead.
-async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
+async fn carry_out(phases: &Rc<Phases>, stage: &Stage, act: Act) {
     if !matches!(act, Act::HoldPhase { .. }) {
         // Should it come to nothing, it is looked at again when the team goes on.
-        crew.phases.looked.borrow_mut().remove(&stage.team);
+        phases.desk.looked.borrow_mut().remove(&stage.team);
     }
-    let writing = crew.phases.writing.lock().await;
+    let writing = phases.desk.writing.lock().await;
     let command = Command { by: Actor::Runtime, req: None, act };
-    let decided = crew.board.with_state(|state| shipmate_core::decide(state, &command));
+    let decided = phases.board.with_state(|state| shipmate_core::decide(state, &command));
     let failed = match decided {
         // Meanwhile the phase came to its end by other means: there is nothing left to do here.
         Err(Refusal::OtherPhase { .. }) => None,
@@ -249,27 +248,29 @@ async fn carry_out(crew: &Rc<Crew>, stage: &Stage, act: Act) {
         // It waits for the same as before.
         Ok(Decided::Events(events)) if events.is_empty() => return,
         Ok(_) => {
-            crew.board.tell(command.act);
-            crew.board.settled().await;
+            phases.board.tell(command.act);
+            phases.board.settled().await;
             let written =
-                artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await.err();
+                artifact::commit(phases, &family(phases, &stage.team), artifact::Due::All)
+                    .await
+                    .err();
             written.map(|text| format!("what the playbook writes cannot be written: {text}"))
         }
     };
     drop(writing);
-    let paused = crew
+    let paused = phases
         .board
         .with_state(|state| state.teams.get(&stage.team).is_none_or(|team| team.paused.is_some()));
     if let Some(reason) = failed.filter(|_| !paused) {
         let reason = format!("phase {}: {reason}", stage.phase.name);
-        crew.board.tell(Act::PauseTeam { team: stage.team.clone(), reason });
+        phases.board.tell(Act::PauseTeam { team: stage.team.clone(), reason });
     }
 }
 
-async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, String> {
     match stage.course.standing {
         Standing::Waiting { .. } => {}
-        Standing::Running { .. } => return look_again(crew, stage).await,
+        Standing::Running { .. } => return look_again(phases, stage).await,
         Standing::Over => return Ok(None),
     }
     if stage.playbook.skip.contains(&stage.phase.name) {
@@ -284,27 +285,27 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
     // Taken before looking: what changes meanwhile is looked at again.
-    if let Some(look) = look(crew, &stage.team) {
-        crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
+    if let Some(look) = look(phases, &stage.team) {
+        phases.desk.looked.borrow_mut().insert(stage.team.clone(), look);
     }
-    let ground = stage.ground(crew).await?;
-    let missing = missing(crew, stage, &ground, &entry(stage)).await?;
+    let ground = stage.ground(phases).await?;
+    let missing = missing(phases, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
-        outside::follow_branch(crew, stage, &ground)?;
+        outside::follow_branch(phases, stage, &ground)?;
         return Ok(Some(stage.hold(missing, false)));
     }
-    crew.phases.branches.forget(&stage.team);
+    phases.desk.branches.forget(&stage.team);
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
         && !stage.phase.again
         && stage.course.round == 1
-        && self::missing(crew, stage, &ground, &makes).await?.is_empty()
+        && self::missing(phases, stage, &ground, &makes).await?.is_empty()
     {
         let note = "what it makes is there already".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Done { note })));
     }
     if !stage.phase.unless.is_empty()
-        && self::missing(crew, stage, &ground, &stage.phase.unless).await?.is_empty()
+        && self::missing(phases, stage, &ground, &stage.phase.unless).await?.is_empty()
     {
         let reason = "it is not needed: what it is for is there".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
@@ -318,20 +319,20 @@ async fn look_in(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> 
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
-    let held = outside::held(crew, stage, &ground).await?;
+    let held = outside::held(phases, stage, &ground).await?;
     if !held.why.is_empty() && shipmate_playbook::work::needs_all_pieces(&stage.phase) {
         return Ok(Some(stage.hold(held.why, true)));
     }
-    begin(crew, stage, ground, alone, held).await.map(Some)
+    begin(phases, stage, ground, alone, held).await.map(Some)
 }
 
 /// Whether more of a phase that runs can be begun: work that waits for what others bring.
-async fn look_again(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
-    let Some(look) = look(crew, &stage.team) else { return Ok(None) };
-    crew.phases.looked.borrow_mut().insert(stage.team.clone(), look);
-    let ground = stage.ground(crew).await?;
-    let held = outside::held(crew, stage, &ground).await?;
-    match begin(crew, stage, ground, None, held).await? {
+async fn look_again(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, String> {
+    let Some(look) = look(phases, &stage.team) else { return Ok(None) };
+    phases.desk.looked.borrow_mut().insert(stage.team.clone(), look);
+    let ground = stage.ground(phases).await?;
+    let held = outside::held(phases, stage, &ground).await?;
+    match begin(phases, stage, ground, None, held).await? {
         // It is not over for the others; a person has to see it.
         Act::EndPhase { verdict: PhaseVerdict::Failed { reason }, .. } => Err(reason),
         act => Ok(Some(act)),
@@ -339,8 +340,8 @@ async fn look_again(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, Strin
 }
 
 /// What a phase that waits could see now. Nothing for one that does not wait.
-fn look(crew: &Crew, team: &Name) -> Option<Look> {
-    crew.board.with_state(|state| {
+fn look(phases: &Phases, team: &Name) -> Option<Look> {
+    phases.board.with_state(|state| {
         let course = state.teams.get(team)?.course.as_ref()?;
         let waits = course.awaits().is_some();
         let courses = || state.teams.values().filter_map(|team| team.course.as_ref());
@@ -349,7 +350,7 @@ fn look(crew: &Crew, team: &Name) -> Option<Look> {
             round: course.round,
             landed: state.teams.values().map(|team| team.counts.completed).sum(),
             ended: courses().map(|course| course.past.len()).sum(),
-            nudges: crew.phases.nudges.get(),
+            nudges: phases.desk.nudges.get(),
         })
     })
 }
@@ -370,12 +371,12 @@ fn entry(stage: &Stage) -> Vec<Condition> {
 /// What of these conditions does not hold, in words. A file that only a phase makes which was left
 /// out is not waited for.
 async fn missing(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     ground: &Ground,
     conditions: &[Condition],
 ) -> Result<Vec<String>, String> {
-    let above = crew.board.with_state(|state| {
+    let above = phases.board.with_state(|state| {
         let parent = state.teams.get(&stage.team)?.parent.as_ref()?;
         state.teams.get(parent)?.course.clone()
     });
@@ -401,7 +402,7 @@ async fn missing(
     };
     let mut asked = condition::asked(&stage.playbook, conditions);
     asked.retain(|(_, one)| !excused(one));
-    let mut found = crew.board.with_state(|state| {
+    let mut found = phases.board.with_state(|state| {
         let Some(team) = state.teams.get(&stage.team) else { return Vec::new() };
         let open = asked.iter().filter_map(|(of, one)| {
             let why = condition::in_team(state, &stage.playbook, team, one)?;
@@ -424,7 +425,7 @@ async fn missing(
 }
 
 /// The phase with those of its tasks that are for this department, with these others, now.
-async fn narrowed(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Stage, String> {
+async fn narrowed(phases: &Rc<Phases>, stage: &Stage, ground: &Ground) -> Result<Stage, String> {
     let mut stage = stage.clone();
     let own = stage.playbook.department.clone();
     let playbook = stage.playbook.clone();
@@ -434,7 +435,7 @@ async fn narrowed(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Sta
     });
     let mut kept = Vec::new();
     for task in std::mem::take(&mut stage.phase.tasks) {
-        if missing(crew, &stage, ground, &task.when).await?.is_empty() {
+        if missing(phases, &stage, ground, &task.when).await?.is_empty() {
             kept.push(task);
         }
     }
@@ -443,13 +444,13 @@ async fn narrowed(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Sta
 }
 
 async fn begin(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     ground: Ground,
     alone: Option<String>,
     held: Held,
 ) -> Result<Act, String> {
-    let mut stage = narrowed(crew, stage, &ground).await?;
+    let mut stage = narrowed(phases, stage, &ground).await?;
     stage.course.alone = stage.course.alone.take().or(alone.clone());
     let stage = &stage;
     let now = ground.clone();
@@ -481,7 +482,7 @@ async fn begin(
             return Ok(stage.end(PhaseVerdict::Failed { reason }));
         }
     }
-    let notes = single::note(stage, &work).into_iter().chain(branch::unnamed(crew, stage));
+    let notes = single::note(stage, &work).into_iter().chain(branch::unnamed(phases, stage));
     let mut notes: Vec<String> = notes.collect();
     let phase = &stage.phase;
     let again = match &phase.redo {
@@ -489,7 +490,7 @@ async fn begin(
         None => Ok(None),
     };
     let made = again.and_then(|again| {
-        crew.board.with_state(|state| tasks::make(state, stage, &work, again.as_deref()))
+        phases.board.with_state(|state| tasks::make(state, stage, &work, again.as_deref()))
     });
     let tasks::Begins { tasks: mut made, again } = match made {
         Ok(made) => made,
@@ -509,7 +510,7 @@ async fn begin(
         }));
     }
     let is_alone = stage.course.alone.is_some();
-    let joining = staff::join(crew, stage, &mut made, &work, is_alone, &mut notes).await;
+    let joining = staff::join(phases, stage, &mut made, &work, is_alone, &mut notes).await;
     let teammates = match joining {
         Ok(teammates) => teammates,
         Err(reason) => return Ok(stage.end(PhaseVerdict::Failed { reason })),
@@ -530,15 +531,15 @@ async fn begin(
     }))
 }
 
-async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String> {
+async fn look_out(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, String> {
     // What is promised may be what the runtime itself writes.
-    let writing = crew.phases.writing.lock().await;
-    artifact::commit(crew, &family(crew, &stage.team), artifact::Due::All).await?;
+    let writing = phases.desk.writing.lock().await;
+    artifact::commit(phases, &family(phases, &stage.team), artifact::Due::All).await?;
     drop(writing);
     if !matches!(stage.course.standing, Standing::Running { .. }) {
         return Ok(None);
     }
-    let failed = crew.board.with_state(|state| {
+    let failed = phases.board.with_state(|state| {
         let failed = phase::failed(state, &stage.team).into_iter().filter_map(|task| {
             let Status::Failed { reason } = &task.status else { return None };
             Some(format!("task {} ({}) failed: {reason}", task.id, task.spec.subject))
@@ -549,30 +550,30 @@ async fn look_out(crew: &Rc<Crew>, stage: &Stage) -> Result<Option<Act>, String>
         let reason = failed.join("\n");
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let ground = stage.ground(crew).await?;
+    let ground = stage.ground(phases).await?;
     let mut promised = stage.phase.exit.clone();
     promised.extend(stage.phase.makes.iter().cloned());
     if stage.phase.departments {
         let all = stage.playbook.departments.iter();
         promised.extend(all.map(|own| Condition::Department { name: own.name.clone() }));
     }
-    let missing = missing(crew, stage, &ground, &promised).await?;
+    let missing = missing(phases, stage, &ground, &promised).await?;
     if !missing.is_empty() {
         let reason = missing.join("; ");
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
     let ground = match &stage.phase.reverts {
         None => ground,
-        Some(listed) => match revert::carry_out(crew, stage, &ground, listed).await? {
-            Ok(()) => stage.ground(crew).await?,
+        Some(listed) => match revert::carry_out(phases, stage, &ground, listed).await? {
+            Ok(()) => stage.ground(phases).await?,
             Err(reason) => return Ok(Some(stage.end(PhaseVerdict::Failed { reason }))),
         },
     };
-    if let Some(reason) = gate_fails(crew, stage, &ground).await? {
+    if let Some(reason) = gate_fails(phases, stage, &ground).await? {
         return Ok(Some(stage.end(PhaseVerdict::Failed { reason })));
     }
-    let (pushed, is_pushed) = push::push(crew, stage).await;
-    let notes = [unset(stage), pushed, push::pull_request(crew, stage, is_pushed).await];
+    let (pushed, is_pushed) = push::push(phases, stage).await;
+    let notes = [unset(stage), pushed, push::pull_request(phases, stage, is_pushed).await];
     let note = notes.into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join("; ");
     Ok(Some(stage.end(PhaseVerdict::Done { note })))
 }
@@ -602,7 +603,7 @@ fn unset(stage: &Stage) -> String {
 
 /// The phase's gate on the team's branch; what it printed where it fails.
 async fn gate_fails(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     ground: &Ground,
 ) -> Result<Option<String>, String> {
@@ -613,16 +614,16 @@ async fn gate_fails(
     };
     let cwd = match ground {
         Ground::Folder(root) => root.clone(),
-        Ground::Branch { repository, tip } => check_out(crew, stage, repository, tip).await?,
+        Ground::Branch { repository, tip } => check_out(phases, stage, repository, tip).await?,
     };
     let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
-    let result = gate::run(crew, &stage.team, &setup, gate.expect, &cwd).await;
+    let result = gate::run(phases, &stage.team, &setup, gate.expect, &cwd).await;
     if !result.passed {
         return Ok(Some(format!("the gate of the phase fails: {}", result.evidence)));
     }
     match (&gate.red, ground) {
         (Some(red), Ground::Branch { repository, tip }) => {
-            green_too_soon(crew, stage, red, (repository, tip)).await
+            green_too_soon(phases, stage, red, (repository, tip)).await
         }
         _ => Ok(None),
     }
@@ -630,23 +631,23 @@ async fn gate_fails(
 
 /// Why the tests that the team has written show nothing: they pass without its work.
 async fn green_too_soon(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     red: &Red,
     (repository, tip): (&Arc<Repository>, &Commit),
 ) -> Result<Option<String>, String> {
     let base = || Commit::parse(&stage.setup.trees.as_ref()?.base);
     let before = match &red.on {
-        Some(phase) => crew.board.with_state(|state| red::left_by(state, &stage.team, phase)),
+        Some(phase) => phases.board.with_state(|state| red::left_by(state, &stage.team, phase)),
         None => base(),
     };
     let Some(before) = before else { return Ok(None) };
     let (own, asked, tip) = (Arc::clone(repository), red.clone(), tip.clone());
     let bare = blocking(move || red::bare(&own, &asked, (&before, &tip))).await?;
     let Some(bare) = bare else { return Ok(None) };
-    let cwd = check_out(crew, stage, repository, &bare.commit).await?;
+    let cwd = check_out(phases, stage, repository, &bare.commit).await?;
     let setup = Setup { gate: red.commands.clone(), ..stage.setup.clone() };
-    let result = gate::run(crew, &stage.team, &setup, Expect::Green, &cwd).await;
+    let result = gate::run(phases, &stage.team, &setup, Expect::Green, &cwd).await;
     if result.killed {
         return Err(result.evidence);
     }
@@ -655,12 +656,12 @@ async fn green_too_soon(
 
 /// A clone of the runtime's own, for the gates of phases.
 async fn check_out(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     repository: &Arc<Repository>,
     commit: &Commit,
 ) -> Result<PathBuf, String> {
-    let folder = crew.settings.place.team(crew.board.root.as_str());
+    let folder = phases.settings.place.team(phases.board.root.as_str());
     let path = folder.join("trees").join(format!("{}.{PHASE_CLONE}", stage.team));
     let (repository, commit) = (Arc::clone(repository), commit.clone());
     blocking(move || {

@@ -14,9 +14,9 @@ use shipmate_protocol::Refused;
 use shipmate_protocol::ask::{Setup, TeammateAdd};
 use shipmate_protocol::refused;
 
-use super::condition::Scene;
-use crate::errand::staffed;
+use crate::demands::condition::Scene;
 use crate::settings::Settings;
+use crate::staffing::staffed;
 
 /// Refuses a playbook with a phase that its lead plans and cannot plan.
 pub(crate) async fn check(

@@ -20,9 +20,9 @@ use shipmate_process::blocking;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::condition;
 use super::engine::Stage;
-use crate::crew::Crew;
+use crate::demands::condition;
+use crate::phases::Phases;
 
 /// What is watched for each team that waits.
 #[derive(Debug, Default)]
@@ -75,13 +75,17 @@ impl Held {
 }
 
 /// The plans of a phase that still wait. The workspace is watched for what they need from now on.
-pub(super) async fn held(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<Held, String> {
+pub(super) async fn held(
+    phases: &Rc<Phases>,
+    stage: &Stage,
+    ground: &Ground,
+) -> Result<Held, String> {
     let pieces = shipmate_playbook::work::are_pieces(&stage.phase);
     let Some(source) = stage.playbook.work.clone().filter(|_| pieces) else {
         return Ok(Held::default());
     };
     let (ground, values) = (ground.clone(), stage.values.clone());
-    let workspace = crew.settings.place.workspace.clone();
+    let workspace = phases.settings.place.workspace.clone();
     let open = blocking(move || {
         // What is wrong with the work itself is told when it is read to be done.
         let Ok(work) = work::read(&source, &ground, &values) else { return Ok(Default::default()) };
@@ -98,18 +102,22 @@ pub(super) async fn held(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Res
     });
     let (paths, held): (BTreeSet<PathBuf>, Held) = open.await?;
     if paths.is_empty() {
-        crew.phases.watches.forget(&stage.team);
+        phases.desk.watches.forget(&stage.team);
     } else {
-        watch(crew, &crew.phases.watches, &stage.team, paths)?;
+        watch(phases, &phases.desk.watches, &stage.team, paths)?;
     }
     Ok(held)
 }
 
 /// What a phase waits for may be brought onto the team's branch by hand: from now on that is seen.
-pub(super) fn follow_branch(crew: &Rc<Crew>, stage: &Stage, ground: &Ground) -> Result<(), String> {
+pub(super) fn follow_branch(
+    phases: &Rc<Phases>,
+    stage: &Stage,
+    ground: &Ground,
+) -> Result<(), String> {
     let Ground::Branch { repository, .. } = ground else { return Ok(()) };
     let file = repository.branch_file(stage.setup.branch(&stage.team).as_str());
-    watch(crew, &crew.phases.branches, &stage.team, BTreeSet::from([file]))
+    watch(phases, &phases.desk.branches, &stage.team, BTreeSet::from([file]))
 }
 
 /// Why a file that others make is not there: on the branch first, else in the workspace. A summary
@@ -134,7 +142,7 @@ fn unmet(ground: &Ground, workspace: &Path, path: &str) -> Result<Option<String>
 }
 
 fn watch(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     watches: &Watches,
     team: &Name,
     paths: BTreeSet<PathBuf>,
@@ -143,11 +151,11 @@ fn watch(
     if watches.get(team).is_some_and(|(watched, _)| *watched == paths) {
         return Ok(());
     }
-    let this = Rc::downgrade(crew);
+    let this = Rc::downgrade(phases);
     let watch = Watch::begin(paths.clone(), move || {
-        if let Some(crew) = this.upgrade() {
-            crew.phases.nudge();
-            crew.board.look();
+        if let Some(phases) = this.upgrade() {
+            phases.desk.nudge();
+            phases.board.look();
         }
     });
     let watch = watch.map_err(|e| format!("nothing can be watched: {e}"))?;

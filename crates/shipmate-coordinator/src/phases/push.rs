@@ -13,7 +13,7 @@ use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, run
 use shipmate_workspace::Repository;
 
 use super::engine::Stage;
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 /// How long opening a pull request may take.
 const OPENING: Duration = Duration::from_secs(120);
@@ -35,11 +35,11 @@ fn branch(stage: &Stage) -> String {
 }
 
 /// Opens a pull request for what was pushed, or says how; what came of it.
-pub(super) async fn pull_request(crew: &Rc<Crew>, stage: &Stage, is_pushed: bool) -> String {
+pub(super) async fn pull_request(phases: &Rc<Phases>, stage: &Stage, is_pushed: bool) -> String {
     if !is_end(stage) || !stage.playbook.commit.pull_request {
         return String::new();
     }
-    let workspace = crew.settings.place.workspace.clone();
+    let workspace = phases.settings.place.workspace.clone();
     let remotes = blocking(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         repository.remotes().map_err(|e| e.to_string())
@@ -65,12 +65,12 @@ pub(super) async fn pull_request(crew: &Rc<Crew>, stage: &Stage, is_pushed: bool
     let Some(gh) = program("gh") else {
         return format!("gh is not in PATH: `{by_hand}` opens a pull request where it is");
     };
-    match open(crew, stage, gh, &head).await {
+    match open(phases, stage, gh, &head).await {
         Ok(said) => format!("opened a pull request: {said}"),
         Err(why) => {
             let note = format!("no pull request was opened: {why}; `{by_hand}` does it by hand");
             let (team, hook) = (stage.team.clone(), "pull-request".to_owned());
-            crew.board.tell(Act::ReportHook { team, hook, note: note.clone() });
+            phases.board.tell(Act::ReportHook { team, hook, note: note.clone() });
             note
         }
     }
@@ -82,8 +82,13 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs it as the person would: with the person's login, outside any fence.
-async fn open(crew: &Rc<Crew>, stage: &Stage, gh: PathBuf, head: &str) -> Result<String, String> {
-    let mut done: Vec<String> = crew.board.with_state(|state| {
+async fn open(
+    phases: &Rc<Phases>,
+    stage: &Stage,
+    gh: PathBuf,
+    head: &str,
+) -> Result<String, String> {
+    let mut done: Vec<String> = phases.board.with_state(|state| {
         let own = state.tasks().iter().filter(|task| {
             task.team == stage.team && matches!(task.status, Status::Completed { .. })
         });
@@ -96,14 +101,17 @@ async fn open(crew: &Rc<Crew>, stage: &Stage, gh: PathBuf, head: &str) -> Result
     if more > 0 {
         done.push(format!("- and {more} more"));
     }
-    let place = &crew.settings.place;
+    let place = &phases.settings.place;
     let marker = Marker::new(&place.digest(), "hook", "pull-request").map_err(|e| e.to_string())?;
     let args = ["pr", "create", "--head", head, "--title", &title, "--body", &done.join("\n")];
     let argv = std::iter::once(gh.into_os_string()).chain(args.map(Into::into)).collect();
     let spec = Spec {
         stdin: Stdin::Null,
         output: Output::Capture { bytes_max: OUTPUT_BYTES_MAX },
-        launcher: Launcher::through(crew.settings.agents.program.clone(), vec!["exec-tree".into()]),
+        launcher: Launcher::through(
+            phases.settings.agents.program.clone(),
+            vec!["exec-tree".into()],
+        ),
         ..Spec::new(Program::Argv(argv), &place.workspace, marker)
     };
     let ran = run(spec, OPENING).await.map_err(|e| e.to_string())?;
@@ -116,7 +124,7 @@ async fn open(crew: &Rc<Crew>, stage: &Stage, gh: PathBuf, head: &str) -> Result
 }
 
 /// Pushes the team's branch before its last phase is over; what came of it, and whether it is there.
-pub(super) async fn push(crew: &Rc<Crew>, stage: &Stage) -> (String, bool) {
+pub(super) async fn push(phases: &Rc<Phases>, stage: &Stage) -> (String, bool) {
     let rule = &stage.playbook.commit;
     let remote = fill(&rule.push, &stage.values);
     if !is_end(stage) || remote.is_empty() {
@@ -126,7 +134,7 @@ pub(super) async fn push(crew: &Rc<Crew>, stage: &Stage) -> (String, bool) {
     let branch = branch(stage);
     let retries = rule.retries;
     let named = remote.clone();
-    let (workspace, to) = (crew.settings.place.workspace.clone(), branch.clone());
+    let (workspace, to) = (phases.settings.place.workspace.clone(), branch.clone());
     let pushed = blocking(move || {
         let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
         let mut pushed = repository.push(&team, &remote, &to);
@@ -146,7 +154,11 @@ pub(super) async fn push(crew: &Rc<Crew>, stage: &Stage) -> (String, bool) {
                 "the branch was not pushed to {named} as {branch}, tried {} times: {text}",
                 rule.retries + 1
             );
-            crew.board.tell(Act::ReportHook { team: stage.team.clone(), hook, note: note.clone() });
+            phases.board.tell(Act::ReportHook {
+                team: stage.team.clone(),
+                hook,
+                note: note.clone(),
+            });
             (note, false)
         }
     }

@@ -16,8 +16,8 @@ use shipmate_programs::tenancy::author;
 use shipmate_workspace::{AdvanceFailure, Commit};
 
 use super::engine::Stage;
-use crate::crew::Crew;
 use crate::merge::Bench;
+use crate::phases::Phases;
 
 /// The handles that a list in a file of JSON names; no file or no list names none.
 pub(super) fn listed(
@@ -40,7 +40,7 @@ pub(super) fn listed(
 
 /// Takes the work of the listed tasks back; why it cannot be done, in words for the lead.
 pub(super) async fn carry_out(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     ground: &Ground,
     list: &Listed,
@@ -52,7 +52,7 @@ pub(super) async fn carry_out(
     let mut due: Vec<(TaskId, u64, Commit)> = Vec::new();
     for handle in &handles {
         let alias = handle.parse::<Alias>().ok();
-        let found = crew.board.with_state(|state| {
+        let found = phases.board.with_state(|state| {
             let task = state.task(state.by_alias(alias.as_ref()?)?)?;
             match &task.status {
                 Status::Completed { commit: Some(commit), .. } if task.team == stage.team => {
@@ -64,7 +64,7 @@ pub(super) async fn carry_out(
         match found {
             Some(found) => due.push(found),
             // From before a crash: its work is gone and the board knows.
-            None if is_failed(crew, alias.as_ref()) => {}
+            None if is_failed(phases, alias.as_ref()) => {}
             None => {
                 let path = fill(&list.file, &stage.values);
                 return Ok(Err(format!("{path}: {handle} has no landed work to take back")));
@@ -77,7 +77,7 @@ pub(super) async fn carry_out(
         return Ok(Ok(()));
     }
     let merges: Vec<Commit> = due.iter().map(|(_, _, commit)| commit.clone()).collect();
-    let tip = match take_back(crew, stage, merges, &handles).await? {
+    let tip = match take_back(phases, stage, merges, &handles).await? {
         Ok(tip) => tip,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -87,27 +87,27 @@ pub(super) async fn carry_out(
     };
     for (task, ..) in due {
         let (commit, reason) = (tip.to_string(), reason.clone());
-        crew.board.tell(Act::RevertTask { task, commit, reason });
+        phases.board.tell(Act::RevertTask { task, commit, reason });
     }
-    crew.board.settled().await;
+    phases.board.settled().await;
     Ok(Ok(()))
 }
 
-fn is_failed(crew: &Rc<Crew>, alias: Option<&Alias>) -> bool {
-    crew.board.with_state(|state| {
+fn is_failed(phases: &Rc<Phases>, alias: Option<&Alias>) -> bool {
+    phases.board.with_state(|state| {
         let task = alias.and_then(|alias| state.task(state.by_alias(alias)?));
         task.is_some_and(|task| matches!(task.status, Status::Failed { .. }))
     })
 }
 
 async fn take_back(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     merges: Vec<Commit>,
     handles: &[String],
 ) -> Result<Result<Commit, String>, String> {
-    let _turn = crew.turn.lock().await;
-    let Ground::Branch { repository, tip } = stage.ground(crew).await? else {
+    let _turn = phases.turn.lock().await;
+    let Ground::Branch { repository, tip } = stage.ground(phases).await? else {
         return Ok(Err("without git nothing that landed can be taken back".to_owned()));
     };
     let branch = stage.setup.branch(&stage.team).to_string();
@@ -126,7 +126,7 @@ async fn take_back(
             )));
         }
     };
-    if let Some(reason) = makes_red(crew, stage, &tip, &made, &message).await? {
+    if let Some(reason) = makes_red(phases, stage, &tip, &made, &message).await? {
         return Ok(Err(reason));
     }
     blocking(move || match repository.advance(&branch, &tip, &made) {
@@ -140,7 +140,7 @@ async fn take_back(
 /// Why the branch may not move to where the work is undone: the team's gate passes on it as it is,
 /// and not without that work. A branch that is red already may be so because of it.
 async fn makes_red(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     tip: &Commit,
     made: &Commit,
@@ -152,14 +152,14 @@ async fn makes_red(
     }
     let mut bench = Bench::default();
     let what = format!("gate on what is left after {message}");
-    let without = bench.gate_alone(crew, team, setup, made, &what).await?;
+    let without = bench.gate_alone(phases, team, setup, made, &what).await?;
     if without.passed {
         return Ok(None);
     }
-    let known = crew.board.with_state(|state| is_green(state, tip.as_str(), &setup.gate));
+    let known = phases.board.with_state(|state| is_green(state, tip.as_str(), &setup.gate));
     if !known && !without.killed {
         let what = format!("gate on {}, where the team stands", tip.short());
-        let before = bench.gate_alone(crew, team, setup, tip, &what).await?;
+        let before = bench.gate_alone(phases, team, setup, tip, &what).await?;
         if !before.passed && !before.killed {
             return Ok(None);
         }

@@ -19,20 +19,20 @@ use shipmate_protocol::ask::TeammateAdd;
 
 use super::engine::Stage;
 use super::posts::{Need, Post, posts};
-use crate::crew::Crew;
-use crate::errand::staffed::{require_runnable, staffed};
+use crate::phases::Phases;
+use crate::staffing::staffed::{require_runnable, staffed};
 
 /// The members that are not there yet. Of a role that several may have, as many as there are tasks
 /// for it.
 pub(super) async fn join(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     tasks: &mut [NewTask],
     work: &Work,
     alone: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<(Name, Profile)>, String> {
-    let there: BTreeMap<Name, Profile> = crew.board.with_state(|state| {
+    let there: BTreeMap<Name, Profile> = phases.board.with_state(|state| {
         let members = state.members_of(&stage.team);
         members.map(|(who, mate)| (who.name.clone(), mate.profile.clone())).collect()
     });
@@ -66,7 +66,7 @@ pub(super) async fn join(
         }
         for post in posts {
             if !there.contains_key(&post.name) {
-                let mut profile = profile(crew, stage, name, role, &post).await?;
+                let mut profile = profile(phases, stage, name, role, &post).await?;
                 if alone {
                     profile.mode = Mode::Normal;
                 }
@@ -85,7 +85,7 @@ fn given_note(stage: &Stage, task: &NewTask) -> Option<String> {
 }
 
 async fn profile(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     stage: &Stage,
     name: &Name,
     role: &Role,
@@ -105,13 +105,13 @@ async fn profile(
         ..TeammateAdd::default()
     };
     if let Some(text) = text.map(|text| fill(text, &stage.values)) {
-        match programs::find(&text, &crew.settings.agents) {
+        match programs::find(&text, &phases.settings.agents) {
             Ok(profile) => add.agent = profile.name,
             Err(_) => add.command = text,
         }
     }
-    let found = match staffed(crew, &Actor::Person, &stage.team, &mut add) {
-        Ok(line) => require_runnable(crew, line).await,
+    let found = match staffed(phases, &Actor::Person, &stage.team, &mut add) {
+        Ok(line) => require_runnable(phases, line).await,
         Err(refused) => Err(refused),
     };
     found.map_err(|refused| {
@@ -119,7 +119,7 @@ async fn profile(
         format!("{} of role {name}: {}{own}", post.name, refused.one_line())
     })?;
     if post.kind.plans && !add.hears {
-        may_plan(crew, stage, &post.name)?;
+        may_plan(phases, stage, &post.name)?;
     }
     let mut scope = Vec::new();
     for path in &role.scope {
@@ -141,9 +141,9 @@ async fn profile(
 }
 
 /// A plain command plans by a run in which it can write nothing: only a fence sees to that.
-fn may_plan(crew: &Crew, stage: &Stage, name: &Name) -> Result<(), String> {
+fn may_plan(phases: &Phases, stage: &Stage, name: &Name) -> Result<(), String> {
     let why = match () {
-        () if crew.settings.agents.fence == FenceSetting::Off => "and the fence is off",
+        () if phases.settings.agents.fence == FenceSetting::Off => "and the fence is off",
         () if stage.setup.trees.is_none() => "and a team without trees has none",
         () if achieved() == Level::None => "and this kernel has no Landlock",
         () => return Ok(()),

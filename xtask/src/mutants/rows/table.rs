@@ -398,7 +398,7 @@ pub(super) const ROWS: &[RowMutant] = &[
     // The commands of a gate lose their pipefail: a failing test behind a pipe passes.
     RowMutant {
         row: "R805",
-        file: "crates/shipmate-coordinator/src/phases/gates.rs",
+        file: "crates/shipmate-coordinator/src/demands/gates.rs",
         find: "fill::fill(line, values)",
         replace: r#"fill::fill(line, values).replace("-o pipefail ", "")"#,
         test: concat!(

@@ -18,7 +18,7 @@ use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::{Act, Actor, Address, Command, Refusal};
 use shipmate_process::blocking;
 
-use crate::crew::Crew;
+use crate::phases::Phases;
 use crate::phases::outside::Watch;
 
 /// A line may hold a text of escapes, and words around it.
@@ -58,25 +58,25 @@ struct Seen {
 }
 
 /// From now on these are the files.
-pub(super) fn at(crew: &Rc<Crew>, places: BTreeMap<Address, PathBuf>) -> Result<(), String> {
-    if crew.drops.held.replace(false) {
-        crew.drops.due.set(true);
-        look(crew);
+pub(super) fn at(phases: &Rc<Phases>, places: BTreeMap<Address, PathBuf>) -> Result<(), String> {
+    if phases.drops.held.replace(false) {
+        phases.drops.due.set(true);
+        look(phases);
     }
-    if *crew.drops.places.borrow() == places {
+    if *phases.drops.places.borrow() == places {
         return Ok(());
     }
-    crew.drops.seen.borrow_mut().retain(|who, _| places.contains_key(who));
+    phases.drops.seen.borrow_mut().retain(|who, _| places.contains_key(who));
     let paths: BTreeSet<PathBuf> = places.values().cloned().collect();
-    crew.drops.places.replace(places);
-    let this = Rc::downgrade(crew);
+    phases.drops.places.replace(places);
+    let this = Rc::downgrade(phases);
     let watch = Watch::begin(paths, move || {
-        if let Some(crew) = this.upgrade() {
-            crew.drops.due.set(true);
-            look(&crew);
+        if let Some(phases) = this.upgrade() {
+            phases.drops.due.set(true);
+            look(&phases);
         }
     });
-    crew.drops.watch.replace(Some(watch.map_err(|e| format!("nothing can be watched: {e}"))?));
+    phases.drops.watch.replace(Some(watch.map_err(|e| format!("nothing can be watched: {e}"))?));
     Ok(())
 }
 
@@ -93,12 +93,12 @@ pub(super) fn make(path: &Path) -> io::Result<()> {
 }
 
 /// Takes in what was dropped, one pass at a time.
-fn look(crew: &Rc<Crew>) {
-    if crew.drops.running.replace(true) {
+fn look(phases: &Rc<Phases>) {
+    if phases.drops.running.replace(true) {
         return;
     }
-    let this = Rc::clone(crew);
-    crew.beside(async move {
+    let this = Rc::clone(phases);
+    phases.beside(async move {
         while this.drops.due.replace(false) {
             let places = this.drops.places.borrow().clone();
             for (who, path) in places {
@@ -114,10 +114,10 @@ fn look(crew: &Rc<Crew>) {
     });
 }
 
-async fn take_in(crew: &Rc<Crew>, who: &Address, path: PathBuf) -> Result<(), String> {
-    let on_record = crew.board.with_state(|state| state.dropped.get(who).copied());
+async fn take_in(phases: &Rc<Phases>, who: &Address, path: PathBuf) -> Result<(), String> {
+    let on_record = phases.board.with_state(|state| state.dropped.get(who).copied());
     let on_record = on_record.unwrap_or_default();
-    let seen = crew.drops.seen.borrow().get(who).copied();
+    let seen = phases.drops.seen.borrow().get(who).copied();
     let from = match seen {
         Some(Seen { upto, anew: true }) => upto,
         Some(Seen { upto, .. }) => upto.max(on_record),
@@ -132,7 +132,7 @@ async fn take_in(crew: &Rc<Crew>, who: &Address, path: PathBuf) -> Result<(), St
         let line_end = at + end as u64 + 1;
         let taken = match message(&rest[..end]) {
             Ok(Some(body)) => {
-                let brought = bring(crew, who, body, line_end).await;
+                let brought = bring(phases, who, body, line_end).await;
                 anew = anew && brought != Ok(true);
                 brought
             }
@@ -163,12 +163,12 @@ async fn take_in(crew: &Rc<Crew>, who: &Address, path: PathBuf) -> Result<(), St
             1 => String::new(),
             many => format!(", and {} more", many - 1),
         };
-        tell(crew, who, format!("a line that is no message was passed over: {first}{others}"));
+        tell(phases, who, format!("a line that is no message was passed over: {first}{others}"));
     }
-    crew.drops.seen.borrow_mut().insert(who.clone(), Seen { upto: at, anew });
+    phases.drops.seen.borrow_mut().insert(who.clone(), Seen { upto: at, anew });
     match is_full {
-        true => crew.drops.held.set(true),
-        false if len > at + rest.len() as u64 => crew.drops.due.set(true),
+        true => phases.drops.held.set(true),
+        false if len > at + rest.len() as u64 => phases.drops.due.set(true),
         false => {}
     }
     Ok(())
@@ -176,35 +176,35 @@ async fn take_in(crew: &Rc<Crew>, who: &Address, path: PathBuf) -> Result<(), St
 
 /// Puts a message on record; whether there was room for it.
 async fn bring(
-    crew: &Rc<Crew>,
+    phases: &Rc<Phases>,
     who: &Address,
     body: String,
     line_end: u64,
 ) -> Result<bool, String> {
     let act = Act::TakeIn { to: who.clone(), body, line_end };
     let command = Command { by: Actor::Outside, req: None, act };
-    match crew.board.with_state(|state| shipmate_core::decide(state, &command)) {
+    match phases.board.with_state(|state| shipmate_core::decide(state, &command)) {
         Err(Refusal::InboxFull { .. }) => return Ok(false),
         Err(refusal) => return Err(refusal.to_string()),
         Ok(_) => {}
     }
     // Put off by a full log, it is still to come: it is not handed over twice.
-    let asked = crew.drops.asked.borrow_mut().insert(who.clone(), line_end);
+    let asked = phases.drops.asked.borrow_mut().insert(who.clone(), line_end);
     if asked != Some(line_end) {
-        crew.board.tell_as(command.by, command.act);
-        crew.board.settled().await;
+        phases.board.tell_as(command.by, command.act);
+        phases.board.settled().await;
     }
-    let on_record = crew.board.with_state(|state| state.dropped.get(who).copied());
+    let on_record = phases.board.with_state(|state| state.dropped.get(who).copied());
     let is_there = on_record == Some(line_end);
     if is_there {
-        crew.drops.asked.borrow_mut().remove(who);
+        phases.drops.asked.borrow_mut().remove(who);
     }
     Ok(is_there)
 }
 
 /// Whoever writes nonsense for ever does not fill the log with it.
-fn tell(crew: &Rc<Crew>, who: &Address, note: String) {
-    let mut notes = crew.drops.notes.borrow_mut();
+fn tell(phases: &Rc<Phases>, who: &Address, note: String) {
+    let mut notes = phases.drops.notes.borrow_mut();
     let said = notes.entry(who.clone()).or_default();
     *said += 1;
     let end = match (*said).cmp(&NOTES_MAX) {
@@ -214,7 +214,7 @@ fn tell(crew: &Rc<Crew>, who: &Address, note: String) {
     };
     let note = format!("mail from outside for {who}: {note}{end}");
     let (team, hook) = (who.team.clone(), "outside".to_owned());
-    crew.board.tell(Act::ReportHook { team, hook, note });
+    phases.board.tell(Act::ReportHook { team, hook, note });
 }
 
 struct Part {

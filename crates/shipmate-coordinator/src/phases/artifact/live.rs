@@ -12,7 +12,7 @@ use shipmate_core::state::{Task, Team};
 use shipmate_model::{Act, Name};
 
 use super::{Due, commit, features};
-use crate::crew::Crew;
+use crate::phases::Phases;
 use crate::phases::engine::Stage;
 
 /// What the files on the branches were last made from.
@@ -31,20 +31,20 @@ fn trace(task: &Task, into: &mut DefaultHasher) {
 
 /// Follows the tasks with the files that do, one pass at a time: what changes meanwhile is in the
 /// next one.
-pub(crate) fn keep(crew: &Rc<Crew>) {
-    let position = crew.board.with_state(|state| state.position);
-    if crew.kept.seen.get() == position || crew.kept.running.get() {
+pub(crate) fn keep(phases: &Rc<Phases>) {
+    let position = phases.board.with_state(|state| state.position);
+    if phases.kept.seen.get() == position || phases.kept.running.get() {
         return;
     }
-    crew.kept.seen.set(position);
-    let changed = crew.board.with_state(|state| changed(state, &crew.kept.made_from.borrow()));
-    let changed: Vec<_> = changed.into_iter().filter(|(team, _)| crew.is_home(team)).collect();
+    phases.kept.seen.set(position);
+    let changed = phases.board.with_state(|state| changed(state, &phases.kept.made_from.borrow()));
+    let changed: Vec<_> = changed.into_iter().filter(|(team, _)| phases.is_home(team)).collect();
     if changed.is_empty() {
         return;
     }
-    crew.kept.running.set(true);
-    let this = Rc::clone(crew);
-    crew.beside(async move {
+    phases.kept.running.set(true);
+    let this = Rc::clone(phases);
+    phases.beside(async move {
         for (team, trace) in changed {
             this.kept.made_from.borrow_mut().insert(team.clone(), trace);
             let stage: Vec<Stage> = Stage::of(&this, &team).into_iter().collect();
@@ -59,13 +59,13 @@ pub(crate) fn keep(crew: &Rc<Crew>) {
 }
 
 /// Writes what is behind the tasks of a team, for somebody who is about to read it there.
-pub(crate) async fn settle(crew: &Rc<Crew>, team: &Name) -> Result<(), String> {
-    let changed = crew.board.with_state(|state| changed(state, &crew.kept.made_from.borrow()));
-    if !crew.kept.running.get() && !changed.iter().any(|(name, _)| name == team) {
+pub(crate) async fn settle(phases: &Rc<Phases>, team: &Name) -> Result<(), String> {
+    let changed = phases.board.with_state(|state| changed(state, &phases.kept.made_from.borrow()));
+    if !phases.kept.running.get() && !changed.iter().any(|(name, _)| name == team) {
         return Ok(());
     }
-    let stage: Vec<Stage> = Stage::of(crew, team).into_iter().collect();
-    commit(crew, &stage, Due::Live).await
+    let stage: Vec<Stage> = Stage::of(phases, team).into_iter().collect();
+    commit(phases, &stage, Due::Live).await
 }
 
 fn changed(state: &State, before: &BTreeMap<Name, u64>) -> Vec<(Name, u64)> {

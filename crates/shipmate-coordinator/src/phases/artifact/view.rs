@@ -21,7 +21,7 @@ use shipmate_process::regular_file::read_start;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Files, Sight, drops, now_s, placed, render, talk};
-use crate::crew::Crew;
+use crate::phases::Phases;
 
 /// A view is its owner's, and nobody writes it.
 pub(super) const MODE: u32 = 0o400;
@@ -43,17 +43,17 @@ pub(crate) struct Views {
 }
 
 /// Writes the views anew where something has happened since.
-pub(crate) fn view(crew: &Rc<Crew>) {
-    let has_views = crew.board.with_state(|state| {
+pub(crate) fn view(phases: &Rc<Phases>) {
+    let has_views = phases.board.with_state(|state| {
         let books = state.teams.values().filter_map(|team| team.setup.playbook.as_ref());
         books.flat_map(|book| &book.artifacts).any(|artifact| !artifact.on_branch)
     });
-    let position = crew.board.with_state(|state| state.position);
-    if !has_views || crew.views.written.get() == position || crew.views.running.replace(true) {
+    let position = phases.board.with_state(|state| state.position);
+    if !has_views || phases.views.written.get() == position || phases.views.running.replace(true) {
         return;
     }
-    let this = Rc::clone(crew);
-    crew.beside(async move {
+    let this = Rc::clone(phases);
+    phases.beside(async move {
         this.views.written.set(position);
         let root = this.settings.place.team(this.board.root.as_str()).join("views");
         let began = Instant::now();
@@ -126,10 +126,10 @@ pub(crate) fn view(crew: &Rc<Crew>) {
 
 impl Views {
     /// A view that could not be placed is told once.
-    fn tell_once(&self, crew: &Rc<Crew>, note: String) {
+    fn tell_once(&self, phases: &Rc<Phases>, note: String) {
         if self.told.borrow_mut().insert(note.clone()) {
-            let (team, hook) = (crew.board.root.clone(), "views".to_owned());
-            crew.board.tell(Act::ReportHook { team, hook, note });
+            let (team, hook) = (phases.board.root.clone(), "views".to_owned());
+            phases.board.tell(Act::ReportHook { team, hook, note });
         }
     }
 }

@@ -130,7 +130,7 @@ impl Scene<'_> {
     }
 }
 
-pub(super) fn fails(text: &str, test: &Test) -> Option<String> {
+pub(crate) fn fails(text: &str, test: &Test) -> Option<String> {
     if text.trim().is_empty() {
         return Some("is empty".to_owned());
     }

@@ -71,7 +71,7 @@ fn no(whose: &str, (fact, remedy): &(String, String)) -> Refused {
 }
 
 /// Somebody who joins a team with a ceiling in money, or gets another agent there.
-pub(super) fn joins(
+pub(crate) fn joins(
     crew: &Crew,
     team: &Name,
     add: &shipmate_protocol::ask::TeammateAdd,
@@ -100,7 +100,7 @@ fn in_money(state: &State, team: &Name) -> bool {
 }
 
 /// A ceiling in money that is set for those who are there.
-pub(super) fn limits(crew: &Crew, job: &Job) -> Result<(), Refused> {
+pub(crate) fn limits(crew: &Crew, job: &Job) -> Result<(), Refused> {
     let in_money = |budget: &shipmate_protocol::ask::Budget| budget.cost_micros_max.is_some();
     let team = job.about(&crew.board.root);
     let whom: Option<Address> = match &job.ask {

@@ -8,7 +8,7 @@ use shipmate_model::playbook::{Coverage, Gate, Playbook, Red};
 use shipmate_model::setup::Setup;
 use shipmate_playbook::fill::{self, Values};
 
-use crate::merge::Submission;
+use crate::submission::Submission;
 
 /// Values that are sentences, not parts of a command.
 const TEXTS: [&str; 2] = ["goal", "title"];
@@ -92,7 +92,7 @@ fn with_values(playbook: &Playbook, more: Values) -> Values {
 
 /// A phase's gate with its commands filled in, and those that nothing is configured for. What a
 /// phase knows beside the playbook's values may be anybody's words: in a command line it is one.
-pub(super) fn gate(
+pub(crate) fn gate(
     playbook: &Playbook,
     name: &Name,
     values: &Values,
@@ -134,7 +134,7 @@ fn filled_red(gate: &Gate, values: &Values) -> Option<Red> {
 
 /// The commands that would see new tests fail, where nothing is configured for any of them: by this
 /// gate, or by those that stand in for it.
-pub(super) fn red_unset(playbook: &Playbook, name: &Name, values: &Values) -> Vec<String> {
+pub(crate) fn red_unset(playbook: &Playbook, name: &Name, values: &Values) -> Vec<String> {
     let (mut unset, mut next) = (Vec::new(), Some(name));
     // A gate that names itself, by way of others, ends where it began.
     for _ in 0..playbook.gates.len() {

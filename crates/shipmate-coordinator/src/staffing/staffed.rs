@@ -26,7 +26,7 @@ use shipmate_protocol::{Refused, ask};
 use shipmate_workspace::{Commit, Repository};
 
 use crate::crew::Crew;
-use crate::errand::money;
+use crate::staffing::money;
 
 /// A plain command that somebody will be started with.
 pub(crate) type Line = String;
