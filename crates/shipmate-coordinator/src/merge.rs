@@ -10,7 +10,6 @@ mod collect;
 pub(crate) mod gate;
 mod one;
 mod prove;
-mod trial;
 mod verify;
 mod words;
 

@@ -19,6 +19,7 @@ mod push;
 mod revert;
 mod single;
 mod staff;
+mod stage;
 mod tasks;
 
 use std::ops::Deref;

@@ -14,7 +14,7 @@ use crate::clock::wall_ms;
 pub(crate) struct Signs {
     /// Lives whose supervisor is there, or was started and is on its way.
     pub(crate) present: BTreeSet<TeammateRef>,
-    /// Supervisors that owe an answer, and to the how-manieth question.
+    /// Supervisors that owe an answer, and to which question, counted from 1.
     pub(crate) asked: BTreeMap<TeammateRef, u64>,
     pub(crate) lives: BTreeMap<TeammateRef, Sign>,
     /// Lives whose supervisor could not be started yet.

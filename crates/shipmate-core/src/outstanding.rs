@@ -101,7 +101,7 @@ pub struct Observed {
     pub present: BTreeSet<TeammateRef>,
     /// Signs of progress, counted.
     pub progress: BTreeMap<TeammateRef, u64>,
-    /// Supervisors that owe an answer, and to the how-manieth question.
+    /// Supervisors that owe an answer, and to which question, counted from 1.
     pub asked: BTreeMap<TeammateRef, u64>,
     /// Lives whose supervisor could not be started yet.
     pub not_spawned: BTreeMap<TeammateRef, NotSpawned>,

@@ -110,7 +110,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         given_up: bool,
     },
-    /// No sign of progress for the how-manieth time in a row; 0 means that it moves again.
+    /// No sign of progress so many times in a row; 0 means that it moves again.
     #[serde(rename = "teammate.stalled")]
     TeammateStalled { who: TeammateRef, step: u32 },
     /// The agent's own name for its conversation, for whoever resumes it.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::{Name, Position};
 
-/// Names a request: who asked, and the how-manieth of its requests it is.
+/// Names a request: who asked, and which of its requests it is, counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestId {
     pub client: Name,

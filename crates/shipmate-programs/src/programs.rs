@@ -8,12 +8,14 @@
 //! Arguments that belong to a protocol (`--input-format stream-json`, `app-server`) are its
 //! driver's; here are only those that choose the protocol.
 
+mod base;
 pub mod command_line;
 mod homes;
 mod known;
 mod probe;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +29,8 @@ use shipmate_protocol::view::AgentView;
 use crate::agents::{Agents, ProgramSetting};
 use crate::around::Around;
 use crate::models::{self, NoModel};
-use known::{Base, KNOWN, Known};
+use base::Base;
+use known::{KNOWN, Known};
 use probe::probe_all;
 
 /// The name of our own agent.

@@ -179,7 +179,7 @@ pub struct PhaseView {
     /// `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it failed and the team went
     /// on) or `back` (an earlier one began again).
     pub state: String,
-    /// The how-manieth time; 0 before the first.
+    /// Which time it is; 0 before the first.
     pub round: u32,
     /// What it waits for, or why it ended so.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -10,7 +10,6 @@
 //! around all of it, and inside it codex could build none. Only who may not write and has no fence
 //! gets codex's read-only sandbox, and nothing can be approved.
 
-mod answer;
 mod hear;
 mod talk;
 

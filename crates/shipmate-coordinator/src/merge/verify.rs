@@ -1,5 +1,7 @@
 //! A batch of submissions, from check to merge to gate.
 
+mod trial;
+
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,12 +17,12 @@ use shipmate_workspace::{Commit, Repository, Tree};
 use super::Submission;
 use super::gate::{self, GateResult};
 use super::one::{Merge, Objection, base, merge_one};
-use super::trial::red_without;
 use super::words::blame;
 use crate::clones::MERGE_CLONE;
 use crate::crew::{Crew, hooked};
 use crate::demands::{gates, proof};
 use crate::hooks::{HookEvent, Payload};
+use trial::red_without;
 
 /// Where a team's work is put together.
 #[derive(Default)]

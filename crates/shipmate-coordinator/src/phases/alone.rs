@@ -6,8 +6,8 @@ use shipmate_playbook::weight;
 use shipmate_playbook::work::{self, Work};
 use shipmate_process::blocking;
 
-use super::engine::Stage;
 use super::single;
+use super::stage::Stage;
 
 /// Why one agent should do it all; nothing for a team, or where a phase has begun already.
 pub(super) async fn reason(stage: &Stage, ground: &Ground) -> Result<Option<String>, String> {

@@ -10,7 +10,7 @@ use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::pause::APPROVAL;
 use shipmate_model::{Act, Name};
 
-use super::engine::{Stage, cut};
+use super::stage::{Stage, cut};
 
 /// Lines of tasks that are shown; beyond that they are counted.
 const SHOWN_MAX: usize = 60;

@@ -16,6 +16,7 @@ mod moment;
 mod owner_signoff;
 pub(crate) mod placed;
 mod plans;
+mod replace;
 mod session;
 mod steps;
 mod summary;
@@ -35,7 +36,7 @@ use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_workspace::AdvanceFailure;
 
-use super::engine::Stage;
+use super::stage::Stage;
 use crate::phases::Phases;
 
 pub(crate) use live::{Kept, keep, settle};

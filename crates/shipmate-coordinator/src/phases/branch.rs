@@ -14,7 +14,7 @@ use shipmate_playbook::fill::placeholders;
 use shipmate_playbook::ground::Ground;
 use shipmate_process::blocking;
 
-use super::engine::Stage;
+use super::stage::Stage;
 use crate::phases::Phases;
 
 /// What a branch was last moved for.

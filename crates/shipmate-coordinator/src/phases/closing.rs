@@ -9,8 +9,8 @@ use shipmate_model::Name;
 
 use super::artifact;
 use super::branch;
-use super::engine::Stage;
 use super::push;
+use super::stage::Stage;
 use crate::phases::Phases;
 
 /// Once a playbook is over and nobody runs any more, what those that were sent away left behind

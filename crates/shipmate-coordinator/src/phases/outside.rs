@@ -20,7 +20,7 @@ use shipmate_process::blocking;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::engine::Stage;
+use super::stage::Stage;
 use crate::demands::condition;
 use crate::phases::Phases;
 

@@ -12,7 +12,7 @@ use shipmate_process::blocking;
 use shipmate_process::{Exit, Launcher, Marker, Output, Program, Spec, Stdin, run};
 use shipmate_workspace::Repository;
 
-use super::engine::Stage;
+use super::stage::Stage;
 use crate::phases::Phases;
 
 /// How long opening a pull request may take.

@@ -15,7 +15,7 @@ use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_workspace::{AdvanceFailure, Commit};
 
-use super::engine::Stage;
+use super::stage::Stage;
 use crate::merge::Bench;
 use crate::phases::Phases;
 

@@ -7,7 +7,7 @@ use shipmate_model::playbook::Single;
 use shipmate_playbook::weight;
 use shipmate_playbook::work::{Item, Work};
 
-use super::engine::Stage;
+use super::stage::Stage;
 
 /// What a person is told where a team does the work.
 pub(super) fn note(stage: &Stage, work: &Work) -> Option<String> {

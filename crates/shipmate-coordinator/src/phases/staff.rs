@@ -17,8 +17,8 @@ use shipmate_programs::FenceSetting;
 use shipmate_programs::programs;
 use shipmate_protocol::ask::TeammateAdd;
 
-use super::engine::Stage;
 use super::posts::{Need, Post, posts};
+use super::stage::Stage;
 use crate::phases::Phases;
 use crate::staffing::staffed::{require_runnable, staffed};
 

@@ -19,7 +19,7 @@ use shipmate_playbook::fill::{Values, fill};
 use shipmate_playbook::weight;
 use shipmate_playbook::work::{Item, TASK, Work, is_piece};
 
-use super::engine::Stage;
+use super::stage::Stage;
 
 /// Some of its templates are for this round.
 pub(super) fn are_due(stage: &Stage) -> bool {

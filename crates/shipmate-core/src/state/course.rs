@@ -15,7 +15,7 @@ use super::{State, Team};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
     pub phase: Name,
-    /// The how-manieth time.
+    /// Which time it is, counted from 1.
     pub round: u32,
     pub standing: Standing,
     /// How often each phase has begun.

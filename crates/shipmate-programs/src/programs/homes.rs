@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use shipmate_process::remove_folder;
 use shipmate_protocol::view::OwnFolder;
 
-use super::known::Base;
+use super::base::Base;
 use super::{Around, Profile};
 
 /// One folder that a program is told of by a variable.

@@ -5,8 +5,9 @@
 //! nobody else can see it, so "not logged in" is a warning and stops nothing.
 
 use super::Protocol;
+use super::base::Base;
 use super::homes::Home;
-use super::probe::Version;
+use super::version::Version;
 
 #[derive(Debug)]
 pub(super) struct Known {
@@ -25,20 +26,6 @@ pub(super) struct Known {
     pub(super) homes: &'static [Home],
     pub(super) install: &'static str,
     pub(super) log_in: &'static str,
-}
-
-/// Where a path begins.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Base {
-    Home,
-    Config,
-    Data,
-    State,
-    /// The folder that a variable names, else one below the home folder.
-    Named {
-        variable: &'static str,
-        below_home: &'static str,
-    },
 }
 
 const CLAUDE: Base = Base::Named { variable: "CLAUDE_CONFIG_DIR", below_home: ".claude" };

@@ -4,7 +4,6 @@
 //! for a version. Nothing is run of programs that are not known: what an argument such as
 //! `--version` does there, nobody can say.
 
-use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use shipmate_protocol::view::AgentView;
 use tokio::task::JoinSet;
 
 use super::known::Known;
+use super::version::Version;
 use super::{Around, Profile};
 
 /// Node programs take seconds to say their version on a busy machine.
@@ -22,33 +22,6 @@ const OUTPUT_BYTES_MAX: usize = 4096;
 /// A credential or settings file that is larger is not looked through.
 const LOGIN_FILE_BYTES_MAX: u64 = 1 << 20;
 const SHOWN_CHARS_MAX: usize = 80;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(pub(super) [u64; 3]);
-
-impl Version {
-    /// The first thing in the text that looks like one.
-    fn found_in(text: &str) -> Option<Version> {
-        let edges = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_'));
-        text.split(edges).find_map(|word| {
-            let word = word.strip_prefix(['v', 'V']).unwrap_or(word);
-            let release = word.split(['-', '+', '_']).next()?;
-            let numbers: Option<Vec<u64>> = release.split('.').map(|n| n.parse().ok()).collect();
-            match numbers?[..] {
-                [major, minor] => Some(Version([major, minor, 0])),
-                [major, minor, patch] => Some(Version([major, minor, patch])),
-                _ => None,
-            }
-        })
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [major, minor, patch] = self.0;
-        write!(f, "{major}.{minor}.{patch}")
-    }
-}
 
 /// Looks at all of them at once.
 pub(crate) async fn probe_all(

@@ -1,5 +1,7 @@
 //! A conversation with codex: the connection, the thread, and the turn that runs in it.
 
+mod answer;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +18,6 @@ use super::super::driver::Finished;
 use super::super::rpc::{Incoming, Peer, RpcFailure};
 use super::super::spending::Spending;
 use super::super::transcript::Transcript;
-use super::answer;
 use super::hear::{self, Heard, Tokens, TurnEnd, hear};
 
 /// How long a message may wait to be taken before it is kept for the next turn.

@@ -13,7 +13,7 @@ use shipmate_model::{Act, Name};
 
 use super::{Due, commit, features};
 use crate::phases::Phases;
-use crate::phases::engine::Stage;
+use crate::phases::stage::Stage;
 
 /// What the files on the branches were last made from.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use std::path::Path;
 use shipmate_process::regular_file::read_whole;
 use shipmate_workspace::Repository;
 
-use super::view::{MODE, replace};
+use super::replace::{MODE, replace};
 use super::{Files, drops};
 
 const LIST: &str = "views-placed.json";

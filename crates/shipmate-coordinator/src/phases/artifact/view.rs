@@ -7,8 +7,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
@@ -17,14 +15,11 @@ use shipmate_core::state::TeamPhase;
 use shipmate_model::{Act, Address};
 use shipmate_playbook::fill::{self, fill};
 use shipmate_process::blocking;
-use shipmate_process::regular_file::read_start;
 use tokio::time::{Instant, sleep_until};
 
+use super::replace::replace;
 use super::{Files, Sight, drops, now_s, placed, render, talk};
 use crate::phases::Phases;
-
-/// A view is its owner's, and nobody writes it.
-pub(super) const MODE: u32 = 0o400;
 
 /// How much longer than it took to make the views nobody makes them again: a large board is shown a
 /// little later, and its views never take more than a tenth of the coordinator's time.
@@ -222,28 +217,10 @@ fn sweep(at: &Path, wanted: &BTreeSet<PathBuf>, gone: &mut Vec<PathBuf>) -> std:
     Ok(())
 }
 
-/// Replaces a file in one step, unless it is as it should be.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mode = |path: &Path| Ok::<u32, std::io::Error>(path.metadata()?.permissions().mode());
-    if read_start(path, bytes.len() as u64 + 1).is_ok_and(|there| there == bytes)
-        && mode(path).is_ok_and(|mode| mode & 0o7777 == MODE)
-    {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let fresh: PathBuf = folder.join(name);
-    drop(std::fs::remove_file(&fresh));
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(MODE).open(&fresh)?;
-    file.write_all(bytes)?;
-    std::fs::rename(&fresh, path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     struct Folder(PathBuf);

@@ -50,8 +50,8 @@ const PHASES: &[(&str, &str)] = &[
     (
         "phases",
         "In their order. `state`: `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it \
-         failed and the team went on) or `back` (an earlier one began again). `round`: the \
-         how-manieth time; 0 before the first. `why`: what it waits for or why it ended so; absent \
+         failed and the team went on) or `back` (an earlier one began again). `round`: \
+         which time it is; 0 before the first. `why`: what it waits for or why it ended so; absent \
          when empty. `optional`: it may be left out.",
     ),
 ];

@@ -101,6 +101,9 @@ pub(crate) struct Tasks {
     counts: TaskCounts,
     dependents: HashMap<u32, Vec<u32>>,
     groups: HashMap<String, Group>,
+    /// How often a task was looked at: what a record costs.
+    #[cfg(test)]
+    pub(crate) looks: std::cell::Cell<u64>,
 }
 
 /// A step of the longest path. A group is a step of its own, so that a plan that waits for another
@@ -112,17 +115,24 @@ enum Step<'a> {
 }
 
 impl Tasks {
+    fn look(&self) {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&TaskLine> {
+        self.look();
         self.lines.get(&id)
     }
 
     /// For everything but its status, which others count on.
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut TaskLine> {
+        self.look();
         self.lines.get_mut(&id)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &TaskLine)> {
-        self.lines.iter().map(|(id, task)| (*id, task))
+        self.lines.iter().inspect(|_| self.look()).map(|(id, task)| (*id, task))
     }
 
     pub(crate) fn counts(&self) -> TaskCounts {
@@ -181,6 +191,7 @@ impl Tasks {
     }
 
     pub(crate) fn is_completed(&self, id: u32) -> bool {
+        self.look();
         self.lines.get(&id).is_some_and(|task| task.status == Status::Completed)
     }
 
@@ -220,6 +231,7 @@ impl Tasks {
 
     /// Changes what decides in which count a task is.
     fn recount(&mut self, id: u32, change: impl FnOnce(&mut TaskLine)) {
+        self.look();
         let Some(task) = self.lines.get_mut(&id) else { return };
         if let Some(count) = task.place(&mut self.counts) {
             *count -= 1;

@@ -9,16 +9,16 @@ use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_workspace::{Commit, Repository};
 
-use super::gate::GateResult;
-use super::verify::{Bench, Verified};
+use super::{Bench, Verified};
 use crate::crew::Crew;
+use crate::merge::gate::GateResult;
 
 /// How many ignored files and folders a reason names.
 const IGNORED_MAX: usize = 8;
 
 impl Bench {
     /// Runs the gate where the team stands. A red one pauses the team, which has cost nothing yet.
-    pub(super) async fn try_gate(
+    pub(crate) async fn try_gate(
         &mut self,
         crew: &Rc<Crew>,
         team: &Name,

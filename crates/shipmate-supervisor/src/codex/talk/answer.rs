@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::super::desk::May;
-use super::super::spending::refusal;
-use super::talk::Talk;
+use super::Talk;
+use crate::desk::May;
 use crate::permission;
+use crate::spending::refusal;
 
 const UNKNOWN: i64 = -32601;
 const NOBODY: &str = "Nobody can answer here. Ask your lead or a teammate with SendMessage, or \
