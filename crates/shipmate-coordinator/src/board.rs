@@ -186,7 +186,6 @@ impl Board {
         }
     }
 
-    /// Somebody has read what it was sent, and can be sent more.
     /// Has the timers and effects looked at again.
     pub(crate) fn look(&self) {
         self.looks.set(true);

@@ -295,6 +295,11 @@ impl Coordinator {
         match &mut ask {
             // A team that somebody in a team makes works as the one above it: nothing is read or
             // changed for what else the request says.
+            Ask::TeamCreate(create) if create.check && *actor != Actor::Person => {
+                let text = format!("{actor} may not ask whether a team could begin");
+                let refused = refused("NotAllowed", text, "it is for a person");
+                return connection.send(&Reply::Refused { id, refused });
+            }
             Ask::TeamCreate(create) if *actor != Actor::Person => create.setup = None,
             Ask::TeamCreate(create) if create.check => {
                 let checked = errand::begin(&self.settings, create).await;

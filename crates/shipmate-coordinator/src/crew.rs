@@ -149,7 +149,12 @@ impl Crew {
                         self.board.tell(act);
                     }
                 }
-                _ => {}
+                Effect::Start(_) | Effect::Spawn { .. } | Effect::EndProcess { .. } => {}
+                // Those are not about lives.
+                Effect::Verify { .. }
+                | Effect::TryGate { .. }
+                | Effect::EnterPhase { .. }
+                | Effect::LeavePhase { .. } => {}
             }
         }
     }

@@ -10,7 +10,7 @@ use shipmate_model::{Act, Actor, Address, Command, Name, Record};
 use shipmate_playbook::handoff::check;
 
 fn name(text: &str) -> Name {
-    text.parse().unwrap()
+    text.parse().expect("a name")
 }
 
 #[test]

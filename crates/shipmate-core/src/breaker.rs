@@ -1,5 +1,8 @@
 //! The circuit breaker of a team: after two losses close together only one-shot agents are started,
 //! until one teammate has answered again.
+//!
+//! An observer says when a strike is old, when an open breaker may be probed and whether the probe
+//! answered; each names the position it is about, so a late word changes nothing.
 
 use shipmate_model::command::Probe;
 use shipmate_model::event::{Event, Loss, Supervision};

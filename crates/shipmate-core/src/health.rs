@@ -1,8 +1,7 @@
-//! Health: lives that end unasked, and the breaker that stops starting new ones.
+//! Health: lives that end unasked, or stand still.
 //!
-//! The core measures no time. An observer watches on its own clock and says when a
-//! strike is old, when an open breaker may be probed and whether the probe
-//! answered; each names the position it is about, so a late word changes nothing.
+//! The core measures no time. An observer watches on its own clock and says how long nothing has
+//! moved; each word names the life it is about, so a late one changes nothing.
 
 use shipmate_model::command::Act;
 use shipmate_model::event::{Event, MessageKind, Outcome, Recipient, ReleaseCause, Supervision};

@@ -1,4 +1,5 @@
-//! Messages that are kept with the team after they were read: what was decided, say.
+//! What the state keeps of what is over: messages that a playbook keeps after they were read, and the
+//! last few of what was closed.
 
 use shipmate_model::event::MessageKind;
 use shipmate_model::limits::CLOSED_KEPT;

@@ -4,17 +4,18 @@
 //! makes it so; `outstanding(state, observed, now)` says what the world still owes.
 //! The same commands in the same order give the same state on every machine, which
 //! is what the simulator, resume, time travel and the second log all stand on.
-//! What is decided about is `shipmate-model`'s. Clippy bans hold the prohibition (`clippy.toml` beside this crate).
+//! What is decided about is `shipmate-model`'s. Clippy bans hold the prohibition (`clippy.toml` beside
+//! this crate).
 
 mod apply;
 mod breaker;
 mod decide;
 mod desk;
-pub mod deviation;
+mod deviation;
 mod ending;
 pub mod escalation;
 mod health;
-pub mod kept;
+mod kept;
 mod life;
 mod lineage;
 mod mail;

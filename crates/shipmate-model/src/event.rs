@@ -3,7 +3,7 @@
 //! An event states a fact and carries what `apply` needs, no more: what follows
 //! from it (who is unblocked, which files are free) is derived. New fields come
 //! with `#[serde(default)]`, so that a log of any earlier release stays readable;
-//! the golden log in `tests/` holds that.
+//! the golden logs of `shipmate-core` hold that.
 
 use serde::{Deserialize, Serialize};
 

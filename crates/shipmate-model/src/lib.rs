@@ -1,9 +1,8 @@
 //! The vocabulary of a team, without a rule: names and ids, records, commands, refusals, and the data
 //! that they carry.
 //!
-//! What a thing is stands here; what is decided about it stands in `shipmate-core`. Every program
-//! that reads a record or answers a request has these types, and no other fold of a log needs a
-//! name of an event as a text.
+//! What a thing is stands here; what is decided about it stands in `shipmate-core`. Whoever reads a
+//! record or answers a request can have these types.
 
 pub mod changes;
 pub mod command;

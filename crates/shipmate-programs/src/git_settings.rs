@@ -15,7 +15,8 @@ pub(super) const VARIABLE: &str = "GIT_CONFIG_GLOBAL";
 /// Keeps them in this folder, with all that they include for this workspace. Nothing where there
 /// are none, or the person has said where they are.
 pub(super) fn keep(folder: &Path, workspace: &Path) -> Option<PathBuf> {
-    if environment::var(VARIABLE).is_some() {
+    // A folder without a name would be wherever this process happens to stand.
+    if environment::var(VARIABLE).is_some() || !folder.is_absolute() {
         return None;
     }
     let mut git = Command::new("git");

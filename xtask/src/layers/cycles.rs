@@ -100,7 +100,7 @@ fn arrows(tree: &Tree, name: &str) -> Arrows {
     let mut arrows = Arrows::new();
     for (path, own, text) in &files {
         let masked = mask(text);
-        let code = &masked[..masked.find("#[cfg(test)]\nmod ").unwrap_or(masked.len())];
+        let code = &masked[..tests_begin(&masked)];
         for (at, mut target) in imported(code, own) {
             if let Some(home) = target.first().and_then(|first| exported.get(first)) {
                 target.insert(0, home);
@@ -114,6 +114,16 @@ fn arrows(tree: &Tree, name: &str) -> Arrows {
         }
     }
     arrows
+}
+
+/// Where the tests inside a file begin: a module that stands there, not one that a file holds.
+fn tests_begin(masked: &str) -> usize {
+    const TESTS: &str = "#[cfg(test)]\nmod ";
+    let is_here = |at: &usize| {
+        let line = masked[at + TESTS.len()..].lines().next().unwrap_or_default();
+        line.trim_end().ends_with('{')
+    };
+    masked.match_indices(TESTS).map(|(at, _)| at).find(is_here).unwrap_or(masked.len())
 }
 
 /// What the root exports again, and from which module.
@@ -276,6 +286,16 @@ mod tests {
             ("crates/x/src/lib.rs", "mod a;\nmod b;\npub use a::{One, Two};\n"),
             ("crates/x/src/a.rs", "use crate::b;\n"),
             ("crates/x/src/b.rs", "use crate::Two;\n"),
+        ];
+        assert_eq!(facts(files).len(), 1);
+    }
+
+    #[test]
+    fn what_comes_after_tests_that_lie_in_a_file_of_their_own_is_looked_at() {
+        let files = [
+            ("crates/x/src/lib.rs", "mod a;\nmod b;\n"),
+            ("crates/x/src/a.rs", "#[cfg(test)]\nmod tests;\n\nuse crate::b;\n"),
+            ("crates/x/src/b.rs", "use crate::a;\n"),
         ];
         assert_eq!(facts(files).len(), 1);
     }

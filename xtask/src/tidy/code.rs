@@ -118,8 +118,8 @@ pub(super) fn large_files(tree: &Tree) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// A function that is one match over a closed set may be as long as the set: cut into parts, it would
-/// need a wildcard, and the compiler could not say what is missing.
+/// A function that is one match without a wildcard may be as long as the set it is over: cut into parts, it
+/// would need one, and the compiler could not say what is missing.
 fn is_one_match(masked: &str, function: &Function<'_>) -> bool {
     let lines: Vec<&str> = masked.lines().skip(function.line - 1).take(function.length).collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -127,8 +127,10 @@ fn is_one_match(masked: &str, function: &Function<'_>) -> bool {
     let Some(begins) = lines.iter().take(6).position(is_match) else { return false };
     let is_end =
         |line: &&&str| indent(line) == indent(lines[begins]) && line.trim().starts_with('}');
-    let own = lines.iter().skip(begins + 1).take_while(|line| !is_end(line)).count();
-    begins + 1 + own + 3 >= lines.len()
+    let own = lines.iter().skip(begins + 1).take_while(|line| !is_end(line));
+    let arm = indent(lines[begins]) + 4;
+    let is_wild = own.clone().any(|line| indent(line) == arm && line.trim().starts_with("_ "));
+    !is_wild && begins + 1 + own.count() + 3 >= lines.len()
 }
 
 fn leftovers(path: &str, masked: &str, found: &mut Vec<Violation>) {
@@ -283,6 +285,8 @@ mod tests {
         // One match over a closed set is as long as the set; what comes before and after it is not.
         let arms = "        A => a(),\n".repeat(200);
         assert_eq!(of(&format!("fn long() {{\n    match a {{\n{arms}    }}\n}}")), "");
+        let wild = format!("fn long() {{\n    match a {{\n{arms}        _ => b(),\n    }}\n}}");
+        assert_eq!(of(&wild), "2: `long` has 205 lines, more than 130\n");
         let more = "    a();\n".repeat(20);
         let both = format!("fn long() {{\n    match a {{\n{arms}    }}\n{more}}}");
         assert_eq!(of(&both), "2: `long` has 224 lines, more than 130\n");

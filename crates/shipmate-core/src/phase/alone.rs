@@ -3,6 +3,8 @@
 //! There are two ways to it. The work is too little for a team, which is known before the first
 //! phase begins; or the time of the team is over. Both hold for every phase to come, and whatever
 //! has landed stays.
+//!
+//! A team without a playbook has a time too: when it is over, everybody is asked to stop.
 
 use shipmate_model::command::BeginPhase;
 use shipmate_model::event::Event;

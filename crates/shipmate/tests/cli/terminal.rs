@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::transcript::Workspace;
 
@@ -45,6 +45,10 @@ impl Terminal {
         let name = std::ffi::OsStr::from_bytes(name.as_bytes());
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let slave: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).unwrap();
+        // Ctrl-C throws away what was printed and not read yet, unless the terminal is told to keep it.
+        let mut modes = tcgetattr(&slave).unwrap();
+        modes.local_modes.insert(LocalModes::NOFLSH);
+        tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         let keys: File = File::from(master);
         resize(&keys, columns);
         // The program is the leader of a session of its own, and the terminal is that session's.
