@@ -1,7 +1,7 @@
 //! Agent programs: one profile for each that a teammate can be.
 //!
 //! A profile says how a program is found, started, driven and probed, what it must be able to
-//! write for itself, and what to tell a person who lacks it. The known ones are in [`known`];
+//! write for itself, and what to tell a person who lacks it. The known ones are in `known`;
 //! `[agents.NAME]` of the configuration adds others, or changes the program, the arguments or
 //! the environment of a known one.
 //!
