@@ -78,8 +78,9 @@ fn claude_code_follows_the_script_and_stays_on_loopback() {
 #[test]
 fn claude_code_that_is_killed_in_mid_turn_goes_on_where_its_history_ends() {
     let server = Server::start(
+        // It writes its history a moment later than it acts: killed before that it has none.
         r#"on "task 1"
-             shell echo first >> steps
+             shell echo first >> steps; until grep -q "task 1" ~/.claude/projects/*/*.jsonl; do :; done
              hold here
              shell echo second >> steps
              say All done."#,

@@ -135,11 +135,13 @@ fn a_message_reaches_claude_in_the_turn_that_runs() {
     let server = Server::start("as nobody\non *\n  say x\n");
     let mut stage = stage(&server);
     let door = wait_at_door(&stage.root());
+    // It writes its history a moment later than it acts: killed before that it has none.
+    let history = "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/projects/*/*.jsonl";
     server.replace_script(&format!(
         r#"
         as ana
         on "write one"
-          shell {door}
+          shell until grep -q "write one" {history}; do :; done; {door}
           tool TaskUpdate {{"taskId":"1","status":"completed"}}
           say Done.
         "#
@@ -211,11 +213,13 @@ fn a_message_wakes_claude_when_it_is_idle() {
 /// Both lives of a task whose first is cut short at the door.
 fn cut_short(server: &Server, stage: &mut Stage) -> (Vec<u32>, Vec<Marked>) {
     let door = wait_at_door(&stage.root());
+    // It writes its history a moment later than it acts: killed before that it has none.
+    let history = "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/projects/*/*.jsonl";
     server.replace_script(&format!(
         r#"
         as ana
         on "write one"
-          shell {door}
+          shell until grep -q "write one" {history}; do :; done; {door}
           say Never said.
         on "were interrupted"
           shell echo two > two.txt
