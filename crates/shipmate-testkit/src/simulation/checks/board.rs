@@ -5,7 +5,7 @@ use shipmate_model::event::{Event, Record, ReleaseCause, Seat, TaskId, Token};
 use shipmate_model::{Act, Actor, Command};
 
 use super::{Check, hold};
-use crate::simulation::model::{Hold, Model, StageFacts, StatusFacts, is_blamed};
+use crate::simulation::model::{Hold, Model, Phase, StageFacts, StatusFacts, is_blamed};
 
 /// G1: between a claim and its end there is no other claim on the task, tokens only grow, and a
 /// task is completed once.
@@ -164,8 +164,11 @@ pub(super) fn retries_have_a_limit(model: &Model, record: &Record) -> Check {
         _ => return Ok(()),
     };
     let Some(facts) = model.task(task) else { return Ok(()) };
-    // What changed nothing twice has failed, whatever is left.
-    let right = (facts.retries < facts.retries_max) == goes_on || (!goes_on && facts.unchanged);
+    // What changed nothing twice has failed, whatever is left; and in a team that is gone nobody could try
+    // it again.
+    let is_gone = model.teams.get(&facts.team).is_none_or(|team| team.phase == Phase::Deleted);
+    let right = (facts.retries < facts.retries_max) == goes_on
+        || (!goes_on && (facts.unchanged || is_gone));
     hold("retries", right, || {
         format!("task {task} came back {} of {} times", facts.retries + 1, facts.retries_max)
     })

@@ -105,8 +105,16 @@ fn end_verdict(model: &Model, by: &Actor, act: &Act) -> Option<bool> {
         }
         Act::RequestShutdown { whom: Whom::Team(name), .. } => {
             let own = |who: &Address| matches!(by, Actor::Teammate(me) if me.address == *who);
-            let others = model.running(name).iter().any(|who| !own(&who.address));
-            team(name).is_some() && model.manages(by, name) && others
+            let runs = |team: &Name| model.running(team).iter().any(|who| !own(&who.address));
+            // A team below without a playbook may work for this one, where their branch is the same,
+            // which the model does not know.
+            let is_below = |team: &Name| team != name && with_course(model, team) == Some(name);
+            let allowed = team(name).is_some() && model.manages(by, name);
+            if allowed && !runs(name) && model.teams.keys().any(|team| is_below(team) && runs(team))
+            {
+                return None;
+            }
+            allowed && runs(name)
         }
         Act::AnswerShutdown { shutdown, .. } => {
             open(shutdown).is_some_and(|facts| *by == Actor::Teammate(facts.who.clone()))
@@ -175,4 +183,17 @@ fn reaches(model: &Model, by: &Actor, to: &To) -> bool {
             known && model.reachable(&team).iter().any(|who| !own(who) && reads(model, who))
         }
     }
+}
+
+/// The nearest team with a playbook, from this one upwards.
+fn with_course<'a>(model: &'a Model, team: &'a Name) -> Option<&'a Name> {
+    let mut at = Some(team);
+    while let Some(name) = at {
+        let found = model.teams.get(name)?;
+        if found.course.is_some() {
+            return Some(name);
+        }
+        at = found.parent.as_ref();
+    }
+    None
 }
