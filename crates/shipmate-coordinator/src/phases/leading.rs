@@ -74,14 +74,11 @@ fn has_agents(
         let model = if model.is_empty() { setup.model.clone() } else { model };
         let (name, when_needed) = (name.to_string(), true);
         let mut add = TeammateAdd { name, model, when_needed, ..TeammateAdd::default() };
-        match staffed::found(agents, None, true, &mut add) {
-            Err(mut refused) if refused.code == "NoAgent" => {
-                let remedy = refused.remedy.unwrap_or_default();
-                refused.remedy = Some(format!("say --agent PROGRAM; or {remedy}"));
-                return Err(refused);
-            }
-            _ => {}
-        }
+        staffed::choose(agents, None, &mut add).map_err(|mut refused| {
+            let own = refused.remedy.take().map(|remedy| format!("; or {remedy}"));
+            refused.remedy = Some(format!("say --agent PROGRAM{}", own.unwrap_or_default()));
+            refused
+        })?;
     }
     Ok(())
 }

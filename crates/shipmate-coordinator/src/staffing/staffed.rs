@@ -195,6 +195,39 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Ve
     Ok(lines)
 }
 
+/// The agent of a teammate that names none: the configured one, that of whoever asks, or our own where it
+/// has a model.
+pub(crate) fn choose(
+    agents: &Agents,
+    own: Option<String>,
+    add: &mut ask::TeammateAdd,
+) -> Result<(), Refused> {
+    if !add.agent.is_empty() || !add.command.is_empty() {
+        return Ok(());
+    }
+    match (programs::find(&agents.default, agents), own) {
+        (Ok(profile), _) => add.agent = profile.name,
+        (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
+        (Err(_), Some(own)) => add.agent = own,
+        (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
+            programs::NATIVE.clone_into(&mut add.agent);
+        }
+        (Err(_), None) => {
+            let none = programs::no_model(programs::NATIVE, &add.model, agents);
+            let (fact, own) = none.map_or_else(Default::default, |none| {
+                (format!(", and shipmate's own has no model: {}", none.fact), none.remedy)
+            });
+            let text = format!("no agent is named for {}{fact}", add.name);
+            let remedy = format!(
+                "{own}; or name a program, such as agent \"claude\" (`shipmate agents` lists \
+                 them), or set agents.default in the configuration"
+            );
+            return Err(refused("NoAgent", text, &remedy));
+        }
+    }
+    Ok(())
+}
+
 /// The same where there is no team yet. `own`: the program of whoever asks.
 pub(crate) fn found(
     agents: &Agents,
@@ -202,27 +235,8 @@ pub(crate) fn found(
     is_started: bool,
     add: &mut ask::TeammateAdd,
 ) -> Result<(), Refused> {
-    if is_started && add.agent.is_empty() && add.command.is_empty() {
-        match (programs::find(&agents.default, agents), own) {
-            (Ok(profile), _) => add.agent = profile.name,
-            (Err(_), _) if !agents.default.is_empty() => add.command.clone_from(&agents.default),
-            (Err(_), Some(own)) => add.agent = own,
-            (Err(_), None) if programs::native_if_ready(&add.model, agents).is_some() => {
-                programs::NATIVE.clone_into(&mut add.agent);
-            }
-            (Err(_), None) => {
-                let none = programs::no_model(programs::NATIVE, &add.model, agents);
-                let (fact, own) = none.map_or_else(Default::default, |none| {
-                    (format!(", and shipmate's own has no model: {}", none.fact), none.remedy)
-                });
-                let text = format!("no agent is named for {}{fact}", add.name);
-                let remedy = format!(
-                    "{own}; or name a program, such as agent \"claude\" (`shipmate agents` lists \
-                     them), or set agents.default in the configuration"
-                );
-                return Err(refused("NoAgent", text, &remedy));
-            }
-        }
+    if is_started {
+        choose(agents, own, add)?;
     }
     let hears = programs::hears(&add.agent, agents);
     add.hears = hears.map_err(|unknown| {
