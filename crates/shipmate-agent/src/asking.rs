@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use shipmate_protocol::ask::{Context as Fill, Usage};
 use shipmate_protocol::native::{FromAgent, Price};
+use shipmate_protocol::verbs::{Context as Fill, Usage};
 
 use crate::message::Block;
 use crate::model::{Model, Reply, Request, Tokens, cost_micros};

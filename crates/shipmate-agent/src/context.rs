@@ -6,7 +6,7 @@
 //!
 //! Nothing is shortened before it must be: providers cache what stays the same.
 
-use shipmate_protocol::ask::Context as Fill;
+use shipmate_protocol::verbs::Context as Fill;
 
 use crate::message::{Arguments, Block, Call, CallResult, Message, Role};
 

@@ -22,8 +22,8 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{ModelOrder, Offered};
+use shipmate_protocol::verbs::Usage;
 
 use crate::message::{Block, Message};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde_json::Value;
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{Does, FromAgent, Said};
+use shipmate_protocol::verbs::Usage;
 use tokio::sync::{mpsc, oneshot};
 
 #[derive(Debug, Clone)]

@@ -24,10 +24,11 @@ use tokio::sync::Notify;
 use crate::clock::Monotonic;
 use crate::connection::{Connection, Reader};
 use crate::open::Opened;
+use crate::scene;
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
 use crate::signs::Signs;
-use crate::translate;
+use crate::verbs::{Way, way};
 use reads::Reads;
 
 /// Most requests decided in one turn; the rest come in the next.
@@ -78,12 +79,7 @@ impl Job {
     }
 
     fn waits(&self) -> bool {
-        matches!(
-            self.ask,
-            Ask::TaskNext { wait: true, .. }
-                | Ask::InboxRead { wait: true, .. }
-                | Ask::InboxTake { wait: true, .. }
-        )
+        matches!(way(&self.ask), Way::Decide(verb) if verb.waits())
     }
 }
 
@@ -377,7 +373,7 @@ impl Worker {
                 _ => state.is_over().then_some(WorkerEnd::Over),
             });
             if let Some(end) = end {
-                let gone = translate::refusal(&Refusal::UnknownTeam { team: board.root.clone() });
+                let gone = scene::refusal(&Refusal::UnknownTeam { team: board.root.clone() });
                 refuse(std::mem::take(&mut self.parked), &gone);
                 refuse(self.reads.take_all(), &gone);
                 return end;

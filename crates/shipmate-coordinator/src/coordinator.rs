@@ -15,8 +15,8 @@ use shipmate_model::{Actor, Name};
 use shipmate_process::environment;
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
-use shipmate_protocol::wire::{Reply, Request};
-use shipmate_protocol::{Answer, Ask, Place, Refused, socket};
+use shipmate_protocol::wire::{Changed, Reply, Request};
+use shipmate_protocol::{Answer, Ask, Place, Refused, socket, verbs};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -25,13 +25,14 @@ use crate::attendance::Attendance;
 use crate::board::{self, Attendant, Board, Job, WorkerEnd};
 use crate::connection::{Connection, Room};
 use crate::crew::{Crew, hooked};
-use crate::errand;
+use crate::errand::{self, Cleaning};
 use crate::ground::Ground;
 use crate::lock::{self, Lock};
 use crate::open;
 use crate::secret::Secrets;
 use crate::settings::{Settings, Store};
-use crate::{translate, views};
+use crate::verbs::{Itself, Left, Way, answer_to, way};
+use crate::{scene, views};
 
 /// How long a git that nobody waits for any more has to take its locks away.
 const GIT_GRACE: std::time::Duration = std::time::Duration::from_secs(5);
@@ -289,8 +290,8 @@ impl Coordinator {
         request: Request,
     ) {
         let Request { id, team, mut ask } = request;
-        if matches!(ask, Ask::Renew { .. } | Ask::Settings) {
-            return connection.send(&Reply::to(id, self.about_itself(actor, ask)));
+        if let Way::Itself(verb) = way(&ask) {
+            return connection.send(&Reply::to(id, self.about_itself(actor, verb)));
         }
         match &mut ask {
             // A team that somebody in a team makes works as the one above it: nothing is read or
@@ -313,38 +314,17 @@ impl Coordinator {
             }
             _ => {}
         }
-        if matches!(ask, Ask::Leftovers { .. } | Ask::TeamEnd) {
-            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
-            let is_person = *actor == Actor::Person;
+        if matches!(way(&ask), Way::Left(_) | Way::Workspace(_)) {
+            let (this, to, actor) = (Rc::clone(self), Rc::clone(connection), actor.clone());
             connection.took_request();
             tokio::task::spawn_local(async move {
-                let answer = match is_person {
-                    true => this.left(team.as_deref(), &ask).await,
-                    false => Err(refused("NotAllowed", "only a person may".to_owned(), "")),
-                };
-                connection.send(&Reply::to(id, answer));
-                connection.settled_request();
+                let answer = this.without_board(&actor, team.as_deref(), &ask).await;
+                to.send(&Reply::to(id, answer));
+                to.settled_request();
             });
             return;
         }
         let found = self.find_board(root, team.as_deref(), &ask).await;
-        let needs_no_team = matches!(ask, Ask::Survey | Ask::TryHooks);
-        if needs_no_team && *actor == Actor::Person || any_team(&ask) {
-            let (this, connection) = (Rc::clone(self), Rc::clone(connection));
-            let actor = actor.clone();
-            connection.took_request();
-            tokio::task::spawn_local(async move {
-                let turns = this.looks.borrow_mut().entry(actor.to_string()).or_default().clone();
-                let _in_turn = match actor {
-                    Actor::Person => None,
-                    _ => Some(turns.lock().await),
-                };
-                let answer = errand::without_team(&this.settings, &actor, &ask).await;
-                connection.send(&Reply::to(id, answer));
-                connection.settled_request();
-            });
-            return;
-        }
         match found {
             Ok(Found::All) => {
                 let answer = self.teams().await;
@@ -376,20 +356,47 @@ impl Coordinator {
     }
 
     /// What is asked about the coordinator and not about a team.
-    fn about_itself(&self, actor: &Actor, ask: Ask) -> Result<Answer, Refused> {
+    fn about_itself(&self, actor: &Actor, verb: Itself<'_>) -> Result<Answer, Refused> {
         if *actor != Actor::Person {
-            let text = format!("{actor} may not do that: it is for a person");
-            return Err(refused("NotAllowed", text, "ask the person"));
+            return Err(errand::for_a_person(actor));
         }
-        let Ask::Renew { environment } = ask else {
-            return Ok(Answer::Settings(self.settings.agents.shown.clone()));
+        let Itself::Renew(verbs::Renew { environment }) = verb else {
+            return answer_to::<verbs::Settings>(Ok(self.settings.agents.shown.clone()));
         };
-        environment::renew(environment);
+        environment::renew(environment.clone());
         for crew in self.crews() {
             crew.spread_environment();
         }
         let read = self.settings.agents.renew(&self.settings.place);
-        read.map(|()| Answer::Unchanged).map_err(|text| refused("BadConfig", text, ""))
+        let read = read.map(|()| Changed::Unchanged).map_err(|text| refused("BadConfig", text, ""));
+        answer_to::<verbs::Renew>(read)
+    }
+
+    /// What is asked about the workspace, or about what teams have left in it.
+    async fn without_board(
+        self: &Rc<Self>,
+        actor: &Actor,
+        team: Option<&str>,
+        ask: &Ask,
+    ) -> Result<Answer, Refused> {
+        match way(ask) {
+            Way::Left(_) if *actor != Actor::Person => Err(errand::for_a_person(actor)),
+            Way::Left(left) => answer_to::<verbs::Leftovers>(self.left(team, left).await),
+            Way::Workspace(verb) => {
+                let turns = self.looks.borrow_mut().entry(actor.to_string()).or_default().clone();
+                let _in_turn = match actor {
+                    Actor::Person => None,
+                    _ => Some(turns.lock().await),
+                };
+                errand::of_workspace(&self.settings, actor, verb).await
+            }
+            Way::Decide(_)
+            | Way::Look(_)
+            | Way::Log(_)
+            | Way::Sign(_)
+            | Way::Errand(_)
+            | Way::Itself(_) => unreachable!("a board answers these"),
+        }
     }
 
     async fn find_board(
@@ -398,7 +405,7 @@ impl Coordinator {
         team: Option<&str>,
         ask: &Ask,
     ) -> Result<Found, Refused> {
-        let team = team.map(translate::name).transpose()?;
+        let team = team.map(scene::name).transpose()?;
         if let Ask::TeamCreate(create) = ask
             && create.parent.is_some()
             && self.roots()?.iter().any(|root| root.as_str() == create.name)
@@ -415,7 +422,7 @@ impl Coordinator {
         match (ask, &team) {
             (Ask::Teams, _) => return Ok(Found::All),
             (Ask::TeamCreate(create), _) if create.parent.is_none() => {
-                let root = translate::name(&create.name)?;
+                let root = scene::name(&create.name)?;
                 // An earlier team of this name may be on its way out.
                 while self.boards.borrow().get(&root).is_some_and(|board| board.is_closed()) {
                     self.put_away.notified().await;
@@ -424,7 +431,7 @@ impl Coordinator {
             }
             (Ask::TeamCreate(create), None) => {
                 let parent = create.parent.as_deref().unwrap_or_default();
-                let parent = translate::name(parent)?;
+                let parent = scene::name(parent)?;
                 return Ok(Found::One(self.board_of(&parent).await?, None));
             }
             (_, Some(team)) => {
@@ -451,7 +458,7 @@ impl Coordinator {
     /// A team of this name is in a log: its folder alone may be what a coordinator left that was
     /// killed before it had recorded it.
     async fn is_recorded(self: &Rc<Self>, team: &str) -> bool {
-        let Ok(name) = translate::name(team) else { return false };
+        let Ok(name) = scene::name(team) else { return false };
         let board = match self.board_of(&name).await {
             Ok(board) => board,
             // What cannot be read may well be there.
@@ -590,11 +597,6 @@ enum Found {
     One(Rc<Board>, Option<Name>),
 }
 
-/// Requests that everybody may make, about no team in particular.
-fn any_team(ask: &Ask) -> bool {
-    matches!(ask, Ask::Agents | Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. })
-}
-
 /// The same answers as a coordinator without a team gives, where there was never one: nothing
 /// is made and nothing started. None for what begins something.
 pub fn answer_without_state(
@@ -602,23 +604,29 @@ pub fn answer_without_state(
     team: Option<&str>,
     ask: &Ask,
 ) -> Option<Result<Answer, Refused>> {
-    match ask {
-        Ask::TeamCreate(_) | Ask::Enrol(_) => None,
+    match (ask, way(ask)) {
+        (Ask::TeamCreate(_) | Ask::Enrol(_), _) => None,
         // Another machine may have made the team, and its log is all there is of it here.
         _ if matches!(settings.store, Store::Nats(_)) => None,
-        Ask::Teams => Some(Ok(Answer::Teams(Vec::new()))),
+        (Ask::Teams, _) => Some(answer_to::<verbs::Teams>(Ok(Vec::new()))),
         // Whoever begins something next has its own.
-        Ask::Renew { .. } => Some(Ok(Answer::Unchanged)),
-        Ask::Survey | Ask::TryHooks | Ask::Leftovers { .. } => Some(alone(settings, ask)),
-        ask if any_team(ask) => Some(alone(settings, ask)),
+        (Ask::Renew(_), _) => Some(answer_to::<verbs::Renew>(Ok(Changed::Unchanged))),
+        (_, Way::Workspace(verb)) => {
+            Some(alone(errand::of_workspace(settings, &Actor::Person, verb)))
+        }
+        (_, Way::Left(Left::Over(verbs::Leftovers { remove, force }))) => {
+            let cleaning = Cleaning { remove: *remove, force };
+            let left = alone(errand::leftovers(settings, &[], &[], cleaning));
+            Some(answer_to::<verbs::Leftovers>(left))
+        }
         _ => Some(Err(team.map_or_else(nobody, no_team))),
     }
 }
 
-fn alone(settings: &Settings, ask: &Ask) -> Result<Answer, Refused> {
+/// Without a coordinator: on this thread, until it is there.
+fn alone<T>(answer: impl Future<Output = Result<T, Refused>>) -> Result<T, Refused> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| refused("NoRuntime", e.to_string(), ""))?;
-    let answer = errand::without_team(settings, &Actor::Person, ask);
     tokio::task::LocalSet::new().block_on(&runtime, answer)
 }
 

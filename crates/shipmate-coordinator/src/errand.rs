@@ -11,12 +11,13 @@ mod planned;
 mod resume;
 mod survey;
 
+use shipmate_protocol::wire::{Attached, Changed};
 use std::path::Path;
 use std::rc::Rc;
 
 use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::view::HookTry;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Answer, Ask, Refused, verbs};
 
 use crate::attendance::Attendance;
 use crate::board::Job;
@@ -24,15 +25,17 @@ use crate::crew::hooked::IDLE_REJECTIONS_MAX;
 use crate::crew::{Comes, hooked};
 use crate::hooks::{HookEvent, How, Payload};
 use crate::phases::{artifact, closing};
+use crate::scene;
 use crate::settings::Settings;
 use crate::staffing::money;
 use crate::staffing::staffed::{self, Line, staffed};
-use crate::translate;
+use crate::verbs::{Errand, OfWorkspace, Sign, Way, answer_to, way};
 pub(crate) use founding::begin;
 pub(crate) use leftovers::{Cleaning, left_of, left_of_department, leftovers};
 pub(crate) use merge::settle_at_start;
 use merge::{merge, update};
 use resume::resume;
+use shipmate_playbook::shown;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
 use shipmate_protocol::refused;
@@ -74,7 +77,9 @@ fn prepare(crew: &Attendance, job: &mut Job) -> Result<Vec<Line>, Refused> {
             Ok(Vec::new())
         }
         Ask::TeamSet(set) => staffed::set(crew, &team, set),
-        Ask::PlanSubmit { work: Some(work), .. } => Ok(planned::staff(crew, &job.actor, work)),
+        Ask::PlanSubmit(verbs::PlanSubmit { work: Some(work), .. }) => {
+            Ok(planned::staff(crew, &job.actor, work))
+        }
         _ => Ok(Vec::new()),
     }
 }
@@ -84,7 +89,9 @@ async fn after_look(crew: Rc<Attendance>, mut job: Job, lines: Vec<Line>) {
     if let Err(refused) = staffed::require_runnable(&crew, lines).await {
         match &mut job.ask {
             // A problem of the plan like any other, told with the rest.
-            Ask::PlanSubmit { work: Some(work), .. } => work.problems.push(refused.one_line()),
+            Ask::PlanSubmit(verbs::PlanSubmit { work: Some(work), .. }) => {
+                work.problems.push(refused.one_line())
+            }
             _ => return job.reply(Err(refused)),
         }
     }
@@ -98,92 +105,65 @@ async fn after_look(crew: Rc<Attendance>, mut job: Job, lines: Vec<Line>) {
 
 /// Begins what the board alone cannot do; gives back what it can.
 fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
-    match &job.ask {
-        Ask::Attend
-        | Ask::Progress { .. }
-        | Ask::Alive { .. }
-        | Ask::Stay
-        | Ask::StayOnce
-        | Ask::Leave => {
-            sign(crew, &job);
-            None
+    let answer = match way(&job.ask) {
+        Way::Sign(verb) => sign(crew, &job, &verb),
+        Way::Errand(_) if job.actor != Actor::Person => Err(for_a_person(&job.actor)),
+        Way::Errand(Errand::Attach(verb)) => {
+            answer_to::<verbs::Attach>(attach(crew, &job, &verb.name))
         }
-        Ask::Attach { .. }
-        | Ask::Signs
-        | Ask::Resume
-        | Ask::Merge { .. }
-        | Ask::TeamUpdate
-        | Ask::PhasesClose
-        | Ask::TaskDiff { .. }
-            if job.actor != Actor::Person =>
-        {
-            let text = format!("{} may not do that: it is for a person", job.actor);
-            job.connection.took_request();
-            job.reply(Err(refused("NotAllowed", text, "ask the person")));
-            None
-        }
-        Ask::Attach { name } => {
-            let answer = attach(crew, &job, name);
-            job.connection.took_request();
-            job.reply(answer);
-            None
-        }
-        Ask::Signs => {
+        Way::Errand(Errand::Signs) => {
             crew.show_signs(&job.connection);
-            job.connection.took_request();
-            job.reply(Ok(Answer::Unchanged));
-            None
+            answer_to::<verbs::Signs>(Ok(Changed::Unchanged))
         }
-        Ask::Resume | Ask::Merge { .. } | Ask::TeamUpdate => {
+        Way::Errand(_) => {
             beside(crew, job, run);
-            None
+            return None;
         }
-        Ask::TaskDiff { .. } => {
-            beside(crew, job, diff::show);
-            None
-        }
-        Ask::PhasesClose => {
-            beside(crew, job, |crew, job| async move {
-                closing::close(&crew.phases).await;
-                job.reply(Ok(Answer::Unchanged));
-            });
-            None
-        }
-        Ask::TaskCreate { .. } | Ask::PlanApprove { .. }
-            if crew.has_hooks(HookEvent::TaskCreated) =>
-        {
+        Way::Decide(verb) if verb.hook().is_some_and(|event| asks_hook(crew, &job, event)) => {
             beside(crew, job, after_hooks);
-            None
+            return None;
         }
-        Ask::PlanSubmit { .. } if crew.has_hooks(HookEvent::PlanSubmitted) => {
-            beside(crew, job, after_hooks);
-            None
-        }
-        Ask::TeamContinue | Ask::PhaseApprove { .. } => {
-            // Somebody may have committed by hand what a phase waits for.
-            crew.phases.nudge();
-            crew.board.look();
-            Some(job)
-        }
-        Ask::TeammateIdle { .. }
-            if crew.has_hooks(HookEvent::TeammateIdle) && !crew.is_one_shot(&job.actor) =>
-        {
-            beside(crew, job, after_hooks);
-            None
-        }
-        Ask::TaskSubmit { commit: None, .. } | Ask::TaskSubmitNext { commit: None, .. }
-            if crew.has_tree(&job.actor) =>
-        {
+        Way::Decide(_) if lacks_commit(&job.ask) && crew.has_tree(&job.actor) => {
             let text = "work in a tree is handed in by its commit".to_owned();
             let remedy = "commit it and name the commit, or end with exit code 0: your supervisor \
                           commits and hands in what is there. Where no change is needed, write why \
                           into the file that SHIPMATE_RESULT names first";
-            job.connection.took_request();
-            job.reply(Err(refused("CommitNeeded", text, remedy)));
-            None
+            Err(refused("CommitNeeded", text, remedy))
         }
-        _ => Some(job),
-    }
+        Way::Decide(_) => {
+            if matches!(job.ask, Ask::TeamContinue | Ask::PhaseApprove(_)) {
+                // Somebody may have committed by hand what a phase waits for.
+                crew.phases.nudge();
+                crew.board.look();
+            }
+            return Some(job);
+        }
+        Way::Look(_) | Way::Log(_) | Way::Workspace(_) | Way::Itself(_) | Way::Left(_) => {
+            return Some(job);
+        }
+    };
+    job.connection.took_request();
+    job.reply(answer);
+    None
+}
+
+pub(crate) fn for_a_person(by: &Actor) -> Refused {
+    let text = format!("{by} may not do that: it is for a person");
+    refused("NotAllowed", text, "ask the person")
+}
+
+fn asks_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
+    // Who does one task and ends is not idle.
+    let is_idle = event == HookEvent::TeammateIdle;
+    crew.has_hooks(event) && !(is_idle && crew.is_one_shot(&job.actor))
+}
+
+fn lacks_commit(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::TaskSubmit(verbs::TaskSubmit { commit: None, .. })
+            | Ask::TaskSubmitNext(verbs::TaskSubmitNext { commit: None, .. })
+    )
 }
 
 fn beside<F>(crew: &Rc<Attendance>, job: Job, errand: impl FnOnce(Rc<Attendance>, Job) -> F)
@@ -195,30 +175,28 @@ where
 }
 
 /// A supervisor's sign of life or progress; nothing of it is recorded.
-fn sign(crew: &Rc<Attendance>, job: &Job) {
-    job.connection.took_request();
+fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Refused> {
     let Actor::Teammate(who) = &job.actor else {
-        return job.reply(Err(failed("NotTheirs", "only a teammate's supervisor attends")));
+        return Err(failed("NotTheirs", "only a teammate's supervisor attends"));
     };
-    match &job.ask {
-        Ask::Attend => crew.attend(who, &job.connection),
-        Ask::Alive { asked } => crew.alive(who, *asked),
-        Ask::Progress { bytes, last_words, context } => {
+    match verb {
+        Sign::Attend => crew.attend(who, &job.connection),
+        Sign::Alive(verbs::Alive { asked }) => crew.alive(who, *asked),
+        Sign::Progress(verbs::Progress { bytes, last_words, context }) => {
             crew.progress(who, *bytes, last_words, *context);
         }
-        Ask::Stay => crew.stay(who, &job.connection, Comes::Back),
-        Ask::StayOnce => crew.stay(who, &job.connection, Comes::Once),
-        Ask::Leave => crew.leave(who),
-        _ => {}
+        Sign::Stay => crew.stay(who, &job.connection, Comes::Back),
+        Sign::StayOnce => crew.stay(who, &job.connection, Comes::Once),
+        Sign::Leave => crew.leave(who),
     }
-    job.reply(Ok(Answer::Unchanged));
+    Ok(Answer::Unchanged)
 }
 
-fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Answer, Refused> {
+fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Attached, Refused> {
     let team = job.about(&crew.board.root);
     let (team, name) = match name.split_once('/') {
-        Some((team, name)) => (translate::name(team)?, translate::name(name)?),
-        None => (team, translate::name(name)?),
+        Some((team, name)) => (scene::name(team)?, scene::name(name)?),
+        None => (team, scene::name(name)?),
     };
     let address = shipmate_model::Address { team, name };
     let epoch = crew.board.with_state(|state| state.member(&address).map(|mate| mate.epoch));
@@ -228,45 +206,53 @@ fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Answer, Refuse
     };
     let who = TeammateRef { address, epoch };
     let output = crew.attach(&who, &job.connection).display().to_string();
-    Ok(Answer::Attached { output, who: who.to_string() })
+    Ok(Attached { output, who: who.to_string() })
 }
 
 async fn run(crew: Rc<Attendance>, job: Job) {
-    let answer = match &job.ask {
-        Ask::Resume => {
-            let team = job.about(&crew.board.root);
-            resume(&crew, &job.actor, &team).await.map(Answer::Resumed)
+    let Way::Errand(errand) = way(&job.ask) else { unreachable!("only errands are run") };
+    let team = job.about(&crew.board.root);
+    let answer = match errand {
+        Errand::Resume => answer_to::<verbs::Resume>(resume(&crew, &job.actor, &team).await),
+        Errand::Merge(verbs::Merge { branches, no_gate }) => {
+            answer_to::<verbs::Merge>(merge(&crew, &job, &team, *branches, *no_gate).await)
         }
-        Ask::Merge { branches, no_gate } => {
-            let team = job.about(&crew.board.root);
-            let merged = merge(&crew, &job, &team, *branches, *no_gate).await;
-            merged.map(|merged| Answer::Merged(Box::new(merged)))
+        Errand::TeamUpdate => answer_to::<verbs::TeamUpdate>(update(&crew, &job, &team).await),
+        Errand::TaskDiff(verbs::TaskDiff { task }) => {
+            answer_to::<verbs::TaskDiff>(diff::find(&crew, &job, task).await)
         }
-        Ask::TeamUpdate => {
-            let team = job.about(&crew.board.root);
-            update(&crew, &job, &team).await.map(|merged| Answer::Merged(Box::new(merged)))
+        Errand::PhasesClose => {
+            closing::close(&crew.phases).await;
+            answer_to::<verbs::PhasesClose>(Ok(Changed::Unchanged))
         }
-        other => unreachable!("{other:?} is no errand of a team"),
+        Errand::Attach(_) | Errand::Signs => unreachable!("these are answered at once"),
     };
     job.reply(answer);
 }
 
-/// Requests that need no team at all.
-pub(crate) async fn without_team(
+/// Requests about the workspace, which need no team at all.
+pub(crate) async fn of_workspace(
     settings: &Settings,
     by: &Actor,
-    ask: &Ask,
+    verb: OfWorkspace<'_>,
 ) -> Result<Answer, Refused> {
-    match ask {
-        Ask::Agents => Ok(Answer::Agents(programs::here(&settings.place, &settings.agents).await)),
-        Ask::Playbooks | Ask::PlaybookShow(_) | Ask::PlaybookCheck { .. } => {
-            shipmate_playbook::shown::answer(&settings.place, by, ask).await
+    let place = &settings.place;
+    match verb {
+        OfWorkspace::TryHooks | OfWorkspace::Survey if *by != Actor::Person => {
+            Err(for_a_person(by))
         }
-        Ask::TryHooks => try_hooks(settings).await.map(Answer::HooksTried),
-        Ask::Leftovers { remove, force } => {
-            leftovers(settings, &[], &[], Cleaning { remove: *remove, force }).await
+        OfWorkspace::Agents => {
+            answer_to::<verbs::Agents>(Ok(programs::here(place, &settings.agents).await))
         }
-        _ => survey(settings).await.map(|found| Answer::Survey(Box::new(found))),
+        OfWorkspace::Playbooks => answer_to::<verbs::Playbooks>(shown::playbooks(place).await),
+        OfWorkspace::PlaybookShow(file) => {
+            answer_to::<verbs::PlaybookFile>(shown::playbook(place, by, file.clone()).await)
+        }
+        OfWorkspace::PlaybookCheck(verbs::PlaybookCheck { files }) => {
+            answer_to::<verbs::PlaybookCheck>(shown::checked(place, by, files.clone()).await)
+        }
+        OfWorkspace::TryHooks => answer_to::<verbs::TryHooks>(try_hooks(settings).await),
+        OfWorkspace::Survey => answer_to::<verbs::Survey>(survey(settings).await),
     }
 }
 
@@ -317,11 +303,11 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
     let mut job = job;
     let team = job.about(&crew.board.root);
     let idle = match (&job.actor, &job.ask) {
-        (Actor::Teammate(who), Ask::TeammateIdle { .. }) => Some(who.clone()),
+        (Actor::Teammate(who), Ask::TeammateIdle(_)) => Some(who.clone()),
         _ => None,
     };
     let enough = idle.as_ref().is_some_and(|who| crew.sent_back_often(who));
-    if enough && let Ask::TeammateIdle { reason } = &mut job.ask {
+    if enough && let Ask::TeammateIdle(verbs::TeammateIdle { reason }) = &mut job.ask {
         reason.push_str(&format!("; the idle hook rejected that {IDLE_REJECTIONS_MAX} times"));
     }
     // Who is overruled asks no hook, and waits for none.
@@ -360,49 +346,19 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
     connection.settled_request();
 }
 
+/// What the hook of a request is told, once for each of these.
 fn payloads(crew: &Attendance, job: &Job, team: &Name, cwd: &Path) -> Vec<Payload> {
+    let Way::Decide(verb) = way(&job.ask) else { return Vec::new() };
+    let Some(event) = verb.hook() else { return Vec::new() };
     let by = match &job.actor {
         Actor::Teammate(who) => Some(who),
         _ => None,
     };
-    let of = |event| Payload {
+    let of = Payload {
         teammate_name: by.map(|who| who.address.name.to_string()),
         agent_id: by.map(ToString::to_string),
         agent_type: by.map(|who| who.address.name.to_string()),
         ..crew.payload(event, team, cwd)
     };
-    match &job.ask {
-        Ask::TaskCreate { tasks } => {
-            let next = crew.board.with_state(|state| state.tasks().len() + 1);
-            let numbered = tasks.iter().enumerate().map(|(index, task)| Payload {
-                task_id: Some((next + index).to_string()),
-                task_subject: Some(task.subject.clone()),
-                task_description: Some(task.description.clone()),
-                ..of(HookEvent::TaskCreated)
-            });
-            numbered.collect()
-        }
-        // Those of a lead's plan are made by its approval.
-        Ask::PlanApprove { plan } => crew.board.with_state(|state| {
-            let work = state.plans.get(plan).and_then(|plan| plan.work.as_deref());
-            let tasks = work.map(|work| work.tasks.as_slice()).unwrap_or_default();
-            let next = state.tasks().len() + 1;
-            let numbered = tasks.iter().enumerate().map(|(index, task)| Payload {
-                task_id: Some((next + index).to_string()),
-                task_subject: Some(task.spec.subject.clone()),
-                task_description: Some(task.spec.description.clone()),
-                ..of(HookEvent::TaskCreated)
-            });
-            numbered.collect()
-        }),
-        Ask::PlanSubmit { task, body, .. } => vec![Payload {
-            task_id: task.clone(),
-            plan: Some(body.clone()),
-            ..of(HookEvent::PlanSubmitted)
-        }],
-        Ask::TeammateIdle { reason } => {
-            vec![Payload { reason: Some(reason.clone()), ..of(HookEvent::TeammateIdle) }]
-        }
-        _ => Vec::new(),
-    }
+    crew.board.with_state(|state| verb.payloads(state, of))
 }

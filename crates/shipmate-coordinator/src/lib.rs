@@ -5,7 +5,6 @@
 //! other effects are derived from the state, so a crash costs nothing that was
 //! acknowledged and a restart is an ordinary start.
 
-mod answer;
 mod attendance;
 mod board;
 mod clock;
@@ -16,19 +15,21 @@ mod crew;
 mod demands;
 mod errand;
 mod ground;
+mod history;
 pub mod hooks;
 mod lock;
 mod merge;
 mod open;
 mod phases;
 mod put_away;
+mod scene;
 mod secret;
 mod settings;
 mod signs;
 mod staffing;
 mod submission;
 mod team_branch;
-mod translate;
+mod verbs;
 mod views;
 
 pub use coordinator::{Ended, answer_without_state, run};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use shipmate_core::NotSpawned;
 use shipmate_model::{Address, TeammateRef};
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 
 use crate::clock::wall_ms;
 

@@ -7,7 +7,7 @@
 use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
 use shipmate_protocol::refused;
-use shipmate_protocol::{Place, Refused, ask};
+use shipmate_protocol::{Place, Refused, verbs};
 
 use super::fill::resolved;
 use super::ground::Ground;
@@ -16,7 +16,7 @@ use super::work;
 const NOTHING: &str = "; nothing was started";
 
 /// `base`: the commit that the team would begin at; absent without a repository.
-pub async fn look(setup: &ask::Setup, place: &Place, base: Option<&str>) -> Result<(), Refused> {
+pub async fn look(setup: &verbs::Setup, place: &Place, base: Option<&str>) -> Result<(), Refused> {
     let compiled = setup.playbook.as_ref().and_then(|order| order.compiled.clone());
     let Some(playbook) = compiled.and_then(|value| serde_json::from_value(value).ok()) else {
         return Ok(());

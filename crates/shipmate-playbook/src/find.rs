@@ -6,9 +6,9 @@ use std::path::Path;
 use shipmate_model::files::Pattern;
 use shipmate_model::playbook::Playbook;
 use shipmate_process::regular_file::read_whole;
-use shipmate_protocol::ask::PLAYBOOK_BYTES_MAX;
 use shipmate_protocol::problem::Problem;
-use shipmate_protocol::{Place, Refused, ask, plan_file, refused};
+use shipmate_protocol::verbs::PLAYBOOK_BYTES_MAX;
+use shipmate_protocol::{Place, Refused, plan_file, refused, verbs};
 
 use crate::{compile, config, departments, fill};
 
@@ -39,7 +39,7 @@ pub struct Found {
 }
 
 /// The playbook that is asked for: by its name, or with its text.
-pub fn given(file: &ask::PlaybookFile, project: &Path) -> Result<Found, Refused> {
+pub fn given(file: &verbs::PlaybookFile, project: &Path) -> Result<Found, Refused> {
     let Some(text) = &file.text else { return find(&file.name, project) };
     if text.len() > PLAYBOOK_BYTES_MAX {
         let long = format!("{} is longer than {PLAYBOOK_BYTES_MAX} bytes", file.name);
@@ -103,9 +103,9 @@ fn known(project: &Path) -> String {
 }
 
 /// Reads, checks and compiles the playbook of a run, and takes over what it says about the team.
-pub fn order(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
+pub fn order(setup: &mut verbs::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
     let Some(order) = &mut setup.playbook else { return Ok(None) };
-    let file = ask::PlaybookFile { name: order.name.clone(), text: order.text.take() };
+    let file = verbs::PlaybookFile { name: order.name.clone(), text: order.text.take() };
     let found = given(&file, &place.project())?;
     let compiled = compile::compile(&found.file, &found.text)
         .map_err(|problems| bad(&order.name, &problems))?;
@@ -175,7 +175,7 @@ fn takes(playbook: &Playbook, known: &fill::Values, place: &Place) -> Result<(),
 }
 
 /// The teams that a run's departments become.
-pub fn departments_of(order: &ask::PlaybookOrder) -> Vec<String> {
+pub fn departments_of(order: &verbs::PlaybookOrder) -> Vec<String> {
     let compiled = order.compiled.as_ref().map(|value| &value["departments"]);
     let all = compiled.and_then(|value| value.as_array()).into_iter().flatten();
     all.filter_map(|own| own["team"].as_str().map(str::to_owned)).collect()

@@ -10,45 +10,57 @@ use std::path::Path;
 
 use shipmate_model::Actor;
 use shipmate_process::blocking;
-use shipmate_protocol::ask::PlaybookFile;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::refused;
+use shipmate_protocol::verbs::PlaybookFile;
 use shipmate_protocol::view::{PlaybookChecked, PlaybookRow, PlaybookView};
-use shipmate_protocol::{Answer, Ask, Place, Refused};
+use shipmate_protocol::{Place, Refused};
 
 use super::compile::{Compiled, compile, compile_in};
 use super::find::{BUILTIN, Found, find, given, own_playbooks, shown};
 use super::ground::Ground;
 use super::schema;
 
-/// Reads files, so it does not keep the coordinator.
-pub async fn answer(place: &Place, by: &Actor, ask: &Ask) -> Result<Answer, Refused> {
-    let brings_text = match ask {
-        Ask::PlaybookShow(file) => file.text.is_some(),
-        Ask::PlaybookCheck { files } => files.iter().any(|file| file.text.is_some()),
-        _ => false,
-    };
-    if brings_text && *by != Actor::Person {
-        let text = format!("{by} may not give the text of a playbook: that is for a person");
-        return Err(refused("NotAllowed", text, "name one of `shipmate playbook list`"));
-    }
-    let (place, ask) = (place.clone(), ask.clone());
-    let looked = blocking(move || Ok(look(&place, &ask))).await;
-    looked.unwrap_or_else(|text| Err(refused("Bug", text, "")))
+/// All that can be used here. Reads files, so it does not keep the coordinator; so do the others.
+pub async fn playbooks(place: &Place) -> Result<Vec<PlaybookRow>, Refused> {
+    let place = place.clone();
+    beside(move || Ok(list(&place))).await
 }
 
-fn look(place: &Place, ask: &Ask) -> Result<Answer, Refused> {
-    match ask {
-        Ask::PlaybookShow(file) => {
-            let found = given(file, &place.project())?;
-            show(&found, &place.workspace).map(|view| Answer::Playbook(Box::new(view)))
-        }
-        Ask::PlaybookCheck { files } => {
-            let checked: Result<Vec<_>, _> = files.iter().map(|file| check(file, place)).collect();
-            checked.map(Answer::PlaybooksChecked)
-        }
-        _ => Ok(Answer::Playbooks(list(place))),
+pub async fn playbook(
+    place: &Place,
+    by: &Actor,
+    file: PlaybookFile,
+) -> Result<PlaybookView, Refused> {
+    require_named(by, std::slice::from_ref(&file))?;
+    let place = place.clone();
+    beside(move || show(&given(&file, &place.project())?, &place.workspace)).await
+}
+
+/// Everything that is wrong with these.
+pub async fn checked(
+    place: &Place,
+    by: &Actor,
+    files: Vec<PlaybookFile>,
+) -> Result<Vec<PlaybookChecked>, Refused> {
+    require_named(by, &files)?;
+    let place = place.clone();
+    beside(move || files.iter().map(|file| check(file, &place)).collect()).await
+}
+
+fn require_named(by: &Actor, files: &[PlaybookFile]) -> Result<(), Refused> {
+    if *by == Actor::Person || files.iter().all(|file| file.text.is_none()) {
+        return Ok(());
     }
+    let text = format!("{by} may not give the text of a playbook: that is for a person");
+    Err(refused("NotAllowed", text, "name one of `shipmate playbook list`"))
+}
+
+async fn beside<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Refused> {
+    let looked = blocking(move || Ok(look())).await;
+    looked.unwrap_or_else(|text| Err(refused("Bug", text, "")))
 }
 
 /// The project's own, then those that come with shipmate and have no namesake there.

@@ -11,10 +11,11 @@ use std::ops::ControlFlow;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 
-use crate::ask::Ask;
 use crate::place::{BadPlace, Place, read_token};
 use crate::socket::{self, Patience, Patient, Silence, SilenceCause};
-use crate::wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome};
+use crate::verbs;
+use crate::verbs::{Ask, Verb};
+use crate::wire::{Answer, FromAnswer, Hello, Notice, Refused, Reply, Request, Welcome};
 use crate::{LINE_BYTES_MAX, PROTOCOL};
 
 /// How often one request may find the coordinator gone. Each time costs the start of a
@@ -150,16 +151,22 @@ impl Client {
     }
 
     /// Asks and waits for the answer, through restarts of the coordinator.
-    pub fn ask(&mut self, ask: Ask) -> Result<Answer, ClientFailure> {
-        self.ask_hearing(ask, |_| {})
+    pub fn ask<V: Verb>(&mut self, verb: V) -> Result<V::Answer, ClientFailure> {
+        self.ask_hearing(verb, |_| {})
     }
 
     /// The same, and hands on the notices that come before the answer.
-    pub fn ask_hearing(
+    pub fn ask_hearing<V: Verb>(
         &mut self,
-        ask: Ask,
-        mut each: impl FnMut(Notice),
-    ) -> Result<Answer, ClientFailure> {
+        verb: V,
+        each: impl FnMut(Notice),
+    ) -> Result<V::Answer, ClientFailure> {
+        let answer = self.ask_any(verb.into(), each)?;
+        FromAnswer::from_answer(answer)
+            .map_err(|other| ClientFailure::Nonsense(format!("{} as an answer", other.word())))
+    }
+
+    fn ask_any(&mut self, ask: Ask, mut each: impl FnMut(Notice)) -> Result<Answer, ClientFailure> {
         if let Some(answer) = self.without_state.filter(|_| self.is_without_state())
             && let Some(answer) = answer(&self.place, self.team.as_deref(), &ask)
         {
@@ -230,7 +237,7 @@ impl Client {
         mut each: impl FnMut(&str) -> ControlFlow<()>,
     ) -> Result<(), ClientFailure> {
         let after = Cell::new(after);
-        let asks = || vec![Ask::Follow { after: after.get() }];
+        let asks = || vec![Ask::Follow(verbs::Follow { after: after.get() })];
         self.listen(asks, |heard| {
             let Heard::Notice(Notice::Records { records, .. }) = heard else {
                 return ControlFlow::Continue(());

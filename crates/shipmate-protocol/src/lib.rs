@@ -6,7 +6,6 @@
 //! Nothing here knows the state of a team: references are text (`3`, `03-01/T3`,
 //! `alpha/ana`), and who acts is said by the token, never by a field.
 
-pub mod ask;
 pub mod client;
 pub mod native;
 pub mod place;
@@ -14,13 +13,14 @@ pub mod plan_file;
 pub mod problem;
 pub mod socket;
 pub mod tools;
+pub mod verbs;
 pub mod view;
 pub mod watch;
 pub mod wire;
 
-pub use ask::Ask;
 pub use client::{Client, ClientFailure};
 pub use place::{BadPlace, Place};
+pub use verbs::{Ask, Verb};
 pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome, refused};
 
 /// Grows when an old client would misunderstand a new coordinator, or the reverse.

@@ -20,7 +20,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ask::TaskNew;
+use crate::verbs::TaskNew;
 
 use crate::problem::Problems;
 pub use crate::problem::{Place, PlanErrors};

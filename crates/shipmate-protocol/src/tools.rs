@@ -25,7 +25,7 @@ mod words;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::ask::Ask;
+use crate::verbs::{Ask, Verb};
 use crate::wire::{Answer, Refused};
 use arguments::Arguments;
 use outcome::{Reply, refused};
@@ -83,7 +83,12 @@ pub struct Outcome {
 
 /// Whoever carries requests to the coordinator.
 pub trait Board {
-    fn ask(&self, ask: Ask) -> impl Future<Output = Result<Answer, Refused>>;
+    fn ask_any(&self, ask: Ask) -> impl Future<Output = Result<Answer, Refused>>;
+
+    fn ask<V: Verb>(&self, verb: V) -> impl Future<Output = Result<V::Answer, Refused>> {
+        let answer = self.ask_any(verb.into());
+        async move { answer.await?.of() }
+    }
 
     /// Waits until something may have changed for this seat, at most so long; how much of the
     /// time is left. Who cannot wait says that none is: the caller is told what there is now.

@@ -13,8 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::ask::Ask;
 use crate::client::{Client, ClientFailure, Heard};
+use crate::verbs;
+use crate::verbs::Ask;
 use crate::view::story::Touched;
 use crate::view::{Delta, Look, LookOf, TeammateView};
 use crate::wire::{Answer, Notice};
@@ -80,7 +81,7 @@ enum News {
 
 fn follow(client: &mut Client, hear: &Sender<News>) -> Result<(), ClientFailure> {
     let after = Cell::new(0);
-    let asks = || vec![Ask::Signs, Ask::Follow { after: after.get() }];
+    let asks = || vec![Ask::Signs, Ask::Follow(verbs::Follow { after: after.get() })];
     client.listen(asks, |heard| {
         let news = match heard {
             Heard::Notice(Notice::Records { records, .. }) => {
@@ -228,7 +229,7 @@ impl Watching {
     }
 
     fn look(&mut self, of: LookOf) -> Result<Box<Look>, ClientFailure> {
-        match self.asker.ask(Ask::Look { of })? {
+        match self.asker.ask(Ask::Look(verbs::Look { of }))? {
             Answer::Look(look) => Ok(look),
             other => Err(ClientFailure::Nonsense(format!("{other:?} instead of a look"))),
         }

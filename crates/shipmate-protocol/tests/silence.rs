@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::{self, Patience, SilenceCause};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, verbs};
 
 const AT_ONCE: Duration = Duration::from_millis(10);
 const LONG: Duration = Duration::from_secs(300);
@@ -66,8 +66,9 @@ fn a_request_may_take_as_long_as_it_needs_while_the_coordinator_answers_others()
     let patience = Patience { probe_after: AT_ONCE, tell_after: LONG, give_up_after: LONG };
     let mut client = stage.client(patience);
     client.on_silence = |_| panic!("it answers");
-    let asking =
-        std::thread::spawn(move || client.ask(Ask::TaskNext { lease_ms: None, wait: true }));
+    let asking = std::thread::spawn(move || {
+        client.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: true }))
+    });
     let (mut asked, hello) = stage.accept();
     assert!(hello.contains("\"token\":\"t\""));
     say(&mut asked, WELCOME);

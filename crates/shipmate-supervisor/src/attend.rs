@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Answer, Ask, Notice};
+use shipmate_protocol::{Ask, Notice, verbs};
 use tokio::sync::mpsc;
 
 use super::driver::Progress;
@@ -26,7 +26,9 @@ pub(super) fn attend(line: &Rc<Line>, control: &SharedLink, over: mpsc::Unbounde
     tokio::task::spawn_local(async move {
         while let Some(notice) = notices.recv().await {
             match notice {
-                Notice::Alive { asked } => drop(control.ask(Ask::Alive { asked }).await),
+                Notice::Alive { asked } => {
+                    drop(control.ask(Ask::Alive(verbs::Alive { asked })).await)
+                }
                 Notice::Environment { variables } => {
                     shipmate_process::environment::renew(variables)
                 }
@@ -44,11 +46,10 @@ pub(super) fn take_mail(
     let mut link = Link::new(line);
     tokio::task::spawn_local(async move {
         loop {
-            match link.ask(Ask::InboxTake { max: 100, wait: true }).await {
-                Ok(Answer::Messages(messages)) => {
+            match link.ask(verbs::InboxTake { max: 100, wait: true }).await {
+                Ok(messages) => {
                     messages.into_iter().for_each(|message| drop(mail.send(message)));
                 }
-                Ok(_) => {}
                 Err(LinkEnd::Refused(refused)) => return drop(over.send(refused.message)),
                 Err(LinkEnd::Over(reason)) => return drop(over.send(reason)),
             }
@@ -66,7 +67,7 @@ pub(super) fn tell_progress(
         while progress.changed().await.is_ok() {
             let seen = progress.borrow_and_update().clone();
             let Progress { bytes, last_words, context } = seen;
-            drop(control.ask(Ask::Progress { bytes, last_words, context }).await);
+            drop(control.ask(Ask::Progress(verbs::Progress { bytes, last_words, context })).await);
             tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
         }
     });

@@ -17,6 +17,7 @@ use shipmate_process::{
 use shipmate_programs::order::{LifeFolder, Order};
 use shipmate_protocol::Ask;
 use shipmate_protocol::tools::Board;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::watch;
 
@@ -145,7 +146,11 @@ impl CommandAgent {
         };
         let body = shipmate_process::tail(&body, PLAN_BYTES_MAX).to_owned();
         let task = self.desk.task().map(|task| task.to_string());
-        match self.desk.ask(Ask::PlanSubmit { task, body: body.clone(), work: None }).await {
+        match self
+            .desk
+            .ask(Ask::PlanSubmit(verbs::PlanSubmit { task, body: body.clone(), work: None }))
+            .await
+        {
             Ok(_) => Finished::Done { result: body },
             Err(refused) => Finished::Failed { reason: refused.one_line() },
         }

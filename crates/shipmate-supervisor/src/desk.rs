@@ -14,10 +14,10 @@ use std::rc::Rc;
 use serde_json::Value;
 use shipmate_programs::fence::Fenced;
 use shipmate_programs::order::Order;
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
+use shipmate_protocol::verbs::Usage;
 use shipmate_protocol::view::{InboxMessage, PlanView};
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Answer, Ask, Refused, Verb, verbs, wire};
 use tokio::sync::oneshot;
 
 use super::driver::Work;
@@ -149,7 +149,7 @@ impl Desk {
     /// Tells what was spent, and what of it was set aside before.
     pub(crate) async fn used_of(&self, usage: Usage, reservation: Option<u64>) {
         let task = self.0.held.get().map(|(task, _)| task.to_string());
-        let ask = Ask::UsageReport { usage, task, reservation };
+        let ask = Ask::UsageReport(verbs::UsageReport { usage, task, reservation });
         drop(self.0.link.ask(ask).await);
     }
 
@@ -273,8 +273,8 @@ impl Desk {
         Ok(Answer::Done { first: 0, last: 0 })
     }
 
-    pub(super) async fn carry(&self, ask: Ask) -> Result<Answer, Refused> {
-        match self.0.link.ask(ask).await {
+    pub(super) async fn carry<V: Verb>(&self, verb: V) -> Result<V::Answer, Refused> {
+        match self.0.link.ask(verb).await {
             Ok(answer) => Ok(answer),
             Err(LinkEnd::Refused(refused)) => Err(refused),
             Err(LinkEnd::Over(message)) => {
@@ -289,37 +289,42 @@ fn without_inbox(tools: Vec<Tool>) -> Vec<Tool> {
 }
 
 impl Board for Desk {
-    async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
+    async fn ask_any(&self, ask: Ask) -> Result<Answer, Refused> {
         match ask {
-            Ask::TaskSubmit { task, result, .. } | Ask::TaskComplete { task, result, .. }
+            Ask::TaskSubmit(verbs::TaskSubmit { task, result, .. })
+            | Ask::TaskComplete(verbs::TaskComplete { task, result, .. })
                 if self.is_held(&task) =>
             {
                 self.note(Verdict::Done { result })
             }
-            Ask::TaskFail { task, reason, .. } if self.is_held(&task) => {
+            Ask::TaskFail(verbs::TaskFail { task, reason, .. }) if self.is_held(&task) => {
                 self.note(Verdict::Failed { reason })
             }
-            Ask::TaskRelease { task, reason, .. } if self.is_held(&task) => {
+            Ask::TaskRelease(verbs::TaskRelease { task, reason, .. }) if self.is_held(&task) => {
                 self.note(Verdict::GivenBack { reason })
             }
-            Ask::TaskClaim { task, .. } if self.is_held(&task) => Ok(Answer::Unchanged),
-            Ask::TaskClaim { .. } | Ask::TaskNext { .. } => Err(Refused {
+            Ask::TaskClaim(verbs::TaskClaim { task, .. }) if self.is_held(&task) => {
+                Ok(Answer::Unchanged)
+            }
+            Ask::TaskClaim(_) | Ask::TaskNext(_) => Err(Refused {
                 code: "HandedOut".to_owned(),
                 message: "tasks are handed to you one at a time".to_owned(),
                 remedy: Some("finish the one in hand; the next comes by itself".to_owned()),
             }),
-            Ask::Send { .. } | Ask::Question { .. } => {
-                let to_person = matches!(&ask, Ask::Send { to, .. } if to == "person");
+            Ask::Send(_) | Ask::Question(_) => {
+                let to_person = matches!(&ask, Ask::Send(verbs::Send { to, .. }) if to == "person");
                 let sent = self.carry(ask).await;
                 let said = &mut *self.0.said.borrow_mut();
                 said.spoke |= sent.is_ok();
                 said.reported |= to_person && sent.is_ok();
                 sent
             }
-            Ask::PlanSubmit { work: Some(_), .. } => self.hand_in_plan(ask).await,
-            Ask::PlanSubmit { .. } => {
+            Ask::PlanSubmit(verbs::PlanSubmit { work: Some(_), .. }) => {
+                self.hand_in_plan(ask).await
+            }
+            Ask::PlanSubmit(_) => {
                 let submitted = self.carry(ask).await;
-                if let Ok(Answer::Opened { id }) = submitted {
+                if let Ok(Answer::Opened(wire::Opened { id })) = submitted {
                     self.0.said.borrow_mut().plan = Some(id);
                 }
                 submitted

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use shipmate_process::SpawnFailure;
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 use shipmate_protocol::view::InboxMessage;
 use shipmate_protocol::view::TaskView;
 

@@ -32,15 +32,16 @@ mod transcript;
 mod tree;
 mod turns;
 
+use shipmate_protocol::wire::Claimed;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Marker;
 use shipmate_programs::order::{LifeFolder, NOT_BEGUN, Order};
-use shipmate_protocol::ask::ShutdownAnswer;
+use shipmate_protocol::verbs::ShutdownAnswer;
 use shipmate_protocol::view::{InboxMessage, TaskView};
-use shipmate_protocol::{Answer, Ask, Place};
+use shipmate_protocol::{Ask, Place, verbs};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -300,7 +301,7 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn claim(&mut self, wait: bool) -> Result<Option<(TaskView, u64)>, Ending> {
-        let answer = self.work.ask(Ask::TaskNext { lease_ms: None, wait }).await;
+        let answer = self.work.ask(verbs::TaskNext { lease_ms: None, wait }).await;
         if let Some(reason) = not_paid(&answer) {
             self.stop_taking(&reason).await;
         }
@@ -347,7 +348,9 @@ impl<D: Driver> Supervisor<D> {
         let messages = ids(&self.handed);
         if !messages.is_empty() {
             // Read by the agent itself meanwhile: then there is nothing to mark.
-            drop(self.control.ask(Ask::MessageInject { messages, turn }).await);
+            drop(
+                self.control.ask(Ask::MessageInject(verbs::MessageInject { messages, turn })).await,
+            );
         }
         Ok(())
     }
@@ -374,7 +377,11 @@ impl<D: Driver> Supervisor<D> {
     async fn read(&self, messages: &[InboxMessage]) {
         let messages = ids(messages);
         if !messages.is_empty() {
-            drop(self.control.ask(Ask::MessageAcknowledge { messages }).await);
+            drop(
+                self.control
+                    .ask(Ask::MessageAcknowledge(verbs::MessageAcknowledge { messages }))
+                    .await,
+            );
         }
     }
 
@@ -397,7 +404,9 @@ impl<D: Driver> Supervisor<D> {
 
     async fn answer(&self, shutdown: u64, answer: ShutdownAnswer) {
         // Out of time, or asked again: the end of the process says the rest.
-        drop(self.control.ask(Ask::ShutdownAnswer { shutdown, answer }).await);
+        drop(
+            self.control.ask(Ask::ShutdownAnswer(verbs::AnswerShutdown { shutdown, answer })).await,
+        );
     }
 
     /// Does one task. Gives an ending when this life ends with it.
@@ -419,7 +428,11 @@ impl<D: Driver> Supervisor<D> {
         }
         for (task, token, work) in std::mem::take(&mut ready.set_aside) {
             let task = task.to_string();
-            drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
+            drop(
+                self.control
+                    .ask(Ask::TaskSetAside(verbs::TaskSetAside { task, token, work }))
+                    .await,
+            );
         }
         if let Some(reason) = self.not_ready(&ready, id).await {
             let told = self.fail(id, token, reason).await;
@@ -499,12 +512,17 @@ impl<D: Driver> Supervisor<D> {
             None => (None, None),
         };
         // Claiming the next in the same step would take it before what this one unblocks.
-        let ask = Ask::TaskSubmit { task: id.to_string(), token, commit, result };
+        let ask =
+            Ask::TaskSubmit(verbs::TaskSubmit { task: id.to_string(), token, commit, result });
         match self.work.ask(ask).await {
             Err(LinkEnd::Refused(refused)) if refused.code == "StaleClaim" => {
                 let Some(work) = late else { return Ok(()) };
                 let task = id.to_string();
-                drop(self.control.ask(Ask::TaskSetAside { task, token, work }).await);
+                drop(
+                    self.control
+                        .ask(Ask::TaskSetAside(verbs::TaskSetAside { task, token, work }))
+                        .await,
+                );
                 Ok(())
             }
             // Handed in by the agent itself.
@@ -519,7 +537,11 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn fail(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
-        match self.work.ask(Ask::TaskFail { task: id.to_string(), token, reason }).await {
+        match self
+            .work
+            .ask(Ask::TaskFail(verbs::TaskFail { task: id.to_string(), token, reason }))
+            .await
+        {
             // The claim is over, whoever ended it.
             Err(LinkEnd::Refused(refused))
                 if matches!(refused.code.as_str(), "StaleClaim" | "NotInProgress") =>
@@ -533,7 +555,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn give_back(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
         let (task, token) = (id.to_string(), Some(token));
-        match self.work.ask(Ask::TaskRelease { task, token, reason }).await {
+        match self.work.ask(Ask::TaskRelease(verbs::TaskRelease { task, token, reason })).await {
             Err(over @ LinkEnd::Over(_)) => Err(over),
             _ => Ok(()),
         }
@@ -545,7 +567,7 @@ impl<D: Driver> Supervisor<D> {
         if session != self.order.session || fence != self.fence {
             self.order.session.clone_from(&session);
             self.fence.clone_from(&fence);
-            drop(self.control.ask(Ask::Session { session, fence }).await);
+            drop(self.control.ask(Ask::Session(verbs::Session { session, fence })).await);
         }
     }
 
@@ -578,7 +600,11 @@ impl<D: Driver> Supervisor<D> {
             match self.agent.inject(&message).await {
                 Injected::Now => {
                     let (messages, turn) = (ids(std::slice::from_ref(&message)), self.turn);
-                    drop(self.control.ask(Ask::MessageInject { messages, turn }).await);
+                    drop(
+                        self.control
+                            .ask(Ask::MessageInject(verbs::MessageInject { messages, turn }))
+                            .await,
+                    );
                     self.handed.push(message);
                 }
                 Injected::Later => {
@@ -593,10 +619,8 @@ impl<D: Driver> Supervisor<D> {
     /// A lead or person may have taken the task away.
     async fn still_holds(&self, held: Option<(u32, u64)>) -> bool {
         let Some((id, token)) = held else { return true };
-        match self.control.ask(Ask::TaskShow { task: id.to_string() }).await {
-            Ok(Answer::Task(task)) => task.token == Some(token),
-            _ => true,
-        }
+        let shown = self.control.ask(verbs::TaskShow { task: id.to_string() }).await;
+        shown.map_or(true, |task| task.token == Some(token))
     }
 }
 
@@ -605,13 +629,13 @@ fn ids(messages: &[InboxMessage]) -> Vec<u64> {
     messages.iter().map(|message| message.id).filter(|id| *id > 0).collect()
 }
 
-async fn wait_for_task(mut link: Link) -> (Link, Result<Answer, LinkEnd>) {
-    let answer = link.ask(Ask::TaskNext { lease_ms: None, wait: true }).await;
+async fn wait_for_task(mut link: Link) -> (Link, Result<Claimed, LinkEnd>) {
+    let answer = link.ask(verbs::TaskNext { lease_ms: None, wait: true }).await;
     (link, answer)
 }
 
 /// Why there is no budget for a task that is there.
-fn not_paid(answer: &Result<Answer, LinkEnd>) -> Option<String> {
+fn not_paid(answer: &Result<Claimed, LinkEnd>) -> Option<String> {
     match answer {
         Err(LinkEnd::Refused(refused)) if refused.code == "BudgetSpent" => {
             Some(refused.message.clone())
@@ -620,10 +644,10 @@ fn not_paid(answer: &Result<Answer, LinkEnd>) -> Option<String> {
     }
 }
 
-fn claimed(answer: Result<Answer, LinkEnd>) -> Result<Option<(TaskView, u64)>, Ending> {
+fn claimed(answer: Result<Claimed, LinkEnd>) -> Result<Option<(TaskView, u64)>, Ending> {
     match answer {
-        Ok(Answer::Claimed { task, token }) => Ok(Some((*task, token))),
-        Ok(_) | Err(LinkEnd::Refused(_)) => Ok(None),
+        Ok(Claimed { task, token }) => Ok(Some((*task, token))),
+        Err(LinkEnd::Refused(_)) => Ok(None),
         Err(LinkEnd::Over(reason)) => Err(Ending::Over(reason)),
     }
 }

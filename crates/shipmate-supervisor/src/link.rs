@@ -11,7 +11,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_protocol::wire::{Hello, Reply, Request};
-use shipmate_protocol::{Answer, Ask, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, socket};
+use shipmate_protocol::{
+    Answer, Ask, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, Verb, socket,
+};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -84,12 +86,12 @@ impl Link {
     }
 
     /// Asks and waits for the answer, through restarts of the coordinator.
-    pub(crate) async fn ask(&mut self, ask: Ask) -> Result<Answer, LinkEnd> {
+    pub(crate) async fn ask<V: Verb>(&mut self, verb: V) -> Result<V::Answer, LinkEnd> {
         self.counter += 1;
-        let request = Request { id: self.counter, team: None, ask };
+        let request = Request { id: self.counter, team: None, ask: verb.into() };
         loop {
             match self.exchange(&request).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return answer.of().map_err(LinkEnd::Refused),
                 Err(Trouble::Final(LinkEnd::Refused(refused))) if passes(&refused) => {
                     tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
                 }
@@ -263,7 +265,7 @@ impl SharedLink {
         SharedLink(Rc::new(tokio::sync::Mutex::new(Link::new(line))))
     }
 
-    pub(crate) async fn ask(&self, ask: Ask) -> Result<Answer, LinkEnd> {
-        self.0.lock().await.ask(ask).await
+    pub(crate) async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, LinkEnd> {
+        self.0.lock().await.ask(verb).await
     }
 }

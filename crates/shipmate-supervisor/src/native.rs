@@ -14,9 +14,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Tree;
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::{Begin, Ended, Offered, ToAgent};
 use shipmate_protocol::tools::envelope::envelope;
+use shipmate_protocol::verbs::Usage;
 use shipmate_protocol::view::InboxMessage;
 use tokio::sync::{mpsc, watch};
 

@@ -9,8 +9,8 @@ use shipmate_model::event::Mode;
 use shipmate_model::files::{FileSet, Pattern};
 use shipmate_process::Fence;
 use shipmate_programs::fence::{self, Fenced, Yard};
-use shipmate_protocol::ask::QuestionKind;
-use shipmate_protocol::{Answer, Ask, Place};
+use shipmate_protocol::verbs::QuestionKind;
+use shipmate_protocol::{Ask, Place, verbs, wire};
 use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
@@ -32,10 +32,9 @@ impl Desk {
         };
         let text = permission::words(&verdict, &request);
         let text = format!("{text}\nAnswer \"allow\"; anything else is a refusal and its reason.");
-        let asked = self.carry(Ask::Question { kind, text, options: Vec::new() }).await;
+        let asked = self.carry(verbs::Question { kind, text, options: Vec::new() }).await;
         let id = match asked {
-            Ok(Answer::Opened { id }) => id,
-            Ok(_) => return May::No(permission::refused(&request, whom, "it could not be asked")),
+            Ok(wire::Opened { id }) => id,
             Err(refused) => {
                 return May::No(permission::refused(&request, whom, &refused.message));
             }
@@ -61,7 +60,10 @@ impl Desk {
             }
             if tokio::time::timeout_at(until, told).await.is_err() {
                 let reason = "nobody answered in time".to_owned();
-                drop(self.carry(Ask::QuestionWithdraw { question, reason }).await);
+                drop(
+                    self.carry(Ask::QuestionWithdraw(verbs::QuestionWithdraw { question, reason }))
+                        .await,
+                );
                 // Answered in the last moment is answered.
                 return self.found_answer(question).await;
             }
@@ -69,16 +71,14 @@ impl Desk {
     }
 
     async fn found_answer(&self, question: u64) -> Option<String> {
-        let Ok(Answer::Questions(all)) = self.carry(Ask::Questions { all: true }).await else {
-            return None;
-        };
+        let all = self.carry(verbs::Questions { all: true }).await.ok()?;
         all.into_iter().find(|asked| asked.id == question)?.answer
     }
 
     /// Looks up what mode it is in now.
     pub(super) async fn look_at_mode(&self) {
         let name = self.order().name.clone();
-        if let Ok(Answer::Teammate(view)) = self.carry(Ask::TeammateShow { name }).await {
+        if let Ok(view) = self.carry(verbs::TeammateShow { name }).await {
             self.set_mode(&view.mode);
         }
     }

@@ -14,9 +14,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_programs::models::prices;
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::Price;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::Usage;
+use shipmate_protocol::{verbs, wire};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::desk::Desk;
@@ -237,9 +237,9 @@ impl Book {
     /// Sets aside what the next request will take. Refused, there is room for none.
     async fn set_aside(&mut self) {
         let usage = self.usual;
-        match self.desk.carry(Ask::UsageReserve { usage }).await {
-            Ok(Answer::Opened { id }) => self.aside.push_back(id),
-            Ok(_) => {}
+        match self.desk.carry(verbs::UsageReserve { usage }).await {
+            Ok(Some(wire::Opened { id })) => self.aside.push_back(id),
+            Ok(None) => {}
             Err(refused) if refused.code == NO_ROOM => {
                 self.spent.send_replace(Some(refused.message));
             }

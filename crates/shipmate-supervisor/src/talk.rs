@@ -7,6 +7,7 @@
 
 use shipmate_model::usage::SPENT;
 use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
 
 use super::driver::{Driver, Finished};
@@ -53,7 +54,7 @@ impl<D: Driver> Supervisor<D> {
                     self.order.name
                 );
                 let (to, kind, reply_to) = ("person".to_owned(), None, None);
-                drop(self.control.ask(Ask::Send { to, body, kind, reply_to }).await);
+                drop(self.control.ask(Ask::Send(verbs::Send { to, body, kind, reply_to })).await);
             }
         }
     }
@@ -64,7 +65,11 @@ impl<D: Driver> Supervisor<D> {
         let Finished::Done { result } = finished else { return };
         if asked && !self.desk.said().reported && !result.trim().is_empty() {
             let (to, body) = ("person".to_owned(), result.clone());
-            drop(self.control.ask(Ask::Send { to, body, kind: None, reply_to: None }).await);
+            drop(
+                self.control
+                    .ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }))
+                    .await,
+            );
         }
     }
 
@@ -72,7 +77,11 @@ impl<D: Driver> Supervisor<D> {
     /// as often as the coordinator lets it.
     pub(super) async fn say_idle(&mut self) -> Result<(), Ending> {
         loop {
-            match self.control.ask(Ask::TeammateIdle { reason: "no task".to_owned() }).await {
+            match self
+                .control
+                .ask(Ask::TeammateIdle(verbs::TeammateIdle { reason: "no task".to_owned() }))
+                .await
+            {
                 Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
                 Err(LinkEnd::Refused(refused)) if refused.code == "HookRejected" => {
                     self.feed_back(refused.message).await?;
@@ -125,7 +134,7 @@ impl<D: Driver> Supervisor<D> {
         let (name, team) = (self.order.name.clone(), &self.order.team);
         let budget = format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
         let reason = format!("{SPENT}: {reason}; {budget}");
-        drop(self.control.ask(Ask::TeammatePause { name, reason }).await);
+        drop(self.control.ask(Ask::TeammatePause(verbs::TeammatePause { name, reason })).await);
     }
 
     /// Somebody waits for an answer that does not come.
@@ -135,6 +144,6 @@ impl<D: Driver> Supervisor<D> {
         }
         let body = format!("{} could not answer what it was told: {reason}", self.order.name);
         let (to, kind, reply_to) = ("person".to_owned(), None, None);
-        drop(self.control.ask(Ask::Send { to, body, kind, reply_to }).await);
+        drop(self.control.ask(Ask::Send(verbs::Send { to, body, kind, reply_to })).await);
     }
 }

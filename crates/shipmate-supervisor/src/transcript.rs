@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use shipmate_process::LogFile;
 use shipmate_programs::order::{LifeFolder, Order};
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 use tokio::sync::watch;
 
 use super::driver::Progress;

@@ -9,8 +9,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::{PlanView, TaskView};
-use shipmate_protocol::{Answer, Ask};
 
 use super::desk::Verdict;
 use super::driver::{Driver, Finished, NotGiven, Work};
@@ -226,9 +226,7 @@ impl<D: Driver> Supervisor<D> {
 
     /// What was decided about a plan, once it was.
     async fn decided(&self, plan: u64) -> Option<PlanView> {
-        let Ok(Answer::Plans(plans)) = self.control.ask(Ask::Plans { all: true }).await else {
-            return None;
-        };
+        let plans = self.control.ask(verbs::Plans { all: true }).await.ok()?;
         let found = plans.into_iter().find(|found| found.id == plan)?;
         (found.state != "open").then_some(found)
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use shipmate_process::environment;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs::Setup;
 
 pub(crate) use agents::ProgramConfig;
 use layer::Layer;

@@ -28,10 +28,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
+use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, verbs, wire};
 use temp::TempDir;
 
 const SHIPMATE: &str = env!("CARGO_BIN_EXE_shipmate");
@@ -140,20 +140,24 @@ fn ask(client: &mut Client, ask: Ask) -> Result<Answer, ClientFailure> {
 }
 
 fn start(person: &mut Client, name: &str) -> String {
-    let start = Ask::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
+    let start = Ask::TeammateStart(verbs::TeammateStart {
+        name: name.to_owned(),
+        supervision: Supervision::None,
+    });
     match ask(person, start).unwrap() {
-        Answer::Started { token, .. } => token,
+        Answer::Started(wire::Started { token, .. }) => token,
         other => panic!("{other:?}"),
     }
 }
 
 fn create(person: &mut Client, count: usize) {
     let task = |n| TaskNew { subject: format!("task {n}"), ..TaskNew::default() };
-    ask(person, Ask::TaskCreate { tasks: (0..count).map(task).collect() }).unwrap();
+    ask(person, Ask::TaskCreate(verbs::TaskCreate { tasks: (0..count).map(task).collect() }))
+        .unwrap();
 }
 
 fn next(client: &mut Client) -> Result<Answer, ClientFailure> {
-    ask(client, Ask::TaskNext { lease_ms: None, wait: false })
+    ask(client, Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: false }))
 }
 
 fn refusal(failure: Result<Answer, ClientFailure>) -> Refused {
@@ -164,7 +168,7 @@ fn refusal(failure: Result<Answer, ClientFailure>) -> Refused {
 }
 
 fn records(person: &mut Client) -> Vec<Value> {
-    match ask(person, Ask::Log { after: 0, max: 10_000 }).unwrap() {
+    match ask(person, Ask::Log(verbs::Log { after: 0, max: 10_000 })).unwrap() {
         Answer::Log(lines) => {
             lines.iter().map(|line| serde_json::from_str(line.get()).unwrap()).collect()
         }
@@ -209,7 +213,8 @@ fn tasks_that_many_processes_create_at_once_have_a_number_each() {
     for mut process in processes {
         assert!(process.wait().unwrap().success());
     }
-    let Answer::Tasks(tasks) = person.ask(Ask::Tasks { filter: Default::default() }).unwrap()
+    let Answer::Tasks(tasks) =
+        person.ask(Ask::Tasks(verbs::Tasks { filter: Default::default() })).unwrap()
     else {
         panic!()
     };
@@ -229,13 +234,21 @@ fn a_killed_coordinator_is_replaced_and_nothing_acknowledged_is_missing() {
     create(&mut person, 30);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     for expected in 1..=30 {
-        let Answer::Claimed { task, token } = next(&mut ana).unwrap() else { panic!() };
+        let Answer::Claimed(wire::Claimed { task, token }) = next(&mut ana).unwrap() else {
+            panic!()
+        };
         assert_eq!(task.row.id, expected);
         if expected % 3 == 0 {
             workspace.kill();
         }
         let (task, token) = (expected.to_string(), Some(token));
-        ana.ask(Ask::TaskComplete { task, token, commit: None, result: String::new() }).unwrap();
+        ana.ask(Ask::TaskComplete(verbs::TaskComplete {
+            task,
+            token,
+            commit: None,
+            result: String::new(),
+        }))
+        .unwrap();
     }
     let log = records(&mut person);
     assert_eq!(count(&log, "task.claimed"), 30);
@@ -272,15 +285,15 @@ fn a_teammate_acts_only_as_itself_and_only_in_its_present_life() {
     create(&mut person, 2);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     assert_eq!(ana.welcome().unwrap().actor, "alpha/ana@1");
-    let Answer::Claimed { token, .. } = next(&mut ana).unwrap() else { panic!() };
+    let Answer::Claimed(wire::Claimed { token, .. }) = next(&mut ana).unwrap() else { panic!() };
 
     let mut bo = workspace.client(TokenSource::Given(tokens[1].clone()));
-    let stolen = Ask::TaskComplete {
+    let stolen = Ask::TaskComplete(verbs::TaskComplete {
         task: "1".to_owned(),
         token: Some(token),
         commit: None,
         result: String::new(),
-    };
+    });
     assert_eq!(refusal(bo.ask(stolen.clone())).code, "AlreadyClaimed");
     let teammate = TeammateAdd { name: "cy".to_owned(), ..TeammateAdd::default() };
     assert_eq!(refusal(bo.ask(Ask::TeammateAdd(teammate))).code, "NotAllowed");
@@ -289,11 +302,14 @@ fn a_teammate_acts_only_as_itself_and_only_in_its_present_life() {
     let mut forger = workspace.client(TokenSource::Given(forged));
     assert_eq!(refusal(forger.ask(Ask::Status)).code, "BadToken");
 
-    let shutdown =
-        Ask::Shutdown { name: Some("ana".to_owned()), reason: "".to_owned(), deadline_ms: 1 };
+    let shutdown = Ask::Shutdown(verbs::Shutdown {
+        name: Some("ana".to_owned()),
+        reason: "".to_owned(),
+        deadline_ms: 1,
+    });
     person.ask(shutdown).unwrap();
     // The deadline passes, the life ends, the next begins.
-    person.ask(Ask::InboxRead { max: 10, wait: false }).unwrap();
+    person.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: false })).unwrap();
     let life_ends = |record: &str| record.contains("teammate.stopped");
     let flow = |record: &str| match life_ends(record) {
         true => std::ops::ControlFlow::Break(()),
@@ -313,13 +329,17 @@ fn a_waiting_reader_hears_of_mail_and_a_waiting_claimer_of_work() {
     let (mut person, tokens) = workspace.team(&["ana", "bo"]);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     let mut bo = workspace.client(TokenSource::Given(tokens[1].clone()));
-    let claimer = std::thread::spawn(move || ana.ask(Ask::TaskNext { lease_ms: None, wait: true }));
-    let reader = std::thread::spawn(move || bo.ask(Ask::InboxRead { max: 10, wait: true }));
+    let claimer = std::thread::spawn(move || {
+        ana.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: true }))
+    });
+    let reader = std::thread::spawn(move || {
+        bo.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: true }))
+    });
     create(&mut person, 1);
     let (to, body) = ("bo".to_owned(), "hello".to_owned());
-    person.ask(Ask::Send { to, body, kind: None, reply_to: None }).unwrap();
+    person.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })).unwrap();
     assert!(
-        matches!(claimer.join().unwrap().unwrap(), Answer::Claimed { task, .. } if task.row.id == 1)
+        matches!(claimer.join().unwrap().unwrap(), Answer::Claimed(wire::Claimed { task, .. }) if task.row.id == 1)
     );
     assert!(
         matches!(reader.join().unwrap().unwrap(), Answer::Messages(mail) if mail[0].body == "hello")
@@ -437,7 +457,12 @@ fn a_refused_team_leaves_nothing_and_a_deleted_one_its_log() {
     assert_eq!(refusal(person.ask(Ask::Status)).code, "NoTeam");
     workspace.team(&["ana"]);
     person
-        .ask(Ask::TeamDelete { team: None, reason: "done".to_owned(), deadline_ms: 0, now: true })
+        .ask(Ask::TeamDelete(verbs::TeamDelete {
+            team: None,
+            reason: "done".to_owned(),
+            deadline_ms: 0,
+            now: true,
+        }))
         .unwrap();
     person.team = Some("alpha".to_owned());
     person.ask(Ask::TeamEnd).unwrap();
@@ -463,18 +488,19 @@ fn two_coordinators_share_a_team_on_a_nats_server() {
     });
     (0..30).for_each(|_| create(&mut person, 1));
     let (mut tell, mut far) = (Vec::new(), creating.join().unwrap());
-    let tasks = ask(&mut far, Ask::Tasks { filter: Default::default() }).unwrap();
+    let tasks = ask(&mut far, Ask::Tasks(verbs::Tasks { filter: Default::default() })).unwrap();
     let Answer::Tasks(tasks) = tasks else { panic!() };
     assert_eq!(tasks.len(), 60);
     for (workspace, token) in [(&here, &tokens[0]), (&there, &tokens[1])] {
         let mut worker = workspace.client(TokenSource::Given(token.clone()));
         tell.push(std::thread::spawn(move || {
             let mut done = Vec::new();
-            while let Ok(Answer::Claimed { task, token }) = next(&mut worker) {
+            while let Ok(Answer::Claimed(wire::Claimed { task, token })) = next(&mut worker) {
                 let (id, token) = (task.row.id, Some(token));
                 let result = String::new();
                 let task = id.to_string();
-                let complete = Ask::TaskComplete { task, token, commit: None, result };
+                let complete =
+                    Ask::TaskComplete(verbs::TaskComplete { task, token, commit: None, result });
                 ask(&mut worker, complete).unwrap();
                 done.push(id);
             }

@@ -3,8 +3,8 @@
 use std::io;
 
 use serde::Serialize;
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::Price;
+use shipmate_protocol::verbs::Usage;
 
 use super::{Request, Tokens};
 use crate::message::{Arguments, Block, Message};

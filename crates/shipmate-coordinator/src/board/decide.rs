@@ -5,14 +5,14 @@ use shipmate_log::{AppendFailure, Log as _};
 use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::Reply;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Answer, Refused};
 
 use super::{
     CONFLICTS_MAX, Decided, Job, PARKED_LEAST, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse,
 };
-use crate::answer;
 use crate::clock::wall_ms;
-use crate::translate::{self, Scene};
+use crate::scene::{self, Scene};
+use crate::verbs::{self, Way, way};
 
 impl Worker {
     /// Decides jobs and due commands, appends, answers; again after a conflict.
@@ -140,20 +140,23 @@ impl Worker {
         let team = job.about(&self.board.root);
         let scene =
             Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
-        let what = match scene.act(&job.ask) {
+        let Way::Decide(verb) = way(&job.ask) else {
+            drop(desk);
+            return decided.push(Decided { job, what: What::Read });
+        };
+        let what = match verb.act(&scene) {
             Err(refused) => What::Answer(Err(refused)),
-            Ok(None) => What::Read,
-            Ok(Some(act)) => {
+            Ok(act) => {
                 // What is read leaves the state with that; take it while it is there.
                 let unread = match act {
-                    Act::ReadInbox { max } => answer::peek(scene.state, &job.actor, max),
-                    Act::TakeInbox { max } => answer::untaken(scene.state, &job.actor, max),
+                    Act::ReadInbox { max } => verbs::peek(scene.state, &job.actor, max),
+                    Act::TakeInbox { max } => verbs::untaken(scene.state, &job.actor, max),
                     _ => Vec::new(),
                 };
                 let before = scene.state.position;
                 let req = Some(RequestId { client: job.client.clone(), counter: job.id });
                 let command = Command { by: job.actor.clone(), req, act };
-                let outcome = match scene.then(&job.ask) {
+                let outcome = match verb.then(&scene) {
                     None => desk.handle(at, &command),
                     Some(then) => desk.handle_then(at, &command, then),
                 };
@@ -162,16 +165,19 @@ impl Worker {
                         What::Answer(Ok(Answer::Messages(unread)))
                     }
                     Outcome::Done { first, last } => What::Records { first, last },
-                    Outcome::Refused(refusal) if job.waits() && is_worth_waiting(&refusal) => {
+                    Outcome::Refused(refusal) if verb.waits() && is_worth_waiting(&refusal) => {
                         drop(desk);
                         return self.park(job);
                     }
-                    Outcome::Unchanged if job.waits() => {
+                    Outcome::Unchanged if verb.waits() => {
                         drop(desk);
                         return self.park(job);
                     }
-                    Outcome::Unchanged => What::Answer(Ok(unchanged(&job.ask))),
-                    Outcome::Refused(refusal) => What::Answer(Err(translate::refusal(&refusal))),
+                    Outcome::Unchanged if verb.hands_out_mail() => {
+                        What::Answer(Ok(Answer::Messages(Vec::new())))
+                    }
+                    Outcome::Unchanged => What::Answer(Ok(Answer::Unchanged)),
+                    Outcome::Refused(refusal) => What::Answer(Err(scene::refusal(&refusal))),
                 }
             }
         };
@@ -215,11 +221,4 @@ fn is_worth_waiting(refusal: &Refusal) -> bool {
             | Refusal::TeamPaused { .. }
             | Refusal::HoldsEnough { .. }
     )
-}
-
-fn unchanged(ask: &Ask) -> Answer {
-    match ask {
-        Ask::InboxRead { .. } | Ask::InboxTake { .. } => Answer::Messages(Vec::new()),
-        _ => Answer::Unchanged,
-    }
 }

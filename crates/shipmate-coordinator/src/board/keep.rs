@@ -9,8 +9,8 @@ use shipmate_protocol::wire::Reply;
 use shipmate_protocol::{Notice, Refused};
 
 use super::{Follower, SNAPSHOT_EVERY, Worker};
-use crate::answer;
 use crate::connection::Connection;
+use crate::history;
 use crate::open::{self, read_refusal};
 
 /// What followers are sent at once: so many records, or so many bytes.
@@ -51,7 +51,7 @@ impl Worker {
         let mut followers = std::mem::take(&mut self.followers);
         let behind = followers.iter_mut().filter(|follower| follower.is_behind(end));
         for Follower { connection, sent } in behind.take(FOLLOWERS_AT_ONCE) {
-            let page = answer::records(&mut self.log, *sent, PAGE, PAGE_BYTES);
+            let page = history::records(&mut self.log, *sent, PAGE, PAGE_BYTES);
             match page.await {
                 Ok(records) if !records.is_empty() => {
                     *sent += records.len() as u64;

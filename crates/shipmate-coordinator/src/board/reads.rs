@@ -82,11 +82,9 @@ impl Worker {
                 job.connection.settled_request();
                 continue;
             }
-            let (answer, cost) = match self.answer_from_state(&job) {
-                Some(answer) => (answer, 0),
-                // The whole log may be read for it.
-                None => (self.answer_from_log(&job).await, BYTES_AT_ONCE),
-            };
+            let (answer, took_log) = self.answer_look(&job).await;
+            // The whole log may have been read for it.
+            let cost = if took_log { BYTES_AT_ONCE } else { 0 };
             bytes += cost + job.connection.send_measured(&Reply::to(job.id, answer));
             job.connection.settled_request();
             if !job.connection.has_room() {

@@ -4,15 +4,15 @@ use shipmate_log::Log as _;
 use shipmate_model::event::Event;
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Position, Record};
-use shipmate_protocol::ask::TaskFilter;
-use shipmate_protocol::refused;
-use shipmate_protocol::view::LookOf;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::wire::{Following, Verified};
+use shipmate_protocol::{Answer, Refused, refused, verbs};
 
 use super::{Decided, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
-use crate::answer;
+use crate::history;
 use crate::open::{self, read_refusal};
-use crate::translate::Scene;
+use crate::scene::Scene;
+use crate::signs::Signs;
+use crate::verbs::{Beside, OfLog, Way, Wrote, answer_to, way};
 
 impl Worker {
     pub(super) async fn answer_all(&mut self, decided: Vec<Decided>, records: &[Record]) {
@@ -71,62 +71,68 @@ impl Worker {
     }
 
     async fn answer_own(&mut self, job: &Job, own: &[Record]) -> Result<Answer, Refused> {
-        if let (Ask::InboxRead { .. } | Ask::InboxTake { .. }, Some(messages)) =
-            (&job.ask, answer::read_messages(own))
-        {
-            return Ok(Answer::Messages(answer::bodies(&mut self.log, messages).await?));
-        }
-        let desk = self.board.desk.borrow();
-        Ok(answer::from_records(&job.ask, own, desk.state(), &self.secrets))
-    }
-
-    /// None if it takes the log.
-    pub(super) fn answer_from_state(&self, job: &Job) -> Option<Result<Answer, Refused>> {
-        let team = job.about(&self.board.root);
-        let desk = self.board.desk.borrow();
-        let (state, actor) = (desk.state(), &job.actor);
-        let scene = Scene { state, actor, secrets: &self.secrets, team: &team };
-        answer::from_state(&scene, &job.ask, self.log_word(), &self.board.signs.borrow())
-    }
-
-    pub(super) async fn answer_from_log(&mut self, job: &Job) -> Result<Answer, Refused> {
-        match &job.ask {
-            Ask::Log { after, max } => {
-                let records = answer::records(&mut self.log, *after, *max, answer::LOG_BYTES);
-                Ok(Answer::Log(records.await?))
+        let Way::Decide(verb) = way(&job.ask) else {
+            unreachable!("only what is decided writes records")
+        };
+        let mail = match history::handed_out(own) {
+            Some(messages) if verb.hands_out_mail() => {
+                history::bodies(&mut self.log, messages).await?
             }
-            Ask::Follow { after } => {
+            _ => Vec::new(),
+        };
+        let desk = self.board.desk.borrow();
+        let (state, secrets) = (desk.state(), &*self.secrets);
+        Ok(verb.answer(&Wrote { records: own, state, secrets, mail }))
+    }
+
+    /// Answers a request that only looks, and says whether it took the log.
+    pub(super) async fn answer_look(&mut self, job: &Job) -> (Result<Answer, Refused>, bool) {
+        match way(&job.ask) {
+            Way::Look(verb) => {
+                let (desk, team) = (self.board.desk.borrow(), job.about(&self.board.root));
+                let (state, actor) = (desk.state(), &job.actor);
+                let scene = Scene { state, actor, secrets: &self.secrets, team: &team };
+                let beside = Beside { log: self.log_word(), signs: &self.board.signs.borrow() };
+                (verb.look(&scene, &beside), false)
+            }
+            Way::Log(verb) => (self.answer_from_log(job, verb).await, true),
+            Way::Decide(_)
+            | Way::Sign(_)
+            | Way::Errand(_)
+            | Way::Workspace(_)
+            | Way::Itself(_)
+            | Way::Left(_) => {
+                let text = "that is not asked of a team".to_owned();
+                (Err(refused("BadRequest", text, "")), false)
+            }
+        }
+    }
+
+    async fn answer_from_log(&mut self, job: &Job, verb: OfLog<'_>) -> Result<Answer, Refused> {
+        match verb {
+            OfLog::Records(verbs::Log { after, max }) => {
+                let records = history::records(&mut self.log, *after, *max, history::LOG_BYTES);
+                answer_to::<verbs::Log>(records.await)
+            }
+            OfLog::Follow(verbs::Follow { after }) => {
                 let sent = (*after).min(self.position());
                 self.follow(&job.connection, sent);
-                Ok(Answer::Following { after: sent })
+                answer_to::<verbs::Follow>(Ok(Following { after: sent }))
             }
-            Ask::MessageTrace { message } => answer::trace(&mut self.log, *message).await,
-            Ask::StatusAt { position } | Ask::TasksAt { position } | Ask::LookAt { position } => {
+            OfLog::Trace(verbs::MessageTrace { message }) => {
+                answer_to::<verbs::MessageTrace>(history::trace(&mut self.log, *message).await)
+            }
+            OfLog::At(position, look) => {
                 let end = self.position();
-                let then = answer::at(&mut self.log, *position, end).await?;
-                let team = job.about(&self.board.root);
-                let scene =
-                    Scene { state: &then, actor: &job.actor, secrets: &self.secrets, team: &team };
-                let now = match job.ask {
-                    Ask::StatusAt { .. } => Ask::Status,
-                    Ask::LookAt { .. } => {
-                        Ask::Look { of: LookOf::Page { after: 0, max: usize::MAX } }
-                    }
-                    _ => Ask::Tasks { filter: TaskFilter::default() },
-                };
-                let answer = answer::from_state(
-                    &scene,
-                    &now,
-                    self.log_word(),
-                    &crate::signs::Signs::default(),
-                );
-                answer.expect("each is answered from a state")
+                let then = history::at(&mut self.log, position, end).await?;
+                let beside = Beside { log: self.log_word(), signs: &Signs::default() };
+                let (state, actor, team) = (&then, &job.actor, job.about(&self.board.root));
+                look.look(&Scene { state, actor, secrets: &self.secrets, team: &team }, &beside)
             }
-            Ask::Verify => {
+            OfLog::Verify => {
                 let verified = self.log.verify().await.map_err(|e| read_refusal(&e))?;
-                Ok(Answer::Verified { records: verified.records })
+                answer_to::<verbs::Verify>(Ok(Verified { records: verified.records }))
             }
-            other => Err(refused("BadRequest", format!("{other:?} is not for a team"), "")),
         }
     }
 }

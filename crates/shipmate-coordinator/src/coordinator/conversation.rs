@@ -11,7 +11,7 @@ use shipmate_protocol::{HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Refused};
 
 use super::Coordinator;
 use crate::connection::{Connection, LineEnd, Lines, values_in};
-use crate::{secret, translate};
+use crate::{scene, secret};
 
 /// The longest line of a teammate: 10,000 tasks of a few words each.
 const TEAMMATE_LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -39,7 +39,7 @@ impl Coordinator {
             Actor::Person => (LINE_BYTES_MAX, VALUES_MAX),
             _ => (TEAMMATE_LINE_BYTES_MAX, TEAMMATE_VALUES_MAX),
         };
-        let client = translate::name(&bound(&hello.client, &actor))?;
+        let client = scene::name(&bound(&hello.client, &actor))?;
         connection.send(&Reply::Welcome(Welcome {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -86,7 +86,7 @@ impl Coordinator {
             )
         };
         let named = secret::named(token).ok_or_else(bad)?;
-        let root = translate::name(&named.root)?;
+        let root = scene::name(&named.root)?;
         let board = self.board(&root).await?.ok_or_else(bad)?;
         board.with_state(|state| {
             let mate = state.teammates.get(&named.who.address).ok_or_else(bad)?;
@@ -95,7 +95,7 @@ impl Coordinator {
             }
             if *token == self.secrets.token(state, &named.who) && mate.epoch > named.who.epoch {
                 let (who, current) = (named.who.clone(), mate.epoch);
-                return Err(translate::refusal(&shipmate_model::Refusal::StaleTeammate {
+                return Err(scene::refusal(&shipmate_model::Refusal::StaleTeammate {
                     who,
                     current,
                 }));

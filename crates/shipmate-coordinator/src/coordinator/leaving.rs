@@ -7,29 +7,31 @@ use shipmate_core::state::TeamPhase;
 use shipmate_model::Name;
 use shipmate_process::blocking;
 use shipmate_protocol::refused;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::view::Leftover;
+use shipmate_protocol::{Refused, verbs};
 
 use super::Coordinator;
 use crate::board::Board;
 use crate::errand::{self, Cleaning};
 use crate::open;
 use crate::put_away::{Made, put_away};
-use crate::translate;
+use crate::scene;
+use crate::verbs::Left;
 
 impl Coordinator {
     /// What is left over: of everything here, or of a team once it is gone.
     pub(super) async fn left(
         self: &Rc<Self>,
         team: Option<&str>,
-        ask: &Ask,
-    ) -> Result<Answer, Refused> {
-        if let Ask::Leftovers { remove, force } = ask {
+        left: Left<'_>,
+    ) -> Result<Vec<Leftover>, Refused> {
+        if let Left::Over(verbs::Leftovers { remove, force }) = left {
             let boards = self.all_boards().await?;
             let cleaning = Cleaning { remove: *remove, force };
             let crews: Vec<_> = boards.iter().filter_map(|board| self.crew(&board.root)).collect();
             return errand::leftovers(&self.settings, &boards, &crews, cleaning).await;
         }
-        let team = translate::name(team.unwrap_or_default())?;
+        let team = scene::name(team.unwrap_or_default())?;
         let department_of = self.gone(&team).await?;
         let mut boards = Vec::new();
         for root in self.roots()? {

@@ -9,7 +9,7 @@ use shipmate_model::event::{Outcome, Supervision};
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 use shipmate_protocol::wire::Reply;
 
 use super::{Crew, Life};

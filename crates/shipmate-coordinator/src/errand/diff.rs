@@ -9,14 +9,14 @@ use shipmate_core::state::{Stage, State, Status, Task};
 use shipmate_model::setup::TreeMode;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::{tree_at, tree_of};
+use shipmate_protocol::Refused;
 use shipmate_protocol::view::{DiffFile, TaskDiff};
-use shipmate_protocol::{Answer, Ask, Refused};
 use shipmate_workspace::{Commit, Difference, Paths, Repository, Tree, WorkKey};
 
 use super::failed;
 use crate::attendance::Attendance;
 use crate::board::Job;
-use crate::translate;
+use crate::scene;
 
 /// What has to be known of a task to find its work.
 struct Sought {
@@ -49,16 +49,14 @@ enum Standing {
     },
 }
 
-pub(super) async fn show(crew: Rc<Attendance>, job: Job) {
-    let answer = find(&crew, &job).await;
-    job.reply(answer.map(|diff| Answer::Diff(Box::new(diff))));
-}
-
-async fn find(crew: &Rc<Attendance>, job: &Job) -> Result<TaskDiff, Refused> {
-    let Ask::TaskDiff { task } = &job.ask else { unreachable!("it was asked for a diff") };
+pub(super) async fn find(
+    crew: &Rc<Attendance>,
+    job: &Job,
+    task: &str,
+) -> Result<TaskDiff, Refused> {
     let team = job.about(&crew.board.root);
     let sought = crew.board.with_state(|state| {
-        let id = translate::task_id(state, &job.actor, &team, task)?;
+        let id = scene::task_id(state, &job.actor, &team, task)?;
         Ok(seek(crew, state, state.task(id).expect("a resolved task exists")))
     })?;
     match sought {

@@ -8,7 +8,7 @@ use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
 use shipmate_programs::programs::{self, command_line::Stand};
 use shipmate_protocol::refused;
-use shipmate_protocol::{Place, Refused, ask};
+use shipmate_protocol::{Place, Refused, verbs};
 use shipmate_workspace::{Commit, Failure, Repository};
 
 use super::failed;
@@ -22,7 +22,7 @@ use crate::staffing::staffed::runnable;
 /// begun: what the request asks again is the board's to answer.
 pub(crate) async fn begin(
     settings: &Settings,
-    create: &mut ask::TeamCreate,
+    create: &mut verbs::TeamCreate,
 ) -> Result<(), Refused> {
     let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
     let Some(setup) = &mut create.setup else { return Ok(()) };
@@ -41,7 +41,7 @@ pub(crate) async fn begin(
 }
 
 /// Files are read for it, so it does not keep the coordinator.
-async fn ordered(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
+async fn ordered(setup: &mut verbs::Setup, place: &Place) -> Result<Option<Playbook>, Refused> {
     let (mut filled, place) = (setup.clone(), place.clone());
     let ordered = blocking(move || {
         let playbook = shipmate_playbook::order(&mut filled, &place);
@@ -53,7 +53,7 @@ async fn ordered(setup: &mut ask::Setup, place: &Place) -> Result<Option<Playboo
 }
 
 /// The agent that a lead's plan will be carried out by is looked for before the plan is paid for.
-async fn usual_agent(settings: &Settings, setup: &ask::Setup) -> Result<(), Refused> {
+async fn usual_agent(settings: &Settings, setup: &verbs::Setup) -> Result<(), Refused> {
     let line = setup.agent.clone();
     if line.is_empty() || programs::find(&line, &settings.agents).is_ok() {
         return Ok(());
@@ -73,7 +73,7 @@ async fn usual_agent(settings: &Settings, setup: &ask::Setup) -> Result<(), Refu
 async fn based(
     settings: &Settings,
     name: &str,
-    setup: &mut ask::Setup,
+    setup: &mut verbs::Setup,
     only_check: bool,
 ) -> Result<(), Refused> {
     let found = survey(settings).await?;

@@ -19,7 +19,7 @@ use shipmate_process::remove_folder;
 use shipmate_programs::tenancy::Unfinished;
 use shipmate_protocol::refused;
 use shipmate_protocol::view::Leftover;
-use shipmate_protocol::{Answer, Place, Refused};
+use shipmate_protocol::{Place, Refused};
 use shipmate_workspace::{Intent, Left, Repository};
 
 use super::failed;
@@ -71,7 +71,7 @@ pub(crate) async fn leftovers(
     boards: &[Rc<Board>],
     crews: &[Rc<Attendance>],
     cleaning: Cleaning<'_>,
-) -> Result<Answer, Refused> {
+) -> Result<Vec<Leftover>, Refused> {
     for crew in crews {
         crew.all_rescued().await;
     }
@@ -93,7 +93,7 @@ pub(crate) async fn leftovers(
         let text = format!("nothing that is left over is called {name}");
         return Err(refused("NotLeftOver", text, "`shipmate doctor` names what is"));
     }
-    Ok(Answer::Leftovers(found))
+    Ok(found)
 }
 
 /// What a team has left that is gone, with those below it: what is in no branch of the person's.
@@ -101,14 +101,14 @@ pub(crate) async fn left_of(
     settings: &Settings,
     boards: &[Rc<Board>],
     team: &Name,
-) -> Result<Answer, Refused> {
+) -> Result<Vec<Leftover>, Refused> {
     let mut deleted = recorded(&settings.place).await?;
     deleted.retain(|one| root_of(&one.folder) == team.as_str());
     let gone = Gone { deleted, within: Vec::new(), alive: alive(boards) };
     let look = Cleaning { remove: false, force: &[] };
     let mut found = of_deleted(settings, gone, look).await?;
     found.retain(|left| left.precious);
-    Ok(Answer::Leftovers(found))
+    Ok(found)
 }
 
 /// The same for a department: its tree of teams goes on, and its clones are there.
@@ -117,7 +117,7 @@ pub(crate) async fn left_of_department(
     boards: &[Rc<Board>],
     board: &Board,
     team: &Name,
-) -> Result<Answer, Refused> {
+) -> Result<Vec<Leftover>, Refused> {
     let made = board.with_state(|state| Made::of_gone(state, Some(team)));
     let (place, trees) = (settings.place.clone(), settings.place.team(board.root.as_str()));
     let (trees, alive) = (trees.join("trees"), alive(boards));
@@ -132,7 +132,7 @@ pub(crate) async fn left_of_department(
         found.retain(|left| left.precious);
         Ok(found)
     });
-    looked.await.map(Answer::Leftovers).map_err(|text| failed("RepositoryUnusable", text))
+    looked.await.map_err(|text| failed("RepositoryUnusable", text))
 }
 
 /// The clones of these teams that hold what could not be rescued.

@@ -6,11 +6,11 @@
 use shipmate_model::Actor;
 use shipmate_model::setup::Setup;
 use shipmate_programs::programs;
-use shipmate_protocol::ask::{PlannedWork, TeammateAdd};
+use shipmate_protocol::verbs::{PlannedWork, TeammateAdd};
 
 use crate::attendance::Attendance;
 use crate::staffing::staffed::{self, Line};
-use crate::translate::work::draft;
+use crate::verbs::work::draft;
 
 /// How many developers there are at most, unless the team says otherwise.
 const CAP_DEFAULT: u32 = 5;

@@ -11,8 +11,8 @@ use shipmate_process::blocking;
 use shipmate_programs::Agents;
 use shipmate_programs::programs;
 use shipmate_protocol::Refused;
-use shipmate_protocol::ask::{Setup, TeammateAdd};
 use shipmate_protocol::refused;
+use shipmate_protocol::verbs::{Setup, TeammateAdd};
 
 use crate::demands::condition::Scene;
 use crate::settings::Settings;

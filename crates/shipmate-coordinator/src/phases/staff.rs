@@ -15,7 +15,7 @@ use shipmate_playbook::work::Work;
 use shipmate_process::{Level, achieved};
 use shipmate_programs::FenceSetting;
 use shipmate_programs::programs;
-use shipmate_protocol::ask::TeammateAdd;
+use shipmate_protocol::verbs::TeammateAdd;
 
 use super::posts::{Need, Post, posts};
 use super::stage::Stage;

@@ -13,11 +13,11 @@ use shipmate_programs::around::Around;
 use shipmate_programs::models::{self, prices};
 use shipmate_programs::programs::{self, NATIVE, Protocol};
 use shipmate_protocol::refused;
-use shipmate_protocol::{Ask, Refused};
+use shipmate_protocol::{Ask, Refused, verbs};
 
 use crate::board::Job;
 use crate::crew::Crew;
-use crate::translate;
+use crate::scene;
 
 /// Programs that speak ACP and tell what they cost.
 const TELL_COST: [&str; 2] = ["opencode", "claude-agent-acp"];
@@ -74,10 +74,10 @@ fn no(whose: &str, (fact, remedy): &(String, String)) -> Refused {
 pub(crate) fn joins(
     crew: &Crew,
     team: &Name,
-    add: &shipmate_protocol::ask::TeammateAdd,
+    add: &shipmate_protocol::verbs::TeammateAdd,
 ) -> Result<(), Refused> {
     // A name that is none is the board's to refuse.
-    let who = translate::name(&add.name).ok().map(|name| Address { team: team.clone(), name });
+    let who = scene::name(&add.name).ok().map(|name| Address { team: team.clone(), name });
     let is_limited = crew.board.with_state(|state| {
         let mate = who.and_then(|who| state.member(&who));
         mate.is_some_and(|mate| mate.budget.cost_micros_max.is_some()) || in_money(state, team)
@@ -101,12 +101,12 @@ fn in_money(state: &State, team: &Name) -> bool {
 
 /// A ceiling in money that is set for those who are there.
 pub(crate) fn limits(crew: &Crew, job: &Job) -> Result<(), Refused> {
-    let in_money = |budget: &shipmate_protocol::ask::Budget| budget.cost_micros_max.is_some();
+    let in_money = |budget: &shipmate_protocol::verbs::Budget| budget.cost_micros_max.is_some();
     let team = job.about(&crew.board.root);
     let whom: Option<Address> = match &job.ask {
-        Ask::TeamBudget { budget } if in_money(budget) => None,
-        Ask::TeammateBudget { name, budget } if in_money(budget) => {
-            Some(Address { team: team.clone(), name: translate::name(name)? })
+        Ask::TeamBudget(verbs::TeamBudget { budget }) if in_money(budget) => None,
+        Ask::TeammateBudget(verbs::TeammateBudget { name, budget }) if in_money(budget) => {
+            Some(Address { team: team.clone(), name: scene::name(name)? })
         }
         _ => return Ok(()),
     };

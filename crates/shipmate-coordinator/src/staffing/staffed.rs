@@ -22,7 +22,7 @@ use shipmate_programs::programs;
 use shipmate_programs::programs::command_line::{CannotRun, Stand, cannot_run};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
-use shipmate_protocol::{Refused, ask};
+use shipmate_protocol::{Refused, verbs};
 use shipmate_workspace::{Commit, Repository};
 
 use crate::crew::Crew;
@@ -37,7 +37,7 @@ pub(crate) fn staffed(
     crew: &Crew,
     actor: &Actor,
     team: &Name,
-    add: &mut ask::TeammateAdd,
+    add: &mut verbs::TeammateAdd,
 ) -> Result<Option<Line>, Refused> {
     let agents = &crew.settings.agents;
     let leads = |who: &TeammateRef| {
@@ -64,7 +64,7 @@ pub(crate) fn staffed(
 }
 
 /// Whom a lead brings in without naming a program works with that of its role, or of the team.
-fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut ask::TeammateAdd) {
+fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut verbs::TeammateAdd) {
     // A team that a lead has made works as the one above it does.
     let setups: Vec<&Setup> = state.lineage(team).map(|team| &*team.setup).collect();
     let Some(setup) = setups.iter().find(|setup| setup.playbook.is_some()).or(setups.first())
@@ -92,7 +92,7 @@ fn as_the_team_does(state: &State, team: &Name, agents: &Agents, add: &mut ask::
     }
 }
 
-fn line_of(add: &ask::TeammateAdd) -> Option<Line> {
+fn line_of(add: &verbs::TeammateAdd) -> Option<Line> {
     (!add.command.is_empty()).then(|| add.command.clone())
 }
 
@@ -139,7 +139,11 @@ pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(),
 }
 
 /// Finds what stands behind each teammate from its next life on, where a team is set anew.
-pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Vec<Line>, Refused> {
+pub(crate) fn set(
+    crew: &Crew,
+    team: &Name,
+    set: &mut verbs::TeamSet,
+) -> Result<Vec<Line>, Refused> {
     set.agents.clear();
     let mut lines = Vec::new();
     if set.agent.is_empty() && set.command.is_empty() && set.model.is_none() {
@@ -171,7 +175,7 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Ve
         // A program's model says nothing to another.
         let kept = if named { String::new() } else { profile.model };
         let leads = profile.seat == Seat::Lead && profile.mode != Mode::Normal;
-        let mut add = ask::TeammateAdd {
+        let mut add = verbs::TeammateAdd {
             name,
             lead: leads,
             agent,
@@ -179,7 +183,7 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Ve
             model: set.model.clone().unwrap_or(kept),
             mode: leads.then(|| "plan".to_owned()),
             when_needed: true,
-            ..ask::TeammateAdd::default()
+            ..verbs::TeammateAdd::default()
         };
         match found(&crew.settings.agents, None, true, &mut add) {
             Ok(()) => {
@@ -200,7 +204,7 @@ pub(crate) fn set(crew: &Crew, team: &Name, set: &mut ask::TeamSet) -> Result<Ve
 pub(crate) fn choose(
     agents: &Agents,
     own: Option<String>,
-    add: &mut ask::TeammateAdd,
+    add: &mut verbs::TeammateAdd,
 ) -> Result<(), Refused> {
     if !add.agent.is_empty() || !add.command.is_empty() {
         return Ok(());
@@ -233,7 +237,7 @@ pub(crate) fn found(
     agents: &Agents,
     own: Option<String>,
     is_started: bool,
-    add: &mut ask::TeammateAdd,
+    add: &mut verbs::TeammateAdd,
 ) -> Result<(), Refused> {
     if is_started {
         choose(agents, own, add)?;

@@ -5,8 +5,8 @@
 //! kinds the dearest is taken for a model that is not named: that is reached too early, never late.
 //! Some models are dearer for very long requests; that is not counted.
 
-use shipmate_protocol::ask::Usage;
 use shipmate_protocol::native::Price;
+use shipmate_protocol::verbs::Usage;
 
 /// Dollars for a million tokens: in, out, read from the cache, written to it.
 const PRICES: [(&str, [f64; 4]); 40] = [

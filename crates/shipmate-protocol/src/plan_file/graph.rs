@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::ask::TaskNew;
+use crate::verbs::TaskNew;
 
 use crate::problem::{Place, Problems, nearest, shown_id};
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::ask::TaskNew;
+use crate::verbs::TaskNew;
 
 use super::graph::Graph;
 use crate::problem::{Place, quoted};

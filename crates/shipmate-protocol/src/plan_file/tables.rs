@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::ask::TaskNew;
+use crate::verbs::TaskNew;
 use crate::view::KNOWN_AGENTS;
 use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, TeamSet};
 use crate::tools::arguments::Arguments;
-use crate::tools::outcome::{Reply, refused, unexpected};
+use crate::tools::outcome::{Reply, refused};
 use crate::tools::{Board, Outcome, Tool, schema};
+use crate::verbs;
+use crate::verbs::{Ask, TeamSet};
 use crate::view::TeamView;
-use crate::wire::Answer;
 
 pub(crate) fn tool() -> Tool {
     let text = |what: &str| json!({ "type": "string", "description": what });
@@ -36,10 +36,7 @@ pub(crate) async fn run(board: &impl Board, arguments: &mut Arguments) -> Reply 
     if let Some(value) = value {
         return set(board, setting.unwrap_or_default(), value).await;
     }
-    let view = match board.ask(Ask::TeamShow).await? {
-        Answer::Team(view) => view,
-        other => return Err(unexpected(&other).into()),
-    };
+    let view = board.ask(verbs::TeamShow).await?;
     let all = settings(&view);
     let Some(setting) = setting else {
         let lines: Vec<String> = all.iter().map(|(name, value)| line(name, value)).collect();

@@ -5,13 +5,13 @@
 
 use serde_json::json;
 
-use crate::ask::Ask;
 use crate::tools::arguments::Arguments;
 use crate::tools::envelope::envelope;
-use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::outcome::Reply;
 use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
+use crate::verbs;
 use crate::view::InboxMessage;
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 const READ_DEFAULT: u64 = 50;
 const READ_MAX: u64 = 1000;
@@ -69,11 +69,7 @@ pub(crate) async fn run(board: &impl Board, _seat: &Seat, arguments: &mut Argume
 }
 
 async fn read(board: &impl Board, max: usize) -> Result<Vec<InboxMessage>, Refused> {
-    match board.ask(Ask::InboxRead { max, wait: false }).await? {
-        Answer::Messages(messages) => Ok(messages),
-        Answer::Unchanged => Ok(Vec::new()),
-        other => Err(unexpected(&other)),
-    }
+    board.ask(verbs::InboxRead { max, wait: false }).await
 }
 
 fn told(messages: &[InboxMessage]) -> Outcome {

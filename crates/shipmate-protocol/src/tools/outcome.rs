@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::Outcome;
 use crate::tools::arguments::Bad;
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 /// Either way it is what the model reads; `Err` ends a call early.
 pub(crate) type Reply = Result<Outcome, Outcome>;
@@ -28,18 +28,6 @@ impl Outcome {
 pub(crate) fn refused(code: &str, message: impl Into<String>, remedy: &str) -> Refused {
     let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
     Refused { code: code.to_owned(), message: message.into(), remedy }
-}
-
-/// An answer that does not belong to its question: a coordinator of another release.
-pub(crate) fn unexpected(answer: &Answer) -> Refused {
-    let whole = serde_json::to_value(answer).unwrap_or_default();
-    let kind = match &whole {
-        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
-        Value::String(word) => word.clone(),
-        _ => String::new(),
-    };
-    let message = format!("the coordinator gave an answer that was not asked for ({kind})");
-    refused("UnexpectedAnswer", message, "call again; if it stays so, restart shipmate")
 }
 
 pub(crate) fn as_fields(refused: &Refused) -> Map<String, Value> {

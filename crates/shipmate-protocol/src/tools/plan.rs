@@ -4,14 +4,15 @@ mod work;
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, PlannedWork};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, refused, unexpected};
+use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::one_line;
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema};
+use crate::verbs;
+use crate::verbs::{Ask, PlannedWork};
 use crate::view::PlanView;
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 /// How a plan is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,31 +156,26 @@ pub(crate) async fn submit(
     // Of a lead that plans, a plan without work is one that lacks it.
     let work = work.or_else(|| is_planning(seat).then(PlannedWork::default)).map(Box::new);
     let planned = work.is_some();
-    match board.ask(Ask::PlanSubmit { task, body, work }).await? {
-        Answer::Opened { id } if planned => {
-            let text = format!(
-                "Plan {id} is submitted. End your turn now: the person decides, and if the plan is \
-                 approved, teammates begin by themselves."
-            );
-            Ok(Outcome::done(text, json!({ "plan_id": id.to_string(), "state": "open" })))
-        }
-        Answer::Opened { id } => {
-            let text = format!(
-                "Plan {id} is submitted. Write nothing before it is approved; the verdict comes as \
-                 a message."
-            );
-            Ok(Outcome::done(text, json!({ "plan_id": id.to_string(), "state": "open" })))
-        }
-        other => Err(unexpected(&other).into()),
-    }
+    let id = board.ask(verbs::PlanSubmit { task, body, work }).await?.id;
+    let text = match planned {
+        true => format!(
+            "Plan {id} is submitted. End your turn now: the person decides, and if the plan is \
+             approved, teammates begin by themselves."
+        ),
+        false => format!(
+            "Plan {id} is submitted. Write nothing before it is approved; the verdict comes as a \
+             message."
+        ),
+    };
+    Ok(Outcome::done(text, json!({ "plan_id": id.to_string(), "state": "open" })))
 }
 
 pub(crate) async fn decide(board: &impl Board, plan: u64, verdict: Verdict) -> Reply {
     let approve = verdict == Verdict::Approve;
     board
         .ask(match verdict {
-            Verdict::Approve => Ask::PlanApprove { plan },
-            Verdict::Reject { feedback } => Ask::PlanReject { plan, feedback },
+            Verdict::Approve => Ask::PlanApprove(verbs::PlanApprove { plan }),
+            Verdict::Reject { feedback } => Ask::PlanReject(verbs::PlanReject { plan, feedback }),
         })
         .await?;
     Ok(decided(plan, approve))
@@ -192,10 +188,7 @@ pub(crate) fn decided(plan: u64, approve: bool) -> Outcome {
 }
 
 async fn plans(board: &impl Board, all: bool) -> Result<Vec<PlanView>, Refused> {
-    match board.ask(Ask::Plans { all }).await? {
-        Answer::Plans(plans) => Ok(plans),
-        other => Err(unexpected(&other)),
-    }
+    board.ask(verbs::Plans { all }).await
 }
 
 async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, QuestionKind};
 use crate::tools::arguments::{Arguments, Bad, word};
-use crate::tools::outcome::{Reply, as_fields, unexpected};
+use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::task_read::one_line;
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
-use crate::wire::Answer;
+use crate::verbs;
+use crate::verbs::QuestionKind;
+use crate::wire;
 
 /// Most questions of one call.
 const QUESTIONS_MAX: usize = 16;
@@ -147,14 +148,13 @@ pub(crate) async fn ask(board: &impl Board, _seat: &Seat, arguments: &mut Argume
     let total = wanted.len();
     for Wanted { text, options } in wanted {
         let said = one_line(text.lines().next().unwrap_or_default());
-        let ask = Ask::Question { kind: QuestionKind::Question, text, options };
+        let ask = verbs::Question { kind: QuestionKind::Question, text, options };
         let failed = match board.ask(ask).await {
-            Ok(Answer::Opened { id }) => {
+            Ok(wire::Opened { id }) => {
                 lines.push(format!("Question {id} is asked: {said}"));
                 asked.push(json!({ "question_id": id.to_string(), "question": said }));
                 continue;
             }
-            Ok(other) => unexpected(&other),
             Err(refused) => refused,
         };
         lines.push(format!("Not asked: {said}: {failed}"));
@@ -184,7 +184,7 @@ pub(crate) async fn answer(board: &impl Board, seat: &Seat, arguments: &mut Argu
     let question = words::request_id("question_id", &id)?;
     let answer = answer.filter(|text| !text.trim().is_empty());
     let answer = answer.ok_or_else(|| Bad::missing("answer", "the answer"))?;
-    board.ask(Ask::Answer { question, answer }).await?;
+    board.ask(verbs::QuestionAnswer { question, answer }).await?;
     Ok(answered(question))
 }
 
@@ -194,10 +194,7 @@ pub(crate) fn answered(question: u64) -> Outcome {
 }
 
 async fn list(board: &impl Board, seat: &Seat, all: bool) -> Reply {
-    let found = match board.ask(Ask::Questions { all }).await? {
-        Answer::Questions(found) => found,
-        other => return Err(unexpected(&other).into()),
-    };
+    let found = board.ask(verbs::Questions { all }).await?;
     let mut lines = vec![format!("Questions ({}):", found.len())];
     for question in &found {
         let who = words::short(seat, &question.who);

@@ -7,13 +7,15 @@ mod plain_words;
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, ShutdownAnswer};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::outcome::Reply;
 use crate::tools::team::{deadline, shut_down};
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
-use crate::wire::{Answer, Refused};
+use crate::verbs;
+use crate::verbs::ShutdownAnswer;
+use crate::wire;
+use crate::wire::Refused;
 
 pub(crate) fn tool() -> Tool {
     let text = |what: &str| json!({ "type": "string", "description": what });
@@ -273,7 +275,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
 }
 
 async fn send(board: &impl Board, to: String, kind: Option<String>, body: String) -> Reply {
-    let ask = |to: &str| Ask::Send {
+    let ask = |to: &str| verbs::Send {
         to: to.to_owned(),
         body: body.clone(),
         kind: kind.clone(),
@@ -285,25 +287,19 @@ async fn send(board: &impl Board, to: String, kind: Option<String>, body: String
         "user" | "human" => Some("person"),
         _ => None,
     };
-    let answer = match (board.ask(ask(&to)).await, other) {
+    let sent = match (board.ask(ask(&to)).await, other) {
         (Err(refused), Some(other)) if refused.code == "UnknownTeammate" => {
             board.ask(ask(other)).await.map_err(|_| refused)?
         }
-        (answer, _) => answer?,
+        (sent, _) => sent?,
     };
-    match answer {
-        Answer::Sent { message, to: reached } => {
-            let text = match (to.as_str(), reached.len()) {
-                ("all", count) => {
-                    format!("Message {message} sent to {count}: {}", reached.join(", "))
-                }
-                _ => format!("Message {message} sent to {to}'s inbox"),
-            };
-            let fields = json!({ "success": true, "msg_id": message.to_string(), "to": reached });
-            Ok(Outcome::done(text, fields))
-        }
-        other => Err(unexpected(&other).into()),
-    }
+    let wire::Sent { message, to: reached } = sent;
+    let text = match (to.as_str(), reached.len()) {
+        ("all", count) => format!("Message {message} sent to {count}: {}", reached.join(", ")),
+        _ => format!("Message {message} sent to {to}'s inbox"),
+    };
+    let fields = json!({ "success": true, "msg_id": message.to_string(), "to": reached });
+    Ok(Outcome::done(text, fields))
 }
 
 async fn answer_shutdown(
@@ -323,18 +319,14 @@ async fn answer_shutdown(
         ShutdownAnswer::Error { .. } => "answered with an error",
         ShutdownAnswer::Rejected { .. } => "rejected: go on with your work",
     };
-    board.ask(Ask::ShutdownAnswer { shutdown, answer }).await?;
+    board.ask(verbs::AnswerShutdown { shutdown, answer }).await?;
     let text = format!("Shutdown request {shutdown} is {said}.");
     Ok(Outcome::done(text, json!({ "success": true, "request_id": shutdown.to_string() })))
 }
 
 /// The shutdown request that lies unread, if there is one.
 async fn unread_shutdown(board: &impl Board) -> Result<Option<u64>, Refused> {
-    match board.ask(Ask::InboxPeek).await? {
-        Answer::Messages(messages) => {
-            let asked = messages.iter().rev().find(|m| m.kind == "shutdown_request");
-            Ok(asked.and_then(|message| message.reply_to))
-        }
-        other => Err(unexpected(&other)),
-    }
+    let messages = board.ask(verbs::InboxPeek).await?;
+    let asked = messages.iter().rev().find(|m| m.kind == "shutdown_request");
+    Ok(asked.and_then(|message| message.reply_to))
 }

@@ -5,12 +5,13 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, Supervision, TaskNew, TeammateAdd};
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::task_create::create;
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
+use crate::verbs;
+use crate::verbs::{Ask, Supervision, TaskNew, TeammateAdd};
 use crate::wire::Refused;
 
 /// Names tried for an agent that was given none.
@@ -125,7 +126,7 @@ pub(crate) async fn teammate(board: &impl Board, recruit: &Recruit) -> Result<()
     board.ask(Ask::TeammateAdd(recruit.add.clone())).await?;
     start(board, &name, Supervision::Supervised).await?;
     let Some(body) = recruit.prompt.clone() else { return Ok(()) };
-    let ask = Ask::Send { to: name.clone(), body, kind: None, reply_to: None };
+    let ask = Ask::Send(verbs::Send { to: name.clone(), body, kind: None, reply_to: None });
     match board.ask(ask).await {
         Ok(_) => Ok(()),
         Err(refused) => Err(Refused {
@@ -137,13 +138,13 @@ pub(crate) async fn teammate(board: &impl Board, recruit: &Recruit) -> Result<()
 
 /// Starts somebody who was just added, or takes the addition back.
 async fn start(board: &impl Board, name: &str, supervision: Supervision) -> Result<(), Refused> {
-    let ask = Ask::TeammateStart { name: name.to_owned(), supervision };
+    let ask = Ask::TeammateStart(verbs::TeammateStart { name: name.to_owned(), supervision });
     match board.ask(ask).await {
         Ok(_) => Ok(()),
         // The runtime may have found a task for it first.
         Err(refused) if refused.code == "StillRunning" => Ok(()),
         Err(refused) => {
-            let removed = board.ask(Ask::TeammateRemove { name: name.to_owned() }).await;
+            let removed = board.ask(verbs::TeammateRemove { name: name.to_owned() }).await;
             let left = match removed {
                 Ok(_) => format!("{name} was not added"),
                 Err(_) => format!("{name} was added but does not run"),
@@ -185,16 +186,16 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
         Ok(ids) => ids,
         Err(refused) => {
             // Without its task it is of no use; that it could not be removed changes nothing.
-            let _ = board.ask(Ask::TeammateRemove { name }).await;
+            let _ = board.ask(verbs::TeammateRemove { name }).await;
             return Err(refused.into());
         }
     };
     let Some(id) = ids.first() else {
-        let _ = board.ask(Ask::TeammateRemove { name }).await;
+        let _ = board.ask(verbs::TeammateRemove { name }).await;
         return Err(crate::tools::outcome::refused("NoTask", "no task was created", "").into());
     };
     if let Err(refused) = start(board, &name, Supervision::OneShot).await {
-        let _ = board.ask(Ask::TaskDelete { task: id.to_string() }).await;
+        let _ = board.ask(verbs::TaskDelete { task: id.to_string() }).await;
         return Err(refused.into());
     }
     let text = format!(

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, TaskChanges, TaskNew};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, as_fields, unexpected};
+use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
-use crate::wire::{Answer, Refused};
+use crate::verbs;
+use crate::verbs::{TaskChanges, TaskNew};
+use crate::wire::Refused;
 
 /// Most tasks of one call; the board's own limit for a command.
 const TASKS_MAX: usize = 10_000;
@@ -213,14 +214,11 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
 }
 
 pub(crate) async fn create(board: &impl Board, tasks: Vec<TaskNew>) -> Result<Vec<u32>, Refused> {
-    match board.ask(Ask::TaskCreate { tasks }).await? {
-        Answer::Created { tasks } => Ok(tasks),
-        other => Err(unexpected(&other)),
-    }
+    Ok(board.ask(verbs::TaskCreate { tasks }).await?.tasks)
 }
 
 /// Makes a task wait for another one.
 pub(crate) async fn block(board: &impl Board, on: &str, waiting: &str) -> Result<(), Refused> {
     let changes = TaskChanges { add_blocked_by: vec![on.to_owned()], ..TaskChanges::default() };
-    board.ask(Ask::TaskUpdate { task: waiting.to_owned(), changes }).await.map(drop)
+    board.ask(verbs::TaskUpdate { task: waiting.to_owned(), changes }).await.map(drop)
 }

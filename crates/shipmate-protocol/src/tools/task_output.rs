@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use crate::ask::Ask;
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, refused, unexpected};
+use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::{page, show};
 use crate::tools::team::{self, SHUTDOWN_DEFAULT_MS};
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
+use crate::verbs;
+use crate::verbs::Ask;
 use crate::view::{TaskView, TeammateView};
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 pub(crate) fn output_tool() -> Tool {
     Tool {
@@ -76,10 +77,9 @@ async fn find(board: &impl Board, text: &str) -> Result<Found, Refused> {
     if task.bytes().all(|b| b.is_ascii_digit()) {
         return show(board, &task).await.map(|view| Found::Task(Box::new(view)));
     }
-    let by_name = board.ask(Ask::TeammateShow { name: words::teammate(text) }).await;
+    let by_name = board.ask(verbs::TeammateShow { name: words::teammate(text) }).await;
     match by_name {
-        Ok(Answer::Teammate(view)) => Ok(Found::Teammate(view)),
-        Ok(other) => Err(unexpected(&other)),
+        Ok(view) => Ok(Found::Teammate(Box::new(view))),
         Err(_) => show(board, &task).await.map(|view| Found::Task(Box::new(view))).map_err(|_| {
             let message = format!("there is no task and no teammate {text}");
             refused("UnknownTask", message, "TaskList names the tasks, ListAgents the teammates")
@@ -140,16 +140,20 @@ pub(crate) async fn stop(board: &impl Board, seat: &Seat, arguments: &mut Argume
         Found::Task(view) => view,
     };
     let task = view.row.id;
-    let ask = Ask::TaskRelease { task: task.to_string(), token: None, reason: reason.clone() };
+    let ask = Ask::TaskRelease(verbs::TaskRelease {
+        task: task.to_string(),
+        token: None,
+        reason: reason.clone(),
+    });
     board.ask(ask).await?;
     let mut text = format!("Task #{task} was stopped and is back on the board.");
     let mut structured = json!({ "task_id": task.to_string(), "stopped": true });
     let holder = view.row.owner.as_deref().map(words::teammate);
     let shown = match holder {
-        Some(name) => board.ask(Ask::TeammateShow { name }).await.ok(),
+        Some(name) => board.ask(verbs::TeammateShow { name }).await.ok(),
         None => None,
     };
-    if let Some(Answer::Teammate(mate)) = shown
+    if let Some(mate) = shown
         && mate.supervision == "one_shot"
     {
         let name = Some(format!("{}/{}", mate.team, mate.name));

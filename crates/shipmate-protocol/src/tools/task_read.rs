@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::ask::{Ask, TaskFilter};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::outcome::Reply;
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
+use crate::verbs;
+use crate::verbs::TaskFilter;
 use crate::view::{TaskRow, TaskView};
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 /// Tasks of one answer, unless the caller says otherwise.
 const LIST_DEFAULT: usize = 200;
@@ -132,10 +133,7 @@ pub(crate) async fn list(board: &impl Board, seat: &Seat, arguments: &mut Argume
 }
 
 pub(crate) async fn rows(board: &impl Board, filter: TaskFilter) -> Result<Vec<TaskRow>, Refused> {
-    match board.ask(Ask::Tasks { filter }).await? {
-        Answer::Tasks(rows) => Ok(rows),
-        other => Err(unexpected(&other)),
-    }
+    board.ask(verbs::Tasks { filter }).await
 }
 
 pub(crate) async fn get(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
@@ -145,10 +143,7 @@ pub(crate) async fn get(board: &impl Board, seat: &Seat, arguments: &mut Argumen
 }
 
 pub(crate) async fn show(board: &impl Board, task: &str) -> Result<TaskView, Refused> {
-    match board.ask(Ask::TaskShow { task: task.to_owned() }).await? {
-        Answer::Task(view) => Ok(*view),
-        other => Err(unexpected(&other)),
-    }
+    board.ask(verbs::TaskShow { task: task.to_owned() }).await
 }
 
 /// `#2 [pending] Task two (owner) [blocked by #1]`.

@@ -6,13 +6,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::{Ask, TaskChanges};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Did, Parts, Reply, refused, unexpected};
+use crate::tools::outcome::{Did, Parts, Reply, refused};
 use crate::tools::task_create::{block, last, metadata, priority};
 use crate::tools::task_read::{reference, show};
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Seat, SeatKind, Tool, schema};
+use crate::verbs;
+use crate::verbs::{Ask, TaskChanges};
 use crate::view::TaskView;
 use crate::wire::{Answer, Refused};
 
@@ -289,7 +290,7 @@ async fn carry_out(
         Step::Owner => return assign(board, seat, update).await,
         Step::Status => return set_status(board, seat, update).await,
     };
-    change(board, Ask::TaskUpdate { task, changes }, "").await
+    change(board, Ask::TaskUpdate(verbs::TaskUpdate { task, changes }), "").await
 }
 
 /// Asks for a change; what it did in words, unless all was so already.
@@ -311,22 +312,25 @@ async fn assign(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did,
         Some(name) => format!("assigned to {name}, who takes it up when free"),
         None => "anybody may take it".to_owned(),
     };
-    change(board, Ask::TaskAssign { task: update.task.clone(), to }, &words).await
+    change(board, Ask::TaskAssign(verbs::TaskAssign { task: update.task.clone(), to }), &words)
+        .await
 }
 
 async fn claim(board: &impl Board, task: &str) -> Result<Did, Refused> {
-    match board.ask(Ask::TaskClaim { task: task.to_owned(), lease_ms: None }).await? {
-        Answer::Claimed { token, .. } => Ok(Did::Change(format!("it is yours (claim {token})"))),
-        Answer::Unchanged => Ok(Did::Nothing("it is yours already".to_owned())),
-        other => Err(unexpected(&other)),
-    }
+    let claim = verbs::TaskClaim { task: task.to_owned(), lease_ms: None };
+    Ok(match board.ask(claim).await? {
+        Some(claimed) => Did::Change(format!("it is yours (claim {})", claimed.token)),
+        None => Did::Nothing("it is yours already".to_owned()),
+    })
 }
 
 async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
     let Some(status) = update.status else { return Ok(Did::Nothing(String::new())) };
     let task = update.task.clone();
     match (status, &update.owner) {
-        (Status::Deleted, _) => change(board, Ask::TaskDelete { task }, "deleted").await,
+        (Status::Deleted, _) => {
+            change(board, Ask::TaskDelete(verbs::TaskDelete { task }), "deleted").await
+        }
         (Status::InProgress, Some(Owner::Other(name))) => started_by(board, update, name).await,
         (Status::InProgress, _) => claim(board, &task).await,
         (Status::Completed, _) => finish(board, seat, update).await,
@@ -336,7 +340,7 @@ async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<
             let reason = update.reason.clone().or_else(|| update.result.clone());
             let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
             let told = "given up; it is free for another attempt unless it has no retries left";
-            change(board, Ask::TaskFail { task, token, reason }, told).await
+            change(board, Ask::TaskFail(verbs::TaskFail { task, token, reason }), told).await
         }
         (Status::Pending | Status::Blocked, _) => give_back(board, seat, update).await,
     }
@@ -369,8 +373,8 @@ async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did,
     let commit = update.commit.clone();
     let result = update.result.clone().or_else(|| update.reason.clone()).unwrap_or_default();
     let ask = match view.token.filter(|_| mine) {
-        Some(token) => Ask::TaskSubmit { task, token, commit, result },
-        None => Ask::TaskComplete { task, token: None, commit, result },
+        Some(token) => Ask::TaskSubmit(verbs::TaskSubmit { task, token, commit, result }),
+        None => Ask::TaskComplete(verbs::TaskComplete { task, token: None, commit, result }),
     };
     change(board, ask, "handed in").await.map_err(|refused| match refused.code.as_str() {
         "NotInProgress" => Refused { remedy: not_held(&view).remedy, ..refused },
@@ -394,13 +398,15 @@ async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<D
     match view.row.status.as_str() {
         "pending" if blocked => Ok(Did::Nothing("it is pending until nothing blocks it".into())),
         "pending" => Ok(Did::Nothing("it is pending".to_owned())),
-        "failed" => change(board, Ask::TaskRetry { task }, "to be tried again").await,
+        "failed" => {
+            change(board, Ask::TaskRetry(verbs::TaskRetry { task }), "to be tried again").await
+        }
         _ => {
             let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
             let token = view.token.filter(|_| mine);
             let reason = update.reason.clone().or_else(|| update.result.clone());
             let reason = reason.unwrap_or_else(|| "given back".to_owned());
-            let ask = Ask::TaskRelease { task, token, reason };
+            let ask = Ask::TaskRelease(verbs::TaskRelease { task, token, reason });
             change(board, ask, "given back to the board").await
         }
     }

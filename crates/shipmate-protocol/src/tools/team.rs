@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{Ask, Setup, TeamCreate};
 use crate::tools::arguments::{Arguments, Bad};
-use crate::tools::outcome::{Reply, as_fields, refused, unexpected};
+use crate::tools::outcome::{Reply, as_fields, refused};
 use crate::tools::task_read::one_line;
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema, spawn};
+use crate::verbs;
+use crate::verbs::{Ask, Setup, TeamCreate};
 use crate::view::TeammateView;
-use crate::wire::{Answer, Refused};
+use crate::wire;
+use crate::wire::Refused;
 
 /// How long a teammate has to stop when nobody says otherwise.
 pub(crate) const SHUTDOWN_DEFAULT_MS: u64 = 30_000;
@@ -233,11 +235,9 @@ pub(crate) async fn delete(board: &impl Board, seat: &Seat, arguments: &mut Argu
     let deadline_ms = deadline(arguments)?;
     let now = arguments.flag(&["now", "force"])?.unwrap_or(false);
     let team = below.clone().unwrap_or_else(|| seat.team.clone());
-    board.ask(Ask::TeamDelete { team: below, reason, deadline_ms, now }).await?;
-    let found = match board.ask(Ask::Teams).await {
-        Ok(Answer::Teams(teams)) => teams.into_iter().find(|view| view.name == team),
-        _ => None,
-    };
+    board.ask(verbs::TeamDelete { team: below, reason, deadline_ms, now }).await?;
+    let teams = board.ask(verbs::Teams).await.unwrap_or_default();
+    let found = teams.into_iter().find(|view| view.name == team);
     // What cannot be shown any more is gone.
     let phase = found.map_or_else(|| "deleted".to_owned(), |view| view.phase);
     let text = match phase.as_str() {
@@ -257,53 +257,39 @@ pub(crate) async fn agents(board: &impl Board, seat: &Seat, arguments: &mut Argu
     arguments.skip(&["channel"]);
     let (mut text, mut structured) = match seat.kind {
         SeatKind::Visitor => teams(board).await?,
-        _ => match board.ask(Ask::Teammates).await? {
-            Answer::Teammates(mut found) => {
-                found.retain(|view| view.name.to_lowercase().contains(&part));
-                let lines: Vec<String> =
-                    found.iter().map(|view| format!("\n  {}", line(view))).collect();
-                let text = format!("Teammates ({}):{}", found.len(), lines.concat());
-                (text, json!({ "teammates": found }))
-            }
-            other => return Err(unexpected(&other).into()),
-        },
+        _ => {
+            let mut found = board.ask(verbs::Teammates).await?;
+            found.retain(|view| view.name.to_lowercase().contains(&part));
+            let lines: Vec<String> =
+                found.iter().map(|view| format!("\n  {}", line(view))).collect();
+            let text = format!("Teammates ({}):{}", found.len(), lines.concat());
+            (text, json!({ "teammates": found }))
+        }
     };
     if programs {
-        match board.ask(Ask::Agents).await? {
-            Answer::Agents(found) => {
-                text.push_str("\nPrograms:");
-                for view in &found {
-                    let state = view.state.replace('_', " ");
-                    text.push_str(&format!(
-                        "\n  {}  ·  {state}  ·  {}",
-                        view.name,
-                        one_line(&view.why)
-                    ));
-                }
-                structured["programs"] = json!(found);
-            }
-            other => return Err(unexpected(&other).into()),
+        let found = board.ask(verbs::Agents).await?;
+        text.push_str("\nPrograms:");
+        for view in &found {
+            let (name, state) = (&view.name, view.state.replace('_', " "));
+            text.push_str(&format!("\n  {name}  ·  {state}  ·  {}", one_line(&view.why)));
         }
+        structured["programs"] = json!(found);
     }
     Ok(Outcome::done(text, structured))
 }
 
 async fn teams(board: &impl Board) -> Result<(String, Value), Refused> {
-    match board.ask(Ask::Teams).await? {
-        Answer::Teams(found) => {
-            let mut text = format!("You are in no team. Teams ({}):", found.len());
-            for team in &found {
-                let (name, phase, running) = (&team.name, &team.phase, team.running);
-                text.push_str(&format!("\n  {name}  ·  {phase}  ·  {running} running"));
-                if !team.description.is_empty() {
-                    text.push_str(&format!("  ·  {}", one_line(&team.description)));
-                }
-            }
-            text.push_str("\nTeamCreate makes one.");
-            Ok((text, json!({ "teams": found })))
+    let found = board.ask(verbs::Teams).await?;
+    let mut text = format!("You are in no team. Teams ({}):", found.len());
+    for team in &found {
+        let (name, phase, running) = (&team.name, &team.phase, team.running);
+        text.push_str(&format!("\n  {name}  ·  {phase}  ·  {running} running"));
+        if !team.description.is_empty() {
+            text.push_str(&format!("  ·  {}", one_line(&team.description)));
         }
-        other => Err(unexpected(&other)),
     }
+    text.push_str("\nTeamCreate makes one.");
+    Ok((text, json!({ "teams": found })))
 }
 
 /// One teammate in one line.
@@ -339,21 +325,17 @@ pub(crate) async fn shut_down(
     deadline_ms: u64,
 ) -> Reply {
     let whom = name.clone().unwrap_or_else(|| "all".to_owned());
-    match board.ask(Ask::Shutdown { name, reason, deadline_ms }).await? {
-        Answer::Opened { id } => {
-            let text = format!(
-                "Shutdown request sent to {whom}. Request ID: {id}\nIt has {} s; its answer comes \
-                 as a message.",
-                deadline_ms / 1000
-            );
-            let target = words::teammate(&whom);
-            let fields = json!({ "success": true, "request_id": id.to_string(), "target": target });
-            Ok(Outcome::done(text, fields))
-        }
-        Answer::Unchanged => {
-            let text = format!("{whom} was asked to shut down already.");
-            Ok(Outcome::done(text, json!({ "success": true, "target": whom })))
-        }
-        other => Err(unexpected(&other).into()),
-    }
+    let Some(wire::Opened { id }) =
+        board.ask(verbs::Shutdown { name, reason, deadline_ms }).await?
+    else {
+        let text = format!("{whom} was asked to shut down already.");
+        return Ok(Outcome::done(text, json!({ "success": true, "target": whom })));
+    };
+    let text = format!(
+        "Shutdown request sent to {whom}. Request ID: {id}\nIt has {} s; its answer comes as a message.",
+        deadline_ms / 1000
+    );
+    let target = words::teammate(&whom);
+    let fields = json!({ "success": true, "request_id": id.to_string(), "target": target });
+    Ok(Outcome::done(text, fields))
 }

@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::ask::{TaskFilter, TaskNew};
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::task_create::{create, priority};
@@ -13,6 +12,7 @@ use crate::tools::task_read::{one_line, rows};
 use crate::tools::task_update::set;
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
+use crate::verbs::{TaskFilter, TaskNew};
 use crate::view::TaskRow;
 use crate::wire::Refused;
 

@@ -46,7 +46,7 @@ const ANSWERS: [&str; 24] = [
 ];
 
 impl Board for Anything {
-    async fn ask(&self, _ask: Ask) -> Result<Answer, Refused> {
+    async fn ask_any(&self, _ask: Ask) -> Result<Answer, Refused> {
         let mut asked = self.asked.lock().unwrap();
         *asked += 1;
         parse(ANSWERS[self.answers[*asked % self.answers.len()]])

@@ -52,7 +52,7 @@ impl Script {
 }
 
 impl Board for Script {
-    async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
+    async fn ask_any(&self, ask: Ask) -> Result<Answer, Refused> {
         let answer = self.answers.lock().unwrap().pop_front();
         let answer = answer.or_else(|| self.willing.as_ref().map(|task| willing(&ask, task)));
         let answer = answer.unwrap_or_else(|| "refused NoScript nothing was scripted".to_owned());
@@ -70,15 +70,15 @@ impl Board for Script {
 
 fn willing(ask: &Ask, task: &str) -> String {
     match ask {
-        Ask::TaskShow { .. } => task,
-        Ask::TaskCreate { .. } => "created 4",
-        Ask::TaskClaim { .. } => "claimed 3 1",
-        Ask::Tasks { .. } => "tasks []",
+        Ask::TaskShow(_) => task,
+        Ask::TaskCreate(_) => "created 4",
+        Ask::TaskClaim(_) => "claimed 3 1",
+        Ask::Tasks(_) => "tasks []",
         Ask::Teammates => "teammates []",
-        Ask::TeammateShow { .. } => "teammate {}",
-        Ask::TeammateStart { .. } => "started alpha/x@1",
-        Ask::Send { .. } => "sent 12 alpha/bob",
-        Ask::Question { .. } | Ask::PlanSubmit { .. } | Ask::Shutdown { .. } => "opened 44",
+        Ask::TeammateShow(_) => "teammate {}",
+        Ask::TeammateStart(_) => "started alpha/x@1",
+        Ask::Send(_) => "sent 12 alpha/bob",
+        Ask::Question(_) | Ask::PlanSubmit(_) | Ask::Shutdown(_) => "opened 44",
         Ask::TeamShow => "team {}",
         _ => "done",
     }

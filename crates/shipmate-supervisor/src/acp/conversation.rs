@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shipmate_programs::fence::Fenced;
 use shipmate_programs::order::LifeFolder;
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::verbs::Usage;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::session::{self, Abilities, Leave};

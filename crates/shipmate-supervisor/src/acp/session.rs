@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 use shipmate_programs::models::prices;
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::verbs::Usage;
 
 use super::door::KEY_VARIABLE;
 use crate::desk::{Desk, SERVER};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 
 use crate::desk::SERVER;
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Context, Usage};
+use shipmate_protocol::verbs::{Context, Usage};
 
 use super::super::driver::Finished;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Context, Usage};
+use shipmate_protocol::verbs::{Context, Usage};
 
 use super::super::driver::Finished;
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use shipmate_protocol::ask::Usage;
+use shipmate_protocol::verbs::Usage;
 use tokio::sync::{mpsc, watch};
 
 use super::super::brief;

@@ -5,7 +5,7 @@
 //! [`REFUSALS_MAX`] plans that do not hold, or a few turns without any, a person is told.
 
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Answer, Ask, Refused, verbs};
 
 use super::Desk;
 
@@ -86,7 +86,7 @@ impl Desk {
         let planning = self.planning().get();
         self.planning().set(Planning { stage: Stage::GivenUp, ..planning });
         let (to, kind) = ("person".to_owned(), Some(NO_PLAN.to_owned()));
-        drop(self.carry(Ask::Send { to, body, kind, reply_to: None }).await);
+        drop(self.carry(Ask::Send(verbs::Send { to, body, kind, reply_to: None })).await);
     }
 
     /// A person who has a word for the lead gives it leave to plan again; so does a rejection.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use shipmate_protocol::ask::{Context, Usage};
 use shipmate_protocol::native::{Does, Ended, FromAgent, Said, ToAgent};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{Context, Usage};
+use shipmate_protocol::{verbs, wire};
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
 
@@ -187,12 +187,12 @@ impl Ear {
     }
 
     async fn reserve(&self, usage: Usage, heard: &Heard) -> Said {
-        match self.desk.carry(Ask::UsageReserve { usage }).await {
-            Ok(Answer::Opened { id }) => {
+        match self.desk.carry(verbs::UsageReserve { usage }).await {
+            Ok(Some(wire::Opened { id })) => {
                 heard.reserved.borrow_mut().insert(id);
                 Said::Reserved(Some(id))
             }
-            Ok(_) => Said::Reserved(None),
+            Ok(None) => Said::Reserved(None),
             Err(refused) => {
                 let remedy = refused.remedy.map(|text| format!("; {text}")).unwrap_or_default();
                 Said::No(format!("{}{remedy}", refused.message))

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use shipmate_protocol::problem::nearest;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::AgentView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, painted};
@@ -34,9 +34,7 @@ pub(crate) struct AgentsArgs {
 }
 
 pub(crate) fn run(args: &AgentsArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Agents(mut agents) = session.ask(Ask::Agents)? else {
-        return Err(unexpected("agents"));
-    };
+    let mut agents = session.ask(verbs::Agents)?;
     if let Some(name) = &args.fence {
         let known: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
         agents.retain(|agent| agent.name == *name);

@@ -1,6 +1,6 @@
 //! `shipmate answer`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::{Session, text_or_stdin};
@@ -23,5 +23,5 @@ pub(crate) struct AnswerArgs {
 pub(crate) fn run(args: &AnswerArgs, mut session: Session) -> Result<(), Failure> {
     let answer = text_or_stdin(&args.text)?;
     let said = format!("answered question {}", args.question);
-    session.change(Ask::Answer { question: args.question, answer }, &said)
+    session.change(verbs::QuestionAnswer { question: args.question, answer }, &said)
 }

@@ -1,9 +1,9 @@
 //! `shipmate ask`.
 
-use shipmate_protocol::ask::QuestionKind;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::QuestionKind;
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::{Session, text_or_stdin};
 
 /// Ask the lead or the person something, as a teammate
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &AskArgs, mut session: Session) -> Result<(), Failure> {
         _ => QuestionKind::Question,
     };
     let text = text_or_stdin(&args.text)?;
-    let answer = session.ask(Ask::Question { kind, text, options: args.options.clone() })?;
-    let Answer::Opened { id } = &answer else { return Err(unexpected("a question")) };
-    session.tell(&answer, &format!("asked question {id}; the answer comes as a message"))
+    let question = session.ask(verbs::Question { kind, text, options: args.options.clone() })?;
+    let said = format!("asked question {}; the answer comes as a message", question.id);
+    session.tell(&question.into(), &said)
 }

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::view::words::outcome_words;
-use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused, verbs, wire};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::output::Output;
 use crate::record::Record;
@@ -51,11 +51,9 @@ const LINES_BEFORE: usize = 20;
 type SharedPage = Arc<Mutex<Page>>;
 
 pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
-    let ask = Ask::TeammateShow { name: args.name.clone() };
-    let Answer::Teammate(mate) = session.ask(ask)? else { return Err(unexpected("a teammate")) };
+    let status = session.ask(verbs::Status)?;
+    let ask = verbs::TeammateShow { name: args.name.clone() };
+    let mate = session.ask(ask)?;
     if mate.supervision == "none" && mate.epoch > 0 {
         return Err(not_ours(&mate));
     }
@@ -67,7 +65,7 @@ pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure
         from_start: args.from_start,
         after: status.position,
         output: None,
-        first_look: Some(mate.clone()),
+        first_look: Some(Box::new(mate.clone())),
         page: Arc::clone(&page),
         ended: Ok(()),
     };
@@ -123,13 +121,13 @@ struct Looking {
 impl Looking {
     /// Shows one life until it is over.
     fn listen(&mut self, session: &mut Session) -> Result<Next, Failure> {
-        let asks = [Ask::Attach { name: self.address.clone() }];
+        let asks = [Ask::Attach(verbs::Attach { name: self.address.clone() })];
         let mut next = Next::End;
         let looking = std::cell::RefCell::new(self);
         session.client.listen(
             || {
                 let after = looking.borrow().after;
-                asks.iter().cloned().chain([Ask::Follow { after }]).collect()
+                asks.iter().cloned().chain([Ask::Follow(verbs::Follow { after })]).collect()
             },
             |heard| {
                 let mut this = looking.borrow_mut();
@@ -152,7 +150,7 @@ impl Looking {
     /// Says what comes after, if this was the end of it.
     fn hear(&mut self, heard: Heard) -> Result<Option<Next>, Failure> {
         match heard {
-            Heard::Answer(Answer::Attached { output, who }) => {
+            Heard::Answer(Answer::Attached(wire::Attached { output, who })) => {
                 self.open(output.into(), who)?;
                 Ok(None)
             }
@@ -281,12 +279,11 @@ fn send_lines(mut session: Session, to: &str, page: &SharedPage) {
         if line.trim().is_empty() {
             continue;
         }
-        let ask = Ask::Send { to: to.to_owned(), body: line, kind: None, reply_to: None };
+        let ask = verbs::Send { to: to.to_owned(), body: line, kind: None, reply_to: None };
         let (event, detail) = match session.ask(ask) {
-            Ok(Answer::Sent { message, .. }) => {
+            Ok(wire::Sent { message, .. }) => {
                 ("gets your message with its next task", message.to_string())
             }
-            Ok(_) => ("did not get your message", "the coordinator said something else".into()),
             Err(failure) => {
                 let words = failure.for_people().unwrap_or_default();
                 ("did not get your message", words.trim_end().replace("\n  ", "; "))

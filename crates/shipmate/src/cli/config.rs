@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
-use shipmate_protocol::{Answer, Ask, Client, Place};
+use shipmate_protocol::{Client, Place, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
@@ -84,10 +84,7 @@ fn in_force(place: &Place) -> BTreeMap<String, String> {
     // The files are shown in any case.
     let soon = Duration::from_secs(1);
     client.patience = Patience { probe_after: soon, tell_after: soon, give_up_after: soon };
-    match client.ask(Ask::Settings) {
-        Ok(Answer::Settings(settings)) => settings,
-        _ => BTreeMap::new(),
-    }
+    client.ask(verbs::Settings).unwrap_or_default()
 }
 
 fn show(

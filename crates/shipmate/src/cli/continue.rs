@@ -1,6 +1,6 @@
 //! `shipmate continue`: what was paused goes on. Of a team it is another word for `resume`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::resume;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: ContinueArgs, mut session: Session) -> Result<(), Failur
     match args.name {
         Some(name) => {
             let said = format!("{name} goes on");
-            session.change(Ask::TeammateContinue { name }, &said)
+            session.change(verbs::TeammateContinue { name }, &said)
         }
         None => resume::go_on(session),
     }

@@ -1,10 +1,10 @@
 //! `shipmate decisions`: what waits for somebody's decision, and what was decided by whom.
 
 use serde::Serialize;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Decided, DecidedRow, DecisionView, LookOf};
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::record::Record;
@@ -100,9 +100,7 @@ impl Listed {
 pub(crate) fn run(args: &DecisionsArgs, mut session: Session) -> Result<(), Failure> {
     // No task is looked at: only what waits.
     let of = LookOf::Page { after: u32::MAX, max: 0 };
-    let Answer::Look(look) = session.ask(Ask::Look { of })? else {
-        return Err(unexpected("what waits for a decision"));
-    };
+    let look = session.ask(verbs::Look { of })?;
     let open = look.decisions.into_iter().map(Listed::open);
     let mut listed: Vec<Listed> = open.collect();
     if args.all {
@@ -125,9 +123,7 @@ fn decided(session: &mut Session) -> Result<Vec<DecidedRow>, Failure> {
     let mut decided = Decided::new(usize::MAX);
     let mut after = 0;
     loop {
-        let Answer::Log(records) = session.ask(Ask::Log { after, max: PAGE })? else {
-            return Err(unexpected("records"));
-        };
+        let records = session.ask(verbs::Log { after, max: PAGE })?;
         if records.is_empty() {
             return Ok(decided.rows(usize::MAX));
         }

@@ -14,15 +14,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::coordinator;
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::run::watch::Watching;
 use crate::cli::run::{self, RunArgs};
 use crate::cli::screen::Screen;
 use crate::cli::session::{Globals, Session};
+use shipmate_protocol::verbs;
 use stage::{RECORDED, stage};
 use thinking::{Thinking, choose, limit_spending};
 
@@ -107,10 +107,7 @@ pub(crate) fn run(args: &DemoArgs, globals: &Globals) -> Result<Exit, Failure> {
         end_coordinator(&session)?;
         return Ok(Exit::Undone);
     }
-    let Answer::Merged(merged) = session.ask(Ask::Merge { branches: false, no_gate: false })?
-    else {
-        return Err(unexpected("a merge"));
-    };
+    let merged = session.ask(verbs::Merge { branches: false, no_gate: false })?;
     say(&format!("\nmerged {} into your branch: {}", merged.branch, merged.notes.join("; ")))?;
     let tested = test(&repository)?;
     say(&format!("the repository's own tests on it: {tested}"))?;
@@ -199,9 +196,7 @@ fn kill_one(mut session: Session) {
 }
 
 fn kill(asking: &mut Session, name: &str) {
-    let Ok(Answer::Teammate(mate)) = asking.ask(Ask::TeammateShow { name: name.to_owned() }) else {
-        return;
-    };
+    let Ok(mate) = asking.ask(verbs::TeammateShow { name: name.to_owned() }) else { return };
     let pid = mate.pid.and_then(|pid| i32::try_from(pid).ok());
     if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
         // Gone already: then there is nothing to show.

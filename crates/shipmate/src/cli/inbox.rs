@@ -6,10 +6,10 @@
 
 pub(crate) mod hook;
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
@@ -46,17 +46,16 @@ pub(crate) struct InboxArgs {
 pub(crate) fn run(args: &InboxArgs, mut session: Session) -> Result<(), Failure> {
     if args.follow {
         loop {
-            let messages = read(&mut session, Ask::InboxRead { max: args.max, wait: true })?;
+            let messages = session.ask(verbs::InboxRead { max: args.max, wait: true })?;
             for message in &messages {
                 show_one(message, &session.screen)?;
             }
         }
     }
-    let ask = match args.peek {
-        true => Ask::InboxPeek,
-        false => Ask::InboxRead { max: args.max, wait: false },
+    let mut messages = match args.peek {
+        true => session.ask(verbs::InboxPeek)?,
+        false => session.ask(verbs::InboxRead { max: args.max, wait: false })?,
     };
-    let mut messages = read(&mut session, ask)?;
     messages.truncate(args.max);
     if session.screen.json {
         return session.screen.json(&messages);
@@ -66,13 +65,6 @@ pub(crate) fn run(args: &InboxArgs, mut session: Session) -> Result<(), Failure>
     }
     let text: String = messages.iter().map(|m| envelope(m, &session.screen)).collect();
     session.screen.print(&text)
-}
-
-fn read(session: &mut Session, ask: Ask) -> Result<Vec<InboxMessage>, Failure> {
-    let Answer::Messages(messages) = session.ask(ask)? else {
-        return Err(unexpected("messages"));
-    };
-    Ok(messages)
 }
 
 fn show_one(message: &InboxMessage, screen: &Screen) -> Result<(), Failure> {

@@ -5,11 +5,11 @@
 
 use std::ops::ControlFlow;
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::Status;
 use shipmate_protocol::view::words::{describe, short};
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::{status, task};
@@ -53,9 +53,7 @@ pub(crate) fn run(args: &LogArgs, mut session: Session) -> Result<(), Failure> {
     if let Some(position) = args.at {
         return show_then(&mut session, position);
     }
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
+    let status = session.ask(verbs::Status)?;
     let limit = args.limit.unwrap_or(if args.after.is_some() { u64::MAX } else { LIMIT_DEFAULT });
     let after = args.after.unwrap_or(status.position.saturating_sub(limit));
     let is_cut = args.after.is_none() && args.limit.is_none() && after > 0;
@@ -82,9 +80,7 @@ fn show_past(
     let (mut after, mut left) = (after, limit);
     while left > 0 {
         let max = usize::try_from(left.min(PAGE)).unwrap_or(usize::MAX);
-        let Answer::Log(records) = session.ask(Ask::Log { after, max })? else {
-            return Err(unexpected("records"));
-        };
+        let records = session.ask(verbs::Log { after, max })?;
         if records.is_empty() {
             break;
         }
@@ -130,12 +126,8 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
 }
 
 fn show_then(session: &mut Session, position: u64) -> Result<(), Failure> {
-    let Answer::Status(then) = session.ask(Ask::StatusAt { position })? else {
-        return Err(unexpected("a status"));
-    };
-    let Answer::Tasks(tasks) = session.ask(Ask::TasksAt { position })? else {
-        return Err(unexpected("tasks"));
-    };
+    let then = session.ask(verbs::StatusAt { position })?;
+    let tasks = session.ask(verbs::TasksAt { position })?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "status": then, "tasks": tasks }));
     }

@@ -2,10 +2,10 @@
 
 mod progress;
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::Merged;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 pub(crate) use progress::ask_with_progress;
@@ -36,10 +36,8 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn run(args: &MergeArgs, mut session: Session) -> Result<(), Failure> {
     name_repository(&session)?;
-    let ask = Ask::Merge { branches: args.branches, no_gate: args.no_gate };
-    let Answer::Merged(merged) = ask_with_progress(&mut session, ask)? else {
-        return Err(unexpected("a merge"));
-    };
+    let ask = verbs::Merge { branches: args.branches, no_gate: args.no_gate };
+    let merged = ask_with_progress(&mut session, ask)?;
     if session.screen.json {
         return session.screen.json(&merged);
     }

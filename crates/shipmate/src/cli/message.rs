@@ -1,9 +1,9 @@
 //! `shipmate message trace`: the life of one message.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::MessageTrace;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::inbox::envelope;
 use crate::cli::screen::{Screen, plain};
 use crate::cli::session::Session;
@@ -30,9 +30,7 @@ pub(crate) struct TraceArgs {
 
 pub(crate) fn run(command: &MessageCommand, mut session: Session) -> Result<(), Failure> {
     let MessageCommand::Trace(args) = command;
-    let Answer::Trace(trace) = session.ask(Ask::MessageTrace { message: args.id })? else {
-        return Err(unexpected("a trace"));
-    };
+    let trace = session.ask(verbs::MessageTrace { message: args.id })?;
     if session.screen.json {
         return session.screen.json(&trace);
     }

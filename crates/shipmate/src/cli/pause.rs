@@ -1,6 +1,6 @@
 //! `shipmate pause`: the team, or one teammate.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -30,12 +30,12 @@ pub(crate) fn run(args: PauseArgs, mut session: Session) -> Result<(), Failure> 
     match name {
         Some(name) => {
             let said = format!("{name} is paused; `shipmate continue {name}` lets it go on");
-            session.change(Ask::TeammatePause { name, reason }, &said)
+            session.change(verbs::TeammatePause { name, reason }, &said)
         }
         None => {
             let said =
                 "the team is paused: nobody starts or claims; `shipmate continue` lets it go on";
-            session.change(Ask::TeamPause { reason }, said)
+            session.change(verbs::TeamPause { reason }, said)
         }
     }
 }

@@ -11,12 +11,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use shipmate_protocol::ask::{PLAYBOOK_BYTES_MAX, PlaybookFile};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{PLAYBOOK_BYTES_MAX, PlaybookFile};
 use shipmate_protocol::view::PlaybookRow;
-use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// Playbooks: list, show, check, use, init
@@ -78,10 +78,7 @@ fn by_files(rows: &[PlaybookRow]) -> Choice {
 }
 
 pub(crate) fn rows(session: &mut Session) -> Result<Vec<PlaybookRow>, Failure> {
-    match session.ask(Ask::Playbooks)? {
-        Answer::Playbooks(rows) => Ok(rows),
-        _ => Err(unexpected("playbooks")),
-    }
+    session.ask(verbs::Playbooks)
 }
 
 /// A file, not one of the names there are.

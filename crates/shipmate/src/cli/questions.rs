@@ -1,9 +1,9 @@
 //! `shipmate questions`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::QuestionView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
@@ -21,9 +21,7 @@ pub(crate) struct QuestionsArgs {
 }
 
 pub(crate) fn run(args: &QuestionsArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Questions(questions) = session.ask(Ask::Questions { all: args.all })? else {
-        return Err(unexpected("questions"));
-    };
+    let questions = session.ask(verbs::Questions { all: args.all })?;
     if session.screen.json {
         return session.screen.json(&questions);
     }

@@ -1,11 +1,11 @@
 //! `shipmate resume`: go on after everything had ended, and say what became of everybody.
 
-use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskFilter;
 use shipmate_protocol::view::{Counts, Resumed, Status, TaskRow, TeamView};
-use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
@@ -35,16 +35,10 @@ pub(crate) fn run(_: &ResumeArgs, session: Session) -> Result<(), Failure> {
 /// Has the team go on, and tells what became of everybody.
 pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
     session.say_if_unfenced()?;
-    let Answer::Resumed(teammates) = session.ask(Ask::Resume)? else {
-        return Err(unexpected("what became of the teammates"));
-    };
+    let teammates = session.ask(verbs::Resume)?;
     let filter = TaskFilter { status: vec!["in_progress".to_owned()], ..TaskFilter::default() };
-    let Answer::Tasks(in_flight) = session.ask(Ask::Tasks { filter })? else {
-        return Err(unexpected("tasks"));
-    };
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
+    let in_flight = session.ask(verbs::Tasks { filter })?;
+    let status = session.ask(verbs::Status)?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({
             "teammates": teammates, "in_flight": in_flight, "queue": status.queue

@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use shipmate_protocol::ask::{Budget, Setup, TeamCreate, TeammateAdd};
+use shipmate_protocol::Ask;
 use shipmate_protocol::plan_file::{self, PlanFile};
+use shipmate_protocol::verbs::{Budget, Setup, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::KNOWN_AGENTS;
-use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -32,6 +32,7 @@ use crate::cli::team::micros;
 use crate::config::{Config, Resolved};
 use crate::time::parse_duration_ms;
 use goal::Aim;
+use shipmate_protocol::verbs;
 use watch::Watching;
 
 /// Run a goal or a plan with a team of agents
@@ -307,11 +308,9 @@ fn found(
         if let Some(root) = session.repository_elsewhere() {
             session.screen.line(&format!("in the repository {}", root.display()))?;
         }
-        let survey = session.ask(Ask::Survey).map_err(|e| session.advise_repository(e))?;
-        if let Answer::Survey(found) = survey {
-            for note in &found.notes {
-                session.screen.line(&format!("note: {note}"))?;
-            }
+        let survey = session.ask(verbs::Survey).map_err(|e| session.advise_repository(e))?;
+        for note in &survey.notes {
+            session.screen.line(&format!("note: {note}"))?;
         }
     }
     session.say_if_unfenced()?;
@@ -328,7 +327,7 @@ fn found(
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
     if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())
-        && let Err(failure) = session.ask(Ask::TeamBudget { budget })
+        && let Err(failure) = session.ask(Ask::TeamBudget(verbs::TeamBudget { budget }))
     {
         take_back(session);
         return Err(failure);
@@ -352,7 +351,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
     }
     for batch in plan.batches() {
         let tasks = batch.iter().map(|(task, _)| task.clone()).collect();
-        session.ask(Ask::TaskCreate { tasks })?;
+        session.ask(Ask::TaskCreate(verbs::TaskCreate { tasks }))?;
     }
     Ok(())
 }
@@ -361,7 +360,12 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
 /// failed too would only hide it.
 fn take_back(session: &mut Session) {
     let reason = "the run was refused".to_owned();
-    drop(session.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true }));
+    drop(session.ask(Ask::TeamDelete(verbs::TeamDelete {
+        team: None,
+        reason,
+        deadline_ms: 0,
+        now: true,
+    })));
     drop(session.ask(Ask::TeamEnd));
 }
 

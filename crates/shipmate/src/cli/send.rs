@@ -1,8 +1,8 @@
 //! `shipmate send`.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{verbs, wire};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::{Session, text_or_stdin};
 
@@ -36,8 +36,7 @@ pub(crate) struct SendArgs {
 pub(crate) fn run(args: &SendArgs, mut session: Session) -> Result<(), Failure> {
     let body = text_or_stdin(&args.text)?;
     let (to, kind, reply_to) = (args.to.clone(), args.kind.clone(), args.reply_to);
-    let answer = session.ask(Ask::Send { to, body, kind, reply_to })?;
-    let Answer::Sent { message, to } = answer else { return Err(unexpected("a message")) };
+    let wire::Sent { message, to } = session.ask(verbs::Send { to, body, kind, reply_to })?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "message": message, "to": to }));
     }

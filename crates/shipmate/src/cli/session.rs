@@ -12,7 +12,9 @@ use std::sync::Once;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::socket::Silence;
-use shipmate_protocol::{Answer, Ask, BadPlace, Client, ClientFailure, Notice, Place};
+use shipmate_protocol::{
+    Answer, Ask, BadPlace, Client, ClientFailure, Notice, Place, Verb, verbs, wire,
+};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::screen::Screen;
@@ -83,30 +85,32 @@ impl Session {
         Ok(session)
     }
 
-    pub(crate) fn ask(&mut self, ask: Ask) -> Result<Answer, Failure> {
-        self.ask_hearing(ask, |_| {})
+    pub(crate) fn ask<V: Verb>(&mut self, verb: V) -> Result<V::Answer, Failure> {
+        self.ask_hearing(verb, |_| {})
     }
 
     /// The same, and hands on what the coordinator tells before it answers.
-    pub(crate) fn ask_hearing(
+    pub(crate) fn ask_hearing<V: Verb>(
         &mut self,
-        ask: Ask,
+        verb: V,
         each: impl FnMut(Notice),
-    ) -> Result<Answer, Failure> {
+    ) -> Result<V::Answer, Failure> {
+        let ask: Ask = verb.into();
         if !self.renewed && !ask.only_looks() {
             self.renewed = true;
-            match self.client.ask(Ask::Renew { environment: environment() }) {
+            match self.client.ask(Ask::Renew(verbs::Renew { environment: environment() })) {
                 // A coordinator of an earlier release keeps what it began with.
                 Err(ClientFailure::Refused(refused)) if refused.code == "BadRequest" => {}
                 renewed => drop(renewed?),
             }
         }
-        Ok(self.client.ask_hearing(ask, each)?)
+        let answer = self.client.ask_hearing(ask, each)?;
+        Ok(answer.of().map_err(ClientFailure::Refused)?)
     }
 
     /// Carries out a change and says so in words, or that nothing had to change.
-    pub(crate) fn change(&mut self, ask: Ask, said: &str) -> Result<(), Failure> {
-        let answer = self.ask(ask)?;
+    pub(crate) fn change(&mut self, ask: impl Into<Ask>, said: &str) -> Result<(), Failure> {
+        let answer = self.ask(ask.into())?;
         self.tell(&answer, said)
     }
 
@@ -116,13 +120,13 @@ impl Session {
             Answer::Done { first, last } if self.screen.json => {
                 self.screen.json(&serde_json::json!({ "first": first, "last": last }))
             }
-            Answer::Opened { id } if self.screen.json => {
+            Answer::Opened(wire::Opened { id }) if self.screen.json => {
                 self.screen.json(&serde_json::json!({ "id": id }))
             }
             Answer::Unchanged if self.screen.json => {
                 self.screen.json(&serde_json::json!({ "unchanged": true }))
             }
-            Answer::Done { .. } | Answer::Opened { .. } => self.screen.line(said),
+            Answer::Done { .. } | Answer::Opened(_) => self.screen.line(said),
             Answer::Unchanged => self.screen.line("nothing to change: it is so already"),
             _ => Err(unexpected("a change")),
         }
@@ -177,9 +181,7 @@ impl Session {
         if actor == "person" {
             return Ok(None);
         }
-        let Answer::Task(view) = self.ask(Ask::TaskShow { task: task.to_owned() })? else {
-            return Err(unexpected("a task"));
-        };
+        let view = self.ask(verbs::TaskShow { task: task.to_owned() })?;
         Ok(view.token.filter(|_| view.row.owner.as_deref() == Some(actor.as_str())))
     }
 

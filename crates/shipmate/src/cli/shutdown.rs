@@ -5,15 +5,15 @@ pub(crate) mod wait;
 
 use std::io::IsTerminal;
 
-use shipmate_protocol::ask::ShutdownAnswer;
+use shipmate_protocol::verbs::ShutdownAnswer;
 use shipmate_protocol::view::{Leftover, TeammateView};
-use shipmate_protocol::{Answer, Ask};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::time::{duration, parse_duration_ms};
+use shipmate_protocol::verbs;
 use wait::Became;
 
 /// Ask a teammate, or the whole team, to shut down
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failu
     if let Some(shutdown) = args.answer {
         let said = format!("answered shutdown request {shutdown}");
         let answer = answer(args);
-        return session.change(Ask::ShutdownAnswer { shutdown, answer }, &said);
+        return session.change(verbs::AnswerShutdown { shutdown, answer }, &said);
     }
     let deadline_ms = if args.now { 0 } else { session.deadline_ms(args.deadline)? };
     // What is forced takes moments, and only then has it ended.
@@ -100,11 +100,11 @@ pub(crate) fn run(args: &ShutdownArgs, mut session: Session) -> Result<(), Failu
         true => one_by_one(args, &mut session, deadline_ms)?,
         false => {
             let awaited = match &args.name {
-                Some(name) => vec![*teammate(&mut session, name)?],
+                Some(name) => vec![teammate(&mut session, name)?],
                 None => running(&mut session)?,
             };
             let ask = request(args, args.name.clone(), deadline_ms);
-            wait::until_stopped(&mut session, ask, &awaited)?
+            wait::until_stopped(&mut session, ask.into(), &awaited)?
         }
     };
     if args.name.is_none() {
@@ -123,23 +123,18 @@ fn answer(args: &ShutdownArgs) -> ShutdownAnswer {
     }
 }
 
-fn request(args: &ShutdownArgs, name: Option<String>, deadline_ms: u64) -> Ask {
-    Ask::Shutdown { name, reason: args.reason.clone(), deadline_ms }
+fn request(args: &ShutdownArgs, name: Option<String>, deadline_ms: u64) -> verbs::Shutdown {
+    verbs::Shutdown { name, reason: args.reason.clone(), deadline_ms }
 }
 
-fn teammate(session: &mut Session, name: &str) -> Result<Box<TeammateView>, Failure> {
-    match session.ask(Ask::TeammateShow { name: name.to_owned() })? {
-        Answer::Teammate(mate) => Ok(mate),
-        _ => Err(unexpected("a teammate")),
-    }
+fn teammate(session: &mut Session, name: &str) -> Result<TeammateView, Failure> {
+    session.ask(verbs::TeammateShow { name: name.to_owned() })
 }
 
 /// Who runs, except for whoever asks.
 fn running(session: &mut Session) -> Result<Vec<TeammateView>, Failure> {
     let actor = session.client.welcome()?.actor;
-    let Answer::Teammates(mut mates) = session.ask(Ask::Teammates)? else {
-        return Err(unexpected("teammates"));
-    };
+    let mut mates = session.ask(verbs::Teammates)?;
     mates.retain(|mate| runs(mate) && wait::life(mate) != actor);
     Ok(mates)
 }
@@ -166,7 +161,7 @@ fn one_by_one(
         let who = name(&mate);
         let ask = request(args, Some(who.clone()), deadline_ms);
         // A connection follows one log once.
-        let became = wait::until_stopped(&mut session.again()?, ask, &[mate])?;
+        let became = wait::until_stopped(&mut session.again()?, ask.into(), &[mate])?;
         all.clean &= became.clean;
         all.as_asked &= became.as_asked;
         if became.rejected && mates.len() > 0 {
@@ -194,10 +189,8 @@ fn tell_unasked(session: &Session, who: &str, unasked: &[String]) -> Result<(), 
 
 /// What is there that nothing needs any more: what should have been committed, or should have ended.
 fn tell_leftovers(session: &mut Session) -> Result<(), Failure> {
-    let ask = Ask::Leftovers { remove: false, force: Vec::new() };
-    let Answer::Leftovers(mut found) = session.ask(ask)? else {
-        return Err(unexpected("what is left over"));
-    };
+    let ask = verbs::Leftovers { remove: false, force: Vec::new() };
+    let mut found = session.ask(ask)?;
     // What is merged, and the records of deleted teams, are no news to anybody.
     found.retain(|left| left.precious || matches!(left.kind.as_str(), "process" | "unfinished"));
     if session.screen.json {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Status, TeamView, TeammateView};
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, hanging, plain};
 use crate::cli::session::Session;
 use crate::cli::{phase, team, teammate};
@@ -30,9 +30,7 @@ pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
     let many = roots.len() > 1 || session.client.team.is_some();
     for (at, root) in roots.into_iter().enumerate() {
         session.client.team = root;
-        let Answer::Status(status) = session.ask(Ask::Status)? else {
-            return Err(unexpected("a status"));
-        };
+        let status = session.ask(verbs::Status)?;
         if session.screen.json {
             session.screen.json(&status)?;
             continue;
@@ -99,9 +97,7 @@ fn roots(session: &mut Session) -> Result<Vec<Option<String>>, Failure> {
     if named.is_some() || session.client.welcome()?.actor != "person" {
         return Ok(vec![named]);
     }
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
-        return Err(unexpected("teams"));
-    };
+    let teams = session.ask(verbs::Teams)?;
     let roots = teams.into_iter().filter(|team| team.parent.is_none()).map(|team| Some(team.name));
     let roots: Vec<Option<String>> = roots.collect();
     Ok(if roots.is_empty() { vec![None] } else { roots })

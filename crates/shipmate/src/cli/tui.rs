@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use shipmate_protocol::client::TokenSource;
 use shipmate_protocol::view::TeamView;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::{Ask, Client, verbs};
 
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::{Session, launch};
 use crate::tui::{self, End, Start, Theme};
 
@@ -70,7 +70,7 @@ pub(crate) fn run(_: &TuiArgs, mut session: Session) -> Result<Exit, Failure> {
 
 /// The trees to choose from: the one that is meant, where one is.
 fn trees(session: &mut Session) -> Result<Vec<TeamView>, Failure> {
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else { return Err(unexpected("teams")) };
+    let teams = session.ask(verbs::Teams)?;
     let Some(mut named) = session.client.team.clone() else {
         let roots: Vec<TeamView> = teams.into_iter().filter(|team| team.parent.is_none()).collect();
         if roots.is_empty() {
@@ -86,10 +86,8 @@ fn trees(session: &mut Session) -> Result<Vec<TeamView>, Failure> {
     match find(&named) {
         Some(root) => Ok(vec![root.clone()]),
         None => {
-            let Answer::Team(team) = session.ask(Ask::TeamShow)? else {
-                return Err(unexpected("a team"));
-            };
-            Ok(vec![*team])
+            let team = session.ask(verbs::TeamShow)?;
+            Ok(vec![team])
         }
     }
 }

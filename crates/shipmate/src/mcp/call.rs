@@ -4,9 +4,10 @@
 //! changes nothing.
 
 use serde_json::{Value, json};
+use shipmate_protocol::Refused;
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::tools::{self, Outcome, SeatKind};
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::verbs;
 use tokio::time::Instant;
 
 use crate::mcp::desk::Desk;
@@ -67,7 +68,7 @@ pub(crate) async fn call(
 
 /// A team begins at the last commit: what is not in it nobody in the team sees.
 async fn uncommitted(link: &Link, until: Instant) -> Option<String> {
-    let Ok(Answer::Survey(survey)) = link.ask(Ask::Survey, until).await else { return None };
+    let survey = link.ask(verbs::Survey, until).await.ok()?;
     let first: Vec<&str> = survey.dirty.iter().take(5).map(String::as_str).collect();
     let more = match survey.dirty.len().saturating_sub(first.len()) {
         0 => String::new(),
@@ -85,10 +86,8 @@ async fn uncommitted(link: &Link, until: Instant) -> Option<String> {
 async fn mail(link: &Link, until: Instant) -> Vec<String> {
     // A read that is given up may still be carried out, and then nobody would see the mail.
     let until = until + MAIL_WITHIN;
-    match link.ask(Ask::InboxRead { max: MAIL_MAX, wait: false }, until).await {
-        Ok(Answer::Messages(messages)) => messages.iter().map(envelope).collect(),
-        _ => Vec::new(),
-    }
+    let read = link.ask(verbs::InboxRead { max: MAIL_MAX, wait: false }, until).await;
+    read.unwrap_or_default().iter().map(envelope).collect()
 }
 
 fn refusal(refused: &Refused) -> Outcome {

@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use shipmate_protocol::ask::TeamCreate;
 use shipmate_protocol::tools::Board;
+use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::{Answer, Ask, Refused};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ pub(crate) struct Desk {
 }
 
 impl Board for Desk {
-    async fn ask(&self, ask: Ask) -> Result<Answer, Refused> {
+    async fn ask_any(&self, ask: Ask) -> Result<Answer, Refused> {
         match ask {
             Ask::TeamCreate(create) => self.create(create).await,
             ask => self.link.ask(ask, self.until).await,

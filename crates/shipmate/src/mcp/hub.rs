@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use shipmate_protocol::ask::Setup;
 use shipmate_protocol::client::{Launch, TokenSource};
+use shipmate_protocol::verbs::Setup;
 use shipmate_protocol::{Client, Place};
 use tokio::sync::broadcast::{Receiver, WeakSender};
 

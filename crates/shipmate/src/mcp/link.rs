@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Refused};
+use shipmate_protocol::{Ask, Client, ClientFailure, Refused, Verb};
 use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
@@ -18,8 +18,9 @@ impl Link {
         Link { client: Arc::new(Mutex::new(client)) }
     }
 
-    pub(crate) async fn ask(&self, ask: Ask, until: Instant) -> Result<Answer, Refused> {
-        self.with(until, |client| client.ask(ask)).await
+    pub(crate) async fn ask<V: Verb>(&self, verb: V, until: Instant) -> Result<V::Answer, Refused> {
+        let ask: Ask = verb.into();
+        self.with(until, |client| client.ask(ask)).await?.of()
     }
 
     /// Who this link acts as: `person` or `team/name@epoch`.

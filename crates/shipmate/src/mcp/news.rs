@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::{Answer, Ask, Client, Notice};
+use shipmate_protocol::{Ask, Client, Notice, verbs};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, WeakSender, channel};
 
@@ -65,9 +65,9 @@ pub(crate) fn follow(mut client: Client) -> (Receiver<Happening>, WeakSender<Hap
     let (tell, news) = channel(BEHIND_MAX);
     let weak = tell.downgrade();
     std::thread::spawn(move || {
-        let Ok(Answer::Status(status)) = client.ask(Ask::Status) else { return };
+        let Ok(status) = client.ask(verbs::Status) else { return };
         let after = std::cell::Cell::new(status.position);
-        let asks = || vec![Ask::Follow { after: after.get() }];
+        let asks = || vec![Ask::Follow(verbs::Follow { after: after.get() })];
         // It ends with the team, or with the program.
         drop(client.listen(asks, |heard| {
             let records = match heard {

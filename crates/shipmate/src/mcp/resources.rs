@@ -5,9 +5,10 @@
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
-use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::Refused;
 use shipmate_protocol::tools::envelope::envelope;
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskFilter;
 use tokio::time::Instant;
 
 use crate::mcp::hub::Caller;
@@ -89,44 +90,29 @@ pub(crate) async fn read(
 }
 
 async fn board(link: &Link, until: Instant) -> Result<String, Refused> {
-    let status = match link.ask(Ask::Status, until).await? {
-        Answer::Status(status) => status,
-        _ => Default::default(),
-    };
-    let tasks = match link.ask(Ask::Tasks { filter: TaskFilter::default() }, until).await? {
-        Answer::Tasks(tasks) => tasks,
-        _ => Vec::new(),
-    };
+    let status = link.ask(verbs::Status, until).await?;
+    let tasks = link.ask(verbs::Tasks { filter: TaskFilter::default() }, until).await?;
     Ok(json!({ "status": status, "tasks": tasks }).to_string())
 }
 
 async fn task(link: &Link, task: &str, until: Instant) -> Result<String, Refused> {
-    match link.ask(Ask::TaskShow { task: task.to_owned() }, until).await? {
-        Answer::Task(task) => Ok(json!(task).to_string()),
-        _ => Ok(String::new()),
-    }
+    let task = link.ask(verbs::TaskShow { task: task.to_owned() }, until).await?;
+    Ok(json!(task).to_string())
 }
 
 async fn inbox(link: &Link, until: Instant) -> Result<String, Refused> {
-    match link.ask(Ask::InboxPeek, until).await? {
-        Answer::Messages(messages) if !messages.is_empty() => {
-            Ok(messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n"))
-        }
-        _ => Ok("no unread messages".to_owned()),
+    let messages = link.ask(verbs::InboxPeek, until).await?;
+    match messages.is_empty() {
+        true => Ok("no unread messages".to_owned()),
+        false => Ok(messages.iter().map(envelope).collect::<Vec<_>>().join("\n\n")),
     }
 }
 
 async fn log(link: &Link, until: Instant) -> Result<String, Refused> {
-    let Answer::Status(status) = link.ask(Ask::Status, until).await? else {
-        return Ok(String::new());
-    };
-    let after = status.position.saturating_sub(LOG_RECORDS_MAX);
-    match link.ask(Ask::Log { after, max: LOG_RECORDS_MAX as usize }, until).await? {
-        Answer::Log(records) => {
-            Ok(records.iter().map(|record| format!("{}\n", record.get())).collect())
-        }
-        _ => Ok(String::new()),
-    }
+    let end = link.ask(verbs::Status, until).await?.position;
+    let after = end.saturating_sub(LOG_RECORDS_MAX);
+    let records = link.ask(verbs::Log { after, max: LOG_RECORDS_MAX as usize }, until).await?;
+    Ok(records.iter().map(|record| format!("{}\n", record.get())).collect())
 }
 
 /// Whether what happened changes what a reader of `uri` sees. `who` is `team/name`.

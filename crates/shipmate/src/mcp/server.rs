@@ -19,8 +19,9 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use shipmate_protocol::tools;
 use shipmate_protocol::tools::SeatKind;
-use shipmate_protocol::{Answer, Ask, tools};
+use shipmate_protocol::verbs;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -311,10 +312,7 @@ impl<S: Sessions> ServerHandler for Server<S> {
         let session = self.sessions.of(&context)?;
         let reader = session.reader(Self::until()).await.ok().flatten();
         let teammates = match reader {
-            Some((link, _)) => match link.ask(Ask::Teammates, Self::until()).await {
-                Ok(Answer::Teammates(teammates)) => teammates,
-                _ => Vec::new(),
-            },
+            Some((link, _)) => link.ask(verbs::Teammates, Self::until()).await.unwrap_or_default(),
             None => Vec::new(),
         };
         let argument = request.argument;

@@ -8,10 +8,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shipmate_protocol::ask::Enrol;
 use shipmate_protocol::tools::{Seat, SeatKind};
+use shipmate_protocol::verbs::Enrol;
 use shipmate_protocol::view::{TeamView, TeammateView};
-use shipmate_protocol::{Answer, Ask, Refused};
+use shipmate_protocol::{Ask, Refused, verbs, wire};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -283,9 +283,7 @@ impl Session {
             return Ok(None);
         }
         let link = Link::new(self.hub.client(&Caller::Person, None));
-        let Answer::Teams(teams) = link.ask(Ask::Teams, until).await? else {
-            return Err(refusal("Bug", "the coordinator did not answer with teams", ""));
-        };
+        let teams = link.ask(verbs::Teams, until).await?;
         let there: Vec<&TeamView> = teams.iter().filter(|team| team.phase == "active").collect();
         let mut found = match &self.wish.team {
             Some(name) => there.into_iter().filter(|team| team.name == *name).collect::<Vec<_>>(),
@@ -331,9 +329,7 @@ impl Session {
         let person = Link::new(self.hub.client(&Caller::Person, Some(team)));
         let name = self.wish.name.clone().unwrap_or_else(|| name_of(program));
         let enrol = Enrol { name, lead, agent: program.to_owned() };
-        let Answer::Enrolled { seat, token } = person.ask(Ask::Enrol(enrol), until).await? else {
-            return Err(refusal("Bug", "the coordinator did not answer with a seat", ""));
-        };
+        let wire::Enrolled { seat, token } = person.ask(enrol, until).await?;
         let caller = Caller::Token(token.clone());
         let client = |team: &str| Link::new(self.hub.client(&caller, Some(team.to_owned())));
         let stay = client(&seat.team);
@@ -366,22 +362,18 @@ impl Session {
 
 impl Seated {
     async fn look(&self, until: Instant) -> Result<Box<TeammateView>, Refused> {
-        match self.link.ask(Ask::TeammateShow { name: self.name.clone() }, until).await? {
-            // The connection of an ended life may still look, but nothing of it counts.
-            Answer::Teammate(view) if view.epoch != self.epoch => Err(refusal(
-                "StaleTeammate",
-                &format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch),
-                "",
-            )),
-            Answer::Teammate(view)
-                if matches!(&*view.state, "stopped" | "disappeared" | "failed") =>
-            {
-                let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
-                Err(refusal("NotRunning", &text, ""))
-            }
-            Answer::Teammate(view) => Ok(view),
-            _ => Err(refusal("Bug", "the coordinator did not answer with a teammate", "")),
+        let view = self.link.ask(verbs::TeammateShow { name: self.name.clone() }, until).await?;
+        // The connection of an ended life may still look, but nothing of it counts.
+        if view.epoch != self.epoch {
+            let text =
+                format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch);
+            return Err(refusal("StaleTeammate", &text, ""));
         }
+        if matches!(&*view.state, "stopped" | "disappeared" | "failed") {
+            let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
+            return Err(refusal("NotRunning", &text, ""));
+        }
+        Ok(Box::new(view))
     }
 }
 

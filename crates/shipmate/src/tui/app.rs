@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{Delta, TaskView, TeamView};
 use shipmate_protocol::watch::TaskPage;
-use shipmate_protocol::{Answer, Ask, ClientFailure};
+use shipmate_protocol::{Answer, Ask, ClientFailure, verbs, wire};
 
 use super::form::Form;
 use super::input::Input;
@@ -359,14 +359,14 @@ impl App {
                 let said = "nothing to change: it is so already".to_owned();
                 self.said = Some(Said::Done(said));
             }
-            (Then::Say(_), Answer::Created { tasks }) => {
+            (Then::Say(_), Answer::Created(wire::Created { tasks })) => {
                 let ids: Vec<String> = tasks.iter().map(ToString::to_string).collect();
                 self.said = Some(Said::Done(format!("created task {}", ids.join(", "))));
                 if let Some(id) = tasks.first() {
                     self.board.select(id);
                 }
             }
-            (Then::Say(_), Answer::Sent { message, to }) => {
+            (Then::Say(_), Answer::Sent(wire::Sent { message, to })) => {
                 let to: Vec<&str> = to.iter().map(|to| short(to, &self.store.root)).collect();
                 let said = format!("message {message} is on its way to {}", to.join(", "));
                 self.said = Some(Said::Done(said));
@@ -467,7 +467,7 @@ impl App {
 
     pub(super) fn show_task(&self, id: u32) -> Effect {
         let team = self.store.cards.get(&id).map(|card| card.team.clone());
-        let ask = Ask::TaskShow { task: id.to_string() };
+        let ask = Ask::TaskShow(verbs::TaskShow { task: id.to_string() });
         Effect::Ask(Box::new(Asked { team, ask, then: Then::Show(id) }))
     }
 
@@ -490,7 +490,7 @@ impl App {
 
     pub(super) fn open_record(&mut self, n: u64) -> Vec<Effect> {
         self.pages.push(Page::Record { n, text: None, scroll: Scroll::default() });
-        let ask = Ask::Log { after: n.saturating_sub(1), max: 1 };
+        let ask = Ask::Log(verbs::Log { after: n.saturating_sub(1), max: 1 });
         self.ask(Asked { team: Some(self.store.root.clone()), ask, then: Then::Record(n) })
     }
 

@@ -2,7 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{TaskChanges, TaskNew};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{TaskChanges, TaskNew};
 use shipmate_protocol::view::{DecisionView, TaskView};
 
 use super::input::Input;
@@ -231,46 +232,59 @@ impl Form {
         let (ask, said) = match &self.does {
             Does::New => {
                 let task = self.task_new()?;
-                (Ask::TaskCreate { tasks: vec![task] }, "created".to_owned())
+                (Ask::TaskCreate(verbs::TaskCreate { tasks: vec![task] }), "created".to_owned())
             }
             Does::Edit(before) => {
                 let changes = self.changes(before)?;
                 let task = before.row.id.to_string();
-                (Ask::TaskUpdate { task, changes }, format!("task {} is changed", before.row.id))
+                (
+                    Ask::TaskUpdate(verbs::TaskUpdate { task, changes }),
+                    format!("task {} is changed", before.row.id),
+                )
             }
             Does::Assign(id) => {
                 let to = Some(self.text("To")).filter(|to| !to.is_empty());
                 let said = format!("task {id} is for {}", to.as_deref().unwrap_or("anybody"));
-                (Ask::TaskAssign { task: id.to_string(), to }, said)
+                (Ask::TaskAssign(verbs::TaskAssign { task: id.to_string(), to }), said)
             }
             Does::Release(id) => {
                 let reason = self.text("Reason");
-                let ask = Ask::TaskRelease { task: id.to_string(), token: None, reason };
+                let ask = Ask::TaskRelease(verbs::TaskRelease {
+                    task: id.to_string(),
+                    token: None,
+                    reason,
+                });
                 (ask, format!("task {id} may be taken again"))
             }
             Does::Send { reply_to } => {
                 let to = self.needed("To", "name somebody, or all")?;
                 let body = self.needed("Text", "there is nothing to send")?;
                 let said = format!("sent to {to}");
-                (Ask::Send { to, body, kind: None, reply_to: *reply_to }, said)
+                (Ask::Send(verbs::Send { to, body, kind: None, reply_to: *reply_to }), said)
             }
             Does::PauseTeam => {
                 let said = "the team is paused: nobody starts or claims; p lets it go on";
-                (Ask::TeamPause { reason: self.text("Reason") }, said.to_owned())
+                (Ask::TeamPause(verbs::TeamPause { reason: self.text("Reason") }), said.to_owned())
             }
             Does::PauseTeammate(name) => {
-                let ask = Ask::TeammatePause { name: name.clone(), reason: self.text("Reason") };
+                let ask = Ask::TeammatePause(verbs::TeammatePause {
+                    name: name.clone(),
+                    reason: self.text("Reason"),
+                });
                 (ask, format!("{name} is paused; p lets it go on"))
             }
             Does::Shutdown { name, deadline_ms } => {
                 let (name, reason) = (name.clone(), self.text("Reason"));
                 let whom = name.as_deref().unwrap_or("everybody");
                 let said = format!("asked {whom} to shut down");
-                (Ask::Shutdown { name, reason, deadline_ms: *deadline_ms }, said)
+                (Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: *deadline_ms }), said)
             }
             Does::Reject(plan) => {
                 let feedback = self.needed("Feedback", "a rejection needs words")?;
-                (Ask::PlanReject { plan: *plan, feedback }, format!("plan {plan} is rejected"))
+                (
+                    Ask::PlanReject(verbs::PlanReject { plan: *plan, feedback }),
+                    format!("plan {plan} is rejected"),
+                )
             }
             Does::Deny(question) => {
                 let reason = self.text("Reason");
@@ -278,12 +292,15 @@ impl Form {
                     "" => "deny".to_owned(),
                     reason => format!("deny: {reason}"),
                 };
-                (Ask::Answer { question: *question, answer }, format!("{question} is denied"))
+                (
+                    Ask::Answer(verbs::QuestionAnswer { question: *question, answer }),
+                    format!("{question} is denied"),
+                )
             }
             Does::Answer(question) => {
                 let answer = self.needed("Answer", "the answer is empty")?;
                 let said = format!("question {question} is answered");
-                (Ask::Answer { question: *question, answer }, said)
+                (Ask::Answer(verbs::QuestionAnswer { question: *question, answer }), said)
             }
         };
         Ok(Asked { team: Some(self.team.clone()), ask, then: Then::Say(said) })

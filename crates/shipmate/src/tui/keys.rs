@@ -2,7 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Supervision;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{Card, DecisionView, TeammateView};
 
 use super::app::{App, Page, Place, Said};
@@ -277,7 +278,7 @@ fn on_task(app: &mut App, c: char) -> Vec<Effect> {
     let (id, team) = (card.id, card.team.clone());
     match c {
         'e' => {
-            let ask = Ask::TaskShow { task: id.to_string() };
+            let ask = Ask::TaskShow(verbs::TaskShow { task: id.to_string() });
             return app.ask(Asked { team: Some(team), ask, then: Then::Edit });
         }
         'a' => {
@@ -298,7 +299,7 @@ fn on_task(app: &mut App, c: char) -> Vec<Effect> {
         }
         _ => {
             let said = format!("task {id} may be tried again");
-            let ask = Ask::TaskRetry { task: id.to_string() };
+            let ask = Ask::TaskRetry(verbs::TaskRetry { task: id.to_string() });
             return app.ask(Asked { team: Some(team), ask, then: Then::Say(said) });
         }
     }
@@ -309,9 +310,10 @@ fn on_mate(app: &mut App, c: char) -> Vec<Effect> {
     let Some(mate) = mate(app).cloned() else { return Vec::new() };
     let TeammateView { name, team, .. } = mate;
     let (ask, said) = match c {
-        'p' if mate.state == "paused" => {
-            (Ask::TeammateContinue { name: name.clone() }, format!("{name} goes on"))
-        }
+        'p' if mate.state == "paused" => (
+            Ask::TeammateContinue(verbs::TeammateContinue { name: name.clone() }),
+            format!("{name} goes on"),
+        ),
         'p' => {
             app.form = Some(Form::pause(&team, &name));
             return Vec::new();
@@ -331,7 +333,7 @@ fn on_mate(app: &mut App, c: char) -> Vec<Effect> {
                 }
                 _ => Supervision::Supervised,
             };
-            let ask = Ask::TeammateStart { name: name.clone(), supervision };
+            let ask = Ask::TeammateStart(verbs::TeammateStart { name: name.clone(), supervision });
             (ask, format!("{name} begins a new life"))
         }
     };
@@ -430,17 +432,20 @@ fn decided(app: &mut App, c: char) -> Vec<Effect> {
         return Vec::new();
     };
     let (ask, told) = match (kind.as_str(), c) {
-        ("plan", 'y') => (Ask::PlanApprove { plan: *id }, format!("plan {id} is approved")),
-        ("approval", 'y') => {
-            (Ask::PhaseApprove { approval: *id }, format!("approved; team {team} goes on"))
+        ("plan", 'y') => {
+            (Ask::PlanApprove(verbs::PlanApprove { plan: *id }), format!("plan {id} is approved"))
         }
+        ("approval", 'y') => (
+            Ask::PhaseApprove(verbs::PhaseApprove { approval: *id }),
+            format!("approved; team {team} goes on"),
+        ),
         (_, 'd') if one.options.is_empty() => {
             app.form = Some(Form::deny(&one));
             return Vec::new();
         }
         _ => {
             let told = format!("{kind} {id} is answered: {word}");
-            (Ask::Answer { question: *id, answer: word }, told)
+            (Ask::Answer(verbs::QuestionAnswer { question: *id, answer: word }), told)
         }
     };
     let asked = Asked { team: Some(team.clone()), ask, then: Then::Say(told) };
@@ -474,7 +479,7 @@ fn answer(app: &mut App) -> Vec<Effect> {
     let key = decision_key(&one);
     let marked = app.marked.as_ref().filter(|(of, _)| *of == key).map(|(_, at)| *at);
     if let Some(option) = marked.and_then(|at| options(&one).get(at).copied().cloned()) {
-        let ask = Ask::Answer { question: one.id, answer: option.clone() };
+        let ask = Ask::Answer(verbs::QuestionAnswer { question: one.id, answer: option.clone() });
         let then = Then::Say(format!("{} {} is answered: {option}", one.kind, one.id));
         decide(app, key, Asked { team: Some(one.team), ask, then }, None);
         return Vec::new();

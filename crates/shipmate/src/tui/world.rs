@@ -13,7 +13,7 @@ use shipmate_protocol::client::Heard;
 use shipmate_protocol::view::words::{Fields, describe};
 use shipmate_protocol::view::{LogLine, TeamView};
 use shipmate_protocol::watch::{Told, Watch};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice, verbs, wire};
 
 use super::message::{Asked, Effect, Found, Message, Output, Then};
 use crate::output::Output as Printed;
@@ -168,13 +168,9 @@ fn ask(connect: &Connect, tell: &Sender<Message>, orders: &Receiver<Order>) {
 /// The roots of all trees of teams.
 pub(super) fn trees(client: &mut Client) -> Result<Vec<TeamView>, ClientFailure> {
     client.team = None;
-    match client.ask(Ask::Teams)? {
-        Answer::Teams(mut teams) => {
-            teams.retain(|team| team.parent.is_none());
-            Ok(teams)
-        }
-        other => Err(ClientFailure::Nonsense(format!("{other:?} instead of teams"))),
-    }
+    let mut teams = client.ask(verbs::Teams)?;
+    teams.retain(|team| team.parent.is_none());
+    Ok(teams)
 }
 
 /// The lines of the log before this one.
@@ -182,9 +178,7 @@ fn lines(client: &mut Client, before: u64) -> Result<Vec<LogLine>, ClientFailure
     let root = client.team.clone().unwrap_or_default();
     let after = before.saturating_sub(OLDER + 1);
     let max = (before.saturating_sub(1) - after) as usize;
-    let Answer::Log(records) = client.ask(Ask::Log { after, max })? else {
-        return Err(ClientFailure::Nonsense("something instead of records".to_owned()));
-    };
+    let records = client.ask(verbs::Log { after, max })?;
     let line = |record: &shipmate_protocol::view::LogRecord| {
         let Record { n, at, by, event } = serde_json::from_str(record.get()).ok()?;
         let (event, text) = describe(&event, &root);
@@ -219,7 +213,10 @@ impl Tailing {
             let name = self.address.clone();
             let asks = || {
                 let after = self.after.get();
-                vec![Ask::Attach { name: name.clone() }, Ask::Follow { after }]
+                vec![
+                    Ask::Attach(verbs::Attach { name: name.clone() }),
+                    Ask::Follow(verbs::Follow { after }),
+                ]
             };
             let listened = connect().listen(asks, |heard| {
                 let heard = self.hear(heard, &mut life.borrow_mut(), &next);
@@ -245,7 +242,7 @@ impl Tailing {
 
     /// Whether to go on; `next` is set when another life has begun, with a file of its own.
     fn hear(&self, heard: Heard, life: &mut Life, next: &Cell<bool>) -> bool {
-        if let Heard::Answer(Answer::Attached { output, who }) = &heard
+        if let Heard::Answer(Answer::Attached(wire::Attached { output, who })) = &heard
             && *who != life.who
         {
             let first = life.who.is_empty();

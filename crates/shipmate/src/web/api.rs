@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use shipmate_protocol::verbs;
 use shipmate_protocol::watch::Picture;
-use shipmate_protocol::{Answer, Ask};
 
 use crate::web::Deck;
 use crate::web::output::{self, Output};
@@ -35,13 +35,12 @@ impl Deck {
         if let Some(looking) = tree::look(&self.watched, root) {
             return Ok(looking);
         }
-        match self.desk.ask(Some(root.to_owned()), Ask::Status).await {
-            Ok(Answer::Status(status)) if status.root == root => {}
-            Ok(Answer::Status(status)) => {
+        match self.desk.ask(Some(root.to_owned()), verbs::Status).await {
+            Ok(status) if status.root == root => {}
+            Ok(status) => {
                 let text = format!("{root} is a team below {}", status.root);
                 return Err(Refusal::not_found(&text));
             }
-            Ok(_) => return Err(unexpected()),
             Err(refused) if matches!(refused.code.as_str(), "Unreachable" | "Slow") => {}
             Err(refused) => return Err(refused.into()),
         }
@@ -68,16 +67,9 @@ impl Deck {
     }
 }
 
-fn unexpected() -> Refusal {
-    let text = "the coordinator has answered something else";
-    Refusal::new(StatusCode::BAD_GATEWAY, "Nonsense", text, "is it of another release?")
-}
-
 pub(super) async fn teams(State(deck): State<Arc<Deck>>) -> Read {
-    match deck.desk.ask(None, Ask::Teams).await? {
-        Answer::Teams(teams) => Ok(reply::json(&json!({ "teams": teams }))),
-        _ => Err(unexpected()),
-    }
+    let teams = deck.desk.ask(None, verbs::Teams).await?;
+    Ok(reply::json(&json!({ "teams": teams })))
 }
 
 pub(super) async fn task(
@@ -88,28 +80,23 @@ pub(super) async fn task(
     let Some(page) = found else {
         return Err(Refusal::not_found(&format!("there is no task {id}")));
     };
-    match deck.desk.ask(Some(root), Ask::TaskShow { task: id.to_string() }).await? {
-        Answer::Task(task) => {
-            #[derive(Serialize)]
-            struct Page<'p> {
-                task: &'p shipmate_protocol::view::TaskView,
-                #[serde(flatten)]
-                page: &'p shipmate_protocol::watch::TaskPage,
-            }
-            Ok(reply::json(&Page { task: &task, page: &page }))
-        }
-        _ => Err(unexpected()),
+    let show = verbs::TaskShow { task: id.to_string() };
+    let task = deck.desk.ask(Some(root), show).await?;
+    #[derive(Serialize)]
+    struct Page<'p> {
+        task: &'p shipmate_protocol::view::TaskView,
+        #[serde(flatten)]
+        page: &'p shipmate_protocol::watch::TaskPage,
     }
+    Ok(reply::json(&Page { task: &task, page: &page }))
 }
 
 pub(super) async fn diff(
     State(deck): State<Arc<Deck>>,
     Path((root, id)): Path<(String, u32)>,
 ) -> Read {
-    match deck.desk.ask(Some(root), Ask::TaskDiff { task: id.to_string() }).await? {
-        Answer::Diff(diff) => Ok(reply::json(&diff)),
-        _ => Err(unexpected()),
-    }
+    let diff = verbs::TaskDiff { task: id.to_string() };
+    Ok(reply::json(&deck.desk.ask(Some(root), diff).await?))
 }
 
 fn now_ms() -> u64 {
@@ -170,10 +157,8 @@ pub(super) async fn at(
     State(deck): State<Arc<Deck>>,
     Path((root, position)): Path<(String, u64)>,
 ) -> Read {
-    match deck.desk.ask(Some(root.clone()), Ask::LookAt { position }).await? {
-        Answer::Look(look) => Ok(reply::json(&Picture::then(*look, &root))),
-        _ => Err(unexpected()),
-    }
+    let look = deck.desk.ask(Some(root.clone()), verbs::LookAt { position }).await?;
+    Ok(reply::json(&Picture::then(look, &root)))
 }
 
 #[derive(Deserialize)]

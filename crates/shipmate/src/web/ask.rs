@@ -12,8 +12,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shipmate_protocol::ask::Supervision;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::Supervision;
+use shipmate_protocol::{Answer, Ask, verbs, wire};
 
 use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
@@ -79,7 +79,7 @@ pub(super) async fn ask(
         .map_err(|e| Refusal::bad(&format!("this is not {{\"team\"?, \"ask\"}}: {e}")))?;
     let ask = permitted(ask)?;
     let mut answer = deck.desk.ask(Some(team.unwrap_or(root)), ask).await?;
-    if let Answer::Started { token, .. } = &mut answer {
+    if let Answer::Started(wire::Started { token, .. }) = &mut answer {
         token.clear();
     }
     Ok(reply::json(&json!({ "answer": answer })))
@@ -102,7 +102,8 @@ fn permitted(ask: Value) -> Result<Ask, Refusal> {
     let name = name.clone();
     let ask = serde_json::from_value(ask)
         .map_err(|e| Refusal::bad(&format!("{name} cannot be understood: {e}")))?;
-    if let Ask::TeammateStart { supervision: Supervision::None, name } = &ask {
+    if let Ask::TeammateStart(verbs::TeammateStart { supervision: Supervision::None, name }) = &ask
+    {
         let text = format!("{name} would be started by hand, and its token would be for nobody");
         let remedy = "ask for \"supervised\", or use `shipmate teammate start`";
         return Err(Refusal::new(StatusCode::FORBIDDEN, "NotForThePage", &text, remedy));

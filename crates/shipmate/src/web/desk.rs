@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, Verb};
 use tokio::sync::Semaphore;
 
 const CLIENTS_MAX: usize = 8;
@@ -38,14 +38,20 @@ impl Desk {
         client
     }
 
-    pub(super) async fn ask(&self, team: Option<String>, ask: Ask) -> Result<Answer, Refused> {
-        tokio::time::timeout(ANSWER_MAX, self.ask_in_turn(team, ask)).await.unwrap_or_else(|_| {
-            Err(refused(
+    pub(super) async fn ask<V: Verb>(
+        &self,
+        team: Option<String>,
+        verb: V,
+    ) -> Result<V::Answer, Refused> {
+        let asked = self.ask_in_turn(team, verb.into());
+        match tokio::time::timeout(ANSWER_MAX, asked).await {
+            Ok(answer) => answer?.of(),
+            Err(_) => Err(refused(
                 "Slow",
                 "the coordinator has not answered in time; what was asked may still be done",
                 "look at the board before you ask again",
-            ))
-        })
+            )),
+        }
     }
 
     async fn ask_in_turn(&self, team: Option<String>, ask: Ask) -> Result<Answer, Refused> {

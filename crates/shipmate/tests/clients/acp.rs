@@ -4,7 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew};
 use shipmate_testkit::model::{Request, Server};
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
@@ -128,7 +129,7 @@ fn hears_a_message(client: &Client) {
     let tasks = stage.create(vec![TaskNew { subject, ..TaskNew::default() }]);
     server.wait_for(|request| request.contains("write one") && request.contains("You are ana"));
     let (to, body) = ("ana".to_owned(), "the port is 8080".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     server.release("first");
     server.release("second");
     server.wait_for(|request| request.contains("the port is 8080"));

@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
@@ -54,27 +54,28 @@ pub(crate) fn team(stage: &mut Stage, kind: &Kind, change: impl FnOnce(&mut Team
 /// Has ana stay when there is nothing to do.
 pub(crate) fn stays(stage: &mut Stage) {
     let (name, supervision) = ("ana".to_owned(), Supervision::Supervised);
-    stage.ask(Ask::TeammateStart { name, supervision });
+    stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }));
 }
 
 /// Bo, who acts by its token.
 pub(crate) fn bo(stage: &mut Stage) -> Client {
     let name = || "bo".to_owned();
     stage.ask(Ask::TeammateAdd(TeammateAdd { name: name(), ..TeammateAdd::default() }));
-    let start = Ask::TeammateStart { name: name(), supervision: Supervision::None };
-    let Answer::Started { token, .. } = stage.ask(start) else { panic!() };
+    let start =
+        Ask::TeammateStart(verbs::TeammateStart { name: name(), supervision: Supervision::None });
+    let Answer::Started(wire::Started { token, .. }) = stage.ask(start) else { panic!() };
     stage.client_of(token)
 }
 
 pub(crate) fn task(subject: &str, description: &str) -> Ask {
     let (subject, description) = (subject.to_owned(), description.to_owned());
     let assignee = Some("ana".to_owned());
-    Ask::TaskCreate {
+    Ask::TaskCreate(verbs::TaskCreate {
         tasks: vec![TaskNew { subject, description, assignee, ..TaskNew::default() }],
-    }
+    })
 }
 
 pub(crate) fn message(body: &str) -> Ask {
     let (to, body) = ("ana".to_owned(), body.to_owned());
-    Ask::Send { to, body, kind: None, reply_to: None }
+    Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })
 }

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew, TeammateAdd};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeammateAdd};
 use shipmate_testkit::model::{Request, Server};
 use shipmate_testkit::programs::{Program, Surroundings, strays};
 
@@ -70,7 +71,7 @@ fn task(stage: &mut Stage, subject: &str) -> Vec<u32> {
 
 fn send(stage: &mut Stage, body: &str) {
     let (to, body) = ("ana".to_owned(), body.to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
 }
 
 /// The lines that Claude Code sent in a life.
@@ -196,7 +197,7 @@ fn a_message_wakes_claude_when_it_is_idle() {
         add
     });
     let (name, supervision) = ("ana".to_owned(), Supervision::Supervised);
-    stage.ask(Ask::TeammateStart { name, supervision });
+    stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }));
     let tasks = task(&mut stage, "write one");
     stage.finished(1);
     let before = program(&stage).pid;
@@ -206,7 +207,7 @@ fn a_message_wakes_claude_when_it_is_idle() {
     stage.event("message.acknowledged");
     assert_eq!(program(&stage).pid, before, "in the program that ran");
     let (name, reason) = (Some("ana".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 30_000 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 30_000 }));
     stage.all_once(&tasks);
 }
 
@@ -282,7 +283,7 @@ fn a_task_that_is_taken_away_breaks_the_turn_off_and_the_program_stays() {
     let before = program(&stage).pid;
     let (task, reason) = ("1".to_owned(), "not now".to_owned());
     server.replace_script(DOES_IT);
-    stage.ask(Ask::TaskRelease { task, token: None, reason });
+    stage.ask(Ask::TaskRelease(verbs::TaskRelease { task, token: None, reason }));
     stage.finished(1);
     let shell = processes.iter().find(|one| one.pid != before).unwrap();
     assert!(!processes::is_alive(shell.pid), "{shell:?} goes with the turn");
@@ -310,7 +311,7 @@ fn what_claude_may_not_write_by_itself_is_refused_or_granted_by_who_is_asked() {
     for answer in ["that file is bo's", "allow"] {
         let asked = stage.hear(|event| event.get("question.asked").is_some());
         let (question, answer) = (asked["n"].as_u64().unwrap(), answer.to_owned());
-        stage.ask(Ask::Answer { question, answer });
+        stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer }));
     }
     let told = server.wait_for(|request| request.contains("that file is bo's"));
     assert!(told.contains("tool_result"), "the model reads why");

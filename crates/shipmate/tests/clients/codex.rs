@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, verbs};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Program, Surroundings, strays};
 
@@ -186,7 +186,9 @@ fn let_go(server: &Server) {
 }
 
 fn no_leftovers(stage: &mut Stage) {
-    let Answer::Leftovers(left) = stage.ask(Ask::Leftovers { remove: false, force: vec![] }) else {
+    let Answer::Leftovers(left) =
+        stage.ask(Ask::Leftovers(verbs::Leftovers { remove: false, force: vec![] }))
+    else {
         panic!()
     };
     let left: Vec<_> = left.iter().filter(|left| left.kind == "process").collect();
@@ -216,7 +218,7 @@ fn two_teammates_have_a_program_each_and_hear_only_their_own_thread() {
     let threads = [thread(&stage, "ana", 1), thread(&stage, "bo", 1)];
     assert_ne!(threads[0], threads[1]);
     let (to, body) = ("bo".to_owned(), "use tabs in b".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.event("message.injected");
     let_go(&server);
     stage.finished(2);
@@ -291,7 +293,11 @@ fn a_task_that_is_taken_away_ends_its_turn_and_the_thread_is_resumed() {
     let (mut stage, server, tasks) = both_at_work();
     let others = program(&mut stage, "bo").pid;
     let reason = "not now".to_owned();
-    stage.ask(Ask::TaskRelease { task: tasks[0].to_string(), token: None, reason });
+    stage.ask(Ask::TaskRelease(verbs::TaskRelease {
+        task: tasks[0].to_string(),
+        token: None,
+        reason,
+    }));
     server.release("ana");
     stage.finished(1);
     assert_eq!(program(&mut stage, "bo").pid, others);
@@ -430,7 +436,7 @@ fn a_program_that_ignores_everything_is_ended_all_the_same() {
     task(&mut stage, "write a", "ana");
     let deaf = watch(stage.arrival().pid).unwrap();
     let (name, reason) = (Some("ana".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 100 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 100 }));
     gone(&deaf);
     stage.nothing_left();
 }

@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Supervision;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Supervision;
 use shipmate_testkit::model::{Request, Server};
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, OPENCODE, task};
@@ -78,7 +79,7 @@ fn keeps_to_its_place(kind: &Kind) {
         let before = outside(&stage);
         stage.ask(task("look around", ""));
         let (name, supervision) = ("ana".to_owned(), Supervision::Supervised);
-        stage.ask(Ask::TeammateStart { name, supervision });
+        stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }));
         // What it is asked with after its last move.
         server.wait_for(|request| request.contains("by-tool"));
         let token = std::fs::read_to_string(stage.place().person_token()).unwrap();

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Budget;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Budget;
 use shipmate_testkit::model::Server;
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, OPENCODE, task};
@@ -28,11 +29,15 @@ on "write one"
 "#;
 
 fn tokens(max: u64) -> Ask {
-    Ask::TeamBudget { budget: Budget { tokens_max: Some(max), cost_micros_max: None } }
+    Ask::TeamBudget(verbs::TeamBudget {
+        budget: Budget { tokens_max: Some(max), cost_micros_max: None },
+    })
 }
 
 fn money(micros: u64) -> Ask {
-    Ask::TeamBudget { budget: Budget { tokens_max: None, cost_micros_max: Some(micros) } }
+    Ask::TeamBudget(verbs::TeamBudget {
+        budget: Budget { tokens_max: None, cost_micros_max: Some(micros) },
+    })
 }
 
 fn begin(kind: &Kind, model: &str, budget: Ask) -> (Stage, Server) {

@@ -2,7 +2,8 @@
 //! teammate's words attach a file, show a skill or run a command, and on each they are as written.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Supervision;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Supervision;
 use shipmate_testkit::model::{Request, Server};
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, OPENCODE, message, task};
@@ -42,7 +43,7 @@ fn hears(kind: &Kind, sign: &str, prepare: impl FnOnce(&Stage)) -> Vec<Request> 
     bo.ask(message(&format!("idle words {sign}\n{sign}"))).unwrap();
     stage.hear(|event| event["message.sent"]["body"] == "heard");
     let (name, reason) = (Some("ana".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 30_000 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 30_000 }));
     let requests: Vec<Request> =
         server.requests().into_iter().filter(|request| request.body.is_object()).collect();
     for road in ["task", "busy", "idle"] {
@@ -144,7 +145,7 @@ fn a_run_for_one_prompt_attaches_no_file() {
     cast::team(&mut stage, &CLAUDE, |add| add.when_needed = false);
     stage.ask(task("write one", "@notes.txt"));
     let (name, supervision) = ("ana".to_owned(), Supervision::OneShot);
-    stage.ask(Ask::TeammateStart { name, supervision });
+    stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }));
     let asked = server.wait_for(|request| request.contains("write one"));
     assert!(asked.contains("@notes.txt"), "{}", asked.body);
     assert!(!asked.contains("in the notes"), "{}", asked.body);

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{TaskFilter, TaskNew};
 use shipmate_protocol::client::TokenSource;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{TaskFilter, TaskNew};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 
 use super::{Raw, Workspace, refusal};
 
@@ -42,7 +42,10 @@ impl Workspace {
         for mut client in [self.client(bystander), self.person()] {
             assert!(matches!(client.ask(Ask::Status).unwrap(), Answer::Status(_)));
             let filter = TaskFilter::default();
-            assert!(matches!(client.ask(Ask::Tasks { filter }).unwrap(), Answer::Tasks(_)));
+            assert!(matches!(
+                client.ask(Ask::Tasks(verbs::Tasks { filter })).unwrap(),
+                Answer::Tasks(_)
+            ));
         }
         let most = self.most_memory();
         assert!(most < MEMORY_MAX, "the coordinator has taken {most} kB");
@@ -78,7 +81,9 @@ fn fill(person: &mut Client, count: usize) {
             description: description.clone(),
             ..TaskNew::default()
         };
-        person.ask(Ask::TaskCreate { tasks: (n..n + 500).map(task).collect() }).unwrap();
+        person
+            .ask(Ask::TaskCreate(verbs::TaskCreate { tasks: (n..n + 500).map(task).collect() }))
+            .unwrap();
     }
 }
 
@@ -126,12 +131,14 @@ fn a_large_request_and_a_large_answer_are_not_too_much() {
         ..TaskNew::default()
     };
     let tasks = (0..10_000).map(task).collect();
-    let Answer::Created { tasks } = person.ask(Ask::TaskCreate { tasks }).unwrap() else {
+    let Answer::Created(wire::Created { tasks }) =
+        person.ask(Ask::TaskCreate(verbs::TaskCreate { tasks })).unwrap()
+    else {
         panic!()
     };
     assert_eq!(tasks.len(), 10_000);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
-    let tasks = ana.ask(Ask::Tasks { filter: TaskFilter::default() }).unwrap();
+    let tasks = ana.ask(Ask::Tasks(verbs::Tasks { filter: TaskFilter::default() })).unwrap();
     assert!(matches!(tasks, Answer::Tasks(rows) if rows.len() == 10_000));
 }
 
@@ -142,7 +149,8 @@ fn a_line_that_is_too_long_is_refused_to_a_client_that_is_still_writing_it() {
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     for (client, mib) in [(&mut ana, 5), (&mut person, 17)] {
         let (to, body) = ("person".to_owned(), "x".repeat(mib << 20));
-        let refused = refusal(client.ask(Ask::Send { to, body, kind: None, reply_to: None }));
+        let refused =
+            refusal(client.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })));
         assert_eq!(refused.code, "TooLong");
         assert!(matches!(client.ask(Ask::Status).unwrap(), Answer::Status(_)), "it goes on");
     }

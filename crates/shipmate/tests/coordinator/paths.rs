@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use shipmate_protocol::ask::{PlaybookFile, PlaybookOrder, Setup, TeamCreate};
 use shipmate_protocol::client::TokenSource;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{PlaybookFile, PlaybookOrder, Setup, TeamCreate};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use super::{Workspace, refusal};
 
@@ -32,7 +32,9 @@ fn a_playbook_is_named_and_never_a_path() {
         let create = TeamCreate { name: "beta".to_owned(), parent, setup, ..Default::default() };
         for client in [&mut person, &mut ana] {
             let shown = refusal(client.ask(Ask::PlaybookShow(file.clone())));
-            let checked = refusal(client.ask(Ask::PlaybookCheck { files: vec![file.clone()] }));
+            let checked = refusal(
+                client.ask(Ask::PlaybookCheck(verbs::PlaybookCheck { files: vec![file.clone()] })),
+            );
             for refused in [shown, checked] {
                 // The same whatever lies there.
                 assert_eq!(refused.code, "UnknownPlaybook");
@@ -60,7 +62,10 @@ fn a_playbooks_text_is_the_persons_to_give() {
     };
     let text = Some(known.toml.replace("name = \"board\"", "name = \"mine\""));
     let file = PlaybookFile { name: "somewhere/mine.toml".to_owned(), text };
-    for ask in [Ask::PlaybookShow(file.clone()), Ask::PlaybookCheck { files: vec![file.clone()] }] {
+    for ask in [
+        Ask::PlaybookShow(file.clone()),
+        Ask::PlaybookCheck(verbs::PlaybookCheck { files: vec![file.clone()] }),
+    ] {
         assert_eq!(refusal(ana.ask(ask)).code, "NotAllowed");
     }
     let Answer::Playbook(shown) = person.ask(Ask::PlaybookShow(file)).unwrap() else { panic!() };
@@ -99,7 +104,7 @@ fn nobody_sends_a_decision_by_hand() {
     {
         let send = || {
             let (to, body) = ("bo".to_owned(), "forged".to_owned());
-            Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None }
+            Ask::Send(verbs::Send { to, body, kind: Some(kind.to_owned()), reply_to: None })
         };
         for client in [&mut ana, &mut person] {
             assert_eq!(refusal(client.ask(send())).code, "NotTheirs", "{kind}");

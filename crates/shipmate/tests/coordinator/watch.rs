@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use shipmate_protocol::ask::{QuestionKind, TaskChanges, TaskFilter, TaskNew};
 use shipmate_protocol::client::TokenSource;
+use shipmate_protocol::verbs::{QuestionKind, TaskChanges, TaskFilter, TaskNew};
 use shipmate_protocol::view::{Card, Delta, Look, LookOf, TeamView, TeammateView};
 use shipmate_protocol::watch::{Told, Watch};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 use shipmate_testkit::Random;
 
 use super::{Workspace, create, start};
@@ -67,7 +67,10 @@ fn watched(workspace: &Workspace) -> Receiver<Told> {
 }
 
 fn look(person: &mut Client) -> Look {
-    match person.ask(Ask::Look { of: LookOf::Page { after: 0, max: usize::MAX } }).unwrap() {
+    match person
+        .ask(Ask::Look(verbs::Look { of: LookOf::Page { after: 0, max: usize::MAX } }))
+        .unwrap()
+    {
         Answer::Look(look) => *look,
         other => panic!("{other:?}"),
     }
@@ -95,40 +98,46 @@ fn act(random: &mut Random, person: &mut Client, mates: &mut [Client]) {
                 files: vec![file],
                 ..TaskNew::default()
             };
-            (person, Ask::TaskCreate { tasks: vec![new] })
+            (person, Ask::TaskCreate(verbs::TaskCreate { tasks: vec![new] }))
         }
         1 => {
             let changes = TaskChanges { files: Some(vec![file]), ..TaskChanges::default() };
-            (person, Ask::TaskUpdate { task, changes })
+            (person, Ask::TaskUpdate(verbs::TaskUpdate { task, changes }))
         }
         2 => {
             let on = (1 + random.below(tasks)).to_string();
             let changes = TaskChanges { add_blocked_by: vec![on], ..TaskChanges::default() };
-            (person, Ask::TaskUpdate { task, changes })
+            (person, Ask::TaskUpdate(verbs::TaskUpdate { task, changes }))
         }
-        3 => (person, Ask::TaskDelete { task }),
-        4 => (person, Ask::TaskRetry { task }),
-        5 => (person, Ask::TaskRelease { task, token: None, reason: "again".to_owned() }),
-        6 => (person, Ask::TaskAssign { task, to: Some("bo".to_owned()) }),
+        3 => (person, Ask::TaskDelete(verbs::TaskDelete { task })),
+        4 => (person, Ask::TaskRetry(verbs::TaskRetry { task })),
+        5 => (
+            person,
+            Ask::TaskRelease(verbs::TaskRelease { task, token: None, reason: "again".to_owned() }),
+        ),
+        6 => (person, Ask::TaskAssign(verbs::TaskAssign { task, to: Some("bo".to_owned()) })),
         7 => {
-            let ask = Ask::Question {
+            let ask = Ask::Question(verbs::Question {
                 kind: QuestionKind::Question,
                 text: "which?".to_owned(),
                 options: Vec::new(),
-            };
+            });
             (mate, ask)
         }
-        _ => (mate, Ask::TaskNext { lease_ms: Some(600_000), wait: false }),
+        _ => (mate, Ask::TaskNext(verbs::TaskNext { lease_ms: Some(600_000), wait: false })),
     };
     let answer = client.ask(ask);
-    if let Ok(Answer::Claimed { task, token }) = answer {
+    if let Ok(Answer::Claimed(wire::Claimed { task, token })) = answer {
         let task = task.row.id.to_string();
         let ask = match random.below(3) {
-            0 => Ask::TaskFail { task, token, reason: "no".to_owned() },
+            0 => Ask::TaskFail(verbs::TaskFail { task, token, reason: "no".to_owned() }),
             1 => return,
-            _ => {
-                Ask::TaskComplete { task, token: Some(token), commit: None, result: String::new() }
-            }
+            _ => Ask::TaskComplete(verbs::TaskComplete {
+                task,
+                token: Some(token),
+                commit: None,
+                result: String::new(),
+            }),
         };
         let _ = mates[at].ask(ask);
     }
@@ -178,7 +187,8 @@ fn a_watch_goes_on_when_the_coordinator_was_killed() {
         create(&mut person, 1);
         shown.until(look(&mut person).status.position, &told);
     }
-    let Answer::Tasks(rows) = person.ask(Ask::Tasks { filter: TaskFilter::default() }).unwrap()
+    let Answer::Tasks(rows) =
+        person.ask(Ask::Tasks(verbs::Tasks { filter: TaskFilter::default() })).unwrap()
     else {
         panic!("tasks were asked for");
     };
@@ -198,14 +208,18 @@ fn decisions_stand_in_the_order_of_the_work_behind_them() {
     for new in
         [new("a", "ana", &[]), new("b", "bo", &[]), new("c", "", &["2"]), new("d", "", &["3"])]
     {
-        person.ask(Ask::TaskCreate { tasks: vec![new] }).unwrap();
+        person.ask(Ask::TaskCreate(verbs::TaskCreate { tasks: vec![new] })).unwrap();
     }
     for token in tokens {
         let mut mate = workspace.client(TokenSource::Given(token));
-        mate.ask(Ask::TaskNext { lease_ms: Some(600_000), wait: false }).unwrap();
+        mate.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: Some(600_000), wait: false })).unwrap();
         let text = "which?".to_owned();
-        mate.ask(Ask::Question { kind: QuestionKind::Question, text, options: Vec::new() })
-            .unwrap();
+        mate.ask(Ask::Question(verbs::Question {
+            kind: QuestionKind::Question,
+            text,
+            options: Vec::new(),
+        }))
+        .unwrap();
     }
     let decisions = look(&mut person).decisions;
     let order: Vec<(&str, usize)> =
@@ -219,9 +233,10 @@ fn a_moment_of_the_past_is_shown_as_it_was() {
     let (mut person, _) = workspace.team(&["ana"]);
     create(&mut person, 2);
     let before = look(&mut person).status.position;
-    person.ask(Ask::TaskDelete { task: "1".to_owned() }).unwrap();
+    person.ask(Ask::TaskDelete(verbs::TaskDelete { task: "1".to_owned() })).unwrap();
     start_again(&mut person);
-    let Answer::Look(then) = person.ask(Ask::LookAt { position: before }).unwrap() else {
+    let Answer::Look(then) = person.ask(Ask::LookAt(verbs::LookAt { position: before })).unwrap()
+    else {
         panic!("a look was asked for");
     };
     let statuses: Vec<&str> = then.cards.iter().map(|card| card.status.as_str()).collect();
@@ -230,7 +245,7 @@ fn a_moment_of_the_past_is_shown_as_it_was() {
 }
 
 fn start_again(person: &mut Client) {
-    let add = shipmate_protocol::ask::TeammateAdd { name: "bo".to_owned(), ..Default::default() };
+    let add = shipmate_protocol::verbs::TeammateAdd { name: "bo".to_owned(), ..Default::default() };
     person.ask(Ask::TeammateAdd(add)).unwrap();
     start(person, "bo");
 }

@@ -1,6 +1,6 @@
 //! A goal run that failed on its configuration is mended and goes on with the same goal.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::ran::Ran;
 use crate::scene::{Scene, events};
@@ -49,7 +49,7 @@ fn resume(scene: &Scene) -> Ran {
 fn approve(scene: &mut Scene) {
     scene.stage.follow();
     let plan = scene.stage.hear(|event| event.get("plan.submitted").is_some());
-    scene.stage.ask(Ask::PlanApprove { plan: plan["n"].as_u64().unwrap() });
+    scene.stage.ask(Ask::PlanApprove(verbs::PlanApprove { plan: plan["n"].as_u64().unwrap() }));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::pipe::text_of;
 use crate::stage::{SHIPMATE, Stage};
@@ -170,8 +171,11 @@ fn a_token_of_an_earlier_life_is_a_clear_error() {
     stage.team(&["ana"]);
     let mut old = stage.session_of("ana").ready();
     old.call("TaskList", json!({}));
-    let ask =
-        Ask::Shutdown { name: Some("ana".to_owned()), reason: String::new(), deadline_ms: 60_000 };
+    let ask = Ask::Shutdown(verbs::Shutdown {
+        name: Some("ana".to_owned()),
+        reason: String::new(),
+        deadline_ms: 60_000,
+    });
     stage.person().ask(ask).unwrap();
     let request = old.call("Inbox", json!({}));
     let id =

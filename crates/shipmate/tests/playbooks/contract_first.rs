@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::scene::{Ran, Scene};
 use crate::stage::{Stage, TEAM, of};
@@ -468,7 +469,7 @@ fn shared_exports_and_root_test_configuration_are_the_lead_s() {
     assert!(text.contains("conftest.py (protected)"), "{text}");
     assert!(!text.contains("tests/models/conftest.py"), "{text}");
     let question = asked["n"].as_u64().unwrap();
-    stage.ask(Ask::Answer { question, answer: "refuse".to_owned() });
+    stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer: "refuse".to_owned() }));
     stage.hear(|event| event["phase.ended"]["phase"] == "integrate");
     assert_eq!(stage.file("src/__init__.py"), "three\n", "the lead's lands");
     assert_eq!(stage.file("conftest.py"), "root\n");
@@ -492,7 +493,7 @@ fn in_integration_the_lead_leaves_the_layers_alone() {
     let question = asked["n"].as_u64().unwrap();
     // The lead cannot allow it to itself: a person is asked, with the way to answer.
     running.says(&format!("(shipmate answer {question} grant|refuse|without)"));
-    stage.ask(Ask::Answer { question, answer: "refuse".to_owned() });
+    stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer: "refuse".to_owned() }));
     running.ended().ends(0, &["phase integrate is done"]);
     assert_eq!(scene.landed("src/models/user.sh"), "NAME=ann\n");
 }

@@ -1,8 +1,8 @@
 //! The engine itself: entry, exit, rounds, deadlines, and what a phase in trouble does. The
 //! playbooks are a few lines each, in the project's own folder.
 
-use shipmate_protocol::ask::Supervision;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::Supervision;
+use shipmate_protocol::{Answer, Ask, verbs, wire};
 
 use crate::features::nothing_began;
 use crate::processes;
@@ -433,13 +433,14 @@ fn a_lead_cannot_word_the_question_by_which_a_phase_begins() {
     scene.stage.follow();
     scene.stage.hear(|event| event["phase.waits"]["phase"] == "later");
     let (name, supervision) = ("lead".to_owned(), Supervision::None);
-    let Answer::Started { token, .. } = scene.stage.ask(Ask::TeammateStart { name, supervision })
+    let Answer::Started(wire::Started { token, .. }) =
+        scene.stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }))
     else {
         panic!("a lead that nobody runs is started");
     };
     let words = "approval: phase later begins when you say `shipmate --team alpha continue`";
     let reason = format!("{words}\n  worker: only prints the weather");
-    scene.stage.client_of(token).ask(Ask::TeamPause { reason }).unwrap();
+    scene.stage.client_of(token).ask(Ask::TeamPause(verbs::TeamPause { reason })).unwrap();
     let status = scene.stage.shipmate(&["--team", TEAM, "status"]);
     let status = String::from_utf8(status.stdout).unwrap();
     assert!(status.contains(&format!("{TEAM}, by lead: {words}")), "{status}");

@@ -6,8 +6,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use shipmate_protocol::ask::Setup;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::Setup;
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::processes;
 use crate::stage::{SHIPMATE, Stage};
@@ -45,10 +45,13 @@ fn with_agent(mut stage: Stage, faults: &str) -> Stage {
 /// Takes a task off the board while somebody works on it, who cannot claim it again meanwhile.
 fn take_away(stage: &mut Stage, task: u32) {
     let (name, reason) = ("a".to_owned(), "the task goes".to_owned());
-    stage.ask(Ask::TeammatePause { name: name.clone(), reason: reason.clone() });
-    stage.ask(Ask::TaskRelease { task: task.to_string(), token: None, reason });
-    stage.ask(Ask::TaskDelete { task: task.to_string() });
-    stage.ask(Ask::TeammateContinue { name });
+    stage.ask(Ask::TeammatePause(verbs::TeammatePause {
+        name: name.clone(),
+        reason: reason.clone(),
+    }));
+    stage.ask(Ask::TaskRelease(verbs::TaskRelease { task: task.to_string(), token: None, reason }));
+    stage.ask(Ask::TaskDelete(verbs::TaskDelete { task: task.to_string() }));
+    stage.ask(Ask::TeammateContinue(verbs::TeammateContinue { name }));
 }
 
 fn said(stage: &Stage, epoch: u32) -> String {
@@ -79,7 +82,7 @@ fn a_slow_handshake_is_waited_for_and_messages_wait_with_it() {
     let tasks = stage.tasks(&["put f1 x"]);
     stage.event("task.claimed");
     let (to, body) = ("a".to_owned(), "mind the gap".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.open("hello", 1);
     stage.finished(1);
     let raw = std::fs::read_to_string(stage.life("a", 1).join("transcript.jsonl")).unwrap();
@@ -178,9 +181,12 @@ fn what_lies_outside_the_tree_is_asked_of_a_person_and_either_answer_reaches_the
         let mut stage = stage("asks-outside");
         let tasks = stage.tasks(&["put f1 x"]);
         stage.event("question.asked");
-        let Answer::Questions(open) = stage.ask(Ask::Questions { all: false }) else { panic!() };
+        let Answer::Questions(open) = stage.ask(Ask::Questions(verbs::Questions { all: false }))
+        else {
+            panic!()
+        };
         let question = open[0].id;
-        stage.ask(Ask::Answer { question, answer: answer.to_owned() });
+        stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer: answer.to_owned() }));
         stage.finished(1);
         let said = said(&stage, 1);
         assert!(said.contains(&format!("told \"selected\" \"{told}\"")), "{answer}: {said}");

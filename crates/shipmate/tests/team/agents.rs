@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew, TeamSet, TeammateAdd};
+use shipmate_protocol::verbs::{Setup, TaskNew, TeamSet, TeammateAdd};
 
 use crate::processes;
 use crate::stage::{Stage, TEAM, of};

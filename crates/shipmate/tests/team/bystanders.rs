@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
 use shipmate_testkit::model::Server;
 
 use crate::hostile::may_mount;
@@ -135,7 +136,10 @@ impl World {
             });
             if record["event"].get("question.asked").is_some() {
                 let question = record["n"].as_u64().unwrap();
-                self.stage.ask(Ask::Answer { question, answer: "refuse".to_owned() });
+                self.stage.ask(Ask::Answer(verbs::QuestionAnswer {
+                    question,
+                    answer: "refuse".to_owned(),
+                }));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Every process of a team is killed in turn, and the work is done once all the same.
 
 use rustix::process::Signal;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs::Setup;
 use shipmate_protocol::{Answer, Ask};
 
 use crate::processes::{self, is_alive};
@@ -175,7 +175,7 @@ fn a_frozen_coordinator_holds_nobody_up_for_good() {
     stage.finished(2);
     let done: Vec<u32> = stage.events("task.completed").iter().map(task_of).collect();
     assert_eq!(done.len(), 2);
-    assert!(matches!(stage.ask(Ask::Verify), Answer::Verified { .. }));
+    assert!(matches!(stage.ask(Ask::Verify), Answer::Verified(_)));
     stage.all_once(&tasks);
 }
 

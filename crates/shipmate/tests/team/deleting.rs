@@ -1,9 +1,9 @@
 //! A team is deleted at work: nothing that its agents did is lost, and only what nothing is lost
 //! with goes by itself.
 
-use shipmate_protocol::ask::{Setup, TeamCreate};
+use shipmate_protocol::verbs::{Setup, TeamCreate};
 use shipmate_protocol::view::Leftover;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::processes;
 use crate::stage::{Stage, TEAM};
@@ -12,7 +12,7 @@ const CONFIG: &str = "[agents]\nstop-grace-seconds = 0.3\n";
 
 fn delete(stage: &mut Stage, now: bool) -> Vec<Leftover> {
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 100, now });
+    stage.ask(Ask::TeamDelete(verbs::TeamDelete { team: None, reason, deadline_ms: 100, now }));
     left(stage)
 }
 
@@ -25,7 +25,7 @@ fn left(stage: &mut Stage) -> Vec<Leftover> {
 
 fn found(stage: &mut Stage, remove: bool, force: &[&str]) -> Vec<Leftover> {
     let force = force.iter().map(|name| (*name).to_owned()).collect();
-    match stage.ask(Ask::Leftovers { remove, force }) {
+    match stage.ask(Ask::Leftovers(verbs::Leftovers { remove, force })) {
         Answer::Leftovers(left) => left,
         other => panic!("{other:?}"),
     }
@@ -132,8 +132,8 @@ fn what_is_merged_goes_with_its_team_and_the_rest_is_the_persons() {
     stage.team(Setup::default(), &["a", "b"]);
     let tasks = stage.tasks(&["put f1 x", "put f2 x"]);
     stage.finished(tasks.len());
-    stage.ask(Ask::Merge { branches: true, no_gate: false });
-    stage.ask(Ask::Merge { branches: false, no_gate: false });
+    stage.ask(Ask::Merge(verbs::Merge { branches: true, no_gate: false }));
+    stage.ask(Ask::Merge(verbs::Merge { branches: false, no_gate: false }));
     // One of those branches becomes the person's, and one was theirs from the beginning.
     stage.git(&["switch", "--quiet", &format!("shipmate/{TEAM}.task-1")]);
     stage.git(&["commit", "--quiet", "--allow-empty", "--message", "my review"]);
@@ -209,7 +209,7 @@ fn a_coordinator_that_is_killed_while_it_rescues_leaves_the_rest_to_the_next() {
     stage.tasks(&IN_HAND[..2]);
     stage.arrivals(2);
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true });
+    stage.ask(Ask::TeamDelete(verbs::TeamDelete { team: None, reason, deadline_ms: 0, now: true }));
     // In the middle of the first, and of what the next one does.
     for _ in 0..3 {
         while stage.arrival().name != "git" {}
@@ -274,9 +274,9 @@ fn a_teammate_that_is_removed_leaves_what_it_had_in_hand() {
     stage.tasks(&["put precious.txt x; here; pass never"]);
     stage.arrival();
     let (name, reason) = (Some("a".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 0 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 0 }));
     stage.event("teammate.stopped");
-    stage.ask(Ask::TeammateRemove { name: "a".to_owned() });
+    stage.ask(Ask::TeammateRemove(verbs::TeammateRemove { name: "a".to_owned() }));
     let aside = stage.event("task.work_set_aside");
     let work = aside["work"].as_str().unwrap();
     assert_eq!(stage.git(&["show", &format!("{work}:precious.txt")]), "x\n");
@@ -336,7 +336,7 @@ fn a_team_branch_that_the_person_committed_to_is_named_and_goes_only_by_its_name
     stage.team(Setup::default(), &["a"]);
     stage.tasks(&["put f1 x"]);
     stage.finished(1);
-    stage.ask(Ask::Merge { branches: false, no_gate: false });
+    stage.ask(Ask::Merge(verbs::Merge { branches: false, no_gate: false }));
     stage.git(&["switch", "--quiet", "shipmate/alpha"]);
     stage.git(&["commit", "--quiet", "--allow-empty", "--message", "by hand"]);
     stage.git(&["switch", "--quiet", "main"]);
@@ -401,7 +401,12 @@ fn a_folder_that_cannot_be_put_away_is_the_answer_and_not_tried_for_ever() {
     stage.finished(1);
     let deleted = stage.place().state().join("deleted");
     std::fs::write(&deleted, "in the way").unwrap();
-    stage.ask(Ask::TeamDelete { team: None, reason: "over".to_owned(), deadline_ms: 0, now: true });
+    stage.ask(Ask::TeamDelete(verbs::TeamDelete {
+        team: None,
+        reason: "over".to_owned(),
+        deadline_ms: 0,
+        now: true,
+    }));
     let refused = stage.refusal(Ask::TeamEnd);
     assert_eq!(refused.code, "NotPutAway", "{refused:?}");
     assert!(refused.message.contains(deleted.to_str().unwrap()), "{refused:?}");

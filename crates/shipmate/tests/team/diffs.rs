@@ -1,13 +1,13 @@
 //! What a task has changed, at every stage of its way, and from trees that mean no good.
 
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::TaskDiff;
-use shipmate_protocol::{Answer, Ask, ClientFailure};
+use shipmate_protocol::{Answer, Ask, ClientFailure, verbs, wire};
 
 use crate::stage::{Stage, TEAM};
 
 fn diff(stage: &mut Stage, task: u32) -> TaskDiff {
-    match stage.ask(Ask::TaskDiff { task: task.to_string() }) {
+    match stage.ask(Ask::TaskDiff(verbs::TaskDiff { task: task.to_string() })) {
         Answer::Diff(diff) => *diff,
         other => panic!("{other:?}"),
     }
@@ -135,18 +135,24 @@ fn only_a_person_sees_the_work_of_others() {
     let mut stage = Stage::new("");
     stage.team(Setup::default(), &[]);
     stage.ask(Ask::TeammateAdd(TeammateAdd { name: "ana".to_owned(), ..TeammateAdd::default() }));
-    let start = Ask::TeammateStart { name: "ana".to_owned(), supervision: Supervision::None };
-    let Answer::Started { token, .. } = stage.ask(start) else { panic!() };
+    let start = Ask::TeammateStart(verbs::TeammateStart {
+        name: "ana".to_owned(),
+        supervision: Supervision::None,
+    });
+    let Answer::Started(wire::Started { token, .. }) = stage.ask(start) else { panic!() };
     stage.tasks(&["true"]);
     let mut ana = stage.client_of(token);
-    let asked = ana.ask(Ask::TaskDiff { task: "1".to_owned() });
+    let asked = ana.ask(Ask::TaskDiff(verbs::TaskDiff { task: "1".to_owned() }));
     let Err(ClientFailure::Refused(refused)) = asked else { panic!("{asked:?}") };
     assert_eq!(refused.code, "NotAllowed");
 
-    ana.ask(Ask::TaskClaim { task: "1".to_owned(), lease_ms: None }).unwrap();
+    ana.ask(Ask::TaskClaim(verbs::TaskClaim { task: "1".to_owned(), lease_ms: None })).unwrap();
     let claimed = diff(&mut stage, 1);
     assert!(claimed.note.contains("seen when it is handed in"), "{}", claimed.note);
-    assert_eq!(stage.refusal(Ask::TaskDiff { task: "7".to_owned() }).code, "UnknownTask");
+    assert_eq!(
+        stage.refusal(Ask::TaskDiff(verbs::TaskDiff { task: "7".to_owned() })).code,
+        "UnknownTask"
+    );
 }
 
 #[test]

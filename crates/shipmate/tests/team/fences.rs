@@ -11,7 +11,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
 
 use crate::bystanders::{Outside, World};
 use crate::hostile::{REACHING, WRITING, marked, may_mount, placed};

@@ -1,7 +1,8 @@
 //! The gate between submitted and completed: red, green, red before anybody came, and batches.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::processes;
 use crate::stage::{Stage, task_of};
@@ -140,7 +141,7 @@ fn work_that_was_taken_back_while_its_gate_ran_does_not_land() {
     let tasks = stage.tasks(&["put f1 $SHIPMATE_TASK_TOKEN"]);
     stage.arrival();
     let (task, token, reason) = ("1".to_owned(), None, "another way".to_owned());
-    stage.ask(Ask::TaskRelease { task, token, reason });
+    stage.ask(Ask::TaskRelease(verbs::TaskRelease { task, token, reason }));
     stage.open("gate", 1);
     stage.arrival();
     assert_eq!(stage.landed(), Vec::<u32>::new());

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Setup;
 use shipmate_testkit::model::Server;
 
 use crate::stage::Stage;
@@ -102,7 +103,7 @@ fn a_lead_and_three_teammates_move_an_app_from_rest_to_graphql() {
         add
     });
     let (to, body) = ("lead".to_owned(), "Migrate the app from REST to GraphQL".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.finished(4);
     // The lead reports by itself when the last task is merged.
     stage.hear(|event| event["message.sent"]["body"] == "Migration complete.");

@@ -1,7 +1,7 @@
 //! Silence: nudged, told, recovered; and a supervisor that comes back after it was replaced.
 
 use rustix::process::Signal;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs::Setup;
 
 use crate::processes;
 use crate::stage::{Stage, TEAM};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
 
 use crate::stage::{Stage, task_of};
 
@@ -146,7 +147,7 @@ fn a_task_that_a_hook_rejects_is_never_there() {
     stage.team(Setup::default(), &["a"]);
     let new = |subject: &str| TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
     let both = vec![new("put f1 x"), new("true forbidden")];
-    let refused = stage.refusal(Ask::TaskCreate { tasks: both });
+    let refused = stage.refusal(Ask::TaskCreate(verbs::TaskCreate { tasks: both }));
     assert_eq!(refused.code, "HookRejected");
     assert!(refused.message.contains("not that"), "{refused:?}");
     let tasks = stage.tasks(&["put f1 x"]);

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 use shipmate_testkit::model::Server;
 
 use crate::bystanders::World;
@@ -334,7 +335,7 @@ on "Task 2:"
     world.stage.open("last", 1);
     world.stage.event("task.completed");
     let (question, answer) = (question["n"].as_u64().unwrap(), "refuse".to_owned());
-    world.stage.ask(Ask::Answer { question, answer });
+    world.stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer }));
     world.finished(2);
     check_made(&server, &[Row { must: Must::Succeed, tool: "bash".to_owned(), arguments: mend }]);
     assert!(world.stage.has_file("own/one.txt") && !world.stage.has_file("stray.txt"));

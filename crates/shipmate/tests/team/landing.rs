@@ -3,8 +3,8 @@
 
 use std::process::Command;
 
-use shipmate_protocol::ask::{Setup, TaskNew};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{Setup, TaskNew};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::processes::{self, is_alive};
 use crate::stage::{Stage, TEAM, task_of};
@@ -70,7 +70,10 @@ fn work_that_is_green_only_together_leaves_no_red_commit_on_the_branch() {
     let range = format!("{}..shipmate/{TEAM}", stage.base);
     let line = stage.git(&["log", "--first-parent", "--format=%s", &range]);
     assert_eq!(line.lines().next(), Some("Land tasks 2, 3 together"), "{line}");
-    let Answer::Diff(diff) = stage.ask(Ask::TaskDiff { task: "2".to_owned() }) else { panic!() };
+    let Answer::Diff(diff) = stage.ask(Ask::TaskDiff(verbs::TaskDiff { task: "2".to_owned() }))
+    else {
+        panic!()
+    };
     assert_eq!(diff.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["lib"]);
     let branches = stage.shipmate(&["merge", "--branches"]);
     assert!(branches.status.success(), "{branches:?}");

@@ -1,7 +1,7 @@
 //! What one agent leaves in its clone is not the trouble of the next task: a tree that cannot be
 //! used any more is put aside whole, its owner is told where, and another is made in its place.
 
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::stage::{Stage, task_of};
 

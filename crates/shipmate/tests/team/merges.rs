@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Output, Stdio};
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs::Setup;
 
 use crate::landing::passes_everywhere;
 use crate::processes::{self, is_alive};

@@ -1,7 +1,8 @@
 //! What agents spend: ceilings in money that somebody can keep, and models that go in circles.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Budget, TaskNew, TeamCreate, TeamSet, TeammateAdd};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Budget, TaskNew, TeamCreate, TeamSet, TeammateAdd};
 use shipmate_testkit::model::Server;
 
 use crate::native::{native, stage};
@@ -14,8 +15,8 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
     let server = Server::start("on *\n  say x\n");
     let mut stage = stage(&server, "anthropic", "", &["a"]);
     for ask in [
-        Ask::TeamBudget { budget: IN_MONEY },
-        Ask::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY },
+        Ask::TeamBudget(verbs::TeamBudget { budget: IN_MONEY }),
+        Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY }),
     ] {
         let refused = stage.refusal(ask);
         assert_eq!(refused.code, "UnknownPrice");
@@ -26,8 +27,13 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
     }
     // One in tokens beside it keeps another promise.
     let both = Budget { tokens_max: Some(100_000_000), ..IN_MONEY };
-    assert_eq!(stage.refusal(Ask::TeamBudget { budget: both }).code, "UnknownPrice");
-    stage.ask(Ask::TeamBudget { budget: Budget { cost_micros_max: None, ..both } });
+    assert_eq!(
+        stage.refusal(Ask::TeamBudget(verbs::TeamBudget { budget: both })).code,
+        "UnknownPrice"
+    );
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget {
+        budget: Budget { cost_micros_max: None, ..both },
+    }));
 }
 
 #[test]
@@ -39,10 +45,10 @@ fn nobody_gets_an_agent_under_a_budget_in_money_who_cannot_be_counted() {
     let model = || TeamSet { model: Some("ollama/dear".to_owned()), ..TeamSet::default() };
     let command = || TeamSet { command: "true".to_owned(), ..TeamSet::default() };
     for budget in [
-        Ask::TeamBudget { budget: IN_MONEY },
-        Ask::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY },
+        Ask::TeamBudget(verbs::TeamBudget { budget: IN_MONEY }),
+        Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY }),
     ] {
-        stage.ask(Ask::TeamBudget { budget: Budget::default() });
+        stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: Budget::default() }));
         stage.ask(budget);
         let refused = stage.refusal(set(model()));
         assert!(refused.message.contains("the price of ollama/dear is not known"), "{refused:?}");
@@ -50,7 +56,10 @@ fn nobody_gets_an_agent_under_a_budget_in_money_who_cannot_be_counted() {
         assert_eq!(refused.code, "UnknownPrice", "{refused:?}");
         assert!(refused.remedy.is_some_and(|remedy| !remedy.is_empty()));
     }
-    stage.ask(Ask::TeammateBudget { name: "a".to_owned(), budget: Budget::default() });
+    stage.ask(Ask::TeammateBudget(verbs::TeammateBudget {
+        name: "a".to_owned(),
+        budget: Budget::default(),
+    }));
     stage.ask(set(command()));
 }
 
@@ -66,7 +75,7 @@ fn the_ceiling_of_the_team_that_is_meant_counts_and_not_only_the_roots() {
     stage.ask(Ask::TeamCreate(below));
     let mut dep = stage.client();
     dep.team = Some("dep".to_owned());
-    dep.ask(Ask::TeamBudget { budget: IN_MONEY }).unwrap();
+    dep.ask(Ask::TeamBudget(verbs::TeamBudget { budget: IN_MONEY })).unwrap();
     let plain = |name: &str| {
         let (name, command) = (name.to_owned(), "true".to_owned());
         Ask::TeammateAdd(TeammateAdd { name, command, when_needed: true, ..Default::default() })
@@ -83,7 +92,7 @@ fn nobody_joins_a_team_with_a_budget_in_money_who_cannot_be_counted() {
     let price = "price = { input = 0, output = 0 }\n";
     let mut stage = stage(&server, "anthropic", price, &["a"]);
     // It costs nothing, and that is known.
-    stage.ask(Ask::TeamBudget { budget: IN_MONEY });
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: IN_MONEY }));
     native(&mut stage, "b", "normal");
     let add = |name: &str| TeammateAdd {
         name: name.to_owned(),

@@ -1,8 +1,8 @@
 //! The native agent as a teammate: real processes, the scripted model over both protocols.
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Budget, Setup, TaskNew};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{Budget, Setup, TaskNew};
+use shipmate_protocol::{Answer, Ask, verbs};
 use shipmate_testkit::model::Server;
 
 use crate::processes;
@@ -117,7 +117,7 @@ on "look at this"
     let tasks = stage.tasks(&["write"]);
     after_a_tool(&server);
     let (to, body) = ("a".to_owned(), "look at this".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.event("message.injected");
     server.release("middle");
     stage.finished(1);
@@ -142,7 +142,7 @@ on "Task 1:"
     let tasks = stage.tasks(&["write"]);
     after_a_tool(&server);
     let (name, reason) = (Some("a".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 600_000 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 600_000 }));
     stage.event("shutdown.requested");
     server.release("middle");
     stage.event("shutdown.answered");
@@ -229,12 +229,12 @@ on "Your plan is approved"
     native(&mut stage, "a", "plan");
     let tasks = stage.tasks(&["write"]);
     stage.event("plan.submitted");
-    let Answer::Plans(plans) = stage.ask(Ask::Plans { all: false }) else { panic!() };
+    let Answer::Plans(plans) = stage.ask(Ask::Plans(verbs::Plans { all: false })) else { panic!() };
     let early = stage.tree("a").join("early.txt");
     assert!(!early.exists());
     let first = server.requests()[0].body.to_string();
     assert!(first.contains("read_file") && !first.contains("write_file"), "{first}");
-    stage.ask(Ask::PlanApprove { plan: plans[0].id });
+    stage.ask(Ask::PlanApprove(verbs::PlanApprove { plan: plans[0].id }));
     stage.finished(1);
     assert_eq!(stage.file("late.txt"), "late\n");
     assert!(!stage.has_file("early.txt"));
@@ -259,7 +259,7 @@ on "Task 1:"
     let more = "output-tokens = 1000\n";
     let mut stage = stage(&server, "anthropic", more, &["a"]);
     let budget = Budget { tokens_max: Some(6_000), cost_micros_max: None };
-    stage.ask(Ask::TeammateBudget { name: "a".to_owned(), budget });
+    stage.ask(Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget }));
     stage.tasks(&["write"]);
     let released = stage.event("task.released");
     let reason = released["reason"].as_str().unwrap();
@@ -370,7 +370,7 @@ on "Task 1:"
     };
     stage.door("last");
     let (to, body) = ("lead".to_owned(), "begin".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.create(vec![of("mine", None, &[]), of("here; pass last", Some("other"), &[])]);
     stage.create(vec![of("never", None, &["2"])]);
     stage.arrival();
@@ -386,11 +386,14 @@ on "Task 1:"
             stage.ask(Ask::Status);
         }
         stage.ask(Ask::Teammates);
-        stage.ask(Ask::TeammatePause { name: "b".to_owned(), reason: format!("minute {minute}") });
-        stage.ask(Ask::TeammateContinue { name: "b".to_owned() });
+        stage.ask(Ask::TeammatePause(verbs::TeammatePause {
+            name: "b".to_owned(),
+            reason: format!("minute {minute}"),
+        }));
+        stage.ask(Ask::TeammateContinue(verbs::TeammateContinue { name: "b".to_owned() }));
         let (to, body) = ("b".to_owned(), format!("minute {minute}"));
-        stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
-        stage.ask(Ask::InboxRead { max: 10, wait: false });
+        stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
+        stage.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: false }));
     }
     let lead = stage.teammate("lead");
     assert_eq!(lead.state, "idle", "{lead:?}");
@@ -414,7 +417,7 @@ on "budget was set anew"
     );
     let mut stage = stage(&server, "anthropic", "output-tokens = 1000\n", &["a"]);
     let of = |tokens| Budget { tokens_max: Some(tokens), cost_micros_max: None };
-    stage.ask(Ask::TeamBudget { budget: of(500) });
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: of(500) }));
     let tasks = stage.tasks(&["write"]);
     let paused = stage.event("teammate.paused");
     assert!(paused["reason"].as_str().unwrap().starts_with("its budget is spent"), "{paused}");
@@ -426,7 +429,7 @@ on "budget was set anew"
     stage.catch_up();
     assert_eq!(stage.events("task.claimed").len(), 1, "{}", stage.story());
     assert!(server.requests().is_empty(), "no model was asked");
-    stage.ask(Ask::TeamBudget { budget: of(1_000_000) });
+    stage.ask(Ask::TeamBudget(verbs::TeamBudget { budget: of(1_000_000) }));
     stage.finished(1);
     assert_eq!(stage.task(1).result.unwrap(), "ok");
     assert_eq!(tasks, [1]);
@@ -476,7 +479,7 @@ on "please explain"
     stage.finished(1);
     stage.event("teammate.stopped");
     let (to, body) = ("a".to_owned(), "please explain".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
     stage.hear(|event| event["message.sent"]["body"] == "it is as it is");
     stage.event("teammate.stopped");
     stage.catch_up();

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::stage::Stage;
 

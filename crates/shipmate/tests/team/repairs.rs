@@ -3,9 +3,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew, TeamSet, TeammateAdd};
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeamSet, TeammateAdd};
 use shipmate_protocol::view::Resumed;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs, wire};
 
 use crate::ran::Ran;
 use crate::stage::{Stage, TEAM};
@@ -127,14 +127,14 @@ fn a_team_takes_another_agent_and_another_gate_while_it_exists() {
     // An agent may not: only a person decides what its work is checked by.
     let name = "hand".to_owned();
     stage.ask(Ask::TeammateAdd(TeammateAdd { name: name.clone(), ..TeammateAdd::default() }));
-    let by_hand = Ask::TeammateStart { name, supervision: Supervision::None };
-    let Answer::Started { token, .. } = stage.ask(by_hand) else { panic!() };
+    let by_hand = Ask::TeammateStart(verbs::TeammateStart { name, supervision: Supervision::None });
+    let Answer::Started(wire::Started { token, .. }) = stage.ask(by_hand) else { panic!() };
     let gate = Some(Vec::new());
     let asked = stage.client_of(token).ask(Ask::TeamSet(TeamSet { gate, ..TeamSet::default() }));
     assert!(asked.is_err(), "{asked:?}");
     resume(&mut stage);
     stage.finished(1);
-    stage.ask(Ask::TeammateRemove { name: "hand".to_owned() });
+    stage.ask(Ask::TeammateRemove(verbs::TeammateRemove { name: "hand".to_owned() }));
     stage.all_once(&tasks);
 }
 

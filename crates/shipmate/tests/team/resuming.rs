@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew};
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew};
 use shipmate_protocol::view::Resumed;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::processes;
 use crate::stage::{Stage, TEAM};
@@ -54,14 +54,14 @@ fn after_a_power_cut_the_team_waits_and_goes_on_where_it_was() {
     stage.commit();
     stage.door("go");
     stage.team(Setup::default(), &["a", "b", "c"]);
-    stage.add("hand", |add| shipmate_protocol::ask::TeammateAdd {
+    stage.add("hand", |add| shipmate_protocol::verbs::TeammateAdd {
         agent: "inline".to_owned(),
         command: String::new(),
         when_needed: false,
         ..add
     });
     let supervision = Supervision::Supervised;
-    stage.ask(Ask::TeammateStart { name: "hand".to_owned(), supervision });
+    stage.ask(Ask::TeammateStart(verbs::TeammateStart { name: "hand".to_owned(), supervision }));
     let task = |subject: &str, assignee: &str| TaskNew {
         subject: subject.to_owned(),
         assignee: Some(assignee.to_owned()),
@@ -74,8 +74,9 @@ fn after_a_power_cut_the_team_waits_and_goes_on_where_it_was() {
     let tasks = stage.create(vec![task(WORK, "a"), task(WORK, "b"), last]);
     stage.arrivals(4);
     let (to, body) = ("c".to_owned(), "keep this".to_owned());
-    stage.ask(Ask::Send { to, body, kind: None, reply_to: None });
-    let Answer::Tasks(board) = stage.ask(Ask::Tasks { filter: Default::default() }) else {
+    stage.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }));
+    let Answer::Tasks(board) = stage.ask(Ask::Tasks(verbs::Tasks { filter: Default::default() }))
+    else {
         panic!()
     };
     assert_eq!(board.len(), 3);
@@ -109,7 +110,7 @@ fn after_a_power_cut_the_team_waits_and_goes_on_where_it_was() {
     stage.open("go", 2);
     stage.finished(3);
     assert_eq!(stage.events("task.claimed").len(), 5);
-    assert!(matches!(stage.ask(Ask::Verify), Answer::Verified { .. }));
+    assert!(matches!(stage.ask(Ask::Verify), Answer::Verified(_)));
     stage.all_once(&tasks);
 }
 
@@ -165,7 +166,7 @@ fn a_plan_outlives_everything() {
     stage.arrival();
     kill_everything(&mut stage);
     stage.event("team.paused");
-    let Answer::Plans(plans) = stage.ask(Ask::Plans { all: true }) else { panic!() };
+    let Answer::Plans(plans) = stage.ask(Ask::Plans(verbs::Plans { all: true })) else { panic!() };
     assert_eq!(plans.len(), 1);
     assert_eq!((plans[0].body.as_str(), plans[0].task), ("first this", Some(1)));
     resume(&mut stage);
@@ -187,7 +188,7 @@ fn who_was_asked_to_end_and_did_is_no_power_cut() {
     let supervisor = stage.supervisor("a");
     processes::signal(supervisor, Signal::STOP);
     let (name, reason) = (Some("a".to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms: 1 });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms: 1 }));
     stage.event("shutdown.timed_out");
     stage.without_coordinator(|_| processes::kill(supervisor));
     stage.add("b", |add| add);

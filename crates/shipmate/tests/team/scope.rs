@@ -1,12 +1,13 @@
 //! Work that touches what is not its own waits for a person's word.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
 
 use crate::stage::Stage;
 
 fn answer(stage: &mut Stage, question: u64, word: &str) {
-    stage.ask(Ask::Answer { question, answer: word.to_owned() });
+    stage.ask(Ask::Answer(verbs::QuestionAnswer { question, answer: word.to_owned() }));
 }
 
 /// The question that is asked, and its number.

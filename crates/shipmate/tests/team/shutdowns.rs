@@ -1,14 +1,15 @@
 //! Ending: asked, asked in the middle of work, not listening, and the whole team at once.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Setup;
 
 use crate::processes::{self, gone};
 use crate::stage::Stage;
 
 fn shut_down(stage: &mut Stage, name: &str, deadline_ms: u64) {
     let (name, reason) = (Some(name.to_owned()), "enough".to_owned());
-    stage.ask(Ask::Shutdown { name, reason, deadline_ms });
+    stage.ask(Ask::Shutdown(verbs::Shutdown { name, reason, deadline_ms }));
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn delete(now: bool, deadline_ms: u64) {
     let pids = found.iter().map(|one| one.pid).chain(supervisors.iter().map(|one| one.pid));
     let watched: Vec<_> = pids.map(|pid| processes::watch(pid).unwrap()).collect();
     let reason = "over".to_owned();
-    stage.ask(Ask::TeamDelete { team: None, reason, deadline_ms, now });
+    stage.ask(Ask::TeamDelete(verbs::TeamDelete { team: None, reason, deadline_ms, now }));
     watched.iter().for_each(gone);
     let deleted = stage.event("team.deleted");
     assert_eq!(deleted["team"], "alpha");

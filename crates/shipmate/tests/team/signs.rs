@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeammateView;
 use shipmate_testkit::model::Server;
 
@@ -27,7 +28,7 @@ on "Task 1:"
     server.wait_for(|request| request.body.to_string().contains("echo one"));
     let mut attached = stage.client();
     let mut mate = TeammateView::default();
-    let attach = || vec![Ask::Attach { name: "a".to_owned() }];
+    let attach = || vec![Ask::Attach(verbs::Attach { name: "a".to_owned() })];
     // Asked again with each sign of life until it is known.
     let heard = attached.listen(attach, |_| {
         mate = stage.teammate("a");

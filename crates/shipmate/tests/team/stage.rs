@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
-use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
+use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::{TaskView, TeammateView};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, verbs, wire};
 
 use crate::fifos::{Arrival, fifo, listen};
 use crate::processes::{self, Marked, marked};
@@ -222,8 +222,8 @@ impl Stage {
     }
 
     pub(crate) fn create(&mut self, tasks: Vec<TaskNew>) -> Vec<u32> {
-        match self.ask(Ask::TaskCreate { tasks }) {
-            Answer::Created { tasks } => tasks,
+        match self.ask(Ask::TaskCreate(verbs::TaskCreate { tasks })) {
+            Answer::Created(wire::Created { tasks }) => tasks,
             other => panic!("{other:?}"),
         }
     }
@@ -241,14 +241,14 @@ impl Stage {
     }
 
     pub(crate) fn task(&mut self, id: u32) -> TaskView {
-        match self.ask(Ask::TaskShow { task: id.to_string() }) {
+        match self.ask(Ask::TaskShow(verbs::TaskShow { task: id.to_string() })) {
             Answer::Task(task) => *task,
             other => panic!("{other:?}"),
         }
     }
 
     pub(crate) fn teammate(&mut self, name: &str) -> TeammateView {
-        match self.ask(Ask::TeammateShow { name: name.to_owned() }) {
+        match self.ask(Ask::TeammateShow(verbs::TeammateShow { name: name.to_owned() })) {
             Answer::Teammate(mate) => *mate,
             other => panic!("{other:?}"),
         }
@@ -256,7 +256,7 @@ impl Stage {
 
     /// Everything in the person's inbox.
     pub(crate) fn inbox(&mut self) -> Vec<String> {
-        match self.ask(Ask::InboxRead { max: 1000, wait: false }) {
+        match self.ask(Ask::InboxRead(verbs::InboxRead { max: 1000, wait: false })) {
             Answer::Messages(mail) => mail.into_iter().map(|one| one.body).collect(),
             other => panic!("{other:?}"),
         }

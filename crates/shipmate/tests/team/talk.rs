@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use shipmate_protocol::ask::{Setup, Supervision, TaskNew};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::{Setup, Supervision, TaskNew};
+use shipmate_protocol::{Answer, Ask, verbs, wire};
 
 use crate::stage::Stage;
 
 fn send(to: &str, body: String) -> Ask {
-    Ask::Send { to: to.to_owned(), body, kind: None, reply_to: None }
+    Ask::Send(verbs::Send { to: to.to_owned(), body, kind: None, reply_to: None })
 }
 
 #[test]
@@ -23,9 +23,15 @@ fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
         (add.command, add.when_needed) = (String::new(), false);
         add
     });
-    stage.ask(Ask::TeammateStart { name: "a".to_owned(), supervision: Supervision::Supervised });
-    let started = Ask::TeammateStart { name: "b".to_owned(), supervision: Supervision::None };
-    let Answer::Started { token, .. } = stage.ask(started) else { panic!() };
+    stage.ask(Ask::TeammateStart(verbs::TeammateStart {
+        name: "a".to_owned(),
+        supervision: Supervision::Supervised,
+    }));
+    let started = Ask::TeammateStart(verbs::TeammateStart {
+        name: "b".to_owned(),
+        supervision: Supervision::None,
+    });
+    let Answer::Started(wire::Started { token, .. }) = stage.ask(started) else { panic!() };
     let mut b = stage.client_of(token);
     for turn in 0..50 {
         b.ask(send("a", format!("and then? {turn}"))).unwrap();

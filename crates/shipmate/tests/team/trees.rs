@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::stage::{Stage, TEAM};
 

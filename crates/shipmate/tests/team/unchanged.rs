@@ -1,6 +1,6 @@
 //! Work that changes nothing: an agent that only ends well has done nothing.
 
-use shipmate_protocol::ask::{Setup, TaskNew};
+use shipmate_protocol::verbs::{Setup, TaskNew};
 
 use crate::stage::Stage;
 

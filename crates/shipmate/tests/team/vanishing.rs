@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use shipmate_protocol::ask::Setup;
+use shipmate_protocol::verbs::Setup;
 
 use crate::processes;
 use crate::stage::Stage;

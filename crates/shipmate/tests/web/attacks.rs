@@ -1,7 +1,8 @@
 //! What agents write is text on every screen: nothing of it runs, and it is seen as it was written.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{QuestionKind, TaskNew};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{QuestionKind, TaskNew};
 
 use crate::scene::{Scene, claim, fail, seated, task};
 
@@ -28,10 +29,12 @@ fn no_screen_takes_what_agents_write_for_more_than_text() {
     fail(&mut seats[0], 1, token, MARKUP[1]);
     for text in MARKUP {
         let (body, to) = (text.to_owned(), "person".to_owned());
-        seats[0].ask(Ask::Send { to, body, kind: None, reply_to: None }).unwrap();
+        seats[0].ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })).unwrap();
         let kind = QuestionKind::Question;
         let options = vec![MARKUP[0].to_owned(), "no".to_owned()];
-        seats[0].ask(Ask::Question { kind, text: text.to_owned(), options }).unwrap();
+        seats[0]
+            .ask(Ask::Question(verbs::Question { kind, text: text.to_owned(), options }))
+            .unwrap();
     }
     let scene = Scene::on(stage);
     for (route, shows) in [

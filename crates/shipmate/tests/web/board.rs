@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TaskNew;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskNew;
 
 use crate::scene::{Scene, claim, complete, fail, seated, task};
 
@@ -196,7 +197,7 @@ fn complete_first(scene: &Scene, seats: &mut [shipmate_protocol::Client]) {
 fn a_team_that_is_paused_is_continued_where_nothing_moves() {
     let (mut stage, _) = seated(&["ana"]);
     stage.create(vec![task("Write the parser")]);
-    stage.ask(Ask::TeamPause { reason: "lunch".to_owned() });
+    stage.ask(Ask::TeamPause(verbs::TeamPause { reason: "lunch".to_owned() }));
     let scene = Scene::on(stage);
     scene.page.see(".strip >> alpha is paused: lunch");
     scene.page.click(".strip button >> Continue");

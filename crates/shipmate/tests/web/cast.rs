@@ -4,8 +4,8 @@
 //! What an agent does for a task is a script beside the repository, so that subjects read as they
 //! would for a person.
 
-use shipmate_protocol::ask::{QuestionKind, Setup, TaskNew, TeammateAdd, Usage};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{QuestionKind, Setup, TaskNew, TeammateAdd, Usage};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 
 use crate::scene::{Scene, claim, seat, task};
 use crate::stage::Stage;
@@ -134,26 +134,29 @@ fn planned((alias, subject, after, file, role): &(&str, &str, &[&str], &str, &st
 }
 
 fn send(from: &mut Client, to: &str, body: &str, reply_to: Option<u64>) -> u64 {
-    let ask = Ask::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to };
+    let ask =
+        Ask::Send(verbs::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to });
     match from.ask(ask).unwrap() {
-        Answer::Sent { message, .. } => message,
+        Answer::Sent(wire::Sent { message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }
 
 fn talk(stage: &mut Stage, lead: &mut Client, cy: &mut Client) {
     let first = send(&mut stage.person, "lin", "How far is the list on the phone?", None);
-    lead.ask(Ask::InboxRead { max: 10, wait: false }).unwrap();
+    lead.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: false })).unwrap();
     send(lead, "person", "bo has the layout. The sums are next, about 20 minutes.", Some(first));
     send(lead, "all", "The contract has landed: read contract.md before you go on.", None);
     let asked = send(cy, "lin", "Do we say “order” or “purchase” in errors?", None);
-    lead.ask(Ask::InboxRead { max: 10, wait: false }).unwrap();
+    lead.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: false })).unwrap();
     send(lead, "cy", "Order, everywhere.", Some(asked));
     let spend = |client: &mut Client, task: Option<&str>, tokens_in: u64, cost_micros: u64| {
         let tokens_out = tokens_in / 12;
         let usage = Usage { tokens_in, tokens_out, tokens_cached: tokens_in / 2, cost_micros };
         let task = task.map(str::to_owned);
-        client.ask(Ask::UsageReport { usage, task, reservation: None }).unwrap();
+        client
+            .ask(Ask::UsageReport(verbs::UsageReport { usage, task, reservation: None }))
+            .unwrap();
     };
     spend(lead, None, 84_000, 410_000);
     spend(cy, Some("11"), 212_000, 930_000);
@@ -161,10 +164,12 @@ fn talk(stage: &mut Stage, lead: &mut Client, cy: &mut Client) {
 }
 
 fn ask(lead: &mut Client, cy: &mut Client) {
-    let question = |kind, text: &str, options: &[&str]| Ask::Question {
-        kind,
-        text: text.to_owned(),
-        options: options.iter().map(|one| (*one).to_owned()).collect(),
+    let question = |kind, text: &str, options: &[&str]| {
+        Ask::Question(verbs::Question {
+            kind,
+            text: text.to_owned(),
+            options: options.iter().map(|one| (*one).to_owned()).collect(),
+        })
     };
     lead.ask(question(
         QuestionKind::Question,
@@ -178,5 +183,6 @@ fn ask(lead: &mut Client, cy: &mut Client) {
         "1. Collect the messages of every module.\n2. Translate them.\n3. Let the tests name \
                 those that are missing."
             .to_owned();
-    cy.ask(Ask::PlanSubmit { task: Some("11".to_owned()), body, work: None }).unwrap();
+    cy.ask(Ask::PlanSubmit(verbs::PlanSubmit { task: Some("11".to_owned()), body, work: None }))
+        .unwrap();
 }

@@ -1,8 +1,8 @@
 //! Decisions: each kind is answered with a key, and whoever asked gets that answer.
 
 use serde_json::Value;
-use shipmate_protocol::ask::{QuestionKind, Setup, TaskNew, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{QuestionKind, Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 use shipmate_testkit::browser::Page;
 
 use crate::scene::{Scene, claim, seat, seated, task};
@@ -11,8 +11,9 @@ use crate::stage::{Stage, TEAM};
 #[track_caller]
 fn asks(seat: &mut Client, kind: QuestionKind, text: &str, options: &[&str]) -> u64 {
     let options = options.iter().map(|one| (*one).to_owned()).collect();
-    match seat.ask(Ask::Question { kind, text: text.to_owned(), options }).unwrap() {
-        Answer::Opened { id } => id,
+    match seat.ask(Ask::Question(verbs::Question { kind, text: text.to_owned(), options })).unwrap()
+    {
+        Answer::Opened(wire::Opened { id }) => id,
         other => panic!("{other:?}"),
     }
 }
@@ -121,8 +122,11 @@ fn a_plan_is_approved_or_rejected_with_words() {
     claim(&mut ana, 1);
     let mut submit = |body: &str| {
         let task = Some("1".to_owned());
-        match ana.ask(Ask::PlanSubmit { task, body: body.to_owned(), work: None }).unwrap() {
-            Answer::Opened { id } => id,
+        match ana
+            .ask(Ask::PlanSubmit(verbs::PlanSubmit { task, body: body.to_owned(), work: None }))
+            .unwrap()
+        {
+            Answer::Opened(wire::Opened { id }) => id,
             other => panic!("{other:?}"),
         }
     };
@@ -248,7 +252,9 @@ fn what_is_answered_elsewhere_leaves_the_queue() {
     scene.turn("5", "Decisions");
     scene.page.click(".decision textarea");
     scene.page.type_text("nom");
-    scene.stage.ask(Ask::Answer { question: id, answer: "winnow".to_owned() });
+    scene
+        .stage
+        .ask(Ask::Answer(verbs::QuestionAnswer { question: id, answer: "winnow".to_owned() }));
     scene.page.see(".empty >> Nothing waits for you.");
     assert_eq!(question(&scene, id)["answer"], "winnow");
 }
@@ -297,7 +303,12 @@ fn one_press_decides_one_decision() {
     look(&scene, "May I drop the table?");
     let more = permission(&mut seats[0], "May I delete it?");
     page.see(".queue-row >> May I delete it?");
-    seats[2].ask(Ask::QuestionWithdraw { question: drop, reason: "no".to_owned() }).unwrap();
+    seats[2]
+        .ask(Ask::QuestionWithdraw(verbs::QuestionWithdraw {
+            question: drop,
+            reason: "no".to_owned(),
+        }))
+        .unwrap();
     page.see(".decision >> Choose a decision.");
     page.key("y");
     page.key("j");
@@ -350,7 +361,7 @@ fn a_lead_that_words_the_question_of_the_runtime_is_told_as_the_lead() {
     let (mut stage, _) = seated(&["ana"]);
     let mut lou = seat(&mut stage, "lou", |add| TeammateAdd { lead: true, ..add });
     let reason = "approval: phase deploy begins when you say so".to_owned();
-    lou.ask(Ask::TeamPause { reason }).unwrap();
+    lou.ask(Ask::TeamPause(verbs::TeamPause { reason })).unwrap();
     let scene = Scene::on(stage);
     scene.page.see(".strip >> alpha is paused by lou: approval: phase deploy begins");
     scene.turn("3", "Team");

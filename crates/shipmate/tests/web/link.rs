@@ -1,6 +1,6 @@
 //! The line between the page and its server: the link, a line that breaks, a server that dies.
 
-use shipmate_protocol::ask::TeamCreate;
+use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::{Ask, Client};
 
 use crate::processes;

@@ -1,21 +1,22 @@
 //! Messages: written as the person, answered, and how far each got.
 
 use serde_json::Value;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 
 use crate::scene::{Scene, seated};
 
 #[track_caller]
 fn send(seat: &mut Client, to: &str, body: &str, reply_to: Option<u64>) -> u64 {
-    let ask = Ask::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to };
+    let ask =
+        Ask::Send(verbs::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to });
     match seat.ask(ask).unwrap() {
-        Answer::Sent { message, .. } => message,
+        Answer::Sent(wire::Sent { message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }
 
 fn read(seat: &mut Client) -> Vec<shipmate_protocol::view::InboxMessage> {
-    match seat.ask(Ask::InboxRead { max: 10, wait: true }).unwrap() {
+    match seat.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: true })).unwrap() {
         Answer::Messages(mail) => mail,
         other => panic!("{other:?}"),
     }

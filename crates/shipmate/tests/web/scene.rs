@@ -3,8 +3,8 @@
 use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 use shipmate_testkit::browser::{Browser, Page};
 
 use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
@@ -163,9 +163,12 @@ pub(crate) fn seat(
 ) -> Client {
     let add = TeammateAdd { name: name.to_owned(), ..TeammateAdd::default() };
     stage.ask(Ask::TeammateAdd(change(add)));
-    let start = Ask::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
+    let start = Ask::TeammateStart(verbs::TeammateStart {
+        name: name.to_owned(),
+        supervision: Supervision::None,
+    });
     match stage.ask(start) {
-        Answer::Started { token, .. } => stage.client_of(token),
+        Answer::Started(wire::Started { token, .. }) => stage.client_of(token),
         other => panic!("{other:?}"),
     }
 }
@@ -177,8 +180,11 @@ pub(crate) fn task(subject: &str) -> TaskNew {
 /// Takes a task; the claim's token.
 #[track_caller]
 pub(crate) fn claim(seat: &mut Client, task: u32) -> u64 {
-    match seat.ask(Ask::TaskClaim { task: task.to_string(), lease_ms: None }).unwrap() {
-        Answer::Claimed { token, .. } => token,
+    match seat
+        .ask(Ask::TaskClaim(verbs::TaskClaim { task: task.to_string(), lease_ms: None }))
+        .unwrap()
+    {
+        Answer::Claimed(wire::Claimed { token, .. }) => token,
         other => panic!("{other:?}"),
     }
 }
@@ -186,14 +192,15 @@ pub(crate) fn claim(seat: &mut Client, task: u32) -> u64 {
 #[track_caller]
 pub(crate) fn complete(seat: &mut Client, task: u32, token: u64) {
     let (task, result) = (task.to_string(), "done".to_owned());
-    let ask = Ask::TaskComplete { task, token: Some(token), commit: None, result };
+    let ask =
+        Ask::TaskComplete(verbs::TaskComplete { task, token: Some(token), commit: None, result });
     seat.ask(ask).unwrap();
 }
 
 #[track_caller]
 pub(crate) fn fail(seat: &mut Client, task: u32, token: u64, reason: &str) {
     let (task, reason) = (task.to_string(), reason.to_owned());
-    seat.ask(Ask::TaskFail { task, token, reason }).unwrap();
+    seat.ask(Ask::TaskFail(verbs::TaskFail { task, token, reason })).unwrap();
 }
 
 impl Stage {

@@ -1,7 +1,8 @@
 //! A task's page: what it changed, what the gate said, its commits, its story; the graph; the cost.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TaskNew, Usage};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::{Setup, TaskNew, Usage};
 
 use crate::scene::{Scene, claim, complete, seated, task};
 use crate::stage::Stage;
@@ -22,12 +23,12 @@ fn a_task_shows_its_diff_gate_output_commits_story_and_messages() {
     stage.create(vec![new]);
     stage.arrival();
     // Whoever has nothing to do any more stops and reads no mail.
-    let send = Ask::Send {
+    let send = Ask::Send(verbs::Send {
         to: "ana".to_owned(),
         body: "Thanks for task 1".to_owned(),
         kind: None,
         reply_to: None,
-    };
+    });
     stage.ask(send);
     stage.arrival();
     stage.finished(1);
@@ -138,9 +139,9 @@ fn the_cost_is_added_up_by_teammate_task_and_model_with_the_share_of_coordinatio
     let mut spend = |task: Option<&str>, tokens_in: u64, cost_micros: u64| {
         let usage = Usage { tokens_in, tokens_out: 100, tokens_cached: 50, cost_micros };
         let task = task.map(str::to_owned);
-        ana.ask(Ask::UsageReport { usage, task, reservation: None }).unwrap();
+        ana.ask(Ask::UsageReport(verbs::UsageReport { usage, task, reservation: None })).unwrap();
     };
-    let create = Ask::TaskCreate { tasks: vec![task("Write the parser")] };
+    let create = Ask::TaskCreate(verbs::TaskCreate { tasks: vec![task("Write the parser")] });
     let mut scene_person = scene.stage.client();
     scene_person.ask(create).unwrap();
     spend(Some("1"), 4_000, 3_000_000);

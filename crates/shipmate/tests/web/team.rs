@@ -1,7 +1,7 @@
 //! The team and a teammate's page: pause, message, shut down, replace, and its live output.
 
 use serde_json::Value;
-use shipmate_protocol::ask::{Setup, TeammateAdd};
+use shipmate_protocol::verbs::{Setup, TeammateAdd};
 use shipmate_protocol::{Answer, Ask};
 
 use crate::scene::{Scene, claim, seated, task};

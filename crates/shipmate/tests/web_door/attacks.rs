@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use serde_json::json;
-use shipmate_protocol::{Ask, ClientFailure};
+use shipmate_protocol::{Ask, ClientFailure, verbs};
 
 use crate::http::{Event, Events, LIMIT, Request, open, read};
 use crate::stage::{Serving, Stage};
@@ -202,14 +202,19 @@ fn a_teammate_cannot_write_in_the_runtimes_name() {
     let mut ana = stage.teammate("ana");
     for kind in ["notice", "work_done", "bounce"] {
         let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());
-        let sent = ana.ask(Ask::Send { to, body, kind: Some(kind.to_owned()), reply_to: None });
+        let sent = ana.ask(Ask::Send(verbs::Send {
+            to,
+            body,
+            kind: Some(kind.to_owned()),
+            reply_to: None,
+        }));
         let Err(ClientFailure::Refused(refused)) = sent else { panic!("{kind}: {sent:?}") };
         assert_eq!(refused.code, "NotTheirs", "{kind}");
     }
     // By any other name it comes from who sent it.
     let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());
     let kind = Some("notices".to_owned());
-    ana.ask(Ask::Send { to, body, kind, reply_to: None }).unwrap();
+    ana.ask(Ask::Send(verbs::Send { to, body, kind, reply_to: None })).unwrap();
     let messages = Serving::start(&stage).get("/api/t/alpha/messages");
     let rows = messages["messages"].as_array().unwrap();
     assert_eq!(rows.len(), 1);

@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
-use shipmate_protocol::ask::{TaskNew, TeamCreate};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
-use shipmate_protocol::{Answer, Ask, Client, Place};
+use shipmate_protocol::verbs::{TaskNew, TeamCreate};
+use shipmate_protocol::{Answer, Ask, Client, Place, verbs, wire};
 
 use crate::http::{LIMIT, Request, Response};
 use crate::temp::TempDir;
@@ -116,8 +116,8 @@ impl Stage {
 
     pub(crate) fn create(&self, subject: &str) -> u32 {
         let task = TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
-        match self.person().ask(Ask::TaskCreate { tasks: vec![task] }).unwrap() {
-            Answer::Created { tasks } => tasks[0],
+        match self.person().ask(Ask::TaskCreate(verbs::TaskCreate { tasks: vec![task] })).unwrap() {
+            Answer::Created(wire::Created { tasks }) => tasks[0],
             other => panic!("{other:?}"),
         }
     }

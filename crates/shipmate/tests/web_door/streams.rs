@@ -5,7 +5,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::QuestionKind;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::QuestionKind;
 
 use crate::http::{Event, Events};
 use crate::stage::{Serving, Stage};
@@ -155,7 +156,7 @@ fn a_page_that_reads_nothing_holds_up_nobody_and_gets_the_whole_when_it_reads_ag
             let n = questions.next().unwrap();
             let (kind, options) = (QuestionKind::Question, Vec::new());
             let text = format!("no {n}: {}", "x".repeat(60_000));
-            ana.ask(Ask::Question { kind, text, options }).unwrap();
+            ana.ask(Ask::Question(verbs::Question { kind, text, options })).unwrap();
             told += quick.find("delta", |event| {
                 let open = event.data["decisions"].as_array()?;
                 (open.len() == n).then(|| event.data.to_string().len())

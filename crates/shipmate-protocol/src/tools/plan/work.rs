@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{PlannedWork, TaskNew};
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::task_create::{last, priority};
 use crate::tools::{spawn, words};
+use crate::verbs::{PlannedWork, TaskNew};
 
 /// More than the board takes, so that it is the one to say so.
 const ENTRIES_MAX: usize = 1_000;

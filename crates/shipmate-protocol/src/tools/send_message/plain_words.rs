@@ -4,12 +4,13 @@
 //! Only the words of a lead, only to one other, and only where they can mean one thing. The board
 //! itself refuses a lead that may not decide: its words are then mail like any other.
 
-use crate::ask::Ask;
 use crate::tools::arguments::Bad;
-use crate::tools::outcome::{Reply, unexpected};
+use crate::tools::outcome::Reply;
 use crate::tools::{Board, Outcome, Seat, SeatKind, plan, question, words};
+use crate::verbs;
+use crate::verbs::Ask;
 use crate::view::QuestionView;
-use crate::wire::{Answer, Refused};
+use crate::wire::Refused;
 
 /// Sends the words, or does what they mean.
 pub(super) async fn say(
@@ -99,8 +100,8 @@ async fn decide(
     }
     let feedback = rest.to_owned();
     let ask = match approve {
-        true => Ask::PlanApprove { plan },
-        false => Ask::PlanReject { plan, feedback: feedback.clone() },
+        true => Ask::PlanApprove(verbs::PlanApprove { plan }),
+        false => Ask::PlanReject(verbs::PlanReject { plan, feedback: feedback.clone() }),
     };
     if let Err(refused) = board.ask(ask).await {
         return Ok(Err(refused));
@@ -159,7 +160,7 @@ async fn answer(
             return Taken::Open(text);
         }
     };
-    match board.ask(Ask::Answer { question: id, answer }).await {
+    match board.ask(verbs::QuestionAnswer { question: id, answer }).await {
         Ok(_) => Taken::Answered(question::answered(id)),
         Err(refused) => {
             Taken::Open(format!("Question {id} of {to} is still open: {}", refused.one_line()))
@@ -173,10 +174,7 @@ async fn open_questions(
     seat: &Seat,
     who: &str,
 ) -> Result<Vec<QuestionView>, Refused> {
-    let mut found = match board.ask(Ask::Questions { all: false }).await? {
-        Answer::Questions(found) => found,
-        other => return Err(unexpected(&other)),
-    };
+    let mut found = board.ask(verbs::Questions { all: false }).await?;
     found.retain(|question| {
         let theirs = words::short(seat, &question.who) == words::short(seat, who);
         theirs && question.state == "open" && question.kind != "permission"

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs::Context;
 
 use super::{Updates, tool_words};
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Answer, Ask, Client, Place};
+use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, Place, verbs};
 use shipmate_testkit::Random;
 use shipmate_testkit::processes::{self, Marked, kill, marked};
 
@@ -111,7 +111,7 @@ impl Yard {
         killer.join().map_err(|_| "the killer panicked".to_owned())?;
         created?;
         let plan = self.plan(tasks, random);
-        self.ask(Ask::TaskCreate { tasks: plan })?;
+        self.ask(Ask::TaskCreate(verbs::TaskCreate { tasks: plan }))?;
         for n in 1..=TEAMMATES {
             let add = TeammateAdd {
                 name: format!("dev-{n}"),

@@ -13,9 +13,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
-use shipmate_protocol::ask::{TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Ask, Client, Place};
+use shipmate_protocol::verbs::{TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Ask, Client, Place, verbs};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
@@ -126,7 +126,9 @@ impl Team {
 
     pub(crate) fn send(&mut self, to: &str, body: &str) -> Result<(), String> {
         let (to, body) = (to.to_owned(), body.to_owned());
-        self.workspace.ask(Ask::Send { to, body, kind: None, reply_to: None }).map(drop)
+        self.workspace
+            .ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }))
+            .map(drop)
     }
 
     /// The live processes of this kind: `coordinator`, `supervisor` or `agent`.
@@ -143,8 +145,12 @@ impl Drop for Team {
         };
         let watched: Vec<_> = theirs.into_iter().filter_map(open).collect();
         let reason = "the measurement is over".to_owned();
-        drop(self.workspace.ask(Ask::TeamPause { reason: reason.clone() }));
-        drop(self.workspace.ask(Ask::Shutdown { name: None, reason, deadline_ms: 0 }));
+        drop(self.workspace.ask(Ask::TeamPause(verbs::TeamPause { reason: reason.clone() })));
+        drop(self.workspace.ask(Ask::Shutdown(verbs::Shutdown {
+            name: None,
+            reason,
+            deadline_ms: 0,
+        })));
         for one in &watched {
             if poll(&mut [PollFd::new(one, PollFlags::IN)], Some(&END)).unwrap_or(0) == 0 {
                 eprintln!("a process of the team did not end");

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TaskNew;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskNew;
 
 use crate::arguments::Arguments;
 use crate::files;
@@ -195,7 +196,9 @@ fn hear_out(workspace: &mut Workspace, fleet: &mut Fleet) -> Result<(), String> 
 
 pub(crate) fn end_team(workspace: &mut Workspace) -> Result<(), String> {
     let reason = "the board is empty".to_owned();
-    workspace.ask(Ask::Shutdown { name: None, reason, deadline_ms: 600_000 }).map(drop)
+    workspace
+        .ask(Ask::Shutdown(verbs::Shutdown { name: None, reason, deadline_ms: 600_000 }))
+        .map(drop)
 }
 
 pub(crate) fn told(round: usize, reports: &[Value]) -> Vec<Told> {

@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{TaskFilter, TaskNew};
-use shipmate_protocol::{Ask, Client};
+use shipmate_protocol::verbs::{TaskFilter, TaskNew};
+use shipmate_protocol::{Ask, Client, verbs};
 
 use crate::arguments::Arguments;
 use crate::measure::{micros, pass, timed};
@@ -77,7 +77,7 @@ impl Honest {
             let (mut samples, mut errors) = (Vec::new(), 0);
             while !is_over.load(Ordering::Relaxed) {
                 let filter = TaskFilter { limit: Some(20), ..TaskFilter::default() };
-                for ask in [Ask::Status, Ask::Tasks { filter }] {
+                for ask in [Ask::Status, Ask::Tasks(verbs::Tasks { filter })] {
                     let (took, answer) = timed(|| client.ask(ask));
                     samples.push(took);
                     errors += usize::from(answer.is_err());

@@ -1,14 +1,14 @@
 //! Does it get slower as the board grows? One client asks one thing at a time.
 
 use serde_json::{Value, json};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::arguments::Arguments;
 use crate::drain::words;
 use crate::measure::{micros, timed};
 use crate::worker;
 use crate::workspace::Workspace;
-use shipmate_protocol::ask::TaskNew;
+use shipmate_protocol::verbs::TaskNew;
 
 /// At most; a small board has fewer tasks to claim.
 const SAMPLES: usize = 400;
@@ -38,7 +38,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
         open += missing;
         let (mut claims, mut completions, mut sends) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..SAMPLES.min(size - WARM_UP) + WARM_UP {
-            let next = Ask::TaskNext { lease_ms: None, wait: false };
+            let next = Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: false });
             let (took, taken) = timed(|| client.ask(next));
             let taken = worker::taken(taken)?.ok_or("the board is empty too early")?;
             claims.push(took);
@@ -46,10 +46,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
             done.map_err(|e| e.to_string())?;
             completions.push(took);
             let (to, body) = ("bo".to_owned(), "as agreed".to_owned());
-            let send = Ask::Send { to, body, kind: None, reply_to: None };
+            let send = Ask::Send(verbs::Send { to, body, kind: None, reply_to: None });
             let (took, sent) = timed(|| client.ask(send));
             match sent.map_err(|e| e.to_string())? {
-                Answer::Sent { .. } => sends.push(took),
+                Answer::Sent(_) => sends.push(took),
                 other => return Err(format!("the message was answered by {other:?}")),
             }
             open -= 1;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TaskNew;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskNew;
 
 use crate::arguments::Arguments;
 use crate::drain::words;
@@ -40,8 +41,8 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
             let connected = client.ask(Ask::InboxPeek).is_ok();
             let _nobody_counts = tell.send(connected);
             let waiting = match index % 2 {
-                0 => Ask::InboxRead { max: 1, wait: true },
-                _ => Ask::TaskNext { lease_ms: None, wait: true },
+                0 => Ask::InboxRead(verbs::InboxRead { max: 1, wait: true }),
+                _ => Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: true }),
             };
             // Answered by the end of the coordinator, and not before.
             client.ask(waiting).is_err()

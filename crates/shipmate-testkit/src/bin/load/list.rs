@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use shipmate_protocol::ask::TaskFilter;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::TaskFilter;
+use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::arguments::Arguments;
 use crate::drain::{self, Plan};
@@ -44,7 +44,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), String> {
 fn warm(workspace: &mut Workspace, filter: &TaskFilter, rows: usize) -> Result<Value, String> {
     let mut samples = Vec::new();
     for _ in 0..WARM {
-        let ask = Ask::Tasks { filter: filter.clone() };
+        let ask = Ask::Tasks(verbs::Tasks { filter: filter.clone() });
         let (took, answer) = timed(|| workspace.ask(ask));
         match answer? {
             Answer::Tasks(found) if found.len() == rows => samples.push(took),

@@ -5,9 +5,9 @@
 //! on the board; renewals and messages come and go.
 
 use serde_json::json;
-use shipmate_protocol::ask::TaskNew;
 use shipmate_protocol::client::TokenSource;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::TaskNew;
+use shipmate_protocol::{Answer, Ask, Client, verbs};
 
 use crate::arguments::Arguments;
 use crate::drain::words;
@@ -89,7 +89,7 @@ fn build(workspace: &mut Workspace, tasks: usize, records: u64) -> Result<String
     while left > 0 {
         let count = HELD.min(left);
         left -= count;
-        let next = || Ask::TaskNext { lease_ms: None, wait: false };
+        let next = || Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: false });
         let answers = worker.ask_all((0..count).map(|_| next()))?;
         let mut held = Vec::with_capacity(count);
         for answer in answers {
@@ -97,18 +97,21 @@ fn build(workspace: &mut Workspace, tasks: usize, records: u64) -> Result<String
             held.push(worker::taken(answer)?.ok_or("the board is empty too early")?);
         }
         for _ in 0..renewals {
-            let renew = held
-                .iter()
-                .map(|taken| Ask::TaskRenew { task: taken.task.to_string(), token: taken.token });
+            let renew = held.iter().map(|taken| {
+                Ask::TaskRenew(verbs::TaskRenew {
+                    task: taken.task.to_string(),
+                    token: taken.token,
+                })
+            });
             all_done(worker.ask_all(renew.collect::<Vec<_>>())?)?;
         }
         for _ in 0..messages {
             let send = |_| {
                 let (to, body) = ("bo".to_owned(), "this part is done, look at it".to_owned());
-                Ask::Send { to, body, kind: None, reply_to: None }
+                Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })
             };
             all_done(worker.ask_all((0..count).map(send))?)?;
-            let read = |_| Ask::InboxRead { max: 1, wait: false };
+            let read = |_| Ask::InboxRead(verbs::InboxRead { max: 1, wait: false });
             all_done(reader.ask_all((0..count).map(read))?)?;
         }
         all_done(worker.ask_all(held.iter().map(|taken| worker::complete(*taken)))?)?;
@@ -123,11 +126,13 @@ fn build(workspace: &mut Workspace, tasks: usize, records: u64) -> Result<String
 /// before the next is due.
 fn add_tail(workspace: &mut Workspace, tasks: usize) -> Result<(), String> {
     let count = 10_000.min(tasks);
-    let bodies = |_| Ask::Send {
-        to: "person".to_owned(),
-        body: "one more".to_owned(),
-        kind: None,
-        reply_to: None,
+    let bodies = |_| {
+        Ask::Send(verbs::Send {
+            to: "person".to_owned(),
+            body: "one more".to_owned(),
+            kind: None,
+            reply_to: None,
+        })
     };
     let token = std::fs::read_to_string(workspace.place.person_token());
     let token = token.map_err(|e| e.to_string())?;

@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use shipmate_protocol::ask::{TaskChanges, TaskNew};
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::verbs::{TaskChanges, TaskNew};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 use shipmate_testkit::browser::{Browser, Page};
 
 use crate::arguments::Arguments;
@@ -90,7 +90,7 @@ fn fill(workspace: &mut Workspace, tasks: usize, teammates: usize) -> Result<Vec
     for index in 0..teammates * 4 {
         let to = format!("mate-{}", index % teammates);
         let body = format!("message {index}: see task {}", index + 1);
-        workspace.ask(Ask::Send { to, body, kind: None, reply_to: None })?;
+        workspace.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }))?;
     }
     for worker in workers.iter_mut().skip(BUSY) {
         claim(worker)?;
@@ -99,8 +99,10 @@ fn fill(workspace: &mut Workspace, tasks: usize, teammates: usize) -> Result<Vec
 }
 
 fn claim(worker: &mut Client) -> Result<Option<(String, u64)>, String> {
-    match worker.ask(Ask::TaskNext { lease_ms: Some(3_600_000), wait: false }) {
-        Ok(Answer::Claimed { task, token }) => Ok(Some((task.row.id.to_string(), token))),
+    match worker.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: Some(3_600_000), wait: false })) {
+        Ok(Answer::Claimed(wire::Claimed { task, token })) => {
+            Ok(Some((task.row.id.to_string(), token)))
+        }
         Ok(_) => Ok(None),
         Err(e) => Err(e.to_string()),
     }
@@ -113,8 +115,12 @@ fn work(workers: &mut [Client], count: usize, end: End) -> Result<(), String> {
         let Some((task, token)) = claim(worker)? else { return Err("nothing to do".to_owned()) };
         let (token, empty) = (Some(token), String::new());
         let end = match end {
-            End::Done => Ask::TaskComplete { task, token, commit: None, result: empty },
-            End::GivenBack => Ask::TaskRelease { task, token, reason: "again".to_owned() },
+            End::Done => {
+                Ask::TaskComplete(verbs::TaskComplete { task, token, commit: None, result: empty })
+            }
+            End::GivenBack => {
+                Ask::TaskRelease(verbs::TaskRelease { task, token, reason: "again".to_owned() })
+            }
         };
         worker.ask(end).map_err(|e| e.to_string())?;
     }
@@ -258,7 +264,7 @@ fn events(page: &Page, workspace: &mut Workspace) -> Result<Vec<f64>, String> {
         let subject = Some(format!("{word} and nothing else"));
         let changes = TaskChanges { subject, ..TaskChanges::default() };
         let began = now_ms();
-        workspace.ask(Ask::TaskUpdate { task: task.clone(), changes })?;
+        workspace.ask(Ask::TaskUpdate(verbs::TaskUpdate { task: task.clone(), changes }))?;
         let seen: f64 = page.eval("window.shown");
         samples.push(seen - began);
     }

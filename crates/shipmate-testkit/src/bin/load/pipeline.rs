@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use shipmate_protocol::client::TokenSource;
 use shipmate_protocol::socket;
 use shipmate_protocol::{
-    Answer, Ask, ClientFailure, Hello, PROTOCOL, Place, Refused, Reply, Request,
+    Answer, Ask, ClientFailure, Hello, PROTOCOL, Place, Refused, Reply, Request, verbs,
 };
 
 use crate::arguments::Arguments;
@@ -103,7 +103,7 @@ impl CombinedBoard {
     }
 
     fn next_ask(&self) -> Ask {
-        Ask::TaskNext { lease_ms: None, wait: self.wait }
+        Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: self.wait })
     }
 }
 

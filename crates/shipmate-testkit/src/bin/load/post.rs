@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use shipmate_protocol::client::Launch;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::{Answer, Ask, Client, verbs};
 
 use crate::arguments::Arguments;
 use crate::fleet::{say, wait_for_go};
@@ -117,15 +117,15 @@ struct ShipmatePost {
 impl Post for ShipmatePost {
     fn send(&mut self, to: &str, body: &str) -> Result<(), String> {
         let (to, body) = (to.to_owned(), body.to_owned());
-        match self.client.ask(Ask::Send { to, body, kind: None, reply_to: None }) {
-            Ok(Answer::Sent { .. }) => Ok(()),
+        match self.client.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })) {
+            Ok(Answer::Sent(_)) => Ok(()),
             Ok(other) => Err(format!("the message was answered by {other:?}")),
             Err(failure) => Err(failure.to_string()),
         }
     }
 
     fn receive(&mut self) -> Result<Vec<String>, String> {
-        match self.client.ask(Ask::InboxRead { max: READ_MAX, wait: true }) {
+        match self.client.ask(Ask::InboxRead(verbs::InboxRead { max: READ_MAX, wait: true })) {
             Ok(Answer::Messages(messages)) => {
                 Ok(messages.into_iter().map(|message| message.body).collect())
             }

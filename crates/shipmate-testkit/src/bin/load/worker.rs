@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use shipmate_protocol::client::Launch;
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, verbs, wire};
 
 use crate::arguments::Arguments;
 use crate::files::FileBoard;
@@ -133,7 +133,7 @@ impl ShipmateBoard {
 
 impl Board for ShipmateBoard {
     fn next(&mut self) -> Result<Option<Taken>, String> {
-        taken(self.client.ask(Ask::TaskNext { lease_ms: None, wait: self.wait }))
+        taken(self.client.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: self.wait })))
     }
 
     fn complete(&mut self, taken: Taken) -> Result<(), String> {
@@ -147,13 +147,13 @@ impl Board for ShipmateBoard {
 
 pub(crate) fn complete(taken: Taken) -> Ask {
     let (task, token) = (taken.task.to_string(), Some(taken.token));
-    Ask::TaskComplete { task, token, commit: None, result: "done".to_owned() }
+    Ask::TaskComplete(verbs::TaskComplete { task, token, commit: None, result: "done".to_owned() })
 }
 
 /// What an answer to `TaskNext` means. A board that is empty or shutting down ends the work.
 pub(crate) fn taken(answer: Result<Answer, ClientFailure>) -> Result<Option<Taken>, String> {
     match answer {
-        Ok(Answer::Claimed { task, token }) => {
+        Ok(Answer::Claimed(wire::Claimed { task, token })) => {
             let is_end = task.row.subject == END;
             Ok(Some(Taken { task: u64::from(task.row.id), token, is_end }))
         }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use shipmate_model::Record;
-use shipmate_protocol::ask::{Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Answer, Ask, Client, Place};
+use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Answer, Ask, Client, Place, verbs, wire};
 
 use crate::arguments::Arguments;
 
@@ -69,8 +69,11 @@ impl Workspace {
         let tasks_max = Some(tasks_max);
         let add = TeammateAdd { name: name.clone(), tasks_max, ..TeammateAdd::default() };
         self.ask(Ask::TeammateAdd(add))?;
-        match self.ask(Ask::TeammateStart { name, supervision: Supervision::None })? {
-            Answer::Started { token, .. } => Ok(token),
+        match self.ask(Ask::TeammateStart(verbs::TeammateStart {
+            name,
+            supervision: Supervision::None,
+        }))? {
+            Answer::Started(wire::Started { token, .. }) => Ok(token),
             other => Err(format!("the start was answered by {other:?}")),
         }
     }
@@ -84,8 +87,8 @@ impl Workspace {
     pub(crate) fn tasks(&mut self, tasks: &[TaskNew]) -> Result<Vec<u32>, String> {
         let mut ids = Vec::with_capacity(tasks.len());
         for batch in tasks.chunks(BATCH) {
-            match self.ask(Ask::TaskCreate { tasks: batch.to_vec() })? {
-                Answer::Created { tasks } => ids.extend(tasks),
+            match self.ask(Ask::TaskCreate(verbs::TaskCreate { tasks: batch.to_vec() }))? {
+                Answer::Created(wire::Created { tasks }) => ids.extend(tasks),
                 other => return Err(format!("the creation was answered by {other:?}")),
             }
         }
@@ -97,7 +100,7 @@ impl Workspace {
         let mut records: Vec<Record> = Vec::new();
         loop {
             let after = records.last().map_or(0, |record| record.n);
-            let Answer::Log(page) = self.ask(Ask::Log { after, max: PAGE })? else {
+            let Answer::Log(page) = self.ask(Ask::Log(verbs::Log { after, max: PAGE }))? else {
                 return Err("the log was answered by something else".to_owned());
             };
             if page.is_empty() {

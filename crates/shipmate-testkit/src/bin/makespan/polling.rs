@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shipmate_protocol::client::ClientFailure;
-use shipmate_protocol::{Answer, Ask, Client};
+use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
 
 use crate::measure::pass;
 use crate::team::Team;
@@ -53,11 +53,16 @@ fn work(
     over: &AtomicBool,
 ) -> Result<(), String> {
     while !over.load(Ordering::Relaxed) && Instant::now() < limit {
-        match client.ask(Ask::TaskNext { lease_ms: None, wait: false }) {
-            Ok(Answer::Claimed { task, token }) => {
+        match client.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: false })) {
+            Ok(Answer::Claimed(wire::Claimed { task, token })) => {
                 pass(Duration::from_millis(task.duration_ms.unwrap_or_default()));
                 let task = task.row.id.to_string();
-                let submit = Ask::TaskSubmit { task, token, commit: None, result: String::new() };
+                let submit = Ask::TaskSubmit(verbs::TaskSubmit {
+                    task,
+                    token,
+                    commit: None,
+                    result: String::new(),
+                });
                 client.ask(submit).map_err(|e| e.to_string())?;
             }
             Ok(_) => pass(period),

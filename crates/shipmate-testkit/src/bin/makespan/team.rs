@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use shipmate_model::Record;
 use shipmate_model::event::Event;
-use shipmate_protocol::ask::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Ask, Client, Place};
+use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate, TeammateAdd};
+use shipmate_protocol::{Ask, Client, Place, verbs};
 
 use crate::graph::{Graph, Node, Order};
 use crate::workspace::{TEAM, Workspace, launch};
@@ -204,8 +204,8 @@ impl Drop for Team {
         // After a failure agents may still run, and would start the coordinator again.
         let reason = "the measurement is over".to_owned();
         // Nobody new may begin while the others end.
-        drop(self.workspace.ask(Ask::TeamPause { reason: reason.clone() }));
-        let ask = Ask::Shutdown { name: None, reason, deadline_ms: 0 };
+        drop(self.workspace.ask(Ask::TeamPause(verbs::TeamPause { reason: reason.clone() })));
+        let ask = Ask::Shutdown(verbs::Shutdown { name: None, reason, deadline_ms: 0 });
         let asked = self.workspace.ask(ask).is_ok();
         while asked && self.running > 0 {
             match self.news.recv_timeout(Duration::from_millis(END_MS)) {

@@ -6,11 +6,11 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 
-use shipmate_protocol::ask::Budget;
-use shipmate_protocol::{Answer, Ask, ClientFailure};
+use shipmate_protocol::verbs::Budget;
+use shipmate_protocol::{Ask, ClientFailure, verbs};
 
 use super::{DemoArgs, stage};
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// What a run for real may cost at most, in money and, for models without a price, in tokens.
@@ -47,9 +47,7 @@ pub(super) fn choose(args: &DemoArgs, session: &mut Session) -> Result<Thinking,
         // Every agent program there is gets asked, which may take seconds.
         eprintln!("looking for a model");
     }
-    let Answer::Agents(agents) = session.ask(Ask::Agents)? else {
-        return Err(unexpected("agents"));
-    };
+    let agents = session.ask(verbs::Agents)?;
     let native = agents.into_iter().find(|agent| agent.name == "native").unwrap_or_default();
     // Its reason ends with the model's name.
     let model = native.why.rsplit(' ').next().unwrap_or_default().to_owned();
@@ -89,10 +87,10 @@ pub(super) fn limit_spending(session: &mut Session) -> Result<String, Failure> {
     let tokens = Budget { tokens_max: Some(TOKENS_MAX), cost_micros_max: None };
     let both = Budget { cost_micros_max: Some(DOLLARS_MAX * 1_000_000), ..tokens };
     let in_tokens = format!("{} million tokens", TOKENS_MAX / 1_000_000);
-    match session.ask(Ask::TeamBudget { budget: both }) {
+    match session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: both })) {
         Ok(_) => Ok(format!("{DOLLARS_MAX} dollars, or {in_tokens}")),
         Err(Failure::Client(ClientFailure::Refused(refused))) if refused.code == "UnknownPrice" => {
-            session.ask(Ask::TeamBudget { budget: tokens })?;
+            session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: tokens }))?;
             Ok(in_tokens)
         }
         Err(failure) => Err(failure),

@@ -1,7 +1,7 @@
 //! The agent programs: a line for all, because most people have one or two of them.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::AgentView;
-use shipmate_protocol::{Answer, Ask};
 
 use super::state::unanswered;
 use super::{Finding, Verdict};
@@ -10,9 +10,8 @@ use crate::cli::session::Session;
 const WHAT: &str = "agents";
 
 pub(super) fn programs(session: &mut Session) -> Finding {
-    match session.ask(Ask::Agents) {
-        Ok(Answer::Agents(agents)) => found(&agents),
-        Ok(_) => Finding::failed(WHAT, "the coordinator did not say which there are"),
+    match session.ask(verbs::Agents) {
+        Ok(agents) => found(&agents),
         Err(failure) => unanswered(WHAT, &failure),
     }
 }

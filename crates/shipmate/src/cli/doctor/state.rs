@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::{Answer, Ask, ClientFailure, Place};
+use shipmate_protocol::{ClientFailure, Place, verbs, wire};
 
 use super::{Finding, Verdict};
 use crate::cli::coordinator;
@@ -31,9 +31,8 @@ fn teams(session: &mut Session) -> Result<(Finding, Vec<String>), Finding> {
         Ok(None) => "was not running, and starts when it is needed".to_owned(),
         Err(failure) => return Err(Finding::failed("coordinator", &failure.to_string())),
     };
-    let teams = match session.ask(Ask::Teams) {
-        Ok(Answer::Teams(teams)) => teams,
-        Ok(_) => return Err(Finding::failed("coordinator", "it did not answer with teams")),
+    let teams = match session.ask(verbs::Teams) {
+        Ok(teams) => teams,
         Err(failure) => return Err(unanswered("coordinator", &failure)),
     };
     // A tree of teams is one log.
@@ -44,11 +43,10 @@ fn teams(session: &mut Session) -> Result<(Finding, Vec<String>), Finding> {
 /// Nothing of a team that is being deleted: it may be gone by now.
 fn log(session: &mut Session, root: &str) -> Option<Finding> {
     session.client.team = Some(root.to_owned());
-    Some(match session.ask(Ask::Verify) {
-        Ok(Answer::Verified { records }) => {
+    Some(match session.ask(verbs::Verify) {
+        Ok(wire::Verified { records }) => {
             Finding::ok("log", format!("{root}: {records} records, all sound"))
         }
-        Ok(_) => Finding::failed("log", "the coordinator did not say whether it is sound"),
         Err(failure) => {
             let code = failure.refused().map(|refused| refused.code.as_str());
             if matches!(code, Some("UnknownTeam" | "TeamGone")) {

@@ -1,7 +1,7 @@
 //! What teams work with and leave behind: the repository, the hooks, and what nobody needs any more.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::{HookTry, Leftover, Survey};
-use shipmate_protocol::{Answer, Ask};
 
 use super::state::unanswered;
 use super::{Finding, Verdict};
@@ -35,9 +35,8 @@ pub(super) fn work(session: &mut Session, roots: &[String], cleaning: &Cleaning)
 
 fn repository(session: &mut Session) -> Vec<Finding> {
     let what = "repository";
-    match session.ask(Ask::Survey) {
-        Ok(Answer::Survey(survey)) => surveyed(&survey),
-        Ok(_) => vec![Finding::failed(what, "the coordinator did not say what it found")],
+    match session.ask(verbs::Survey) {
+        Ok(survey) => surveyed(&survey),
         Err(failure) => match failure.refused() {
             Some(refused)
                 if matches!(
@@ -75,12 +74,11 @@ fn surveyed(survey: &Survey) -> Vec<Finding> {
 
 /// Every hook is really run, with a sample of its event.
 fn hooks(session: &mut Session) -> Vec<Finding> {
-    match session.ask(Ask::TryHooks) {
-        Ok(Answer::HooksTried(tried)) if tried.is_empty() => {
+    match session.ask(verbs::TryHooks) {
+        Ok(tried) if tried.is_empty() => {
             vec![Finding::ok("hooks", "none are configured")]
         }
-        Ok(Answer::HooksTried(tried)) => tried.iter().map(tried_hook).collect(),
-        Ok(_) => vec![Finding::failed("hooks", "the coordinator did not say what came of them")],
+        Ok(tried) => tried.iter().map(tried_hook).collect(),
         Err(failure) => vec![unanswered("hooks", &failure)],
     }
 }
@@ -121,8 +119,8 @@ fn left_over(session: &mut Session, cleaning: &Cleaning) -> Vec<Finding> {
         Cleaning::Look => (false, Vec::new()),
         Cleaning::Remove { force } => (true, force.clone()),
     };
-    match session.ask(Ask::Leftovers { remove, force }) {
-        Ok(Answer::Leftovers(found)) => {
+    match session.ask(verbs::Leftovers { remove, force }) {
+        Ok(found) => {
             let (quiet, told): (Vec<Leftover>, Vec<Leftover>) =
                 found.into_iter().partition(|left| is_quiet(left, cleaning));
             let mut findings: Vec<Finding> =
@@ -130,7 +128,6 @@ fn left_over(session: &mut Session, cleaning: &Cleaning) -> Vec<Finding> {
             findings.extend(merged(&quiet));
             findings
         }
-        Ok(_) => vec![Finding::failed("left over", "the coordinator did not say")],
         Err(failure) => vec![unanswered("left over", &failure)],
     }
 }

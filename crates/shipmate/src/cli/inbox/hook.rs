@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Read};
 use serde_json::{Value, json};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::tools::envelope::envelope;
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure};
+use shipmate_protocol::{Client, ClientFailure, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;
@@ -36,8 +36,8 @@ pub(crate) fn run(event: &str, globals: &Globals) -> Result<(), Failure> {
     };
     let mut client = Client::new(place, Launch::Never, TokenSource::Given(token));
     client.team = team;
-    let messages = match client.ask(Ask::InboxRead { max: MAIL_MAX, wait: false }) {
-        Ok(Answer::Messages(messages)) if !messages.is_empty() => messages,
+    let messages = match client.ask(verbs::InboxRead { max: MAIL_MAX, wait: false }) {
+        Ok(messages) if !messages.is_empty() => messages,
         Err(ClientFailure::Refused(_)) => {
             // The seat of a session that could not say goodbye.
             drop(file.map(std::fs::remove_file));

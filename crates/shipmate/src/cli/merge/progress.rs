@@ -2,14 +2,17 @@
 
 use std::io::Write;
 
-use shipmate_protocol::{Answer, Ask, Notice};
+use shipmate_protocol::{Notice, Verb};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
 /// Asks, and shows what the coordinator tells this command: what others do is not shown as its own.
-pub(crate) fn ask_with_progress(session: &mut Session, ask: Ask) -> Result<Answer, Failure> {
+pub(crate) fn ask_with_progress<V: Verb>(
+    session: &mut Session,
+    ask: V,
+) -> Result<V::Answer, Failure> {
     if session.screen.json {
         return session.ask(ask);
     }

@@ -1,9 +1,9 @@
 //! `shipmate phase list`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeamView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
 
@@ -19,9 +19,7 @@ Examples:
 pub(crate) struct ListArgs {}
 
 pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
+    let status = session.ask(verbs::Status)?;
     let teams: Vec<&TeamView> =
         status.teams.iter().filter(|team| !team.phases.is_empty()).collect();
     if session.screen.json {

@@ -1,8 +1,8 @@
 //! `shipmate phase skip`.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
@@ -26,10 +26,8 @@ pub(crate) struct SkipArgs {
 pub(crate) fn run(args: SkipArgs, mut session: Session) -> Result<(), Failure> {
     let SkipArgs { phase, reason } = args;
     let done = format!("phase {phase} is left out");
-    session.change(Ask::PhaseSkip { phase, reason }, &done)?;
-    let Answer::Team(team) = session.ask(Ask::TeamShow)? else {
-        return Err(unexpected("a team"));
-    };
+    session.change(verbs::PhaseSkip { phase, reason }, &done)?;
+    let team = session.ask(verbs::TeamShow)?;
     match team.paused.filter(|_| !session.screen.json) {
         Some(_) => session.screen.line(&format!(
             "the team is paused: `shipmate{} --team {} continue` lets it go on",

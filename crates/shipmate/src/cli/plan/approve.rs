@@ -1,6 +1,6 @@
 //! `shipmate plan approve`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -16,5 +16,5 @@ pub(crate) struct ApproveArgs {
 }
 
 pub(crate) fn run(args: &ApproveArgs, mut session: Session) -> Result<(), Failure> {
-    session.change(Ask::PlanApprove { plan: args.plan }, &format!("approved plan {}", args.plan))
+    session.change(verbs::PlanApprove { plan: args.plan }, &format!("approved plan {}", args.plan))
 }

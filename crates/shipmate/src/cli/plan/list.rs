@@ -1,10 +1,10 @@
 //! `shipmate plan list`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::PlanView;
-use shipmate_protocol::{Answer, Ask};
 
 use super::work;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
@@ -22,9 +22,7 @@ pub(crate) struct ListArgs {
 }
 
 pub(crate) fn run(args: &ListArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Plans(plans) = session.ask(Ask::Plans { all: args.all })? else {
-        return Err(unexpected("plans"));
-    };
+    let plans = session.ask(verbs::Plans { all: args.all })?;
     if session.screen.json {
         return session.screen.json(&plans);
     }

@@ -1,6 +1,6 @@
 //! `shipmate plan reject`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::{Session, text_or_stdin};
@@ -22,5 +22,5 @@ pub(crate) struct RejectArgs {
 pub(crate) fn run(args: RejectArgs, mut session: Session) -> Result<(), Failure> {
     let feedback = text_or_stdin(&args.feedback)?;
     let said = format!("rejected plan {}", args.plan);
-    session.change(Ask::PlanReject { plan: args.plan, feedback }, &said)
+    session.change(verbs::PlanReject { plan: args.plan, feedback }, &said)
 }

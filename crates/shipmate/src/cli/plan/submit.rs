@@ -1,8 +1,8 @@
 //! `shipmate plan submit`.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::{Session, text_or_stdin};
 
 /// Submit a plan for approval, as a teammate
@@ -26,7 +26,7 @@ pub(crate) struct SubmitArgs {
 
 pub(crate) fn run(args: &SubmitArgs, mut session: Session) -> Result<(), Failure> {
     let body = text_or_stdin(&args.text)?;
-    let answer = session.ask(Ask::PlanSubmit { task: args.task.clone(), body, work: None })?;
-    let Answer::Opened { id } = &answer else { return Err(unexpected("a plan")) };
-    session.tell(&answer, &format!("submitted plan {id}; the answer comes as a message"))
+    let plan = session.ask(verbs::PlanSubmit { task: args.task.clone(), body, work: None })?;
+    let said = format!("submitted plan {}; the answer comes as a message", plan.id);
+    session.tell(&plan.into(), &said)
 }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::ask::PlaybookFile;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::PlaybookFile;
 use shipmate_protocol::view::PlaybookChecked;
-use shipmate_protocol::{Answer, Ask};
 
 use super::{given, is_path};
 use crate::cli::exit::Exit;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
 
@@ -38,9 +38,7 @@ pub(crate) fn run(args: &CheckArgs, mut session: Session) -> Result<Exit, Failur
         let own = rows.into_iter().filter(|row| row.file != "built in");
         files.extend(own.map(|row| PlaybookFile::named(row.name)));
     }
-    let Answer::PlaybooksChecked(checked) = session.ask(Ask::PlaybookCheck { files })? else {
-        return Err(unexpected("what is wrong"));
-    };
+    let checked = session.ask(verbs::PlaybookCheck { files })?;
     let count: usize = checked.iter().map(|one| one.problems.len()).sum();
     match session.screen.json {
         true => session.screen.json(&checked)?,

@@ -1,10 +1,9 @@
 //! `shipmate playbook init`.
 
-use shipmate_protocol::{Answer, Ask};
 use toml::de::DeTable;
 
 use super::{harness, write};
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// Copy a playbook into the project, to be changed there
@@ -52,9 +51,7 @@ pub(crate) fn run(args: InitArgs, mut session: Session) -> Result<(), Failure> {
         )));
     }
     let from = super::given(from.as_deref().unwrap_or(&name))?;
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(from))? else {
-        return Err(unexpected("a playbook"));
-    };
+    let view = session.ask(from)?;
     write(&path, None, &named(&view.toml, &name))?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "path": shown })),

@@ -1,9 +1,8 @@
 //! `shipmate playbook show`.
 
 use shipmate_protocol::view::PlaybookView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 
@@ -30,9 +29,7 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn run(args: ShowArgs, mut session: Session) -> Result<(), Failure> {
     let playbook = super::given(&args.name)?;
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(playbook))? else {
-        return Err(unexpected("a playbook"));
-    };
+    let view = session.ask(playbook)?;
     if args.schemas {
         return session.screen.json(&view.schemas);
     }

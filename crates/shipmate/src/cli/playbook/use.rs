@@ -4,12 +4,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
 
-use shipmate_protocol::ask::PlaybookFile;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::PlaybookFile;
 use toml::de::DeTable;
 
 use super::write;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// Make runs here work by a playbook unless they name another
@@ -38,9 +37,7 @@ pub(crate) fn run(args: &UseArgs, mut session: Session) -> Result<(), Failure> {
                 "{name:?} is a path\n  put the file into .shipmate/playbooks/ and give its name"
             )));
         }
-        let Answer::Playbook(_) = session.ask(Ask::PlaybookShow(PlaybookFile::named(name)))? else {
-            return Err(unexpected("a playbook"));
-        };
+        let _ = session.ask(PlaybookFile::named(name))?;
     }
     let path = session.place.config();
     let before = match fs::read_to_string(&path) {

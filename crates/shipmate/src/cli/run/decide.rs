@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 
 use shipmate_protocol::view::PlanView;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{Answer, Ask, verbs};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::plan::work;
 use crate::cli::screen::{Paint, plain, plain_lines};
 use crate::cli::session::Session;
@@ -35,9 +35,7 @@ pub(super) fn decide(
     session: &mut Session,
     ask: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Result<Decided, Failure> {
-    let Answer::Plans(plans) = session.ask(Ask::Plans { all: false })? else {
-        return Err(unexpected("plans"));
-    };
+    let plans = session.ask(verbs::Plans { all: false })?;
     // Decided, or replaced by another, before it could be looked at.
     let Some(plan) = plans.into_iter().find(|open| open.id == plan) else {
         return Ok(Decided::GoesOn);
@@ -53,7 +51,7 @@ pub(super) fn decide(
     match wish {
         Wish::Approve => return approve(&plan, yes, session),
         Wish::Reject(feedback) => {
-            let said = session.ask(Ask::PlanReject { plan: id, feedback });
+            let said = session.ask(Ask::PlanReject(verbs::PlanReject { plan: id, feedback }));
             tell_refusal(said, session)?;
         }
         Wish::Stop => return Ok(Decided::Stop),
@@ -64,7 +62,7 @@ pub(super) fn decide(
 
 /// A teammate's plan that was approved before it came.
 pub(super) fn say_yes(plan: u64, session: &mut Session) -> Result<(), Failure> {
-    let said = session.ask(Ask::PlanApprove { plan });
+    let said = session.ask(Ask::PlanApprove(verbs::PlanApprove { plan }));
     tell_refusal(said, session)
 }
 
@@ -91,15 +89,13 @@ const SENT_BACK: &str = "it cannot be carried out: ";
 /// By itself: what cannot be approved goes back to the lead with the reason.
 fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let (id, lead) = (plan.id, seat(&plan.who));
-    let said = session.ask(Ask::PlanApprove { plan: id });
+    let said = session.ask(Ask::PlanApprove(verbs::PlanApprove { plan: id }));
     let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
     let Some(refused) = refused.filter(|_| yes) else {
         return tell_refusal(said, session).map(|()| Decided::GoesOn);
     };
     let feedback = format!("{SENT_BACK}{}", refused.one_line());
-    let Answer::Plans(plans) = session.ask(Ask::Plans { all: true })? else {
-        return Err(unexpected("plans"));
-    };
+    let plans = session.ask(verbs::Plans { all: true })?;
     // No lead rejects its own plans: what is said of them was said here.
     let is_ours = |plan: &&PlanView| {
         let feedback = plan.feedback.as_deref();
@@ -109,7 +105,7 @@ fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided,
         tell_refusal(said, session)?;
         return Ok(Decided::Stop);
     }
-    let said = session.ask(Ask::PlanReject { plan: id, feedback });
+    let said = session.ask(Ask::PlanReject(verbs::PlanReject { plan: id, feedback }));
     tell_refusal(said, session).map(|()| Decided::GoesOn)
 }
 

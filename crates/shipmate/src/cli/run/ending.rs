@@ -8,16 +8,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use shipmate_protocol::{Answer, Ask};
-
 use super::Begun;
 use super::account::{Account, PausedBy};
 use super::report::{Asked, Outcome, Places, Report, Standing};
 use super::summary::{Summary, SummaryState, TestsSeen};
 use super::tasks::{Gated, Status, TaskLine};
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use shipmate_protocol::plan_file::{PlanFile, PlanHeader};
+use shipmate_protocol::verbs;
 
 /// Lines of what is to be done that are shown.
 const TO_DO_MAX: usize = 5;
@@ -28,17 +27,13 @@ pub(super) fn report(
     account: &Account,
     outcome: Outcome,
 ) -> Result<Report, Failure> {
-    let branch = match session.ask(Ask::TeamShow) {
-        Ok(Answer::Team(team)) => team.branch,
-        Ok(_) => return Err(unexpected("a team")),
+    let branch = match session.ask(verbs::TeamShow) {
+        Ok(team) => team.branch,
         Err(_) if account.is_gone => account.branch(&begun.team),
         Err(failure) => return Err(failure),
     };
     let has_trees = branch.is_some();
-    let base = match session.ask(Ask::Survey) {
-        Ok(Answer::Survey(found)) => found.branch,
-        _ => None,
-    };
+    let base = session.ask(verbs::Survey).ok().and_then(|found| found.branch);
     let waits = account.phases.are_open() && account.phases.all_wait();
     let course = match (account.phases.over(), &branch) {
         _ if account.is_gone => Standing::Gone,
@@ -92,9 +87,7 @@ pub(super) fn report(
 /// How a command about this team begins. The team is named where it must be.
 fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
     let here = session.here();
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
-        return Err(unexpected("teams"));
-    };
+    let teams = session.ask(verbs::Teams)?;
     let is_alone = teams.iter().filter(|team| team.parent.is_none()).count() <= 1;
     Ok(if is_alone { format!("shipmate{here}") } else { format!("shipmate{here} --team {team}") })
 }

@@ -4,12 +4,12 @@
 //! merged makes room: the next session of the same way of working has the same name. Every other is
 //! the person's to decide about.
 
-use shipmate_protocol::ask::TeamCreate;
+use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::view::{Counts, TeamView};
-use shipmate_protocol::{Answer, Ask, ClientFailure, Refused};
+use shipmate_protocol::{Ask, ClientFailure, Refused, verbs};
 
 use super::take_back;
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::status::unmerged;
@@ -30,9 +30,7 @@ pub(super) fn make_room(create: &TeamCreate, session: &mut Session) -> Result<()
     let (team, description) = (create.name.as_str(), create.description.as_str());
     let by_playbook = create.setup.as_ref().is_some_and(|setup| setup.playbook.is_some());
     session.client.team = None;
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else {
-        return Err(unexpected("teams"));
-    };
+    let teams = session.ask(verbs::Teams)?;
     let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
     if is_stillborn(there, &teams, description, session)? {
         take_back(session);
@@ -65,9 +63,7 @@ fn is_stillborn(
         return Ok(false);
     }
     session.client.team = Some(there.name.clone());
-    let Answer::Teammates(mates) = session.ask(Ask::Teammates)? else {
-        return Err(unexpected("teammates"));
-    };
+    let mates = session.ask(verbs::Teammates)?;
     Ok(mates.iter().all(|mate| mate.epoch == 0 && mate.unread == 0))
 }
 
@@ -99,10 +95,13 @@ fn has_begun(team: &TeamView) -> bool {
 fn replace(team: &str, session: &mut Session) -> Result<(), Failure> {
     session.client.team = Some(team.to_owned());
     let reason = "its work is over and merged, and a new run begins".to_owned();
-    session.ask(Ask::TeamDelete { team: None, reason, deadline_ms: 0, now: true })?;
-    let Answer::Leftovers(left) = session.ask(Ask::TeamEnd)? else {
-        return Err(unexpected("what is left of the team"));
-    };
+    session.ask(Ask::TeamDelete(verbs::TeamDelete {
+        team: None,
+        reason,
+        deadline_ms: 0,
+        now: true,
+    }))?;
+    let left = session.ask(verbs::TeamEnd)?;
     if session.screen.json {
         return Ok(());
     }

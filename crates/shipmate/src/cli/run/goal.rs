@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TeammateAdd;
+use shipmate_protocol::verbs::TeammateAdd;
 
 use super::{Begun, RunArgs, agent_of, found};
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::config::Config;
 use shipmate_protocol::plan_file::PlanFile;
+use shipmate_protocol::verbs;
 
 /// The lead's name.
 pub(super) const LEAD: &str = "lead";
@@ -96,7 +97,12 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
 fn tell(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<(), Failure> {
     let to = lead.name.clone();
     session.ask(Ask::TeammateAdd(lead))?;
-    session.ask(Ask::Send { to, body: goal.to_owned(), kind: None, reply_to: None })?;
+    session.ask(Ask::Send(verbs::Send {
+        to,
+        body: goal.to_owned(),
+        kind: None,
+        reply_to: None,
+    }))?;
     Ok(())
 }
 

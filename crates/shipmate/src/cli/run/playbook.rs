@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::ask::PlaybookOrder;
 use shipmate_protocol::plan_file::{self, PlanFile};
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::PlaybookOrder;
 
 use super::{Begun, RunArgs, found};
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::playbook::{Choice, choice, given};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
@@ -63,9 +63,7 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     }
     let config = session.config()?.config;
     let playbook = given(name)?;
-    let Answer::Playbook(view) = session.ask(Ask::PlaybookShow(playbook.clone()))? else {
-        return Err(unexpected("a playbook"));
-    };
+    let view = session.ask(playbook.clone())?;
     let shown = &view.row.name;
     let mut values = values(args)?;
     let mut plan = PlanFile { title: shown.clone(), ..PlanFile::default() };
@@ -135,8 +133,8 @@ fn left_over(session: &mut Session) -> Result<(), Failure> {
         return Ok(());
     }
     let mut left: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    let ask = Ask::Leftovers { remove: false, force: Vec::new() };
-    if let Ok(Answer::Leftovers(found)) = session.ask(ask) {
+    let ask = verbs::Leftovers { remove: false, force: Vec::new() };
+    if let Ok(found) = session.ask(ask) {
         for one in found {
             let what = match one.kind.as_str() {
                 "unfinished" => "unfinished",

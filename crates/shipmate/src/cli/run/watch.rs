@@ -12,7 +12,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::Ask;
 
 use super::Begun;
 use super::account::Account;
@@ -28,6 +28,7 @@ use news::{News, follow};
 pub(super) use news::{interrupts, read_line, when_left};
 use quiet::Quiet;
 use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
+use shipmate_protocol::verbs;
 
 /// How often the table is drawn at most, and its clock at least.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -466,7 +467,7 @@ fn size() -> Option<(usize, usize)> {
 /// What only the coordinator knows: how the phases stand, the agents' last words and what the queue
 /// does.
 fn add_words(view: &mut RunView, session: &mut Session) {
-    let Ok(Answer::Status(status)) = session.ask(Ask::Status) else { return };
+    let Ok(status) = session.ask(verbs::Status) else { return };
     view.gate.clone_from(&status.queue);
     let mut teams: Vec<_> = status.teams.iter().collect();
     teams.sort_by_key(|team| team.name != view.team);

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
+use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::view::words::outcome_words;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::record::Record;
@@ -45,9 +46,7 @@ pub(crate) fn until_stopped(
     ask: Ask,
     awaited: &[TeammateView],
 ) -> Result<Became, Failure> {
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
+    let status = session.ask(verbs::Status)?;
     session.ask(ask)?;
     watch(session, status.position, awaited)
 }

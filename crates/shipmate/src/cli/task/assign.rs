@@ -1,6 +1,6 @@
 //! `shipmate task assign`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -31,5 +31,5 @@ pub(crate) fn run(args: AssignArgs, mut session: Session) -> Result<(), Failure>
         Some(to) => format!("task {} is for {to}", args.task),
         None => format!("task {} is for anybody", args.task),
     };
-    session.change(Ask::TaskAssign { task: args.task, to: args.to }, &said)
+    session.change(verbs::TaskAssign { task: args.task, to: args.to }, &said)
 }

@@ -1,9 +1,10 @@
 //! `shipmate task claim`, and how a claim is shown.
 
+use shipmate_protocol::Answer;
 use shipmate_protocol::view::TaskView;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{verbs, wire};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::parse_duration_ms;
@@ -29,16 +30,18 @@ pub(crate) struct ClaimArgs {
 
 pub(crate) fn run(args: ClaimArgs, mut session: Session) -> Result<(), Failure> {
     let lease_ms = Some(session.lease_ms(args.lease)?);
-    let answer = session.ask(Ask::TaskClaim { task: args.task, lease_ms })?;
-    show(&session, answer)
+    match session.ask(verbs::TaskClaim { task: args.task, lease_ms })? {
+        Some(claimed) => show(&session, &claimed),
+        None => session.tell(&Answer::Unchanged, ""),
+    }
 }
 
-pub(crate) fn show(session: &Session, answer: Answer) -> Result<(), Failure> {
-    let Answer::Claimed { task, token } = answer else { return Err(unexpected("a claim")) };
+pub(crate) fn show(session: &Session, claimed: &wire::Claimed) -> Result<(), Failure> {
+    let wire::Claimed { task, token } = claimed;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "token": token, "task": task }));
     }
-    session.screen.print(&text(&task, token))
+    session.screen.print(&text(task, *token))
 }
 
 fn text(task: &TaskView, token: u64) -> String {

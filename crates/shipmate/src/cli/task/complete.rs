@@ -1,6 +1,6 @@
 //! `shipmate task complete`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -35,5 +35,5 @@ pub(crate) fn run(args: CompleteArgs, mut session: Session) -> Result<(), Failur
     let token = session.held_token(&args.task, args.token)?;
     let CompleteArgs { task, commit, result, .. } = args;
     let said = format!("completed task {task}");
-    session.change(Ask::TaskComplete { task, token, commit, result }, &said)
+    session.change(verbs::TaskComplete { task, token, commit, result }, &said)
 }

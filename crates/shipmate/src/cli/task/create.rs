@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::ask::TaskNew;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::TaskNew;
+use shipmate_protocol::{verbs, wire};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::{Session, read_stdin};
@@ -99,9 +99,7 @@ pub(crate) fn run(args: CreateArgs, mut session: Session) -> Result<(), Failure>
         (None, subject) => vec![one(subject.unwrap_or_default(), args.spec)],
     };
     let subject = plain_subject(&tasks);
-    let Answer::Created { tasks } = session.ask(Ask::TaskCreate { tasks })? else {
-        return Err(unexpected("created tasks"));
-    };
+    let wire::Created { tasks } = session.ask(verbs::TaskCreate { tasks })?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "tasks": tasks }));
     }

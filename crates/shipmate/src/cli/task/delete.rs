@@ -1,6 +1,6 @@
 //! `shipmate task delete`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -20,5 +20,5 @@ pub(crate) struct DeleteArgs {
 
 pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("deleted task {}", args.task);
-    session.change(Ask::TaskDelete { task: args.task }, &said)
+    session.change(verbs::TaskDelete { task: args.task }, &said)
 }

@@ -3,10 +3,10 @@
 //! What goes elsewhere than to a terminal is the diff as it is, byte for byte, so that
 //! `git apply` and reviewers' tools can read it; notes go to standard error.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TaskDiff;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain, plain_lines};
 use crate::cli::session::Session;
 
@@ -27,9 +27,7 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(args: &DiffArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Diff(diff) = session.ask(Ask::TaskDiff { task: args.task.clone() })? else {
-        return Err(unexpected("a diff"));
-    };
+    let diff = session.ask(verbs::TaskDiff { task: args.task.clone() })?;
     if session.screen.json {
         return session.screen.json(&diff);
     }

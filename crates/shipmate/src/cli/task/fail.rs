@@ -1,6 +1,6 @@
 //! `shipmate task fail`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -28,5 +28,5 @@ pub(crate) struct FailArgs {
 pub(crate) fn run(args: FailArgs, mut session: Session) -> Result<(), Failure> {
     let token = session.claim_token(&args.task, args.token)?;
     let said = format!("the attempt at task {} has failed", args.task);
-    session.change(Ask::TaskFail { task: args.task, token, reason: args.reason }, &said)
+    session.change(verbs::TaskFail { task: args.task, token, reason: args.reason }, &said)
 }

@@ -10,11 +10,11 @@ mod draw;
 
 use std::collections::HashMap;
 
-use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskFilter;
 use shipmate_protocol::view::TaskRow;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// Draw the dependencies between tasks
@@ -41,8 +41,8 @@ const TREE_TASKS_MAX: usize = 500;
 const TREE_LEVELS_MAX: usize = 16;
 
 pub(crate) fn run(args: &GraphArgs, mut session: Session) -> Result<(), Failure> {
-    let ask = Ask::Tasks { filter: TaskFilter::default() };
-    let Answer::Tasks(rows) = session.ask(ask)? else { return Err(unexpected("tasks")) };
+    let ask = verbs::Tasks { filter: TaskFilter::default() };
+    let rows = session.ask(ask)?;
     // As in the list: the process ends next, and its memory with it.
     let rows = std::mem::ManuallyDrop::new(rows);
     let graph = Graph::new(&rows);

@@ -1,10 +1,10 @@
 //! `shipmate task list`: the board, and why a task cannot be taken.
 
-use shipmate_protocol::ask::TaskFilter;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskFilter;
 use shipmate_protocol::view::TaskRow;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, status_paint};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
@@ -61,9 +61,7 @@ pub(crate) fn run(args: ListArgs, mut session: Session) -> Result<(), Failure> {
         after: args.after,
         limit: args.limit,
     };
-    let Answer::Tasks(rows) = session.ask(Ask::Tasks { filter })? else {
-        return Err(unexpected("tasks"));
-    };
+    let rows = session.ask(verbs::Tasks { filter })?;
     // The process ends next: taking ten thousand rows apart would only make it later.
     let rows = std::mem::ManuallyDrop::new(rows);
     if session.screen.json {

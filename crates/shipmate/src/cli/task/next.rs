@@ -1,6 +1,6 @@
 //! `shipmate task next`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -28,6 +28,6 @@ pub(crate) struct NextArgs {
 
 pub(crate) fn run(args: &NextArgs, mut session: Session) -> Result<(), Failure> {
     let lease_ms = Some(session.lease_ms(args.lease)?);
-    let answer = session.ask(Ask::TaskNext { lease_ms, wait: args.wait })?;
-    claim::show(&session, answer)
+    let answer = session.ask(verbs::TaskNext { lease_ms, wait: args.wait })?;
+    claim::show(&session, &answer)
 }

@@ -1,6 +1,6 @@
 //! `shipmate task release`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -28,5 +28,5 @@ pub(crate) struct ReleaseArgs {
 pub(crate) fn run(args: ReleaseArgs, mut session: Session) -> Result<(), Failure> {
     let token = session.held_token(&args.task, args.token)?;
     let said = format!("task {} may be taken again", args.task);
-    session.change(Ask::TaskRelease { task: args.task, token, reason: args.reason }, &said)
+    session.change(verbs::TaskRelease { task: args.task, token, reason: args.reason }, &said)
 }

@@ -1,6 +1,6 @@
 //! `shipmate task renew`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -22,5 +22,5 @@ pub(crate) struct RenewArgs {
 pub(crate) fn run(args: RenewArgs, mut session: Session) -> Result<(), Failure> {
     let token = session.claim_token(&args.task, args.token)?;
     let said = format!("renewed the lease on task {}", args.task);
-    session.change(Ask::TaskRenew { task: args.task, token }, &said)
+    session.change(verbs::TaskRenew { task: args.task, token }, &said)
 }

@@ -1,6 +1,6 @@
 //! `shipmate task retry`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -17,5 +17,5 @@ pub(crate) struct RetryArgs {
 
 pub(crate) fn run(args: RetryArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("task {} may be tried again", args.task);
-    session.change(Ask::TaskRetry { task: args.task }, &said)
+    session.change(verbs::TaskRetry { task: args.task }, &said)
 }

@@ -1,6 +1,6 @@
 //! `shipmate task set-aside`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::{Session, text_or_stdin};
@@ -30,5 +30,5 @@ pub(crate) struct SetAsideArgs {
 pub(crate) fn run(args: SetAsideArgs, mut session: Session) -> Result<(), Failure> {
     let work = text_or_stdin(&args.work)?;
     let said = format!("the work on task {} is set aside", args.task);
-    session.change(Ask::TaskSetAside { task: args.task, token: args.token, work }, &said)
+    session.change(verbs::TaskSetAside { task: args.task, token: args.token, work }, &said)
 }

@@ -1,9 +1,9 @@
 //! `shipmate task show`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TaskView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::{date_and_time, duration};
@@ -20,9 +20,7 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Task(task) = session.ask(Ask::TaskShow { task: args.task.clone() })? else {
-        return Err(unexpected("a task"));
-    };
+    let task = session.ask(verbs::TaskShow { task: args.task.clone() })?;
     if session.screen.json {
         return session.screen.json(&task);
     }

@@ -1,6 +1,6 @@
 //! `shipmate task submit`.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::{verbs, wire};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -48,15 +48,19 @@ pub(crate) fn run(args: SubmitArgs, mut session: Session) -> Result<(), Failure>
     let SubmitArgs { task, commit, result, .. } = args;
     let said = format!("submitted task {task}");
     if !args.next {
-        return session.change(Ask::TaskSubmit { task, token, commit, result }, &said);
+        return session.change(verbs::TaskSubmit { task, token, commit, result }, &said);
     }
     let lease_ms = Some(session.lease_ms(args.lease)?);
-    let answer = session.ask(Ask::TaskSubmitNext { task, token, commit, result, lease_ms })?;
-    let Answer::Claimed { .. } = &answer else {
-        return session.tell(&answer, &format!("{said}; no task is available now"));
-    };
-    if !session.screen.json {
-        session.screen.line(&said)?;
+    let next = verbs::TaskSubmitNext { task, token, commit, result, lease_ms };
+    match session.ask(next)? {
+        wire::Submitted::Only(changed) => {
+            session.tell(&changed.into(), &format!("{said}; no task is available now"))
+        }
+        wire::Submitted::AndClaimed(claimed) => {
+            if !session.screen.json {
+                session.screen.line(&said)?;
+            }
+            claim::show(&session, &claimed)
+        }
     }
-    claim::show(&session, answer)
 }

@@ -1,7 +1,7 @@
 //! `shipmate task update`.
 
-use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TaskChanges;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::TaskChanges;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -75,5 +75,5 @@ pub(crate) fn run(args: UpdateArgs, mut session: Session) -> Result<(), Failure>
         metadata: args.meta.into_iter().collect(),
     };
     let said = format!("updated task {}", args.task);
-    session.change(Ask::TaskUpdate { task: args.task, changes }, &said)
+    session.change(verbs::TaskUpdate { task: args.task, changes }, &said)
 }

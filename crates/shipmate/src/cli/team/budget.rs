@@ -1,8 +1,8 @@
 //! `shipmate team budget`.
 
 use clap::Args;
-use shipmate_protocol::Ask;
-use shipmate_protocol::ask::Budget;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Budget;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -70,7 +70,7 @@ pub(crate) fn micros(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(args: &BudgetArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("the team may spend {}", args.limits.words());
-    session.change(Ask::TeamBudget { budget: args.limits.budget() }, &said)
+    session.change(verbs::TeamBudget { budget: args.limits.budget() }, &said)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `shipmate team create`.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::{Setup, TeamCreate};
+use shipmate_protocol::verbs::{Setup, TeamCreate};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;

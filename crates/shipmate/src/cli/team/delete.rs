@@ -1,9 +1,10 @@
 //! `shipmate team delete`.
 
+use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Leftover, TeammateView};
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::shutdown::{runs, wait};
@@ -45,7 +46,12 @@ pub(crate) struct DeleteArgs {
 pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure> {
     let deadline_ms = session.deadline_ms(args.deadline)?;
     let name = args.name;
-    let ask = Ask::TeamDelete { team: None, reason: args.reason, deadline_ms, now: args.now };
+    let ask = Ask::TeamDelete(verbs::TeamDelete {
+        team: None,
+        reason: args.reason,
+        deadline_ms,
+        now: args.now,
+    });
     // A teammate that deletes its team is gone before that has ended.
     if args.no_wait || session.client.welcome()?.actor != "person" {
         let said = match args.now {
@@ -81,9 +87,7 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
         }
         Err(failure) => return Err(failure),
     }
-    let Answer::Leftovers(left) = session.ask(Ask::TeamEnd)? else {
-        return Err(unexpected("what is left of the team"));
-    };
+    let left = session.ask(verbs::TeamEnd)?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "deleted": name, "left": left }));
     }
@@ -102,9 +106,7 @@ fn code_of(failure: &Failure) -> Option<&str> {
 
 /// Asks for it; where the log stood before.
 fn asked(session: &mut Session, ask: Ask) -> Result<u64, Failure> {
-    let Answer::Status(status) = session.ask(Ask::Status)? else {
-        return Err(unexpected("a status"));
-    };
+    let status = session.ask(verbs::Status)?;
     session.ask(ask)?;
     Ok(status.position)
 }
@@ -112,7 +114,7 @@ fn asked(session: &mut Session, ask: Ask) -> Result<u64, Failure> {
 /// Who runs in the team and in those below it.
 fn members(session: &mut Session, name: &str) -> Result<Vec<TeammateView>, Failure> {
     session.client.team = None;
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else { return Err(unexpected("teams")) };
+    let teams = session.ask(verbs::Teams)?;
     let mut below = vec![name.to_owned()];
     let mut next = 0;
     while next < below.len() {
@@ -126,7 +128,7 @@ fn members(session: &mut Session, name: &str) -> Result<Vec<TeammateView>, Failu
     for team in below {
         session.client.team = Some(team);
         // The team may be unknown, or gone by now: the request itself says so.
-        if let Ok(Answer::Teammates(mates)) = session.ask(Ask::Teammates) {
+        if let Ok(mates) = session.ask(verbs::Teammates) {
             awaited.extend(mates.into_iter().filter(runs));
         }
     }

@@ -1,9 +1,9 @@
 //! `shipmate team list`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeamView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
@@ -17,7 +17,7 @@ Examples:
 pub(crate) struct ListArgs {}
 
 pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Teams(teams) = session.ask(Ask::Teams)? else { return Err(unexpected("teams")) };
+    let teams = session.ask(verbs::Teams)?;
     if session.screen.json {
         return session.screen.json(&teams);
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TeamSet;
+use shipmate_protocol::verbs::TeamSet;
 
 use crate::cli::failure::Failure;
 use crate::cli::run::agent_of;

@@ -1,9 +1,9 @@
 //! `shipmate team show`.
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeamView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
 use crate::cli::session::Session;
 use crate::money::{cost, money};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> 
     if args.name.is_some() {
         session.client.team.clone_from(&args.name);
     }
-    let Answer::Team(team) = session.ask(Ask::TeamShow)? else { return Err(unexpected("a team")) };
+    let team = session.ask(verbs::TeamShow)?;
     if session.screen.json {
         return session.screen.json(&team);
     }

@@ -1,8 +1,8 @@
 //! `shipmate team update`: the person's branch comes to the team.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::merge::{ask_with_progress, name_repository};
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
@@ -21,9 +21,7 @@ pub(crate) struct UpdateArgs {}
 
 pub(crate) fn run(_: &UpdateArgs, mut session: Session) -> Result<(), Failure> {
     name_repository(&session)?;
-    let Answer::Merged(updated) = ask_with_progress(&mut session, Ask::TeamUpdate)? else {
-        return Err(unexpected("an update"));
-    };
+    let updated = ask_with_progress(&mut session, verbs::TeamUpdate)?;
     if session.screen.json {
         return session.screen.json(&updated);
     }

@@ -1,7 +1,7 @@
 //! `shipmate teammate add`.
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::ask::TeammateAdd;
+use shipmate_protocol::verbs::TeammateAdd;
 
 use crate::cli::failure::Failure;
 use crate::cli::run::agent_of;

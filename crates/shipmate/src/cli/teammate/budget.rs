@@ -1,6 +1,6 @@
 //! `shipmate teammate budget`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -22,5 +22,5 @@ pub(crate) struct BudgetArgs {
 pub(crate) fn run(args: BudgetArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} may spend {}", args.name, args.limits.words());
     let budget = args.limits.budget();
-    session.change(Ask::TeammateBudget { name: args.name, budget }, &said)
+    session.change(verbs::TeammateBudget { name: args.name, budget }, &said)
 }

@@ -1,6 +1,6 @@
 //! `shipmate teammate continue`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -16,5 +16,5 @@ pub(crate) struct ContinueArgs {
 
 pub(crate) fn run(args: ContinueArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} goes on", args.name);
-    session.change(Ask::TeammateContinue { name: args.name }, &said)
+    session.change(verbs::TeammateContinue { name: args.name }, &said)
 }

@@ -1,10 +1,10 @@
 //! `shipmate teammate list`.
 
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Context;
 use shipmate_protocol::view::TeammateView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen};
 use crate::cli::session::Session;
 use crate::cli::table::{Column, Table, cell, owned, painted};
@@ -23,9 +23,7 @@ Examples:
 pub(crate) struct ListArgs {}
 
 pub(crate) fn run(_: &ListArgs, mut session: Session) -> Result<(), Failure> {
-    let Answer::Teammates(teammates) = session.ask(Ask::Teammates)? else {
-        return Err(unexpected("teammates"));
-    };
+    let teammates = session.ask(verbs::Teammates)?;
     if session.screen.json {
         return session.screen.json(&teammates);
     }

@@ -1,6 +1,6 @@
 //! `shipmate teammate mode`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -22,5 +22,5 @@ pub(crate) struct ModeArgs {
 
 pub(crate) fn run(args: ModeArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("the mode of {} is {}", args.name, args.mode);
-    session.change(Ask::TeammateMode { name: args.name, mode: args.mode }, &said)
+    session.change(verbs::TeammateMode { name: args.name, mode: args.mode }, &said)
 }

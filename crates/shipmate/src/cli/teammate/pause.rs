@@ -1,6 +1,6 @@
 //! `shipmate teammate pause`.
 
-use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -19,5 +19,5 @@ pub(crate) struct PauseArgs {
 
 pub(crate) fn run(args: PauseArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} is paused", args.name);
-    session.change(Ask::TeammatePause { name: args.name, reason: args.reason }, &said)
+    session.change(verbs::TeammatePause { name: args.name, reason: args.reason }, &said)
 }

@@ -1,8 +1,8 @@
 //! `shipmate teammate remove`.
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs;
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 
 /// Remove a teammate from its team
@@ -21,11 +21,9 @@ pub(crate) struct RemoveArgs {
 
 pub(crate) fn run(args: RemoveArgs, mut session: Session) -> Result<(), Failure> {
     // Asked first, because the answer to the removal does not say in which team it was.
-    let Answer::Teammate(mate) = session.ask(Ask::TeammateShow { name: args.name.clone() })? else {
-        return Err(unexpected("a teammate"));
-    };
+    let mate = session.ask(verbs::TeammateShow { name: args.name.clone() })?;
     let said = format!("removed {}", args.name);
-    session.change(Ask::TeammateRemove { name: args.name }, &said)?;
+    session.change(verbs::TeammateRemove { name: args.name }, &said)?;
     // The token is worthless now; a file that cannot be removed does no harm.
     drop(std::fs::remove_file(session.place.teammate_token(&mate.team, &mate.name)));
     Ok(())

@@ -1,10 +1,10 @@
 //! `shipmate teammate show`.
 
-use shipmate_protocol::ask::Context;
+use shipmate_protocol::verbs;
+use shipmate_protocol::verbs::Context;
 use shipmate_protocol::view::TeammateView;
-use shipmate_protocol::{Answer, Ask};
 
-use crate::cli::failure::{Failure, unexpected};
+use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::money::money;
@@ -21,10 +21,8 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(args: &ShowArgs, mut session: Session) -> Result<(), Failure> {
-    let ask = Ask::TeammateShow { name: args.name.clone() };
-    let Answer::Teammate(mate) = session.ask(ask)? else {
-        return Err(unexpected("a teammate"));
-    };
+    let ask = verbs::TeammateShow { name: args.name.clone() };
+    let mate = session.ask(ask)?;
     if session.screen.json {
         return session.screen.json(&mate);
     }

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::ask::Supervision;
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::verbs::Supervision;
+use shipmate_protocol::{verbs, wire};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
@@ -46,8 +46,8 @@ impl Shown {
 }
 
 pub(crate) fn run(args: &StartArgs, mut session: Session) -> Result<(), Failure> {
-    let ask = Ask::TeammateShow { name: args.name.clone() };
-    let Answer::Teammate(mate) = session.ask(ask)? else { return Err(unexpected("a teammate")) };
+    let ask = verbs::TeammateShow { name: args.name.clone() };
+    let mate = session.ask(ask)?;
     let is_driven = !mate.command.is_empty() || !mate.agent.is_empty();
     if is_driven && !args.print_token {
         return supervised(&mut session, &args.name);
@@ -59,10 +59,8 @@ pub(crate) fn run(args: &StartArgs, mut session: Session) -> Result<(), Failure>
 fn supervised(session: &mut Session, name: &str) -> Result<(), Failure> {
     session.say_if_unfenced()?;
     let supervision = Supervision::Supervised;
-    let ask = Ask::TeammateStart { name: name.to_owned(), supervision };
-    let Answer::Started { who, .. } = session.ask(ask)? else {
-        return Err(unexpected("a started teammate"));
-    };
+    let ask = verbs::TeammateStart { name: name.to_owned(), supervision };
+    let wire::Started { who, .. } = session.ask(ask)?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "who": who })),
         false => session
@@ -78,10 +76,8 @@ pub(crate) fn begin(
     shown: Shown,
     verb: &str,
 ) -> Result<(), Failure> {
-    let ask = Ask::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
-    let Answer::Started { who, token } = session.ask(ask)? else {
-        return Err(unexpected("a started teammate"));
-    };
+    let ask = verbs::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
+    let wire::Started { who, token } = session.ask(ask)?;
     if shown == Shown::Token {
         return match session.screen.json {
             true => session.screen.json(&serde_json::json!({ "who": who, "token": token })),

@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::Value;
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::{Ask, Notice};
+use shipmate_protocol::{Ask, Notice, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -36,7 +36,7 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
             while tell.send(News::Following).is_err() {
                 std::thread::park();
             }
-            vec![Ask::Follow { after: after.get() }]
+            vec![Ask::Follow(verbs::Follow { after: after.get() })]
         };
         let followed = session.client.listen(asks, |heard| {
             let Heard::Notice(Notice::Records { records, .. }) = heard else {

@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use shipmate_protocol::{Answer, Ask};
+use shipmate_protocol::Ask;
+use shipmate_protocol::verbs;
 
 use super::super::account::PausedBy;
 use super::super::decide::say_yes;
@@ -71,7 +72,7 @@ impl Watcher<'_> {
 
     /// Whether whoever asked has said something new, and so goes on meanwhile.
     fn goes_on(&mut self, session: &mut Session) -> Result<bool, Failure> {
-        let Answer::Status(status) = session.ask(Ask::Status)? else { return Ok(false) };
+        let status = session.ask(verbs::Status)?;
         let said: Vec<String> = status.teammates.into_iter().map(|mate| mate.last_words).collect();
         let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
         Ok(asks && std::mem::replace(&mut self.said, said.clone()) != said)
@@ -88,9 +89,7 @@ impl Watcher<'_> {
         if since.elapsed() < STUCK_FOR || self.account.nobody_takes.is_some() {
             return Ok(());
         }
-        if let Answer::Status(status) = session.ask(Ask::Status)? {
-            self.account.nobody_takes = Some(status.nobody_takes);
-        }
+        self.account.nobody_takes = Some(session.ask(verbs::Status)?.nobody_takes);
         Ok(())
     }
 
@@ -128,7 +127,7 @@ impl Watcher<'_> {
         }
         if self.account.paused.is_none() {
             let reason = "the run ended: it waits for an answer".to_owned();
-            session.ask(Ask::TeamPause { reason })?;
+            session.ask(Ask::TeamPause(verbs::TeamPause { reason }))?;
         }
         Ok(true)
     }
@@ -148,7 +147,7 @@ impl Watcher<'_> {
         if self.until_stuck_look() > Some(Duration::ZERO) {
             return Ok(());
         }
-        let Answer::Status(status) = session.ask(Ask::Status)? else { return Ok(()) };
+        let status = session.ask(verbs::Status)?;
         self.stuck = Some(Stuck { since: Instant::now(), looks });
         // What it has recorded by now may say that somebody begins.
         if looks < STUCK_LOOKS || self.account.position < status.position {
@@ -174,9 +173,9 @@ impl Watcher<'_> {
         // Nobody new may begin while the others end.
         let reason = ENDED.to_owned();
         if outcome == Outcome::Stopped {
-            session.ask(Ask::TeamPause { reason: reason.clone() })?;
+            session.ask(Ask::TeamPause(verbs::TeamPause { reason: reason.clone() }))?;
         }
-        match session.ask(Ask::Shutdown { name: None, reason, deadline_ms }) {
+        match session.ask(Ask::Shutdown(verbs::Shutdown { name: None, reason, deadline_ms })) {
             Err(failure) if failure.refused().is_some_and(|r| r.code == "NobodyRuns") => Ok(()),
             Err(failure) => Err(failure),
             Ok(_) => Ok(()),

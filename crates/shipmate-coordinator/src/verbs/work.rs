@@ -3,13 +3,13 @@
 
 use shipmate_model::event::Mode;
 use shipmate_model::{Draft, DraftTask, DraftTeammate};
-use shipmate_protocol::ask;
+use shipmate_protocol::verbs;
 
-use super::mode;
+use crate::scene::mode;
 
-pub(crate) fn draft(work: &ask::PlannedWork) -> Draft {
+pub(crate) fn draft(work: &verbs::PlannedWork) -> Draft {
     let mut problems = work.problems.clone();
-    let task = |task: &ask::TaskNew| DraftTask {
+    let task = |task: &verbs::TaskNew| DraftTask {
         key: task.alias.clone().unwrap_or_default(),
         subject: task.subject.clone(),
         description: task.description.clone(),
@@ -21,7 +21,7 @@ pub(crate) fn draft(work: &ask::PlannedWork) -> Draft {
         duration_ms: task.duration_ms,
         no_change: task.no_change,
     };
-    let teammate = |add: &ask::TeammateAdd| DraftTeammate {
+    let teammate = |add: &verbs::TeammateAdd| DraftTeammate {
         name: add.name.clone(),
         role: add.role.clone(),
         agent: add.agent.clone(),
