@@ -15,8 +15,8 @@ use std::os::unix::net::UnixStream;
 use std::rc::{Rc, Weak};
 
 use shipmate_model::Actor;
-use shipmate_protocol::Refused;
 use shipmate_protocol::wire::Reply;
+use shipmate_protocol::{Code, Refused};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
@@ -199,7 +199,7 @@ impl Connection {
         if self.waiting.get() >= WAITING_MAX {
             let text = format!("{WAITING_MAX} requests of this connection wait already");
             return Err(shipmate_protocol::refused(
-                "TooManyWait",
+                Code::TooManyWait,
                 text,
                 "wait for one of them first",
             ));

@@ -16,7 +16,7 @@ use shipmate_process::environment;
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::{Changed, Reply, Request};
-use shipmate_protocol::{Answer, Ask, Place, Refused, socket, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Place, Refused, socket, verbs};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -298,7 +298,7 @@ impl Coordinator {
             // changed for what else the request says.
             Ask::TeamCreate(create) if create.check && *actor != Actor::Person => {
                 let text = format!("{actor} may not ask whether a team could begin");
-                let refused = refused("NotAllowed", text, "it is for a person");
+                let refused = refused(Code::NotAllowed, text, "it is for a person");
                 return connection.send(&Reply::Refused { id, refused });
             }
             Ask::TeamCreate(create) if *actor != Actor::Person => create.setup = None,
@@ -334,7 +334,7 @@ impl Coordinator {
                 let begins = board.with_state(|state| state.position == 0);
                 if begins && let Err(text) = hooked::keep(&self.settings, &board.root) {
                     let refused =
-                        refused("BadHooks", text, "a team is not begun without its hooks");
+                        refused(Code::BadHooks, text, "a team is not begun without its hooks");
                     connection.send(&Reply::Refused { id, refused });
                     board.end_if_empty();
                     return;
@@ -368,7 +368,8 @@ impl Coordinator {
             crew.spread_environment();
         }
         let read = self.settings.agents.renew(&self.settings.place);
-        let read = read.map(|()| Changed::Unchanged).map_err(|text| refused("BadConfig", text, ""));
+        let read =
+            read.map(|()| Changed::Unchanged).map_err(|text| refused(Code::BadConfig, text, ""));
         answer_to::<verbs::Renew>(read)
     }
 
@@ -412,7 +413,7 @@ impl Coordinator {
         {
             // By its name alone nobody could tell them apart.
             let text = format!("there is a team {} in this workspace already", create.name);
-            return Err(refused("TeamExists", text, "use another name"));
+            return Err(refused(Code::TeamExists, text, "use another name"));
         }
         if let Some(root) = own_root {
             // A token is good for its own tree, whatever the request names.
@@ -450,7 +451,7 @@ impl Coordinator {
                 roots.push(last);
                 let names: Vec<String> = roots.iter().map(ToString::to_string).collect();
                 let text = format!("there are several teams here: {}", names.join(", "));
-                Err(refused("AmbiguousTeam", text, "say which with --team"))
+                Err(refused(Code::AmbiguousTeam, text, "say which with --team"))
             }
         }
     }
@@ -506,7 +507,7 @@ impl Coordinator {
         let folder = self.settings.place.teams();
         let entries = fs::read_dir(&folder).map_err(|e| {
             refused(
-                "StateUnreadable",
+                Code::StateUnreadable,
                 format!("{}: {e}", folder.display()),
                 "check its permissions",
             )
@@ -626,18 +627,18 @@ pub fn answer_without_state(
 /// Without a coordinator: on this thread, until it is there.
 fn alone<T>(answer: impl Future<Output = Result<T, Refused>>) -> Result<T, Refused> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| refused("NoRuntime", e.to_string(), ""))?;
+    let runtime = runtime.map_err(|e| refused(Code::NoRuntime, e.to_string(), ""))?;
     tokio::task::LocalSet::new().block_on(&runtime, answer)
 }
 
 fn nobody() -> Refused {
     let remedy = "`shipmate run \"GOAL\"` begins one, `shipmate team create NAME` an empty one";
-    refused("NoTeam", "there is no team in this workspace".to_owned(), remedy)
+    refused(Code::NoTeam, "there is no team in this workspace".to_owned(), remedy)
 }
 
 fn no_team(team: &str) -> Refused {
     refused(
-        "UnknownTeam",
+        Code::UnknownTeam,
         format!("there is no team {team}"),
         "`shipmate team list` names the teams",
     )

@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use shipmate_model::{Actor, Name, TeammateRef};
 use shipmate_protocol::view::HookTry;
-use shipmate_protocol::{Answer, Ask, Refused, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
 
 use crate::attendance::Attendance;
 use crate::board::Job;
@@ -41,7 +41,7 @@ use shipmate_programs::programs;
 use shipmate_protocol::refused;
 use survey::survey;
 
-fn failed(code: &str, text: impl ToString) -> Refused {
+fn failed(code: Code, text: impl ToString) -> Refused {
     refused(code, text.to_string(), "")
 }
 
@@ -128,7 +128,7 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
             let remedy = "commit it and name the commit, or end with exit code 0: your supervisor \
                           commits and hands in what is there. Where no change is needed, write why \
                           into the file that SHIPMATE_RESULT names first";
-            Err(refused("CommitNeeded", text, remedy))
+            Err(refused(Code::CommitNeeded, text, remedy))
         }
         Way::Decide(_) => {
             if matches!(job.ask, Ask::TeamContinue | Ask::PhaseApprove(_)) {
@@ -149,7 +149,7 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
 
 pub(crate) fn for_a_person(by: &Actor) -> Refused {
     let text = format!("{by} may not do that: it is for a person");
-    refused("NotAllowed", text, "ask the person")
+    refused(Code::NotAllowed, text, "ask the person")
 }
 
 fn asks_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
@@ -177,7 +177,7 @@ where
 /// A supervisor's sign of life or progress; nothing of it is recorded.
 fn sign(crew: &Rc<Attendance>, job: &Job, verb: &Sign<'_>) -> Result<Answer, Refused> {
     let Actor::Teammate(who) = &job.actor else {
-        return Err(failed("NotTheirs", "only a teammate's supervisor attends"));
+        return Err(failed(Code::NotTheirs, "only a teammate's supervisor attends"));
     };
     match verb {
         Sign::Attend => crew.attend(who, &job.connection),
@@ -202,7 +202,7 @@ fn attach(crew: &Rc<Attendance>, job: &Job, name: &str) -> Result<Attached, Refu
     let epoch = crew.board.with_state(|state| state.member(&address).map(|mate| mate.epoch));
     let Some(epoch) = epoch else {
         let text = format!("there is no teammate {address}");
-        return Err(refused("UnknownTeammate", text, "`shipmate teammate list` names them"));
+        return Err(refused(Code::UnknownTeammate, text, "`shipmate teammate list` names them"));
     };
     let who = TeammateRef { address, epoch };
     let output = crew.attach(&who, &job.connection).display().to_string();
@@ -264,12 +264,12 @@ async fn try_hooks(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
 
 async fn try_each_hook(settings: &Settings) -> Result<Vec<HookTry>, Refused> {
     let cwd = settings.place.workspace.clone();
-    let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
+    let hooks = hooked::live(settings).map_err(|text| failed(Code::BadHooks, text))?;
     let mut tried = Vec::new();
     for event in HookEvent::ALL {
         let sample = Payload::sample(event, &cwd.display().to_string());
         let fired = hooked::fire_all(settings, "", &hooks, &sample, &cwd).await;
-        let fired = fired.map_err(|text| failed("BadHooks", text))?;
+        let fired = fired.map_err(|text| failed(Code::BadHooks, text))?;
         tried.extend(fired.runs.into_iter().map(|run| {
             let (result, detail) = match run.how {
                 How::Accepted => ("accepts", String::new()),
@@ -329,7 +329,7 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
             idle.iter().for_each(|who| crew.send_back(who));
             let reason = format!("the idle hook cannot run: {reason}");
             let remedy = "it runs on a clone of the team's branch: `shipmate doctor` looks at the repository";
-            return job.reply(Err(refused("HookRejected", reason, remedy)));
+            return job.reply(Err(refused(Code::HookRejected, reason, remedy)));
         }
     };
     let payloads = if enough { Vec::new() } else { payloads(&crew, &job, &team, &cwd) };
@@ -338,7 +338,7 @@ async fn after_hooks(crew: Rc<Attendance>, job: Job) {
             if let Some(who) = &idle {
                 crew.send_back(who);
             }
-            return job.reply(Err(refused("HookRejected", reason, "")));
+            return job.reply(Err(refused(Code::HookRejected, reason, "")));
         }
     }
     let connection = Rc::clone(&job.connection);

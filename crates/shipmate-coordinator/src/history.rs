@@ -7,7 +7,7 @@ use shipmate_log::Log as _;
 use shipmate_model::event::{Event, Recipient};
 use shipmate_model::{Actor, Record};
 use shipmate_protocol::view::{DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace};
-use shipmate_protocol::{Refused, refused};
+use shipmate_protocol::{Code, Refused, refused};
 
 use crate::open::{self, read_refusal};
 use crate::views;
@@ -45,7 +45,7 @@ pub(crate) async fn bodies(
 }
 
 async fn one(log: &mut AnyLog, position: u64) -> Result<Record, Refused> {
-    let none = || refused("UnknownMessage", format!("there is no record {position}"), "");
+    let none = || refused(Code::UnknownMessage, format!("there is no record {position}"), "");
     let before = position.checked_sub(1).ok_or_else(none)?;
     let page = log.read(before, 1).await.map_err(|e| read_refusal(&e))?;
     let entry = page.into_iter().next().ok_or_else(none)?;
@@ -92,7 +92,7 @@ pub(crate) async fn records(
             }
             bytes += entry.text.len();
             let record = RawValue::from_string(entry.text);
-            let damaged = |e| refused("LogDamaged", format!("a record is not JSON: {e}"), "");
+            let damaged = |e| refused(Code::LogDamaged, format!("a record is not JSON: {e}"), "");
             found.push(record.map_err(damaged)?);
         }
     }
@@ -104,7 +104,7 @@ pub(crate) async fn trace(log: &mut AnyLog, id: u64) -> Result<MessageTrace, Ref
     let sent = one(log, id).await?;
     let Event::MessageSent { to, .. } = &sent.event else {
         let remedy = "`shipmate log` shows records; messages are the message.sent ones";
-        return Err(refused("UnknownMessage", format!("record {id} is not a message"), remedy));
+        return Err(refused(Code::UnknownMessage, format!("record {id} is not a message"), remedy));
     };
     let queued = |to: &Recipient| DeliveryTrace {
         to: to.to_string(),
@@ -168,7 +168,7 @@ fn step(state: &str, record: &Record, detail: Option<String>) -> DeliveryStep {
 pub(crate) async fn at(log: &mut AnyLog, position: u64, end: u64) -> Result<State, Refused> {
     if position > end || position == 0 {
         let message = format!("the log has records 1 to {end}");
-        return Err(refused("UnknownRecord", message, "name one of those"));
+        return Err(refused(Code::UnknownRecord, message, "name one of those"));
     }
     let mut state = State::default();
     open::fold_from(log, &mut state, position).await.map_err(|e| read_refusal(&e))?;

@@ -10,8 +10,8 @@ use shipmate_log::{
     AnyLog, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure,
     Snapshot, SqliteLog,
 };
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
+use shipmate_protocol::{Code, Refused};
 
 use crate::settings::{Durability, Nats, Settings, Store};
 
@@ -165,15 +165,15 @@ pub(crate) fn open_refusal(failure: &OpenFailure) -> Refused {
     let text = failure.to_string();
     match failure {
         OpenFailure::InUse { .. } => {
-            refused("LogInUse", text, "stop the other coordinator: `shipmate coordinator stop`")
+            refused(Code::LogInUse, text, "stop the other coordinator: `shipmate coordinator stop`")
         }
-        OpenFailure::Unsuitable(_) => refused("LogUnsuitable", text, ""),
+        OpenFailure::Unsuitable(_) => refused(Code::LogUnsuitable, text, ""),
         OpenFailure::Damaged { .. } => refused(
-            "LogDamaged",
+            Code::LogDamaged,
             text,
             "restore the team's folder from a backup; nothing was changed",
         ),
-        OpenFailure::Unavailable(_) => refused("LogUnavailable", text, "try again later"),
+        OpenFailure::Unavailable(_) => refused(Code::LogUnavailable, text, "try again later"),
     }
 }
 
@@ -181,10 +181,10 @@ pub(crate) fn read_refusal(failure: &ReadFailure) -> Refused {
     let text = failure.to_string();
     match failure {
         ReadFailure::Damaged { .. } => refused(
-            "LogDamaged",
+            Code::LogDamaged,
             text,
             "restore the team's folder from a backup; nothing was changed",
         ),
-        ReadFailure::Unavailable(_) => refused("LogUnavailable", text, "try again later"),
+        ReadFailure::Unavailable(_) => refused(Code::LogUnavailable, text, "try again later"),
     }
 }

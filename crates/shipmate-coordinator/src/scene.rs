@@ -7,7 +7,7 @@ use shipmate_core::State;
 use shipmate_model::event::{Dependency, Mode};
 use shipmate_model::files::{FileSet, Pattern};
 use shipmate_model::{Actor, Address, Name, Refusal, TaskId, TeammateRef};
-use shipmate_protocol::{Refused, refused};
+use shipmate_protocol::{Code, Refused, refused};
 
 pub(crate) use handle::task_id;
 
@@ -23,11 +23,11 @@ pub(crate) struct Scene<'a> {
 }
 
 pub(crate) fn refusal(refusal: &Refusal) -> Refused {
-    refused(&refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
+    refused(refusal.code(), refusal.to_string(), refusal.remedy().unwrap_or_default())
 }
 
 pub(crate) fn bad(message: String, remedy: &str) -> Refused {
-    refused("BadRequest", message, remedy)
+    refused(Code::BadRequest, message, remedy)
 }
 
 pub(crate) fn name(text: &str) -> Result<Name, Refused> {
@@ -91,7 +91,7 @@ impl Scene<'_> {
 }
 
 /// Nobody and nothing has this name; `what` is the noun of the command that lists them.
-pub(crate) fn unknown(what: &str, code: &str, name: &str) -> Refused {
+pub(crate) fn unknown(what: &str, code: Code, name: &str) -> Refused {
     let remedy = format!("`shipmate {what} list` names them");
     refused(code, format!("there is no {what} {name}"), &remedy)
 }

@@ -5,6 +5,7 @@
 //! record or answers a request can have these types.
 
 pub mod changes;
+pub mod code;
 pub mod command;
 pub mod event;
 pub mod files;
@@ -22,6 +23,7 @@ pub mod setup;
 pub mod task;
 pub mod usage;
 
+pub use code::Code;
 pub use command::{Act, Command};
 pub use event::{Event, Record};
 pub use id::{RequestId, TaskId};

@@ -4,6 +4,7 @@
 //! to do. A refusal is never logged as an error and never enters the log: a
 //! refused command changes nothing.
 
+use crate::code::Code;
 use crate::files::BadPattern;
 use crate::id::{EscalationId, MessageId, PlanId, QuestionId, ShutdownId, TaskId, Token};
 use crate::limits::PROBLEMS_TOLD_MAX;
@@ -187,10 +188,87 @@ pub enum Refusal {
 
 impl Refusal {
     /// A stable word for programs; the message is for readers and may change.
-    pub fn code(&self) -> String {
-        let text = format!("{self:?}");
-        let end = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
-        text[..end].to_owned()
+    pub fn code(&self) -> Code {
+        match self {
+            Refusal::BadName(_) => Code::BadName,
+            Refusal::BadPattern(_) => Code::BadPattern,
+            Refusal::Empty { .. } => Code::Empty,
+            Refusal::Zero { .. } => Code::Zero,
+            Refusal::OverLimit { .. } => Code::OverLimit,
+            Refusal::UnknownTeam { .. } => Code::UnknownTeam,
+            Refusal::TeamExists { .. } => Code::TeamExists,
+            Refusal::TeamGone { .. } => Code::TeamGone,
+            Refusal::TeamEnding { .. } => Code::TeamEnding,
+            Refusal::SecondRoot { .. } => Code::SecondRoot,
+            Refusal::UnknownTeammate { .. } => Code::UnknownTeammate,
+            Refusal::TeammateExists { .. } => Code::TeammateExists,
+            Refusal::LeadExists { .. } => Code::LeadExists,
+            Refusal::AmbiguousTeammate { .. } => Code::AmbiguousTeammate,
+            Refusal::Stopped { .. } => Code::Stopped,
+            Refusal::StillRunning { .. } => Code::StillRunning,
+            Refusal::NotRunning { .. } => Code::NotRunning,
+            Refusal::StaleTeammate { .. } => Code::StaleTeammate,
+            Refusal::Paused { .. } => Code::Paused,
+            Refusal::TeamPaused { .. } => Code::TeamPaused,
+            Refusal::OneShotDone { .. } => Code::OneShotDone,
+            Refusal::OutsideScope { .. } => Code::OutsideScope,
+            Refusal::ShuttingDown { .. } => Code::ShuttingDown,
+            Refusal::UnknownTask { .. } => Code::UnknownTask,
+            Refusal::UnknownGroup { .. } => Code::UnknownGroup,
+            Refusal::AliasTaken { .. } => Code::AliasTaken,
+            Refusal::SelfDependency { .. } => Code::SelfDependency,
+            Refusal::Cycle { .. } => Code::Cycle,
+            Refusal::NoSuchDependency { .. } => Code::NoSuchDependency,
+            Refusal::NotPending { .. } => Code::NotPending,
+            Refusal::AlreadyClaimed { .. } => Code::AlreadyClaimed,
+            Refusal::ClaimStands { .. } => Code::ClaimStands,
+            Refusal::NotInProgress { .. } => Code::NotInProgress,
+            Refusal::Blocked { .. } => Code::Blocked,
+            Refusal::OtherRole { .. } => Code::OtherRole,
+            Refusal::AssignedElsewhere { .. } => Code::AssignedElsewhere,
+            Refusal::OtherTeam { .. } => Code::OtherTeam,
+            Refusal::FilesHeld { .. } => Code::FilesHeld,
+            Refusal::HoldsEnough { .. } => Code::HoldsEnough,
+            Refusal::NothingAvailable { .. } => Code::NothingAvailable,
+            Refusal::QueueFull { .. } => Code::QueueFull,
+            Refusal::StaleClaim { .. } => Code::StaleClaim,
+            Refusal::Renewed { .. } => Code::Renewed,
+            Refusal::NotSubmitted { .. } => Code::NotSubmitted,
+            Refusal::AlreadySubmitted { .. } => Code::AlreadySubmitted,
+            Refusal::GateCompletes { .. } => Code::GateCompletes,
+            Refusal::NotFailed { .. } => Code::NotFailed,
+            Refusal::NotAllowed { .. } => Code::NotAllowed,
+            Refusal::NotTheirs { .. } => Code::NotTheirs,
+            Refusal::InboxFull { .. } => Code::InboxFull,
+            Refusal::NotInInbox { .. } => Code::NotInInbox,
+            Refusal::NobodyElse { .. } => Code::NobodyElse,
+            Refusal::NoRoute { .. } => Code::NoRoute,
+            Refusal::NotByMessage { .. } => Code::NotByMessage,
+            Refusal::NoInbox { .. } => Code::NoInbox,
+            Refusal::NotOneUp { .. } => Code::NotOneUp,
+            Refusal::AlreadyEscalated { .. } => Code::AlreadyEscalated,
+            Refusal::NoEscalation { .. } => Code::NoEscalation,
+            Refusal::UnknownEscalation { .. } => Code::UnknownEscalation,
+            Refusal::OtherPhase { .. } => Code::OtherPhase,
+            Refusal::ApprovalPast { .. } => Code::ApprovalPast,
+            Refusal::PhaseNeeded { .. } => Code::PhaseNeeded,
+            Refusal::UnknownPlan { .. } => Code::UnknownPlan,
+            Refusal::PlanDecided { .. } => Code::PlanDecided,
+            Refusal::PlanNotApproved { .. } => Code::PlanNotApproved,
+            Refusal::PlanFirst { .. } => Code::PlanFirst,
+            Refusal::PlanReplaced { .. } => Code::PlanReplaced,
+            Refusal::BadPlan { .. } => Code::BadPlan,
+            Refusal::UnknownQuestion { .. } => Code::UnknownQuestion,
+            Refusal::QuestionAnswered { .. } => Code::QuestionAnswered,
+            Refusal::NotAnOption { .. } => Code::NotAnOption,
+            Refusal::UnknownShutdown { .. } => Code::UnknownShutdown,
+            Refusal::NobodyRuns { .. } => Code::NobodyRuns,
+            Refusal::BreakerOpen { .. } => Code::BreakerOpen,
+            Refusal::BreakerProbing { .. } => Code::BreakerProbing,
+            Refusal::BreakerElsewhere { .. } => Code::BreakerElsewhere,
+            Refusal::BudgetSpent { .. } => Code::BudgetSpent,
+            Refusal::StaleRequest { .. } => Code::StaleRequest,
+        }
     }
 
     /// What to do about it, when there is something to do.

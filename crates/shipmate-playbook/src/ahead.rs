@@ -7,7 +7,7 @@
 use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
 use shipmate_protocol::refused;
-use shipmate_protocol::{Place, Refused, verbs};
+use shipmate_protocol::{Code, Place, Refused, verbs};
 
 use super::fill::resolved;
 use super::ground::Ground;
@@ -29,7 +29,7 @@ pub async fn look(setup: &verbs::Setup, place: &Place, base: Option<&str>) -> Re
     });
     // Plans say it themselves; it is said once.
     let told = |text: String| text.trim_end_matches(NOTHING).to_owned();
-    found.await.map_err(|text| refused("BadWork", told(text), &format!("{mend}{NOTHING}")))
+    found.await.map_err(|text| refused(Code::BadWork, told(text), &format!("{mend}{NOTHING}")))
 }
 
 /// What is wrong with the work of the run's team, or with that of one of its departments.

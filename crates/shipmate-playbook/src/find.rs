@@ -8,7 +8,7 @@ use shipmate_model::playbook::Playbook;
 use shipmate_process::regular_file::read_whole;
 use shipmate_protocol::problem::Problem;
 use shipmate_protocol::verbs::PLAYBOOK_BYTES_MAX;
-use shipmate_protocol::{Place, Refused, plan_file, refused, verbs};
+use shipmate_protocol::{Code, Place, Refused, plan_file, refused, verbs};
 
 use crate::{compile, config, departments, fill};
 
@@ -43,7 +43,7 @@ pub fn given(file: &verbs::PlaybookFile, project: &Path) -> Result<Found, Refuse
     let Some(text) = &file.text else { return find(&file.name, project) };
     if text.len() > PLAYBOOK_BYTES_MAX {
         let long = format!("{} is longer than {PLAYBOOK_BYTES_MAX} bytes", file.name);
-        return Err(refused("BadPlaybook", long, "a playbook is a short TOML file"));
+        return Err(refused(Code::BadPlaybook, long, "a playbook is a short TOML file"));
     }
     let stem = Path::new(&file.name).file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
@@ -53,11 +53,11 @@ pub fn given(file: &verbs::PlaybookFile, project: &Path) -> Result<Found, Refuse
 /// Finds a playbook by its name: the project's own come first. A path is never read: whoever may
 /// ask is not always whoever may look there.
 pub fn find(name: &str, project: &Path) -> Result<Found, Refused> {
-    let unknown = |text: String| refused("UnknownPlaybook", text, &known(project));
+    let unknown = |text: String| refused(Code::UnknownPlaybook, text, &known(project));
     if name.contains('/') || name.ends_with(".toml") {
         let text = format!("{name:?} is a path, and no request reads one");
         let remedy = "put the file into .shipmate/playbooks/ and give its name";
-        return Err(refused("UnknownPlaybook", text, remedy));
+        return Err(refused(Code::UnknownPlaybook, text, remedy));
     }
     let file = project.join("playbooks").join(format!("{name}.toml"));
     let shown = shown(name);
@@ -112,25 +112,25 @@ pub fn order(setup: &mut verbs::Setup, place: &Place) -> Result<Option<Playbook>
     let mut playbook = compiled.playbook;
     if let Some((file, places)) = &compiled.config {
         let own = config::read(&place.workspace, file, places).map_err(|text| {
-            refused("BadConfig", text, "mend the file, or give the values with --set")
+            refused(Code::BadConfig, text, "mend the file, or give the values with --set")
         })?;
         playbook.values.extend(own);
     }
     known_values(&playbook, &order.values)?;
     playbook.values.extend(order.values.clone());
     departments::choose(&mut playbook)
-        .map_err(|(text, help)| refused("NoDepartment", text, &help))?;
+        .map_err(|(text, help)| refused(Code::NoDepartment, text, &help))?;
     for skip in &order.skip {
         let phase = playbook.phases.iter().find(|phase| phase.name.as_str() == skip);
         match phase {
             Some(phase) if phase.optional => playbook.skip.push(phase.name.clone()),
             Some(_) => {
                 let text = format!("phase {skip} of {} cannot be left out", order.name);
-                return Err(refused("PhaseNeeded", text, &optional(&playbook)));
+                return Err(refused(Code::PhaseNeeded, text, &optional(&playbook)));
             }
             None => {
                 let text = format!("{} has no phase {skip}", order.name);
-                return Err(refused("NoPhase", text, &optional(&playbook)));
+                return Err(refused(Code::NoPhase, text, &optional(&playbook)));
             }
         }
     }
@@ -145,7 +145,7 @@ pub fn order(setup: &mut verbs::Setup, place: &Place) -> Result<Option<Playbook>
         let path = fill::pattern(&artifact.path, &known);
         if let Err(e) = path.parse::<Pattern>() {
             let text = format!("{} would write {path}: {e}", order.name);
-            return Err(refused("BadPath", text, "name a folder of the repository"));
+            return Err(refused(Code::BadPath, text, "name a folder of the repository"));
         }
         written.extend(artifact.on_branch.then_some(path));
     }
@@ -171,7 +171,7 @@ fn takes(playbook: &Playbook, known: &fill::Values, place: &Place) -> Result<(),
         "give the folder, in which it takes {}; `--playbook none` runs a plan file as it is",
         work.files.join(", ").replace("{dir}/", "")
     );
-    Err(refused("NoFolder", text, &remedy))
+    Err(refused(Code::NoFolder, text, &remedy))
 }
 
 /// The teams that a run's departments become.
@@ -209,7 +209,7 @@ fn known_values(playbook: &Playbook, given: &BTreeMap<String, String>) -> Result
     };
     let known: Vec<&str> = known.into_iter().collect();
     let text = format!("{} has no value {strange}", playbook.name);
-    Err(refused("NoValue", text, &format!("there are {}", known.join(", "))))
+    Err(refused(Code::NoValue, text, &format!("there are {}", known.join(", "))))
 }
 
 /// Everything that is wrong, as one refusal.
@@ -218,7 +218,7 @@ pub fn bad(name: &str, problems: &[Problem]) -> Refused {
     for problem in problems.iter().take(PROBLEMS_SHOWN) {
         told.push_str(&format!("\n{problem}"));
     }
-    refused("BadPlaybook", told, "mend it; `shipmate playbook check` looks at it again")
+    refused(Code::BadPlaybook, told, "mend it; `shipmate playbook check` looks at it again")
 }
 
 fn optional(playbook: &Playbook) -> String {

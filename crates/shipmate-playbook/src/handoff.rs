@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use shipmate_model::Name;
 use shipmate_model::playbook::{Field, Kind, Playbook, Shape};
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
+use shipmate_protocol::{Code, Refused};
 
 /// Refuses a handoff whose kind or fields are not the playbook's.
 pub fn check(playbook: &Playbook, kind: &Name, body: &str) -> Result<(), Refused> {
@@ -21,7 +21,7 @@ pub fn check(playbook: &Playbook, kind: &Name, body: &str) -> Result<(), Refused
         let sent = playbook.kinds.iter().filter(|(_, kind)| !kind.internal && kind.file.is_none());
         let kinds: Vec<&str> = sent.map(|(name, _)| name.as_str()).collect();
         return Err(refused(
-            "UnknownKind",
+            Code::UnknownKind,
             format!("{kind} is no kind of playbook {}: {}", playbook.name, kinds.join(", ")),
             "use one of them, or send it as a plain message",
         ));
@@ -36,7 +36,7 @@ pub fn check(playbook: &Playbook, kind: &Name, body: &str) -> Result<(), Refused
         return Ok(());
     }
     Err(refused(
-        "BadHandoff",
+        Code::BadHandoff,
         format!("{kind} is not as its kind says: {}", wrong.join("; ")),
         &format!("mend that and send it again, such as {}", example(kind, known)),
     ))

@@ -14,7 +14,7 @@ use shipmate_protocol::problem::Problem;
 use shipmate_protocol::refused;
 use shipmate_protocol::verbs::PlaybookFile;
 use shipmate_protocol::view::{PlaybookChecked, PlaybookRow, PlaybookView};
-use shipmate_protocol::{Place, Refused};
+use shipmate_protocol::{Code, Place, Refused};
 
 use super::compile::{Compiled, compile, compile_in};
 use super::find::{BUILTIN, Found, find, given, own_playbooks, shown};
@@ -53,14 +53,14 @@ fn require_named(by: &Actor, files: &[PlaybookFile]) -> Result<(), Refused> {
         return Ok(());
     }
     let text = format!("{by} may not give the text of a playbook: that is for a person");
-    Err(refused("NotAllowed", text, "name one of `shipmate playbook list`"))
+    Err(refused(Code::NotAllowed, text, "name one of `shipmate playbook list`"))
 }
 
 async fn beside<T: Send + 'static>(
     look: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
     let looked = blocking(move || Ok(look())).await;
-    looked.unwrap_or_else(|text| Err(refused("Bug", text, "")))
+    looked.unwrap_or_else(|text| Err(refused(Code::Bug, text, "")))
 }
 
 /// The project's own, then those that come with shipmate and have no namesake there.

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 
+use crate::Code;
 use crate::place::{BadPlace, Place, read_token};
 use crate::socket::{self, Patience, Patient, Silence, SilenceCause};
 use crate::verbs;
@@ -178,7 +179,7 @@ impl Client {
         line.push(b'\n');
         if line.len() > LINE_BYTES_MAX {
             return Err(ClientFailure::Refused(Refused {
-                code: "TooLong".to_owned(),
+                code: Code::TooLong,
                 message: format!("a request is longer than {LINE_BYTES_MAX} bytes"),
                 remedy: Some("send less at once".to_owned()),
             }));
@@ -332,7 +333,7 @@ impl Client {
         write_line(&mut reader, &line)?;
         match read_reply(&mut reader)? {
             Reply::Welcome(welcome) => Ok(Connection { reader, welcome }),
-            Reply::Refused { refused, .. } if refused.code == "Version" => {
+            Reply::Refused { refused, .. } if refused.code == Code::Version => {
                 Err(Trouble::Final(ClientFailure::Version(refused.to_string())))
             }
             Reply::Refused { refused, .. } => Err(Trouble::Final(ClientFailure::Refused(refused))),

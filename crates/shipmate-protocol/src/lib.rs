@@ -20,6 +20,7 @@ pub mod wire;
 
 pub use client::{Client, ClientFailure};
 pub use place::{BadPlace, Place};
+pub use shipmate_model::Code;
 pub use verbs::{Ask, Verb};
 pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome, refused};
 

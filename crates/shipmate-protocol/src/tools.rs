@@ -25,6 +25,7 @@ mod words;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::verbs::{Ask, Verb};
 use crate::wire::{Answer, Refused};
 use arguments::Arguments;
@@ -259,5 +260,5 @@ fn not_offered(seat: &Seat, tool: &str) -> Outcome {
              approved; {remedy}"
         );
     }
-    refused("UnknownTool", message, &remedy).into()
+    refused(Code::UnknownTool, message, &remedy).into()
 }

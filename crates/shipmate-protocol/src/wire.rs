@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use shipmate_model::Code;
 
 use crate::verbs::Ask;
 use crate::view::{
@@ -68,16 +69,16 @@ impl Reply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// Stable word for programs (`StaleClaim`); the message may change.
-    pub code: String,
+    pub code: Code,
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 /// A refusal; an empty remedy is none.
-pub fn refused(code: &str, message: String, remedy: &str) -> Refused {
+pub fn refused(code: Code, message: impl Into<String>, remedy: &str) -> Refused {
     let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
-    Refused { code: code.to_owned(), message, remedy }
+    Refused { code, message: message.into(), remedy }
 }
 
 impl Refused {
@@ -163,7 +164,7 @@ impl Answer {
             let text =
                 format!("the coordinator gave an answer that was not asked for ({})", other.word());
             let remedy = "call again; if it stays so, restart shipmate";
-            refused("UnexpectedAnswer", text, remedy)
+            refused(Code::UnexpectedAnswer, text, remedy)
         })
     }
 }

@@ -17,7 +17,7 @@ use shipmate_programs::order::Order;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
 use shipmate_protocol::verbs::Usage;
 use shipmate_protocol::view::{InboxMessage, PlanView};
-use shipmate_protocol::{Answer, Ask, Refused, Verb, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Code, Refused, Verb, verbs, wire};
 use tokio::sync::oneshot;
 
 use super::driver::Work;
@@ -277,9 +277,7 @@ impl Desk {
         match self.0.link.ask(verb).await {
             Ok(answer) => Ok(answer),
             Err(LinkEnd::Refused(refused)) => Err(refused),
-            Err(LinkEnd::Over(message)) => {
-                Err(Refused { code: "Over".to_owned(), message, remedy: None })
-            }
+            Err(LinkEnd::Over(message)) => Err(Refused { code: Code::Over, message, remedy: None }),
         }
     }
 }
@@ -307,7 +305,7 @@ impl Board for Desk {
                 Ok(Answer::Unchanged)
             }
             Ask::TaskClaim(_) | Ask::TaskNext(_) => Err(Refused {
-                code: "HandedOut".to_owned(),
+                code: Code::HandedOut,
                 message: "tasks are handed to you one at a time".to_owned(),
                 remedy: Some("finish the one in hand; the next comes by itself".to_owned()),
             }),

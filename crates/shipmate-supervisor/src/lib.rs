@@ -41,7 +41,7 @@ use shipmate_process::Marker;
 use shipmate_programs::order::{LifeFolder, NOT_BEGUN, Order};
 use shipmate_protocol::verbs::ShutdownAnswer;
 use shipmate_protocol::view::{InboxMessage, TaskView};
-use shipmate_protocol::{Ask, Place, verbs};
+use shipmate_protocol::{Ask, Code, Place, verbs};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -515,7 +515,7 @@ impl<D: Driver> Supervisor<D> {
         let ask =
             Ask::TaskSubmit(verbs::TaskSubmit { task: id.to_string(), token, commit, result });
         match self.work.ask(ask).await {
-            Err(LinkEnd::Refused(refused)) if refused.code == "StaleClaim" => {
+            Err(LinkEnd::Refused(refused)) if refused.code == Code::StaleClaim => {
                 let Some(work) = late else { return Ok(()) };
                 let task = id.to_string();
                 drop(
@@ -526,7 +526,7 @@ impl<D: Driver> Supervisor<D> {
                 Ok(())
             }
             // Handed in by the agent itself.
-            Err(LinkEnd::Refused(refused)) if refused.code == "AlreadySubmitted" => Ok(()),
+            Err(LinkEnd::Refused(refused)) if refused.code == Code::AlreadySubmitted => Ok(()),
             Err(LinkEnd::Refused(refused)) => {
                 let reason = format!("it could not be handed in: {}", refused.one_line());
                 self.fail(id, token, reason).await
@@ -544,7 +544,7 @@ impl<D: Driver> Supervisor<D> {
         {
             // The claim is over, whoever ended it.
             Err(LinkEnd::Refused(refused))
-                if matches!(refused.code.as_str(), "StaleClaim" | "NotInProgress") =>
+                if matches!(refused.code, Code::StaleClaim | Code::NotInProgress) =>
             {
                 Ok(())
             }
@@ -637,7 +637,7 @@ async fn wait_for_task(mut link: Link) -> (Link, Result<Claimed, LinkEnd>) {
 /// Why there is no budget for a task that is there.
 fn not_paid(answer: &Result<Claimed, LinkEnd>) -> Option<String> {
     match answer {
-        Err(LinkEnd::Refused(refused)) if refused.code == "BudgetSpent" => {
+        Err(LinkEnd::Refused(refused)) if refused.code == Code::BudgetSpent => {
             Some(refused.message.clone())
         }
         _ => None,

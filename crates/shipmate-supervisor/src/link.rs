@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use shipmate_protocol::wire::{Hello, Reply, Request};
 use shipmate_protocol::{
-    Answer, Ask, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, Verb, socket,
+    Answer, Ask, Code, LINE_BYTES_MAX, Notice, PROTOCOL, Place, Refused, Verb, socket,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -228,16 +228,21 @@ impl Link {
 }
 
 fn ended(refused: Refused) -> LinkEnd {
-    match refused.code.as_str() {
-        "StaleTeammate" | "NotRunning" | "UnknownTeammate" | "UnknownTeam" | "TeamGone"
-        | "BadToken" | "Version" => LinkEnd::Over(refused.message),
+    match refused.code {
+        Code::StaleTeammate
+        | Code::NotRunning
+        | Code::UnknownTeammate
+        | Code::UnknownTeam
+        | Code::TeamGone
+        | Code::BadToken
+        | Code::Version => LinkEnd::Over(refused.message),
         _ => LinkEnd::Refused(refused),
     }
 }
 
 /// The log cannot be written now, by a full disk say: work is kept until it can be.
 fn passes(refused: &Refused) -> bool {
-    refused.code == "Busy" || refused.code.starts_with("Log")
+    refused.code == Code::Busy || refused.code.is_of_log()
 }
 
 async fn send(wire: &mut Wire, line: &impl serde::Serialize) -> Result<(), Trouble> {

@@ -16,14 +16,14 @@ use std::time::Duration;
 use shipmate_programs::models::prices;
 use shipmate_protocol::native::Price;
 use shipmate_protocol::verbs::Usage;
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{Code, verbs, wire};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::desk::Desk;
 use super::driver::Finished;
 
 /// What tells that there is no room. Other refusals say nothing about money.
-const NO_ROOM: &str = "BudgetSpent";
+const NO_ROOM: Code = Code::BudgetSpent;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Spending {

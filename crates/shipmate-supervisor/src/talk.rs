@@ -6,9 +6,9 @@
 //! task comes.
 
 use shipmate_model::usage::SPENT;
-use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::{Ask, Code};
 
 use super::driver::{Driver, Finished};
 use super::link::LinkEnd;
@@ -83,7 +83,7 @@ impl<D: Driver> Supervisor<D> {
                 .await
             {
                 Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
-                Err(LinkEnd::Refused(refused)) if refused.code == "HookRejected" => {
+                Err(LinkEnd::Refused(refused)) if refused.code == Code::HookRejected => {
                     self.feed_back(refused.message).await?;
                 }
                 _ => return Ok(()),

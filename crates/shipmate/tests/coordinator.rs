@@ -133,7 +133,7 @@ impl Raw {
 fn ask(client: &mut Client, ask: Ask) -> Result<Answer, ClientFailure> {
     loop {
         match client.ask(ask.clone()) {
-            Err(ClientFailure::Refused(refused)) if refused.code == "LogUnavailable" => {}
+            Err(ClientFailure::Refused(refused)) if refused.code.as_str() == "LogUnavailable" => {}
             answer => return answer,
         }
     }
@@ -294,13 +294,13 @@ fn a_teammate_acts_only_as_itself_and_only_in_its_present_life() {
         commit: None,
         result: String::new(),
     });
-    assert_eq!(refusal(bo.ask(stolen.clone())).code, "AlreadyClaimed");
+    assert_eq!(refusal(bo.ask(stolen.clone())).code.as_str(), "AlreadyClaimed");
     let teammate = TeammateAdd { name: "cy".to_owned(), ..TeammateAdd::default() };
-    assert_eq!(refusal(bo.ask(Ask::TeammateAdd(teammate))).code, "NotAllowed");
+    assert_eq!(refusal(bo.ask(Ask::TeammateAdd(teammate))).code.as_str(), "NotAllowed");
 
     let forged = tokens[0].replace("ana", "bo");
     let mut forger = workspace.client(TokenSource::Given(forged));
-    assert_eq!(refusal(forger.ask(Ask::Status)).code, "BadToken");
+    assert_eq!(refusal(forger.ask(Ask::Status)).code.as_str(), "BadToken");
 
     let shutdown = Ask::Shutdown(verbs::Shutdown {
         name: Some("ana".to_owned()),
@@ -320,7 +320,7 @@ fn a_teammate_acts_only_as_itself_and_only_in_its_present_life() {
     let refused = refusal(ana.ask(stolen));
     assert!(["StaleTeammate", "StaleClaim"].contains(&refused.code.as_str()), "{refused:?}");
     let mut old = workspace.client(TokenSource::Given(tokens[0].clone()));
-    assert_eq!(refusal(old.ask(Ask::Status)).code, "StaleTeammate");
+    assert_eq!(refusal(old.ask(Ask::Status)).code.as_str(), "StaleTeammate");
 }
 
 #[test]
@@ -453,8 +453,8 @@ fn a_refused_team_leaves_nothing_and_a_deleted_one_its_log() {
         lead: Some("person".to_owned()),
         ..TeamCreate::default()
     };
-    assert_eq!(refusal(person.ask(Ask::TeamCreate(bad))).code, "BadName");
-    assert_eq!(refusal(person.ask(Ask::Status)).code, "NoTeam");
+    assert_eq!(refusal(person.ask(Ask::TeamCreate(bad))).code.as_str(), "BadName");
+    assert_eq!(refusal(person.ask(Ask::Status)).code.as_str(), "NoTeam");
     workspace.team(&["ana"]);
     person
         .ask(Ask::TeamDelete(verbs::TeamDelete {
@@ -467,7 +467,7 @@ fn a_refused_team_leaves_nothing_and_a_deleted_one_its_log() {
     person.team = Some("alpha".to_owned());
     person.ask(Ask::TeamEnd).unwrap();
     person.team = None;
-    assert_eq!(refusal(person.ask(Ask::Status)).code, "NoTeam");
+    assert_eq!(refusal(person.ask(Ask::Status)).code.as_str(), "NoTeam");
     assert!(workspace.place().state().join("deleted/alpha-1/log.db").exists());
     workspace.team(&["ana"]);
 }

@@ -5,7 +5,7 @@ use shipmate_log::{AppendFailure, Log as _};
 use shipmate_model::{Act, Actor, Command, Position, Record, Refusal, RequestId};
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::Reply;
-use shipmate_protocol::{Answer, Refused};
+use shipmate_protocol::{Answer, Code, Refused};
 
 use super::{
     CONFLICTS_MAX, Decided, Job, PARKED_LEAST, TELL_AGAIN_MS, What, Worker, WorkerEnd, refuse,
@@ -60,24 +60,24 @@ impl Worker {
                 AppendFailure::TooLarge { bytes, max } => {
                     let text = format!("the request needs {bytes} bytes in the log at once");
                     let remedy = format!("the limit is {max}; ask for less at once");
-                    refuse(again, &refused("TooLarge", text, &remedy));
+                    refuse(again, &refused(Code::TooLarge, text, &remedy));
                     return Ok(());
                 }
                 AppendFailure::Full(text) => {
                     self.put_off(due);
                     let remedy = "make room; nothing was lost and reading goes on";
-                    refuse(again, &refused("LogFull", text, remedy));
+                    refuse(again, &refused(Code::LogFull, text, remedy));
                     return Ok(());
                 }
                 AppendFailure::Broken(text) => {
                     let remedy = "the coordinator starts anew with the next command";
-                    return self.give_up(again, &refused("LogBroken", text, remedy));
+                    return self.give_up(again, &refused(Code::LogBroken, text, remedy));
                 }
             }
         }
         self.put_off(due);
         let text = format!("other writers were faster {CONFLICTS_MAX} times");
-        refuse(jobs, &refused("Busy", text, "ask again"));
+        refuse(jobs, &refused(Code::Busy, text, "ask again"));
         Ok(())
     }
 

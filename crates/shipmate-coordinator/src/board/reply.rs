@@ -5,7 +5,7 @@ use shipmate_model::event::Event;
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Position, Record};
 use shipmate_protocol::wire::{Following, Verified};
-use shipmate_protocol::{Answer, Refused, refused, verbs};
+use shipmate_protocol::{Answer, Code, Refused, refused, verbs};
 
 use super::{Decided, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};
 use crate::history;
@@ -103,7 +103,7 @@ impl Worker {
             | Way::Itself(_)
             | Way::Left(_) => {
                 let text = "that is not asked of a team".to_owned();
-                (Err(refused("BadRequest", text, "")), false)
+                (Err(refused(Code::BadRequest, text, "")), false)
             }
         }
     }

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use shipmate_model::Actor;
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
+use shipmate_protocol::{Code, Refused};
 
 use super::Connection;
 
@@ -240,7 +240,7 @@ impl Room {
     pub(super) fn name(&self, id: u64, from: &Holder, to: &Holder) -> Result<(), Refused> {
         self.ledger.borrow_mut().name(id, from, to).map_err(|max| {
             let text = format!("there are {max} connections of this teammate, and no more can be");
-            refused("TooManyConnections", text, "close one of them first")
+            refused(Code::TooManyConnections, text, "close one of them first")
         })
     }
 
@@ -255,7 +255,7 @@ impl Room {
             let text = "too much is kept for this client: requests that are not whole, or answers \
                         that it does not read";
             let remedy = "read what you are answered, and send less at once; then connect again";
-            connection.cut(&refused("TooMuchKept", text.to_owned(), remedy));
+            connection.cut(&refused(Code::TooMuchKept, text.to_owned(), remedy));
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use shipmate_model::{Actor, Name};
 use shipmate_protocol::refused;
 use shipmate_protocol::wire::{Hello, Reply, Request, Welcome};
-use shipmate_protocol::{HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Refused};
+use shipmate_protocol::{Code, HELLO_BYTES_MAX, LINE_BYTES_MAX, PROTOCOL, Refused};
 
 use super::Coordinator;
 use crate::connection::{Connection, LineEnd, Lines, values_in};
@@ -56,11 +56,11 @@ impl Coordinator {
             let (bytes, values) = (line.len(), values_in(line));
             if values > values_max {
                 let text = format!("a request holds {values} values, and the most is {values_max}");
-                return Err(refused("TooLong", text, "send less at once"));
+                return Err(refused(Code::TooLong, text, "send less at once"));
             }
             let request: Request = serde_json::from_slice(line).map_err(|e| {
                 let text = format!("that is not a request: {e}");
-                refused("BadRequest", text, "one JSON object a line; see docs/reference")
+                refused(Code::BadRequest, text, "one JSON object a line; see docs/reference")
             })?;
             lines.free();
             connection.asks(bytes, values);
@@ -80,7 +80,7 @@ impl Coordinator {
         }
         let bad = || {
             refused(
-                "BadToken",
+                Code::BadToken,
                 "this token belongs to nobody here".to_owned(),
                 "start the teammate again for a new token",
             )
@@ -116,13 +116,13 @@ fn bound(client: &str, actor: &Actor) -> String {
 
 fn too_long(limit: usize) -> Refused {
     let text = format!("a line is longer than {limit} bytes");
-    refused("TooLong", text, "send less at once")
+    refused(Code::TooLong, text, "send less at once")
 }
 
 fn parse_hello(line: &[u8]) -> Result<Hello, Refused> {
     let hello: serde_json::Value = serde_json::from_slice(line).map_err(|e| {
         let text = format!("a connection begins with a hello, and this is none: {e}");
-        refused("BadHello", text, "use the shipmate command")
+        refused(Code::BadHello, text, "use the shipmate command")
     })?;
     // The version comes first: a hello of another release may have other fields.
     let theirs = hello.get("protocol").and_then(serde_json::Value::as_u64);
@@ -135,9 +135,13 @@ fn parse_hello(line: &[u8]) -> Result<Hello, Refused> {
             env!("CARGO_PKG_VERSION")
         );
         let remedy = "end it with `shipmate coordinator stop`; the next command starts a new one";
-        return Err(refused("Version", text, remedy));
+        return Err(refused(Code::Version, text, remedy));
     }
     serde_json::from_value(hello).map_err(|e| {
-        refused("BadHello", format!("this hello cannot be read: {e}"), "use the shipmate command")
+        refused(
+            Code::BadHello,
+            format!("this hello cannot be read: {e}"),
+            "use the shipmate command",
+        )
     })
 }

@@ -8,7 +8,7 @@ use shipmate_model::Name;
 use shipmate_process::blocking;
 use shipmate_protocol::refused;
 use shipmate_protocol::view::Leftover;
-use shipmate_protocol::{Refused, verbs};
+use shipmate_protocol::{Code, Refused, verbs};
 
 use super::Coordinator;
 use crate::board::Board;
@@ -49,7 +49,7 @@ impl Coordinator {
     async fn gone(self: &Rc<Self>, team: &Name) -> Result<Option<Rc<Board>>, Refused> {
         loop {
             let board = match self.board_of(team).await {
-                Err(refused) if refused.code == "UnknownTeam" => return Ok(None),
+                Err(refused) if refused.code == Code::UnknownTeam => return Ok(None),
                 board => board?,
             };
             if board.is_closed() {
@@ -70,7 +70,7 @@ impl Coordinator {
                 Some(TeamPhase::Active) => {
                     let text = format!("team {team} is not being deleted");
                     let remedy = format!("`shipmate team delete {team}` does it");
-                    return Err(refused("TeamActive", text, &remedy));
+                    return Err(refused(Code::TeamActive, text, &remedy));
                 }
                 Some(TeamPhase::Deleted) if board.root != *team => {
                     if let Some(crew) = self.crew(&board.root) {
@@ -109,7 +109,7 @@ impl Coordinator {
         let text =
             format!("team {root} is being deleted: what its teammates left is brought to safety");
         let remedy = format!("wait for it: `shipmate team delete {root}` says when it is done");
-        board.close(refused("TeamGone", text, &remedy));
+        board.close(refused(Code::TeamGone, text, &remedy));
         self.not_put_away.borrow_mut().remove(&root);
         if let Some(crew) = self.crew(&root) {
             crew.all_gone().await;
@@ -127,5 +127,5 @@ impl Coordinator {
 fn not_put_away(root: &Name, reason: &str) -> Refused {
     let text = format!("team {root} has ended, but its folder cannot be put away: {reason}");
     let remedy = format!("mend that, then `shipmate team delete {root}` again");
-    refused("NotPutAway", text, &remedy)
+    refused(Code::NotPutAway, text, &remedy)
 }

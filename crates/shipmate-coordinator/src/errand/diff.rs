@@ -9,8 +9,8 @@ use shipmate_core::state::{Stage, State, Status, Task};
 use shipmate_model::setup::TreeMode;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::{tree_at, tree_of};
-use shipmate_protocol::Refused;
 use shipmate_protocol::view::{DiffFile, TaskDiff};
+use shipmate_protocol::{Code, Refused};
 use shipmate_workspace::{Commit, Difference, Paths, Repository, Tree, WorkKey};
 
 use super::failed;
@@ -60,7 +60,9 @@ pub(super) async fn find(
         Ok(seek(crew, state, state.task(id).expect("a resolved task exists")))
     })?;
     match sought {
-        Ok(sought) => blocking(move || look(&sought)).await.map_err(|text| failed("NoDiff", text)),
+        Ok(sought) => {
+            blocking(move || look(&sought)).await.map_err(|text| failed(Code::NoDiff, text))
+        }
         Err(note) => Ok(TaskDiff { note, ..TaskDiff::default() }),
     }
 }

@@ -8,7 +8,7 @@ use shipmate_model::playbook::Playbook;
 use shipmate_process::blocking;
 use shipmate_programs::programs::{self, command_line::Stand};
 use shipmate_protocol::refused;
-use shipmate_protocol::{Place, Refused, verbs};
+use shipmate_protocol::{Code, Place, Refused, verbs};
 use shipmate_workspace::{Commit, Failure, Repository};
 
 use super::failed;
@@ -24,7 +24,7 @@ pub(crate) async fn begin(
     settings: &Settings,
     create: &mut verbs::TeamCreate,
 ) -> Result<(), Refused> {
-    let hooks = hooked::live(settings).map_err(|text| failed("BadHooks", text))?;
+    let hooks = hooked::live(settings).map_err(|text| failed(Code::BadHooks, text))?;
     let Some(setup) = &mut create.setup else { return Ok(()) };
     setup.home = settings.place.digest();
     setup.hooks_digest = hooks.digest();
@@ -47,7 +47,7 @@ async fn ordered(setup: &mut verbs::Setup, place: &Place) -> Result<Option<Playb
         let playbook = shipmate_playbook::order(&mut filled, &place);
         Ok(playbook.map(|playbook| (filled, playbook)))
     });
-    let (filled, playbook) = ordered.await.map_err(|text| failed("Bug", text))??;
+    let (filled, playbook) = ordered.await.map_err(|text| failed(Code::Bug, text))??;
     *setup = filled;
     Ok(playbook)
 }
@@ -83,7 +83,7 @@ async fn based(
         let text = format!("uncommitted changes: {}", dirty.join(", "));
         let remedy = "teammates begin at the last commit and would not see them: commit or stash \
                       them, or say --dirty";
-        return Err(refused("DirtyTree", text, remedy));
+        return Err(refused(Code::DirtyTree, text, remedy));
     }
     let (workspace, team) = (settings.place.workspace.clone(), name.to_owned());
     // Another tree of teams may have departments of the same names.
@@ -95,14 +95,14 @@ async fn based(
         let (workspace, team) = (workspace.clone(), team.clone());
         move || team_elsewhere(&workspace, &team)
     });
-    if let Some(path) = found_in.await.map_err(|text| failed("RepositoryUnusable", text))? {
+    if let Some(path) = found_in.await.map_err(|text| failed(Code::RepositoryUnusable, text))? {
         let text = format!(
             "the branch shipmate/{name} is that of the team {name} of another checkout of this \
              repository: {}",
             path.display()
         );
         let remedy = "choose another name with --team: all checkouts have the same branches";
-        return Err(refused("BranchTaken", text, remedy));
+        return Err(refused(Code::BranchTaken, text, remedy));
     }
     if !only_check {
         retire(workspace, name, departments).await?;
@@ -124,7 +124,7 @@ async fn retire(workspace: PathBuf, name: &str, departments: Vec<String>) -> Res
         }
         Ok(left)
     });
-    if let Some(tip) = left.await.map_err(|text| failed("RepositoryUnusable", text))? {
+    if let Some(tip) = left.await.map_err(|text| failed(Code::RepositoryUnusable, text))? {
         let text = format!(
             "an earlier team left the branch shipmate/{name} at {}, with work that is not merged",
             tip.short()
@@ -133,7 +133,7 @@ async fn retire(workspace: PathBuf, name: &str, departments: Vec<String>) -> Res
             "`git merge shipmate/{name}` to have it, `git branch -D shipmate/{name}` to lose it, or \
              choose another name with --team"
         );
-        return Err(refused("BranchExists", text, &remedy));
+        return Err(refused(Code::BranchExists, text, &remedy));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use shipmate_process::remove_folder;
 use shipmate_programs::tenancy::Unfinished;
 use shipmate_protocol::refused;
 use shipmate_protocol::view::Leftover;
-use shipmate_protocol::{Place, Refused};
+use shipmate_protocol::{Code, Place, Refused};
 use shipmate_workspace::{Intent, Left, Repository};
 
 use super::failed;
@@ -91,7 +91,7 @@ pub(crate) async fn leftovers(
         cleaning.force.iter().find(|name| !found.iter().any(|left| fits(left, name)))
     {
         let text = format!("nothing that is left over is called {name}");
-        return Err(refused("NotLeftOver", text, "`shipmate doctor` names what is"));
+        return Err(refused(Code::NotLeftOver, text, "`shipmate doctor` names what is"));
     }
     Ok(found)
 }
@@ -132,7 +132,7 @@ pub(crate) async fn left_of_department(
         found.retain(|left| left.precious);
         Ok(found)
     });
-    looked.await.map_err(|text| failed("RepositoryUnusable", text))
+    looked.await.map_err(|text| failed(Code::RepositoryUnusable, text))
 }
 
 /// The clones of these teams that hold what could not be rescued.
@@ -237,7 +237,7 @@ async fn of_deleted(
         found.extend(records);
         Ok(found)
     });
-    looked.await.map_err(|text| failed("RepositoryUnusable", text))
+    looked.await.map_err(|text| failed(Code::RepositoryUnusable, text))
 }
 
 /// Every deleted team whose folder is there, with what its log says that it has made.
@@ -247,7 +247,7 @@ async fn recorded(place: &Place) -> Result<Vec<Deleted>, Refused> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(|e| {
             let text = format!("{}: {e}", path.display());
-            refused("StateUnreadable", text, "it must be a folder that you may read")
+            refused(Code::StateUnreadable, text, "it must be a folder that you may read")
         })?,
     };
     let mut folders: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();

@@ -11,10 +11,10 @@ use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Name};
 use shipmate_process::Watched;
 use shipmate_process::blocking;
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
 use shipmate_protocol::view::Merged;
 use shipmate_protocol::wire::{Notice, Reply};
+use shipmate_protocol::{Code, Refused};
 use shipmate_workspace::{
     AdvanceFailure, Begun, Commit, Feature, FeatureBranch, Intent, LandedWorkStands, LookFor,
     MissingFrom, PlannedMerge, PlannedUpdate, ReadyMerge, ReadyUpdate, Repository, Settled,
@@ -57,11 +57,11 @@ pub(super) async fn merge(
     let lands_on = wanted.setup.branch(team);
     if lands_on != team {
         let text = format!("the work of team {team} is on shipmate/{lands_on}");
-        return Err(refused("NotMerged", text, &format!("`shipmate --team {lands_on} merge`")));
+        return Err(refused(Code::NotMerged, text, &format!("`shipmate --team {lands_on} merge`")));
     }
     if wanted.tasks.is_empty() && !has_written(crew, &wanted, team).await? {
         let text = format!("no task of team {team} is completed yet");
-        return Err(refused("NothingDone", text, "`shipmate status` shows how far they are"));
+        return Err(refused(Code::NothingDone, text, "`shipmate status` shows how far they are"));
     }
     let branch = format!("shipmate/{team}");
     let merged = Merged { branch, tasks: wanted.tasks.clone(), ..Merged::default() };
@@ -92,7 +92,7 @@ pub(super) async fn merge(
                     merged.branch,
                     files.join(", ")
                 );
-                return Err(refused("NotMerged", text, &by_hand(team)));
+                return Err(refused(Code::NotMerged, text, &by_hand(team)));
             }
         };
         if !wanted.setup.gate.is_empty() && !has_passed(crew, &wanted.setup, &ready) {
@@ -124,7 +124,7 @@ pub(super) async fn merge(
         }
     }
     let text = format!("the branches moved {TRIES_MAX} times while {team} was being merged");
-    Err(refused("NotMerged", text, "merge again when nobody commits"))
+    Err(refused(Code::NotMerged, text, "merge again when nobody commits"))
 }
 
 /// Brings the person's branch to the team, if the gate passes on both together.
@@ -154,7 +154,7 @@ pub(super) async fn update(
             PlannedUpdate::Conflict { branch: own, files } => {
                 let files = files.join(", ");
                 let text = format!("{own} conflicts with {branch} in {files}; nothing was changed");
-                return Err(refused("NotUpdated", text, &by_hand(team)));
+                return Err(refused(Code::NotUpdated, text, &by_hand(team)));
             }
         };
         if !setup.gate.is_empty() {
@@ -188,7 +188,7 @@ pub(super) async fn update(
         }
     }
     let text = format!("{branch} moved {TRIES_MAX} times while it was being brought up");
-    Err(refused("NotUpdated", text, "update again when nobody commits there"))
+    Err(refused(Code::NotUpdated, text, "update again when nobody commits there"))
 }
 
 /// Tells the one who asked what is done for them, or waited for. Nobody else hears it.
@@ -256,7 +256,7 @@ async fn require_landed(
          it loses by that); where you have rewritten it on purpose, merge it by hand: `git merge \
          {branch}`"
     );
-    Err(refused("NotMerged", text, &remedy))
+    Err(refused(Code::NotMerged, text, &remedy))
 }
 
 /// Ends what a coordinator that was killed has begun in the person's checkout. Their git, hooks
@@ -301,7 +301,7 @@ async fn settle_earlier(settings: &Settings) -> Result<(), Refused> {
         );
         let remedy = "make room if the disk is full: the next `shipmate merge` does it; `git \
                       status` shows what is left of it";
-        refused("NotMerged", text, remedy)
+        refused(Code::NotMerged, text, remedy)
     })
 }
 
@@ -312,7 +312,7 @@ fn folder(settings: &Settings) -> PathBuf {
 fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
     let no_trees = || {
         let text = format!("team {team} works without a repository");
-        refused("NoTrees", text, "its work is in the workspace itself (--trees none)")
+        refused(Code::NoTrees, text, "its work is in the workspace itself (--trees none)")
     };
     let found = crew.board.with_state(|state| {
         let setup = (*state.teams.get(team)?.setup).clone();
@@ -336,7 +336,7 @@ fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
     let found = found.ok_or_else(no_trees)?;
     if !crew.is_home(team) {
         let text = format!("team {team} works on another machine");
-        return Err(refused("NotHome", text, "run this there"));
+        return Err(refused(Code::NotHome, text, "run this there"));
     }
     Ok(found)
 }
@@ -402,12 +402,16 @@ fn require_green(result: &GateResult, on: &str, remedy: &str) -> Result<(), Refu
         false if result.killed => {
             let evidence = &result.evidence;
             let text = format!("the gate did not come to its end on {on}: {evidence}");
-            Err(refused("GateKilled", text, "nothing was changed: make room for it and try again"))
+            Err(refused(
+                Code::GateKilled,
+                text,
+                "nothing was changed: make room for it and try again",
+            ))
         }
         false => {
             let evidence = &result.evidence;
             let text = format!("the gate is red on {on}; nothing was changed: {evidence}");
-            Err(refused("GateRed", text, remedy))
+            Err(refused(Code::GateRed, text, remedy))
         }
     }
 }
@@ -420,11 +424,11 @@ fn by_hand(team: &Name) -> String {
 }
 
 fn not_merged(text: impl ToString) -> Refused {
-    failed("NotMerged", text)
+    failed(Code::NotMerged, text)
 }
 
 fn not_updated(text: impl ToString) -> Refused {
-    failed("NotUpdated", text)
+    failed(Code::NotUpdated, text)
 }
 
 async fn feature_branches(

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use shipmate_process::blocking;
-use shipmate_protocol::Refused;
 use shipmate_protocol::view::Survey;
+use shipmate_protocol::{Code, Refused};
 use shipmate_workspace::{OpenFailure, Repository};
 
 use super::failed;
@@ -22,14 +22,14 @@ pub(super) async fn survey(settings: &Settings) -> Result<Survey, Refused> {
             found
         }))
     };
-    blocking(look).await.map_err(|text| failed("RepositoryUnusable", text))?
+    blocking(look).await.map_err(|text| failed(Code::RepositoryUnusable, text))?
 }
 
 fn look(workspace: &Path) -> Result<Survey, Refused> {
-    let unusable = |text: String| failed("RepositoryUnusable", text);
+    let unusable = |text: String| failed(Code::RepositoryUnusable, text);
     let repository = Repository::open(workspace).map_err(|e| match e {
-        OpenFailure::NoCommits { .. } => failed("NoCommits", e),
-        OpenFailure::NotARepository { .. } => failed("NoRepository", e),
+        OpenFailure::NoCommits { .. } => failed(Code::NoCommits, e),
+        OpenFailure::NotARepository { .. } => failed(Code::NoRepository, e),
         _ => unusable(e.to_string()),
     })?;
     let head = repository.head().map_err(|e| unusable(e.to_string()))?;

@@ -10,9 +10,9 @@ use shipmate_playbook::ground::Ground;
 use shipmate_process::blocking;
 use shipmate_programs::Agents;
 use shipmate_programs::programs;
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
 use shipmate_protocol::verbs::{Setup, TeammateAdd};
+use shipmate_protocol::{Code, Refused};
 
 use crate::demands::condition::Scene;
 use crate::settings::Settings;
@@ -36,8 +36,9 @@ pub(crate) async fn check(
         let phase = planned(&playbook, &ground, &known).cloned();
         Ok((playbook, phase))
     });
-    let (playbook, phase) =
-        found.await.map_err(|text| refused("RepositoryUnusable", text, "run `shipmate doctor`"))?;
+    let (playbook, phase) = found
+        .await
+        .map_err(|text| refused(Code::RepositoryUnusable, text, "run `shipmate doctor`"))?;
     let Some(phase) = phase else { return Ok(()) };
     let mut roles = playbook.roles.iter();
     let lead = roles.find(|(name, role)| role.lead && phase.roles.contains(name));
@@ -45,7 +46,7 @@ pub(crate) async fn check(
     can_lead(name.as_str(), role, &values, setup, &settings.agents).map_err(|mut refused| {
         refused.message =
             format!("phase {} is planned by the lead: {}", phase.name, refused.message);
-        if refused.code == "CannotLead" {
+        if refused.code == Code::CannotLead {
             let remedy =
                 "name a program for it, such as --lead native (`shipmate agents` lists them)";
             refused.remedy = Some(remedy.to_owned());

@@ -6,8 +6,8 @@
 use shipmate_core::State;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::{Actor, Alias, Name, Refusal, TaskId};
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
+use shipmate_protocol::{Code, Refused};
 
 use super::refusal;
 
@@ -32,13 +32,17 @@ pub(crate) fn task_id(
         [task] => Ok(task.id),
         [] => {
             let remedy = "`shipmate task list` names the tasks";
-            Err(refused("UnknownTask", format!("there is no task with the alias {alias}"), remedy))
+            Err(refused(
+                Code::UnknownTask,
+                format!("there is no task with the alias {alias}"),
+                remedy,
+            ))
         }
         several => {
             let named = several.iter().filter_map(|task| task.spec.alias.as_ref());
             let named: Vec<String> = named.map(ToString::to_string).collect();
             let text = format!("{alias} may be any of {}", named.join(", "));
-            Err(refused("AmbiguousTask", text, "name one of them in full, or give plan_id"))
+            Err(refused(Code::AmbiguousTask, text, "name one of them in full, or give plan_id"))
         }
     }
 }

@@ -13,7 +13,7 @@ use shipmate_programs::around::Around;
 use shipmate_programs::models::{self, prices};
 use shipmate_programs::programs::{self, NATIVE, Protocol};
 use shipmate_protocol::refused;
-use shipmate_protocol::{Ask, Refused, verbs};
+use shipmate_protocol::{Ask, Code, Refused, verbs};
 
 use crate::board::Job;
 use crate::crew::Crew;
@@ -67,7 +67,7 @@ fn plain(command: &str) -> (String, String) {
 
 fn no(whose: &str, (fact, remedy): &(String, String)) -> Refused {
     let text = format!("money cannot be counted for {whose}: {fact}");
-    refused("UnknownPrice", text, remedy)
+    refused(Code::UnknownPrice, text, remedy)
 }
 
 /// Somebody who joins a team with a ceiling in money, or gets another agent there.

@@ -22,7 +22,7 @@ use shipmate_programs::programs;
 use shipmate_programs::programs::command_line::{CannotRun, Stand, cannot_run};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
-use shipmate_protocol::{Refused, verbs};
+use shipmate_protocol::{Code, Refused, verbs};
 use shipmate_workspace::{Commit, Repository};
 
 use crate::crew::Crew;
@@ -133,7 +133,7 @@ pub(crate) fn runnable(line: &str, agents: &Agents, stand: &Stand) -> Result<(),
     let known = programs::profiles(agents);
     let names: Vec<&str> = known.iter().map(|profile| profile.name.as_str()).collect();
     match cannot_run(line, &names, &Around::here(), stand) {
-        Some(CannotRun { fact, remedy }) => Err(refused("CannotRun", fact, &remedy)),
+        Some(CannotRun { fact, remedy }) => Err(refused(Code::CannotRun, fact, &remedy)),
         None => Ok(()),
     }
 }
@@ -160,7 +160,11 @@ pub(crate) fn set(
     if let Some(name) = unknown {
         let text = format!("there is no teammate {name} in team {team}");
         let names: Vec<&str> = members.keys().map(String::as_str).collect();
-        return Err(refused("UnknownTeammate", text, &format!("there are {}", names.join(", "))));
+        return Err(refused(
+            Code::UnknownTeammate,
+            text,
+            &format!("there are {}", names.join(", ")),
+        ));
     }
     for (name, profile) in members {
         let is_named = set.teammates.contains(&name);
@@ -192,7 +196,7 @@ pub(crate) fn set(
                 set.agents.push(add);
             }
             // Whoever leads stays as it is where the new agent cannot.
-            Err(refused) if refused.code == "CannotLead" && !is_named => {}
+            Err(refused) if refused.code == Code::CannotLead && !is_named => {}
             Err(refused) => return Err(refused),
         }
     }
@@ -226,7 +230,7 @@ pub(crate) fn choose(
                 "{own}; or name a program, such as agent \"claude\" (`shipmate agents` lists \
                  them), or set agents.default in the configuration"
             );
-            return Err(refused("NoAgent", text, &remedy));
+            return Err(refused(Code::NoAgent, text, &remedy));
         }
     }
     Ok(())
@@ -244,7 +248,7 @@ pub(crate) fn found(
     }
     let hears = programs::hears(&add.agent, agents);
     add.hears = hears.map_err(|unknown| {
-        refused("UnknownAgent", unknown.to_string(), "`shipmate agents` lists them")
+        refused(Code::UnknownAgent, unknown.to_string(), "`shipmate agents` lists them")
     })?;
     if add.lead && add.mode.as_deref() == Some("plan") && is_started && !add.hears {
         let text = format!("{} cannot lead: its agent cannot be talked to", add.name);
@@ -254,15 +258,15 @@ pub(crate) fn found(
         let remedy = format!(
             "{near}name a program that can, such as \"native\" (`shipmate agents` lists them)"
         );
-        return Err(refused("CannotLead", text, &remedy));
+        return Err(refused(Code::CannotLead, text, &remedy));
     }
     if let Some(none) = programs::no_model(&add.agent, &add.model, agents).filter(|_| is_started) {
-        return Err(refused("NoModel", none.fact, &none.remedy));
+        return Err(refused(Code::NoModel, none.fact, &none.remedy));
     }
     match programs::missing(&add.agent, agents) {
         Some(text) if is_started => {
             let remedy = "`shipmate agents` says how to install it";
-            Err(refused("NotInstalled", text, remedy))
+            Err(refused(Code::NotInstalled, text, remedy))
         }
         _ => Ok(()),
     }

@@ -7,9 +7,9 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::{self, Mode, Profile, Seat};
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, Actor, Address, TeammateRef};
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
 use shipmate_protocol::verbs::Enrol;
+use shipmate_protocol::{Code, Refused};
 
 use crate::scene::Scene;
 use crate::secret::hash;
@@ -22,7 +22,7 @@ pub(super) fn enrol(scene: &Scene<'_>, enrol: &Enrol) -> Result<Act, Refused> {
     if *scene.actor != Actor::Person {
         let text = format!("{} has a seat already", scene.actor);
         let remedy = "a session without a seat is enrolled by `shipmate mcp` or `serve`";
-        return Err(refused("NotAllowed", text, remedy));
+        return Err(refused(Code::NotAllowed, text, remedy));
     }
     let who = free_seat(scene, enrol)?;
     if scene.state.member(&who).is_some() {
@@ -67,7 +67,7 @@ fn free_seat(scene: &Scene<'_>, enrol: &Enrol) -> Result<Address, Refused> {
         }
     }
     let text = format!("{SEATS_MAX} sessions are named {wanted}");
-    Err(refused("NoSeat", text, "end those that are not needed, or choose another name"))
+    Err(refused(Code::NoSeat, text, "end those that are not needed, or choose another name"))
 }
 
 /// Whoever was added begins its life in the same step.

@@ -6,8 +6,8 @@ use shipmate_core::state::{Course, Standing};
 use shipmate_model::command::PhaseVerdict;
 use shipmate_model::playbook::{Phase, Playbook};
 use shipmate_model::{Act, Name};
-use shipmate_protocol::Refused;
 use shipmate_protocol::refused;
+use shipmate_protocol::{Code, Refused};
 
 use crate::scene::Scene;
 
@@ -17,7 +17,7 @@ pub(super) fn skip(scene: &Scene<'_>, phase: &Name, reason: &str) -> Result<Act,
     if let Some((playbook, course)) = now
         && let Some((text, remedy)) = stands_in_the_way(scene, phase, playbook, course)
     {
-        return Err(refused("PhaseNeeded", text, &remedy));
+        return Err(refused(Code::PhaseNeeded, text, &remedy));
     }
     Ok(Act::EndPhase {
         team: scene.team.clone(),

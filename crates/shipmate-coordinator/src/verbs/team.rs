@@ -4,13 +4,13 @@ use shipmate_model::Act;
 use shipmate_model::command::{CreateTeam, Urgency, Whom};
 use shipmate_model::event::{AgentChoice, TeamChanges, Verification};
 use shipmate_model::setup::{self, TreeMode, Trees};
-use shipmate_protocol::Refused;
 use shipmate_protocol::verbs::{
     AnswerShutdown, Look, PhaseApprove, PhaseSkip, Setup, Shutdown, Status, TeamBudget,
     TeamContinue, TeamCreate, TeamDelete, TeamPause, TeamSet, TeamShow, TeammateAdd, Teams,
     UsageReport, UsageReserve,
 };
 use shipmate_protocol::view::{self, TeamView};
+use shipmate_protocol::{Code, Refused};
 
 use super::skip::skip;
 use super::{Beside, Decides, Looks};
@@ -33,7 +33,7 @@ impl Looks for TeamShow {
     fn look(&self, scene: &Scene<'_>, _: &Beside<'_>) -> Result<TeamView, Refused> {
         match scene.state.teams.contains_key(scene.team) {
             true => Ok(views::team(scene.state, scene.team)),
-            false => Err(unknown("team", "UnknownTeam", scene.team.as_str())),
+            false => Err(unknown("team", Code::UnknownTeam, scene.team.as_str())),
         }
     }
 }

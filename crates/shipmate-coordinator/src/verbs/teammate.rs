@@ -5,12 +5,12 @@ use shipmate_model::command::StartTeammate;
 use shipmate_model::event::{Mode, Profile, Seat};
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, TeammateRef};
-use shipmate_protocol::Refused;
 use shipmate_protocol::verbs::{
     Enrol, Session, TeammateAdd, TeammateBudget, TeammateContinue, TeammateIdle, TeammateMode,
     TeammatePause, TeammateRemove, TeammateShow, TeammateStart, Teammates,
 };
 use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::{Code, Refused};
 
 use super::{Beside, Decides, Looks, seat};
 use crate::hooks::{HookEvent, Payload};
@@ -36,7 +36,7 @@ impl Looks for TeammateShow {
         let mut members = scene.state.members_of(&team);
         match members.find(|(who, _)| who.name == name) {
             Some((who, mate)) => Ok(views::teammate(scene.state, who, mate, beside.signs)),
-            None => Err(unknown("teammate", "UnknownTeammate", name.as_str())),
+            None => Err(unknown("teammate", Code::UnknownTeammate, name.as_str())),
         }
     }
 }

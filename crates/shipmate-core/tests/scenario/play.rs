@@ -247,7 +247,7 @@ impl World {
     }
 
     fn refused(&mut self, refusal: &Refusal) -> String {
-        self.touched.refusals.insert(refusal.code());
+        self.touched.refusals.insert(refusal.code().to_string());
         format!("refused: {refusal}").replace('\n', " ")
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::tools::arguments::Arguments;
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::{Board, Outcome, Tool, schema};
@@ -49,7 +50,7 @@ pub(crate) async fn run(board: &impl Board, arguments: &mut Arguments) -> Reply 
             let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
             let message = format!("there is no setting {setting:?}");
             let remedy = format!("there are {}", names.join(", "));
-            Err(refused("UnknownSetting", message, &remedy).into())
+            Err(refused(Code::UnknownSetting, message, &remedy).into())
         }
     }
 }
@@ -58,7 +59,7 @@ async fn set(board: &impl Board, setting: String, value: String) -> Reply {
     if setting != "model" {
         let message = format!("{setting:?} is no setting of yours");
         return Err(
-            refused("NotYours", message, "you may set model; a person sets the rest").into()
+            refused(Code::NotYours, message, "you may set model; a person sets the rest").into()
         );
     }
     let set = TeamSet { model: Some(value.clone()), ..TeamSet::default() };

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::Code;
 use crate::tools::Outcome;
 use crate::tools::arguments::Bad;
 use crate::wire::Refused;
@@ -25,10 +26,7 @@ impl Outcome {
     }
 }
 
-pub(crate) fn refused(code: &str, message: impl Into<String>, remedy: &str) -> Refused {
-    let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-    Refused { code: code.to_owned(), message: message.into(), remedy }
-}
+pub(crate) use crate::wire::refused;
 
 pub(crate) fn as_fields(refused: &Refused) -> Map<String, Value> {
     let mut fields = Map::new();
@@ -51,7 +49,7 @@ impl From<Bad> for Outcome {
     fn from(bad: Bad) -> Outcome {
         let Bad { field, sent, expected } = bad;
         let message = format!("`{field}` is {sent}; expected {expected}");
-        let mut fields = as_fields(&refused("BadArgument", message.as_str(), ""));
+        let mut fields = as_fields(&refused(Code::BadArgument, message.as_str(), ""));
         fields.insert("field".to_owned(), json!(field));
         fields.insert("sent".to_owned(), json!(sent));
         fields.insert("expected".to_owned(), json!(expected));

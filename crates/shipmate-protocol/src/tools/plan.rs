@@ -4,6 +4,7 @@ mod work;
 
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::one_line;
@@ -227,7 +228,7 @@ pub(crate) async fn open_of(board: &impl Board, seat: &Seat, who: &str) -> Resul
         [one] => Ok(one),
         [] => {
             let message = format!("{who} has no open plan");
-            Err(refused("UnknownPlan", message, "Plan with action list names them").into())
+            Err(refused(Code::UnknownPlan, message, "Plan with action list names them").into())
         }
         _ => Err(Bad::missing("request_id", &format!("one of its plans: {found:?}")).into()),
     }

@@ -7,6 +7,7 @@ mod plain_words;
 
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::team::{deadline, shut_down};
@@ -288,7 +289,7 @@ async fn send(board: &impl Board, to: String, kind: Option<String>, body: String
         _ => None,
     };
     let sent = match (board.ask(ask(&to)).await, other) {
-        (Err(refused), Some(other)) if refused.code == "UnknownTeammate" => {
+        (Err(refused), Some(other)) if refused.code == Code::UnknownTeammate => {
             board.ask(ask(other)).await.map_err(|_| refused)?
         }
         (sent, _) => sent?,

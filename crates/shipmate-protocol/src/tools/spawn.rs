@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::task_create::create;
@@ -142,7 +143,7 @@ async fn start(board: &impl Board, name: &str, supervision: Supervision) -> Resu
     match board.ask(ask).await {
         Ok(_) => Ok(()),
         // The runtime may have found a task for it first.
-        Err(refused) if refused.code == "StillRunning" => Ok(()),
+        Err(refused) if refused.code == Code::StillRunning => Ok(()),
         Err(refused) => {
             let removed = board.ask(verbs::TeammateRemove { name: name.to_owned() }).await;
             let left = match removed {
@@ -169,7 +170,7 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
         add.name = if attempt == 1 { base.clone() } else { format!("{base}-{attempt}") };
         match board.ask(Ask::TeammateAdd(add.clone())).await {
             Ok(_) => break,
-            Err(refused) if refused.code == "TeammateExists" && attempt < NAMES_TRIED => {}
+            Err(refused) if refused.code == Code::TeammateExists && attempt < NAMES_TRIED => {}
             Err(refused) => return Err(refused.into()),
         }
     }
@@ -192,7 +193,7 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
     };
     let Some(id) = ids.first() else {
         let _ = board.ask(verbs::TeammateRemove { name }).await;
-        return Err(crate::tools::outcome::refused("NoTask", "no task was created", "").into());
+        return Err(crate::tools::outcome::refused(Code::NoTask, "no task was created", "").into());
     };
     if let Err(refused) = start(board, &name, Supervision::OneShot).await {
         let _ = board.ask(verbs::TaskDelete { task: id.to_string() }).await;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::{page, show};
@@ -82,7 +83,11 @@ async fn find(board: &impl Board, text: &str) -> Result<Found, Refused> {
         Ok(view) => Ok(Found::Teammate(Box::new(view))),
         Err(_) => show(board, &task).await.map(|view| Found::Task(Box::new(view))).map_err(|_| {
             let message = format!("there is no task and no teammate {text}");
-            refused("UnknownTask", message, "TaskList names the tasks, ListAgents the teammates")
+            refused(
+                Code::UnknownTask,
+                message,
+                "TaskList names the tasks, ListAgents the teammates",
+            )
         }),
     }
 }

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Did, Parts, Reply, refused};
 use crate::tools::task_create::{block, last, metadata, priority};
@@ -354,12 +355,12 @@ async fn started_by(board: &impl Board, update: &Update, name: &str) -> Result<D
         return Ok(Did::Nothing(format!("{name} works on it")));
     }
     let message = format!("{name} has not begun on task {}: it takes it up itself", view.row.id);
-    Err(refused("NotTheirs", message, "leave out the status; the owner is enough"))
+    Err(refused(Code::NotTheirs, message, "leave out the status; the owner is enough"))
 }
 
 fn not_held(view: &TaskView) -> Refused {
     let message = format!("task {} is {}, not in progress", view.row.id, view.row.status);
-    refused("NotInProgress", message, "take it first: TaskUpdate with status in_progress")
+    refused(Code::NotInProgress, message, "take it first: TaskUpdate with status in_progress")
 }
 
 /// Hands the work in, or for whoever may decides that it is done.
@@ -376,8 +377,8 @@ async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did,
         Some(token) => Ask::TaskSubmit(verbs::TaskSubmit { task, token, commit, result }),
         None => Ask::TaskComplete(verbs::TaskComplete { task, token: None, commit, result }),
     };
-    change(board, ask, "handed in").await.map_err(|refused| match refused.code.as_str() {
-        "NotInProgress" => Refused { remedy: not_held(&view).remedy, ..refused },
+    change(board, ask, "handed in").await.map_err(|refused| match refused.code {
+        Code::NotInProgress => Refused { remedy: not_held(&view).remedy, ..refused },
         _ => refused,
     })
 }
@@ -393,7 +394,7 @@ async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<D
         let message = format!("nothing blocks task {}", view.row.id);
         let remedy = "name what it waits for in addBlockedBy; or give it back with status pending \
                       and tell the lead with SendMessage";
-        return Err(refused("NothingBlocks", message, remedy));
+        return Err(refused(Code::NothingBlocks, message, remedy));
     }
     match view.row.status.as_str() {
         "pending" if blocked => Ok(Did::Nothing("it is pending until nothing blocks it".into())),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::Code;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, as_fields, refused};
 use crate::tools::task_read::one_line;
@@ -188,7 +189,7 @@ pub(crate) async fn create(board: &impl Board, seat: &Seat, arguments: &mut Argu
                  a department below it, name parent {0}",
                 seat.team
             );
-            return Err(refused("TeamExists", message, &remedy).into());
+            return Err(refused(Code::TeamExists, message, &remedy).into());
         }
     };
     Ok(staff(board, &team, said, members).await)

@@ -122,7 +122,11 @@ pub(crate) fn parse(line: &str) -> Result<Answer, Refused> {
                 Some((message, remedy)) => (message, Some(remedy.to_owned())),
                 None => (text, None),
             };
-            return Err(Refused { code: code.to_owned(), message: message.to_owned(), remedy });
+            return Err(Refused {
+                code: serde_json::from_value(code.into()).expect("a code"),
+                message: message.to_owned(),
+                remedy,
+            });
         }
         "done" => json!({ "done": { "first": 1, "last": 1 } }),
         "unchanged" => json!("unchanged"),

@@ -135,7 +135,7 @@ fn turn_away(place: &Place) {
     let socket = place.socket();
     fs::create_dir_all(socket.parent().unwrap()).unwrap();
     let listener = tokio::net::UnixListener::bind(socket).unwrap();
-    let (code, message) = ("StaleTeammate".to_owned(), String::new());
+    let (code, message) = (shipmate_protocol::Code::StaleTeammate, String::new());
     let refused = Refused { code, message, remedy: None };
     let line = serde_json::to_string(&Reply::Refused { id: 0, refused }).unwrap() + "\n";
     tokio::task::spawn_local(async move {

@@ -5,7 +5,7 @@
 //! [`REFUSALS_MAX`] plans that do not hold, or a few turns without any, a person is told.
 
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Answer, Ask, Refused, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
 
 use super::Desk;
 
@@ -37,12 +37,12 @@ impl Desk {
         if before.refusals >= REFUSALS_MAX {
             let message = format!("{REFUSALS_MAX} plans were sent back; a person was told");
             let remedy = Some("end your turn now, and wait for a word".to_owned());
-            return Err(Refused { code: "NoMorePlans".to_owned(), message, remedy });
+            return Err(Refused { code: Code::NoMorePlans, message, remedy });
         }
         let answer = self.carry(ask).await;
         match &answer {
             Ok(_) => self.planning().set(Planning { refusals: 0, stage: Stage::Open }),
-            Err(refused) if refused.code == "BadPlan" => {
+            Err(refused) if refused.code == Code::BadPlan => {
                 let refusals = before.refusals + 1;
                 self.planning().set(Planning { refusals, ..before });
                 return Err(self.sent_back(refused.clone(), refusals).await);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::view::TeammateView;
 use shipmate_protocol::view::words::outcome_words;
-use shipmate_protocol::{Answer, Ask, ClientFailure, Notice, Refused, verbs, wire};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Code, Notice, Refused, verbs, wire};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -83,7 +83,7 @@ fn not_ours(mate: &TeammateView) -> Failure {
     let text = format!("{} was started by hand: nobody here sees its output", mate.name);
     let remedy = "`shipmate log --follow` shows what it does, `shipmate send` talks to it";
     Failure::Client(ClientFailure::Refused(Refused {
-        code: "NotSupervised".to_owned(),
+        code: Code::NotSupervised,
         message: text,
         remedy: Some(remedy.to_owned()),
     }))

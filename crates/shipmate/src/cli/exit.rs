@@ -1,6 +1,6 @@
 //! Exit codes: documented API, so that a script can branch without reading text.
 
-use shipmate_protocol::{BadPlace, ClientFailure, Refused};
+use shipmate_protocol::{BadPlace, ClientFailure, Code, Refused};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -83,17 +83,15 @@ impl From<Exit> for std::process::ExitCode {
 
 /// Refusals that end with something else than 1.
 pub(crate) fn of_refusal(refused: &Refused) -> Exit {
-    match refused.code.as_str() {
-        "NothingAvailable" | "QueueFull" => Exit::NothingToDo,
+    match refused.code {
+        Code::NothingAvailable | Code::QueueFull => Exit::NothingToDo,
         // A file that the run is about cannot be used, as a plan that has mistakes.
-        "BadWork" => Exit::Usage,
-        "AlreadyClaimed" | "StaleClaim" | "StaleTeammate" => Exit::Lost,
+        Code::BadWork => Exit::Usage,
+        Code::AlreadyClaimed | Code::StaleClaim | Code::StaleTeammate => Exit::Lost,
         // Another process has the log, or the server that keeps it is away.
-        "LogInUse" | "LogUnavailable" | "Version" => Exit::Unreachable,
-        code if code.starts_with("Log") => Exit::Storage,
-        // Neither is a thing that was looked for.
-        "UnknownToken" | "UnknownPrice" => Exit::Refused,
-        code if code == "NoTeam" || code.starts_with("Unknown") => Exit::NotFound,
+        Code::LogInUse | Code::LogUnavailable | Code::Version => Exit::Unreachable,
+        code if code.is_of_log() => Exit::Storage,
+        code if code == Code::NoTeam || code.is_unknown() => Exit::NotFound,
         _ => Exit::Refused,
     }
 }
@@ -126,18 +124,18 @@ mod tests {
     #[test]
     fn a_script_can_tell_refusals_apart() {
         for (code, exit) in [
-            ("Blocked", 1),
-            ("BadName", 1),
-            ("BadWork", 2),
-            ("UnknownTask", 3),
-            ("UnknownTeammate", 3),
-            ("UnknownPrice", 1),
-            ("NothingAvailable", 4),
-            ("AlreadyClaimed", 5),
-            ("StaleClaim", 5),
-            ("LogDamaged", 7),
+            (Code::Blocked, 1),
+            (Code::BadName, 1),
+            (Code::BadWork, 2),
+            (Code::UnknownTask, 3),
+            (Code::UnknownTeammate, 3),
+            (Code::UnknownPrice, 1),
+            (Code::NothingAvailable, 4),
+            (Code::AlreadyClaimed, 5),
+            (Code::StaleClaim, 5),
+            (Code::LogDamaged, 7),
         ] {
-            let refused = Refused { code: code.to_owned(), message: String::new(), remedy: None };
+            let refused = Refused { code, message: String::new(), remedy: None };
             assert_eq!(of_refusal(&refused) as u8, exit, "{code}");
         }
     }

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_refusal_reads_as_a_fact_and_its_remedy() {
         let refused = Refused {
-            code: "AlreadyClaimed".to_owned(),
+            code: shipmate_protocol::Code::AlreadyClaimed,
             message: "task 1 is claimed by ana@1".to_owned(),
             remedy: Some("take another task".to_owned()),
         };

@@ -13,7 +13,7 @@ use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::socket::Silence;
 use shipmate_protocol::{
-    Answer, Ask, BadPlace, Client, ClientFailure, Notice, Place, Verb, verbs, wire,
+    Answer, Ask, BadPlace, Client, ClientFailure, Code, Notice, Place, Verb, verbs, wire,
 };
 
 use crate::cli::failure::{Failure, unexpected};
@@ -100,7 +100,7 @@ impl Session {
             self.renewed = true;
             match self.client.ask(Ask::Renew(verbs::Renew { environment: environment() })) {
                 // A coordinator of an earlier release keeps what it began with.
-                Err(ClientFailure::Refused(refused)) if refused.code == "BadRequest" => {}
+                Err(ClientFailure::Refused(refused)) if refused.code == Code::BadRequest => {}
                 renewed => drop(renewed?),
             }
         }
@@ -213,9 +213,9 @@ impl Session {
     pub(crate) fn advise_repository(&self, failure: Failure) -> Failure {
         let Failure::Client(ClientFailure::Refused(mut refused)) = failure else { return failure };
         let commit = "git add . && git commit -m 'first'";
-        let advice = match refused.code.as_str() {
-            "NoRepository" => format!("or make this folder one: git init && {commit}"),
-            "NoCommits" => commit.to_owned(),
+        let advice = match refused.code {
+            Code::NoRepository => format!("or make this folder one: git init && {commit}"),
+            Code::NoCommits => commit.to_owned(),
             _ => return Failure::Client(ClientFailure::Refused(refused)),
         };
         let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shipmate_protocol::{Ask, Client, ClientFailure, Refused, Verb};
+use shipmate_protocol::{Ask, Client, ClientFailure, Code, Refused, Verb};
 use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
@@ -48,9 +48,11 @@ impl Link {
         });
         match tokio::time::timeout_at(until, working).await {
             Ok(Ok(done)) => done.map_err(refused),
-            Ok(Err(ended)) => Err(refusal("Bug", &format!("the request broke off: {ended}"), "")),
+            Ok(Err(ended)) => {
+                Err(refusal(Code::Bug, &format!("the request broke off: {ended}"), ""))
+            }
             Err(_) => Err(refusal(
-                "Slow",
+                Code::Slow,
                 "the coordinator has not answered in time; the request may still be carried out",
                 "look at the board before you ask again",
             )),
@@ -65,15 +67,9 @@ pub(crate) fn refused(failure: ClientFailure) -> Refused {
         other => {
             let text = other.to_string();
             let (message, remedy) = text.split_once("\n  ").unwrap_or((&text, ""));
-            refusal("Unreachable", message, remedy)
+            refusal(Code::Unreachable, message, remedy)
         }
     }
 }
 
-pub(crate) fn refusal(code: &str, message: &str, remedy: &str) -> Refused {
-    Refused {
-        code: code.to_owned(),
-        message: message.to_owned(),
-        remedy: Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty()),
-    }
-}
+pub(crate) use shipmate_protocol::refused as refusal;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use shipmate_protocol::tools::{Seat, SeatKind};
 use shipmate_protocol::verbs::Enrol;
 use shipmate_protocol::view::{TeamView, TeammateView};
-use shipmate_protocol::{Ask, Refused, verbs, wire};
+use shipmate_protocol::{Ask, Code, Refused, verbs, wire};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -310,7 +310,7 @@ impl Session {
         });
         let Some(life) = life else {
             return Err(refusal(
-                "BadToken",
+                Code::BadToken,
                 &format!("the token of this session belongs to {actor}, which is no teammate"),
                 "give it the token of a teammate, or none",
             ));
@@ -367,11 +367,11 @@ impl Seated {
         if view.epoch != self.epoch {
             let text =
                 format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch);
-            return Err(refusal("StaleTeammate", &text, ""));
+            return Err(refusal(Code::StaleTeammate, &text, ""));
         }
         if matches!(&*view.state, "stopped" | "disappeared" | "failed") {
             let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
-            return Err(refusal("NotRunning", &text, ""));
+            return Err(refusal(Code::NotRunning, &text, ""));
         }
         Ok(Box::new(view))
     }
@@ -402,19 +402,19 @@ async fn keep(stay: Link, ask: Ask, mut news: Receiver<Happening>) {
 /// The seat is no longer this session's.
 fn is_lost(refused: &Refused) -> bool {
     matches!(
-        refused.code.as_str(),
-        "BadToken"
-            | "StaleTeammate"
-            | "NotRunning"
-            | "UnknownTeammate"
-            | "UnknownTeam"
-            | "TeamGone"
+        refused.code,
+        Code::BadToken
+            | Code::StaleTeammate
+            | Code::NotRunning
+            | Code::UnknownTeammate
+            | Code::UnknownTeam
+            | Code::TeamGone
     )
 }
 
 fn no_team() -> Refused {
     refusal(
-        "NoTeam",
+        Code::NoTeam,
         "there is no team to be in, or there are several and none is named",
         "the person makes one with `shipmate team create NAME`; the header shipmate-team names one",
     )
@@ -423,7 +423,7 @@ fn no_team() -> Refused {
 /// This token lies in the settings of programs, where every teammate can read it.
 fn no_lead() -> Refused {
     refusal(
-        "NotAllowed",
+        Code::NotAllowed,
         "the token of `shipmate serve` enrols members, and no lead",
         "leave out the header shipmate-seat-lead; `SHIPMATE_SEAT_LEAD=1 shipmate mcp` seats a lead",
     )
@@ -431,7 +431,7 @@ fn no_lead() -> Refused {
 
 fn lost(refused: &Refused) -> Refused {
     refusal(
-        &refused.code,
+        refused.code,
         &format!("this session's token no longer counts: {}", refused.message),
         "end this session; its place was taken by a newer life, or its team is gone",
     )

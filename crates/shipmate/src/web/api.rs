@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use shipmate_protocol::verbs;
 use shipmate_protocol::watch::Picture;
+use shipmate_protocol::{Code, verbs};
 
 use crate::web::Deck;
 use crate::web::output::{self, Output};
@@ -41,7 +41,7 @@ impl Deck {
                 let text = format!("{root} is a team below {}", status.root);
                 return Err(Refusal::not_found(&text));
             }
-            Err(refused) if matches!(refused.code.as_str(), "Unreachable" | "Slow") => {}
+            Err(refused) if matches!(refused.code, Code::Unreachable | Code::Slow) => {}
             Err(refused) => return Err(refused.into()),
         }
         Ok(tree::begin(&self.watched, root, &self.desk))
@@ -62,7 +62,7 @@ impl Deck {
         looking.0.picture(say).ok_or_else(|| {
             let text = "the coordinator cannot be reached";
             let remedy = "see `shipmate doctor`";
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "Unreachable", text, remedy)
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unreachable, text, remedy)
         })
     }
 }
@@ -204,11 +204,11 @@ pub(super) async fn output(
         Ok(Ok(page)) => Ok(reply::json(&page)),
         Ok(Err(e)) => {
             let text = format!("the output cannot be read: {e}");
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Unreadable", &text, ""))
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Unreadable, &text, ""))
         }
         Err(broken) => {
             let text = format!("the request broke off: {broken}");
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Bug", &text, ""))
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Bug, &text, ""))
         }
     }
 }

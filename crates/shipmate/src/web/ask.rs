@@ -13,7 +13,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::{Answer, Ask, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Code, verbs, wire};
 
 use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
@@ -72,7 +72,7 @@ pub(super) async fn ask(
         Ok(Err(_)) => return Err(too_large()),
         Err(_) => {
             let text = "the request did not come to an end";
-            return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "Slow", text, ""));
+            return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::Slow, text, ""));
         }
     };
     let Asked { team, ask } = serde_json::from_slice(&bytes)
@@ -97,7 +97,7 @@ fn permitted(ask: Value) -> Result<Ask, Refusal> {
     if !ALLOWED.contains(&name.as_str()) {
         let text = format!("{} is not for the page", name.chars().take(64).collect::<String>());
         let remedy = "use the command line";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "NotForThePage", &text, remedy));
+        return Err(Refusal::new(StatusCode::FORBIDDEN, Code::NotForThePage, &text, remedy));
     }
     let name = name.clone();
     let ask = serde_json::from_value(ask)
@@ -106,7 +106,7 @@ fn permitted(ask: Value) -> Result<Ask, Refusal> {
     {
         let text = format!("{name} would be started by hand, and its token would be for nobody");
         let remedy = "ask for \"supervised\", or use `shipmate teammate start`";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "NotForThePage", &text, remedy));
+        return Err(Refusal::new(StatusCode::FORBIDDEN, Code::NotForThePage, &text, remedy));
     }
     Ok(ask)
 }

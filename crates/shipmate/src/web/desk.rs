@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use shipmate_protocol::client::{Launch, TokenSource};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, Verb};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Code, Place, Refused, Verb, refused};
 use tokio::sync::Semaphore;
 
 const CLIENTS_MAX: usize = 8;
@@ -47,7 +47,7 @@ impl Desk {
         match tokio::time::timeout(ANSWER_MAX, asked).await {
             Ok(answer) => answer?.of(),
             Err(_) => Err(refused(
-                "Slow",
+                Code::Slow,
                 "the coordinator has not answered in time; what was asked may still be done",
                 "look at the board before you ask again",
             )),
@@ -74,7 +74,7 @@ impl Desk {
         });
         match asked.await {
             Ok(answer) => answer.map_err(|failure| why(&failure)),
-            Err(broken) => Err(refused("Bug", &format!("the request broke off: {broken}"), "")),
+            Err(broken) => Err(refused(Code::Bug, &format!("the request broke off: {broken}"), "")),
         }
     }
 }
@@ -94,12 +94,7 @@ pub(super) fn why(failure: &ClientFailure) -> Refused {
                 "" => "see `shipmate doctor`",
                 remedy => remedy,
             };
-            refused("Unreachable", message, remedy)
+            refused(Code::Unreachable, message, remedy)
         }
     }
-}
-
-fn refused(code: &str, message: &str, remedy: &str) -> Refused {
-    let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-    Refused { code: code.to_owned(), message: message.to_owned(), remedy }
 }

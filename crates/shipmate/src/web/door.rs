@@ -9,6 +9,8 @@
 
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 
+use shipmate_protocol::Code;
+
 use crate::web::reply::Refusal;
 
 /// Longest body that the page may send.
@@ -64,7 +66,7 @@ impl Door {
             Some(host) if uri.authority().is_none() => Ok(host),
             _ => Err(Refusal::new(
                 StatusCode::FORBIDDEN,
-                "WrongHost",
+                Code::WrongHost,
                 "this server answers only under its own name",
                 "open the link as it was printed",
             )),
@@ -82,7 +84,7 @@ impl Door {
         }
         Err(Refusal::new(
             StatusCode::UNAUTHORIZED,
-            "NoToken",
+            Code::NoToken,
             "this page has no token, or that of a server that has ended",
             "open the link that `shipmate serve` or `shipmate run` has printed last",
         ))
@@ -106,7 +108,7 @@ fn is_same_origin(host: &str, headers: &HeaderMap) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         StatusCode::FORBIDDEN,
-        "WrongOrigin",
+        Code::WrongOrigin,
         "another page has sent this",
         "only shipmate's own page may",
     ))
@@ -118,7 +120,7 @@ fn only(method: &Method, allowed: &[Method]) -> Result<(), Refusal> {
     }
     let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
     let text = format!("{method} is nothing that can be done here; {} is", names.join(" or "));
-    Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "WrongMethod", &text, ""))
+    Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, Code::WrongMethod, &text, ""))
 }
 
 /// A page elsewhere can send text without asking first, but not JSON.
@@ -144,7 +146,7 @@ fn body(is_ask: bool, headers: &HeaderMap) -> Result<(), Refusal> {
     }
     Err(Refusal::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "NotJson",
+        Code::NotJson,
         "what is asked is sent as application/json",
         "",
     ))
@@ -153,7 +155,7 @@ fn body(is_ask: bool, headers: &HeaderMap) -> Result<(), Refusal> {
 pub(super) fn too_large() -> Refusal {
     Refusal::new(
         StatusCode::PAYLOAD_TOO_LARGE,
-        "TooLarge",
+        Code::TooLarge,
         &format!("at most {} kB can be sent at once", BODY_BYTES_MAX / 1024),
         "send less: a plan of many tasks is made with `shipmate run PLAN`",
     )

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
-use shipmate_protocol::Refused;
+use shipmate_protocol::{Code, Refused, refused};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -40,28 +40,26 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(status: StatusCode, code: &str, message: &str, remedy: &str) -> Refusal {
-        let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-        let refused = Refused { code: code.to_owned(), message: message.to_owned(), remedy };
-        Refusal { status, refused }
+    pub(super) fn new(status: StatusCode, code: Code, message: &str, remedy: &str) -> Refusal {
+        Refusal { status, refused: refused(code, message, remedy) }
     }
 
     pub(super) fn not_found(message: &str) -> Refusal {
-        Refusal::new(StatusCode::NOT_FOUND, "NotFound", message, "")
+        Refusal::new(StatusCode::NOT_FOUND, Code::NotFound, message, "")
     }
 
     pub(super) fn bad(message: &str) -> Refusal {
-        Refusal::new(StatusCode::BAD_REQUEST, "BadRequest", message, "")
+        Refusal::new(StatusCode::BAD_REQUEST, Code::BadRequest, message, "")
     }
 }
 
 /// A coordinator's refusal: the rules of the team stand in the way, or it cannot be reached.
 impl From<Refused> for Refusal {
     fn from(refused: Refused) -> Refusal {
-        let status = match refused.code.as_str() {
-            "Unreachable" => StatusCode::SERVICE_UNAVAILABLE,
-            "Slow" => StatusCode::GATEWAY_TIMEOUT,
-            code if code.starts_with("Unknown") => StatusCode::NOT_FOUND,
+        let status = match refused.code {
+            Code::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
+            Code::Slow => StatusCode::GATEWAY_TIMEOUT,
+            code if code.is_unknown() || code == Code::UnknownPrice => StatusCode::NOT_FOUND,
             _ => StatusCode::CONFLICT,
         };
         Refusal { status, refused }

@@ -17,6 +17,7 @@ use axum::response::Response;
 use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use shipmate_protocol::Code;
 use shipmate_protocol::view::TeammateView;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -51,7 +52,7 @@ pub(super) async fn stream(
     let Ok(seat) = Arc::clone(&deck.streams).try_acquire_owned() else {
         let text = format!("{STREAMS_MAX} pages are open, and that is all there can be");
         let remedy = "close one of them";
-        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "TooMany", &text, remedy));
+        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::TooMany, &text, remedy));
     };
     let who = wish.output.as_deref().map(teammate).transpose()?;
     let looking = deck.look(&root).await?;

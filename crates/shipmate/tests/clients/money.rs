@@ -182,7 +182,7 @@ fn money_is_not_counted_for_a_program_that_names_no_model_of_a_known_price() {
     let mut stage = cast::stage(&CODEX, &server);
     cast::team(&mut stage, &CODEX, |_| {});
     let refused = stage.refusal(money(1));
-    assert_eq!(refused.code, "UnknownPrice");
+    assert_eq!(refused.code.as_str(), "UnknownPrice");
     assert!(
         refused.message.contains("codex tells its tokens and not what they cost"),
         "{refused:?}"

@@ -205,7 +205,7 @@ fn with_the_token_that_is_printed_a_session_joins_a_team_and_can_do_nothing_else
     assert!(serving.token.starts_with("enrol.") && serving.token != person.trim());
     let token = TokenSource::Given(serving.token.clone());
     match Client::new(stage.place(), Launch::Never, token).welcome() {
-        Err(ClientFailure::Refused(refused)) => assert_eq!(refused.code, "BadToken"),
+        Err(ClientFailure::Refused(refused)) => assert_eq!(refused.code.as_str(), "BadToken"),
         other => panic!("{other:?}"),
     }
     let auth = format!("Bearer {}", serving.token);

@@ -408,7 +408,7 @@ fn a_folder_that_cannot_be_put_away_is_the_answer_and_not_tried_for_ever() {
         now: true,
     }));
     let refused = stage.refusal(Ask::TeamEnd);
-    assert_eq!(refused.code, "NotPutAway", "{refused:?}");
+    assert_eq!(refused.code.as_str(), "NotPutAway", "{refused:?}");
     assert!(refused.message.contains(deleted.to_str().unwrap()), "{refused:?}");
     let output = stage.shipmate(&["team", "delete", TEAM]);
     let said = String::from_utf8_lossy(&output.stderr);

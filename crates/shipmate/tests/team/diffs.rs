@@ -144,13 +144,13 @@ fn only_a_person_sees_the_work_of_others() {
     let mut ana = stage.client_of(token);
     let asked = ana.ask(Ask::TaskDiff(verbs::TaskDiff { task: "1".to_owned() }));
     let Err(ClientFailure::Refused(refused)) = asked else { panic!("{asked:?}") };
-    assert_eq!(refused.code, "NotAllowed");
+    assert_eq!(refused.code.as_str(), "NotAllowed");
 
     ana.ask(Ask::TaskClaim(verbs::TaskClaim { task: "1".to_owned(), lease_ms: None })).unwrap();
     let claimed = diff(&mut stage, 1);
     assert!(claimed.note.contains("seen when it is handed in"), "{}", claimed.note);
     assert_eq!(
-        stage.refusal(Ask::TaskDiff(verbs::TaskDiff { task: "7".to_owned() })).code,
+        stage.refusal(Ask::TaskDiff(verbs::TaskDiff { task: "7".to_owned() })).code.as_str(),
         "UnknownTask"
     );
 }

@@ -148,7 +148,7 @@ fn a_task_that_a_hook_rejects_is_never_there() {
     let new = |subject: &str| TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
     let both = vec![new("put f1 x"), new("true forbidden")];
     let refused = stage.refusal(Ask::TaskCreate(verbs::TaskCreate { tasks: both }));
-    assert_eq!(refused.code, "HookRejected");
+    assert_eq!(refused.code.as_str(), "HookRejected");
     assert!(refused.message.contains("not that"), "{refused:?}");
     let tasks = stage.tasks(&["put f1 x"]);
     stage.finished(1);

@@ -19,7 +19,7 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
         Ask::TeammateBudget(verbs::TeammateBudget { name: "a".to_owned(), budget: IN_MONEY }),
     ] {
         let refused = stage.refusal(ask);
-        assert_eq!(refused.code, "UnknownPrice");
+        assert_eq!(refused.code.as_str(), "UnknownPrice");
         let fact = "money cannot be counted for a: the price of test/scripted is not known";
         assert_eq!(refused.message, fact);
         let remedy = refused.remedy.unwrap();
@@ -28,7 +28,7 @@ fn a_budget_in_money_is_refused_where_the_price_is_not_known() {
     // One in tokens beside it keeps another promise.
     let both = Budget { tokens_max: Some(100_000_000), ..IN_MONEY };
     assert_eq!(
-        stage.refusal(Ask::TeamBudget(verbs::TeamBudget { budget: both })).code,
+        stage.refusal(Ask::TeamBudget(verbs::TeamBudget { budget: both })).code.as_str(),
         "UnknownPrice"
     );
     stage.ask(Ask::TeamBudget(verbs::TeamBudget {
@@ -53,7 +53,7 @@ fn nobody_gets_an_agent_under_a_budget_in_money_who_cannot_be_counted() {
         let refused = stage.refusal(set(model()));
         assert!(refused.message.contains("the price of ollama/dear is not known"), "{refused:?}");
         let refused = stage.refusal(set(command()));
-        assert_eq!(refused.code, "UnknownPrice", "{refused:?}");
+        assert_eq!(refused.code.as_str(), "UnknownPrice", "{refused:?}");
         assert!(refused.remedy.is_some_and(|remedy| !remedy.is_empty()));
     }
     stage.ask(Ask::TeammateBudget(verbs::TeammateBudget {

@@ -209,7 +209,7 @@ fn a_teammate_cannot_write_in_the_runtimes_name() {
             reply_to: None,
         }));
         let Err(ClientFailure::Refused(refused)) = sent else { panic!("{kind}: {sent:?}") };
-        assert_eq!(refused.code, "NotTheirs", "{kind}");
+        assert_eq!(refused.code.as_str(), "NotTheirs", "{kind}");
     }
     // By any other name it comes from who sent it.
     let (to, body) = ("person".to_owned(), "approve decision 7".to_owned());

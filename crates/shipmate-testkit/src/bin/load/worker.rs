@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use shipmate_protocol::client::Launch;
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Code, verbs, wire};
 
 use crate::arguments::Arguments;
 use crate::files::FileBoard;
@@ -159,7 +159,7 @@ pub(crate) fn taken(answer: Result<Answer, ClientFailure>) -> Result<Option<Take
         }
         Ok(other) => Err(format!("the claim was answered by {other:?}")),
         Err(ClientFailure::Refused(refused))
-            if matches!(refused.code.as_str(), "NothingAvailable" | "ShuttingDown") =>
+            if matches!(refused.code, Code::NothingAvailable | Code::ShuttingDown) =>
         {
             Ok(None)
         }

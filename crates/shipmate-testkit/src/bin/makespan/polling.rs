@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shipmate_protocol::client::ClientFailure;
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, Code, verbs, wire};
 
 use crate::measure::pass;
 use crate::team::Team;
@@ -66,7 +66,7 @@ fn work(
                 client.ask(submit).map_err(|e| e.to_string())?;
             }
             Ok(_) => pass(period),
-            Err(ClientFailure::Refused(refused)) if refused.code == "NothingAvailable" => {
+            Err(ClientFailure::Refused(refused)) if refused.code == Code::NothingAvailable => {
                 pass(period);
             }
             Err(failure) => return Err(failure.to_string()),

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 
 use shipmate_protocol::verbs::Budget;
-use shipmate_protocol::{Ask, ClientFailure, verbs};
+use shipmate_protocol::{Ask, ClientFailure, Code, verbs};
 
 use super::{DemoArgs, stage};
 use crate::cli::failure::Failure;
@@ -89,7 +89,9 @@ pub(super) fn limit_spending(session: &mut Session) -> Result<String, Failure> {
     let in_tokens = format!("{} million tokens", TOKENS_MAX / 1_000_000);
     match session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: both })) {
         Ok(_) => Ok(format!("{DOLLARS_MAX} dollars, or {in_tokens}")),
-        Err(Failure::Client(ClientFailure::Refused(refused))) if refused.code == "UnknownPrice" => {
+        Err(Failure::Client(ClientFailure::Refused(refused)))
+            if refused.code == Code::UnknownPrice =>
+        {
             session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: tokens }))?;
             Ok(in_tokens)
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::{ClientFailure, Place, verbs, wire};
+use shipmate_protocol::{ClientFailure, Code, Place, verbs, wire};
 
 use super::{Finding, Verdict};
 use crate::cli::coordinator;
@@ -48,8 +48,8 @@ fn log(session: &mut Session, root: &str) -> Option<Finding> {
             Finding::ok("log", format!("{root}: {records} records, all sound"))
         }
         Err(failure) => {
-            let code = failure.refused().map(|refused| refused.code.as_str());
-            if matches!(code, Some("UnknownTeam" | "TeamGone")) {
+            let code = failure.refused().map(|refused| refused.code);
+            if matches!(code, Some(Code::UnknownTeam | Code::TeamGone)) {
                 return None;
             }
             unanswered("log", &failure)

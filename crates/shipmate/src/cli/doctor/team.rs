@@ -1,7 +1,7 @@
 //! What teams work with and leave behind: the repository, the hooks, and what nobody needs any more.
 
-use shipmate_protocol::verbs;
 use shipmate_protocol::view::{HookTry, Leftover, Survey};
+use shipmate_protocol::{Code, verbs};
 
 use super::state::unanswered;
 use super::{Finding, Verdict};
@@ -40,8 +40,8 @@ fn repository(session: &mut Session) -> Vec<Finding> {
         Err(failure) => match failure.refused() {
             Some(refused)
                 if matches!(
-                    refused.code.as_str(),
-                    "NoRepository" | "NoCommits" | "RepositoryUnusable"
+                    refused.code,
+                    Code::NoRepository | Code::NoCommits | Code::RepositoryUnusable
                 ) =>
             {
                 let first = refused.message.lines().next().unwrap_or_default();

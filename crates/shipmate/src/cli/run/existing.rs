@@ -6,7 +6,7 @@
 
 use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::view::{Counts, TeamView};
-use shipmate_protocol::{Ask, ClientFailure, Refused, verbs};
+use shipmate_protocol::{Ask, ClientFailure, Code, Refused, verbs};
 
 use super::take_back;
 use crate::cli::failure::Failure;
@@ -123,7 +123,7 @@ fn not_merged(team: &str, commits: u64, session: &Session) -> Failure {
     };
     let own = format!("shipmate{} --team {team}", session.here());
     refused(
-        "TeamExists",
+        Code::TeamExists,
         format!("the team {team} is over, and {commits} not in your branch"),
         format!(
             "have its work first: `{own} merge`, then run again\nbegin without it: `shipmate team \
@@ -136,7 +136,7 @@ fn in_the_way(there: &TeamView) -> Failure {
     let team = &there.name;
     match there.phase.as_str() {
         "active" => refused(
-            "TeamExists",
+            Code::TeamExists,
             format!("there is a team {team} already"),
             format!(
                 "go on with it: `shipmate --team {team} resume`, and watch it: `shipmate --team \
@@ -145,7 +145,7 @@ fn in_the_way(there: &TeamView) -> Failure {
             ),
         ),
         _ => refused(
-            "TeamEnding",
+            Code::TeamEnding,
             format!("the team {team} is being deleted, and its teammates are still ending"),
             format!(
                 "wait for it: `shipmate team delete {team}` says when it is gone; or use another \
@@ -155,8 +155,8 @@ fn in_the_way(there: &TeamView) -> Failure {
     }
 }
 
-fn refused(code: &str, message: String, remedy: String) -> Failure {
-    let (code, remedy) = (code.to_owned(), Some(remedy));
+fn refused(code: Code, message: String, remedy: String) -> Failure {
+    let remedy = Some(remedy);
     Failure::Client(ClientFailure::Refused(Refused { code, message, remedy }))
 }
 

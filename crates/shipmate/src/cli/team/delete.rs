@@ -1,8 +1,8 @@
 //! `shipmate team delete`.
 
-use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Leftover, TeammateView};
+use shipmate_protocol::{Ask, Code};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
     }
     session.client.team = Some(name.clone());
     let is_known = match session.ask(Ask::Status) {
-        Err(failure) => code_of(&failure) != Some("UnknownTeam"),
+        Err(failure) => code_of(&failure) != Some(Code::UnknownTeam),
         Ok(_) => true,
     };
     let awaited = members(&mut session, &name)?;
@@ -97,11 +97,12 @@ pub(crate) fn run(args: DeleteArgs, mut session: Session) -> Result<(), Failure>
 fn is_under_way(failure: &Failure, is_known: bool) -> bool {
     let code = code_of(failure);
     // One that was there a moment ago is gone since.
-    matches!(code, Some("TeamEnding" | "TeamGone")) || is_known && code == Some("UnknownTeam")
+    matches!(code, Some(Code::TeamEnding | Code::TeamGone))
+        || is_known && code == Some(Code::UnknownTeam)
 }
 
-fn code_of(failure: &Failure) -> Option<&str> {
-    failure.refused().map(|refused| refused.code.as_str())
+fn code_of(failure: &Failure) -> Option<Code> {
+    failure.refused().map(|refused| refused.code)
 }
 
 /// Asks for it; where the log stood before.

@@ -438,7 +438,7 @@ pub(crate) fn task_answer() -> Message {
 
 pub(crate) fn refusal() -> Message {
     let refused = Refused {
-        code: "AlreadyClaimed".to_owned(),
+        code: shipmate_protocol::Code::AlreadyClaimed,
         message: "task 2 is claimed by ana@2".to_owned(),
         remedy: Some("release it first with `shipmate task release 2`, or wait".to_owned()),
     };
@@ -447,7 +447,7 @@ pub(crate) fn refusal() -> Message {
 
 pub(crate) fn over() -> Message {
     let refused = Refused {
-        code: "UnknownTeam".to_owned(),
+        code: shipmate_protocol::Code::UnknownTeam,
         message: "there is no team alpha".to_owned(),
         remedy: None,
     };

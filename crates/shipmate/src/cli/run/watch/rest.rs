@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
+use shipmate_protocol::{Ask, Code};
 
 use super::super::account::PausedBy;
 use super::super::decide::say_yes;
@@ -176,7 +176,7 @@ impl Watcher<'_> {
             session.ask(Ask::TeamPause(verbs::TeamPause { reason: reason.clone() }))?;
         }
         match session.ask(Ask::Shutdown(verbs::Shutdown { name: None, reason, deadline_ms })) {
-            Err(failure) if failure.refused().is_some_and(|r| r.code == "NobodyRuns") => Ok(()),
+            Err(failure) if failure.refused().is_some_and(|r| r.code == Code::NobodyRuns) => Ok(()),
             Err(failure) => Err(failure),
             Ok(_) => Ok(()),
         }
