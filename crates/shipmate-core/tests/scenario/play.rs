@@ -230,7 +230,9 @@ impl World {
             {
                 self.observed.present.insert(who.clone());
             }
-            self.touched.events.insert(wire_name(&record.event));
+            let name = wire_name(&record.event);
+            assert_eq!(record.event.name(), name, "an event knows its name in the log");
+            self.touched.events.insert(name);
             self.records.push(record);
         }
         came
