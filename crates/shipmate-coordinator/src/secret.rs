@@ -11,15 +11,20 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use shipmate_core::State;
 use shipmate_model::{Address, TeammateRef};
 use shipmate_protocol::Place;
 use shipmate_protocol::place::read_token;
 
+/// A key that begins like this is for HMAC. One without it was made by an earlier release, whose
+/// tokens are in the hands of agents and clients and have their hashes in the log.
+const HMAC_KEY: &str = "hmac.";
+
 #[derive(Clone)]
 pub(crate) struct Secrets {
-    key: Vec<u8>,
+    key: String,
     person: String,
 }
 
@@ -38,7 +43,7 @@ pub(crate) struct Named {
 
 impl Secrets {
     pub(crate) fn load(place: &Place) -> io::Result<Secrets> {
-        let key = load_or_make(&place.state().join("secret.key"), "")?.into_bytes();
+        let key = load_or_make(&place.state().join("secret.key"), HMAC_KEY)?;
         let person = load_or_make(&place.person_token(), "person.")?;
         let secrets = Secrets { key, person };
         keep(&place.enrol_token(), &format!("enrol.{}", secrets.keyed("enrol", &[])))?;
@@ -61,11 +66,18 @@ impl Secrets {
     }
 
     fn keyed(&self, name: &str, more: &[u8]) -> String {
-        // Keyed twice, as in HMAC: one pass could be extended by whoever knows a token.
-        let inner = Sha256::new().chain_update(&self.key).chain_update(name);
-        let inner = inner.chain_update(more).finalize();
-        hex(&Sha256::new().chain_update(&self.key).chain_update(inner).finalize())
+        let Some(key) = self.key.strip_prefix(HMAC_KEY) else {
+            return keyed_before_hmac(&self.key, name, more);
+        };
+        let mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("any length is a key");
+        hex(&mac.chain_update(name).chain_update(more).finalize().into_bytes())
     }
+}
+
+/// What keys of earlier releases sign with, for as long as their workspaces are there.
+fn keyed_before_hmac(key: &str, name: &str, more: &[u8]) -> String {
+    let inner = Sha256::new().chain_update(key).chain_update(name).chain_update(more).finalize();
+    hex(&Sha256::new().chain_update(key).chain_update(inner).finalize())
 }
 
 pub(crate) fn hash(token: &str) -> String {
@@ -156,5 +168,22 @@ mod tests {
         Secrets::load(&place).unwrap();
         assert_ne!(token(), first, "with another key it is another");
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// The first value is what HMAC-SHA256 of other programs says, the second what releases before it
+    /// said: neither may ever change, for tokens outlive the release that made them.
+    #[test]
+    fn a_token_stays_the_same_from_release_to_release() {
+        let digits = "0123456789abcdef".repeat(4);
+        for (key, expected) in [
+            (
+                format!("hmac.{digits}"),
+                "5ac2da7eec3672f3f5d7c45cb3a1d12efdcd1937cef4b4ee68a4f6fef0c5bd1d",
+            ),
+            (digits.clone(), "c4f7c4d869d891ecf5f4788b568016718de52d3648fb0d07366332eb900c80f9"),
+        ] {
+            let secrets = Secrets { key, person: String::new() };
+            assert_eq!(secrets.keyed("shop.shop.ana.1", &7_u64.to_le_bytes()), expected);
+        }
     }
 }
