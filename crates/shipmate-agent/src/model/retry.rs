@@ -1,6 +1,6 @@
 //! When to ask again: as the provider says, else later and later, at random.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 /// How long is waited for what. The default is right for people; tests want less.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,36 +77,17 @@ pub(super) fn told<'h>(
     let after = header("retry-after")?;
     match number(after) {
         Some(seconds) => valid(seconds),
-        None => http_date(after).map(|date| date.duration_since(now).unwrap_or_default()),
+        None => {
+            let date = httpdate::parse_http_date(after.trim()).ok()?;
+            Some(date.duration_since(now).unwrap_or_default())
+        }
     }
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that is still written.
-fn http_date(text: &str) -> Option<SystemTime> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let (_, date) = text.trim().split_once(", ")?;
-    let mut words = date.split(' ');
-    let day: i64 = words.next()?.parse().ok()?;
-    let month = words.next().filter(|name| name.len() == 3)?;
-    let month = MONTHS.find(month).filter(|at| at % 3 == 0)? as i64 / 3 + 1;
-    let year: i64 = words.next()?.parse().ok()?;
-    let mut time = words.next()?.split(':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    let sane = (1970..=9999).contains(&year) && (1..=31).contains(&day) && words.next()? == "GMT";
-    let sane = sane && (0..24).contains(&hour) && (0..60).contains(&minute);
-    if !sane || !(0..=60).contains(&second) {
-        return None;
-    }
-    // Days since 1970, with years that begin in March: the leap day is then the last of its year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
-    Some(UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     const S: Duration = Duration::from_secs(1);
@@ -149,6 +130,8 @@ mod tests {
                 "Tue, 29 Feb 2000 00:00:00 GMT",
                 Some(Duration::from_secs(167_670_623)),
             ),
+            ("retry-after", "Sunday, 06-Nov-94 08:49:47 GMT", Some(10 * S)),
+            ("retry-after", "Sun Nov  6 08:49:47 1994", Some(10 * S)),
             ("retry-after", "-4", None),
             ("retry-after", "NaN", None),
             ("retry-after", "1e300", None),
