@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
 /// Text of others on one line: control characters are shown as escapes, and nothing can
 /// reorder or hide what stands beside it.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
@@ -40,25 +43,14 @@ fn is_unsafe(c: char) -> bool {
         || c == '\u{feff}'
 }
 
-/// Columns a text takes: wide characters count twice, combining ones not at all.
+/// Columns that a text takes, counted by what is drawn as one character.
 pub(crate) fn columns(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(char_columns).sum() }
+    if text.is_ascii() { text.len() } else { graphemes(text).map(|(_, columns)| columns).sum() }
 }
 
-fn char_columns(c: char) -> usize {
-    match c as u32 {
-        0x300..=0x36f | 0xfe00..=0xfe0f => 0,
-        0x1100..=0x115f
-        | 0x2e80..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1faff
-        | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+/// What is drawn as one character, with its columns: a letter with its accents, an emoji of several.
+pub(crate) fn graphemes(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    text.graphemes(true).map(|part| (part, part.width()))
 }
 
 /// The beginning of a text that fits, with `…` where something was left out.
@@ -68,13 +60,15 @@ pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     }
     let mut kept = String::new();
     let mut used = 0;
-    for c in text.chars() {
-        used += char_columns(c);
+    for (part, columns) in graphemes(text) {
+        used += columns;
         if used + 1 > width {
             break;
         }
-        kept.push(c);
+        kept.push_str(part);
     }
-    kept.push('…');
+    if width > 0 {
+        kept.push('…');
+    }
     Cow::Owned(kept)
 }

@@ -131,6 +131,26 @@ mod tests {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("漢字漢字", 5), "漢字…");
-        assert_eq!(columns("漢字"), 4);
+        assert_eq!(cut("abcdef", 0), "");
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+    }
+
+    #[test]
+    fn a_text_takes_as_many_columns_as_a_terminal_gives_it() {
+        // Wide, combining, Hebrew points and Hangul vowels, a flag of two letters, a sign that a
+        // selector makes a picture, and signs that are pictures by themselves.
+        for (text, width) in [
+            ("grüße", 5),
+            ("漢字", 4),
+            ("e\u{301}", 1),
+            ("ש\u{5b8}", 1),
+            ("\u{1112}\u{1161}", 2),
+            ("🇩🇪", 2),
+            ("❤\u{fe0f}", 2),
+            ("✅⌛", 4),
+            ("✓✗…", 3),
+        ] {
+            assert_eq!(columns(text), width, "{text}");
+        }
     }
 }

@@ -6,45 +6,18 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::plain::plain;
+use crate::plain::{graphemes, plain};
+
+pub(super) use crate::plain::columns as width;
 
 /// Text of others on one line.
 pub(super) fn safe(text: &str) -> String {
     plain(text).into_owned()
 }
 
-pub(super) fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { graphemes(text).map(|(_, columns)| columns).sum() }
-}
-
-fn graphemes(text: &str) -> impl Iterator<Item = (String, usize)> + '_ {
-    let span = Span::raw(text);
-    let parts: Vec<String> =
-        span.styled_graphemes(Style::new()).map(|part| part.symbol.to_owned()).collect();
-    parts.into_iter().map(|part| {
-        let columns = Span::raw(part.as_str()).width();
-        (part, columns)
-    })
-}
-
 /// The beginning that fits, with `…` where something was left out.
 pub(super) fn cut(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let mut used = 0;
-    for (part, wide) in graphemes(text) {
-        if used + wide + 1 > columns {
-            break;
-        }
-        used += wide;
-        kept.push_str(&part);
-    }
-    if columns > 0 {
-        kept.push('…');
-    }
-    kept
+    crate::plain::cut(text, columns).into_owned()
 }
 
 /// Exactly so many columns.
@@ -93,7 +66,7 @@ fn wrap_line(line: &str, columns: usize, lines: &mut Vec<String>) {
                 lines.push(std::mem::take(&mut now));
                 used = 0;
             }
-            now.push_str(&part);
+            now.push_str(part);
             used += wide;
         }
     }
