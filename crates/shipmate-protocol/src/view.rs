@@ -5,6 +5,7 @@ mod decided;
 mod delta;
 mod diff;
 mod look;
+pub mod moment;
 mod pause;
 mod playbook;
 pub mod story;

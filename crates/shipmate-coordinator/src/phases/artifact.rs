@@ -12,7 +12,6 @@ pub(crate) mod drops;
 mod features;
 mod health;
 mod live;
-mod moment;
 mod owner_signoff;
 pub(crate) mod placed;
 mod plans;
@@ -34,6 +33,7 @@ use shipmate_playbook::fill::{Values, fill};
 use shipmate_playbook::ground::Ground;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
+use shipmate_protocol::view::moment;
 use shipmate_workspace::AdvanceFailure;
 
 use super::stage::Stage;
