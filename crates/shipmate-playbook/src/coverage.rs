@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 use serde_json::Value;
 
 /// Lines of files, each reached by a test or not.
@@ -23,7 +25,7 @@ pub fn read(path: &str, text: &str, tree: &Path) -> Result<Report, String> {
     let begin = text.trim_start();
     let found = match begin.chars().next() {
         Some('{') => json(text),
-        Some('<') => Ok(xml(text)),
+        Some('<') => xml(begin),
         _ => Ok(lcov(text)),
     };
     let found = found.map_err(|e| format!("{path}: {e}"))?;
@@ -84,28 +86,48 @@ fn json(text: &str) -> Result<Parts, String> {
     Ok(parts.collect())
 }
 
-fn xml(text: &str) -> Parts {
+/// Read from event to event: a report is an agent's work, and a tree of its elements would be many times
+/// as large. Entities that it declares are not expanded, and a path that uses one is refused.
+fn xml(text: &str) -> Result<Parts, String> {
+    let mut reader = Reader::from_str(text);
     let mut found: Parts = Vec::new();
-    for tag in text.split('<').skip(1) {
-        let tag = tag.split('>').next().unwrap_or_default();
-        if tag.starts_with("class ") {
-            found.extend(attribute(tag, "filename").map(|path| (path, Vec::new())));
-        } else if tag.starts_with("line ")
-            && let Some((_, lines)) = found.last_mut()
-        {
-            let number = attribute(tag, "number").and_then(|n| n.parse().ok());
-            let hits = attribute(tag, "hits").and_then(|n| n.parse::<u64>().ok());
-            lines.extend(number.zip(hits).map(|(number, hits)| (number, hits > 0)));
+    loop {
+        let event = reader.read_event();
+        let at = reader.buffer_position();
+        let wrong = |e: quick_xml::Error| format!("it is no XML at byte {at}: {e}");
+        let tag = match event.map_err(wrong)? {
+            Event::Start(tag) | Event::Empty(tag) => tag,
+            Event::Eof => return Ok(found),
+            _ => continue,
+        };
+        match tag.local_name().into_inner() {
+            "class" => {
+                let path = attribute(&tag, "filename").map_err(wrong)?;
+                found.extend(path.map(|path| (path, Vec::new())));
+            }
+            "line" => {
+                let Some((_, lines)) = found.last_mut() else { continue };
+                let number = attribute(&tag, "number").map_err(wrong)?;
+                let hits = attribute(&tag, "hits").map_err(wrong)?;
+                let number = number.and_then(|n| n.parse().ok());
+                let hits = hits.and_then(|n| n.parse::<u64>().ok());
+                lines.extend(number.zip(hits).map(|(number, hits)| (number, hits > 0)));
+            }
+            _ => {}
         }
     }
-    found
 }
 
-fn attribute(tag: &str, name: &str) -> Option<String> {
-    let (_, rest) = tag.split_once(&format!(" {name}="))?;
-    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let value = rest[1..].split(quote).next()?;
-    Some(value.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+fn attribute(tag: &BytesStart<'_>, name: &str) -> quick_xml::Result<Option<String>> {
+    let mut all = tag.attributes();
+    // Each is compared with all before it otherwise, and somebody may write a million.
+    for one in all.with_checks(false) {
+        let one = one?;
+        if one.key.as_ref() == name {
+            return Ok(Some(one.normalized_value(XmlVersion::Explicit1_0)?.into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// What was reached of what was touched.
@@ -243,6 +265,36 @@ mod tests {
         assert!(reached.below(1.0).unwrap().contains("new.py (no test reaches it)"));
         let words = weigh(&report, &touched("README.md", 1, 9), |_| false);
         assert_eq!((words.percent(), words.below(95.0)), (None, None));
+    }
+
+    #[test]
+    fn a_cobertura_report_may_have_what_xml_may_have() {
+        let xml = r#"
+            <?xml version="1.0" ?>
+            <!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
+            <!-- <class filename="old.py"><line number="9" hits="9"/> -->
+            <coverage><packages>
+            <class filename="a &lt;b&#62; &quot;&amp;c&apos;.py" name="1 > 0">
+            <methods><method name="f"><lines><line number="1" hits="2" branch="true"/></lines></method></methods>
+            <![CDATA[<line number="8" hits="8"/>]]></class></packages></coverage>"#;
+        let report = report(xml);
+        assert_eq!(report.len(), 1, "{report:?}");
+        assert_eq!(report["a <b> \"&c'.py"], BTreeMap::from([(1, true)]));
+    }
+
+    #[test]
+    fn a_report_made_to_hurt_is_refused_or_read_and_takes_no_more_than_its_size() {
+        let read = |text: &str| read("r", text, Path::new("/t"));
+        let bomb = r#"<!DOCTYPE c [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
+            <c><class filename="&b;"/></c>"#;
+        let why = read(bomb).unwrap_err();
+        assert!(why.starts_with("r: it is no XML at byte "), "{why}");
+        let why = read("<c><class filename='a.py'></c>").unwrap_err();
+        assert!(why.starts_with("r: it is no XML at byte "), "{why}");
+        let deep = format!("<c><class filename='a'>{}", "<b>".repeat(300_000));
+        assert!(read(&deep).is_ok());
+        let many: String = (0..300_000).map(|n| format!(" a{n}=''")).collect();
+        assert!(read(&format!("<c><class{many} filename='a'/></c>")).is_ok());
     }
 
     #[test]
