@@ -1,8 +1,14 @@
-//! A part of YAML that configuration is written in: maps and lists by indentation, texts with or
-//! without quotes, `[a, b]`, `|` blocks and comments.
+//! The YAML that configuration is written in: maps and lists, texts with or without quotes, `[a, b]`,
+//! `|` blocks and comments.
 //!
-//! What it does not know (anchors, tags, maps in braces, texts over several lines) is refused with
-//! its line: half an understanding of a command would run another command.
+//! The rest of YAML (anchors, tags, maps in braces, texts over several lines) is refused with its line. A
+//! command that is run stands in the file as it is run, and without anchors a file is no larger than it
+//! looks.
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
+
+/// How deep maps and lists may lie in each other.
+const DEPTH_MAX: usize = 64;
 
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,236 +29,147 @@ impl Node {
     }
 }
 
+/// A line, and what is wrong with it.
 type Trouble = (usize, String);
 
-/// A line that says something.
-#[derive(Debug, Clone)]
-struct Line {
-    number: usize,
-    indent: usize,
-    text: String,
-}
-
 pub(crate) fn parse(text: &str) -> Result<Node, Trouble> {
-    let mut reader = Reader { raw: text.lines().map(str::to_owned).collect(), at: 0 };
-    if reader.peek()?.is_some_and(|line| line.text == "---") {
-        reader.at = reader.peek()?.map_or(0, |line| line.number);
-    }
-    let Some(first) = reader.peek()? else { return Ok(Node::Nothing) };
-    let node = reader.block(first.indent)?;
-    match reader.peek()? {
-        None => Ok(node),
-        Some(line) => {
-            Err((line.number, "it stands further left than what it belongs to".to_owned()))
-        }
-    }
-}
-
-struct Reader {
-    raw: Vec<String>,
-    at: usize,
-}
-
-impl Reader {
-    /// The next line that says something, without its comment.
-    fn peek(&mut self) -> Result<Option<Line>, Trouble> {
-        while let Some(raw) = self.raw.get(self.at) {
-            let text = raw.trim_start_matches(' ');
-            let number = self.at + 1;
-            if text.starts_with('\t') {
-                return Err((number, "it is indented with a tab; use spaces".to_owned()));
-            }
-            let indent = raw.len() - text.len();
-            let text = without_comment(text).trim_end();
-            if !text.is_empty() {
-                return Ok(Some(Line { number, indent, text: text.to_owned() }));
-            }
-            self.at += 1;
-        }
-        Ok(None)
-    }
-
-    /// Everything at this indentation: a map, or a list.
-    fn block(&mut self, indent: usize) -> Result<Node, Trouble> {
-        let is_item = |line: &Line| line.text == "-" || line.text.starts_with("- ");
-        let mut entries: Vec<(String, Node)> = Vec::new();
-        let mut items = Vec::new();
-        while let Some(line) = self.peek()? {
-            if line.indent < indent {
-                break;
-            }
-            if line.indent > indent {
-                let why = "it is indented further than what stands before it".to_owned();
-                return Err((line.number, why));
-            }
-            if is_item(&line) {
-                if !entries.is_empty() {
-                    return Err((line.number, "an item of a list stands among keys".to_owned()));
+    let mut reader = Reader { text, events: Parser::new_from_str(text) };
+    let mut found = None;
+    loop {
+        let (event, span) = reader.next()?;
+        match event {
+            Event::StreamEnd => return Ok(found.unwrap_or(Node::Nothing)),
+            Event::StreamStart | Event::DocumentEnd => {}
+            Event::DocumentStart(_) if found.is_none() => {}
+            Event::DocumentStart(_) => return wrong(&span, "a second document begins here"),
+            event => match reader.node(event, &span, 0)? {
+                Node::Text(text) => {
+                    return wrong(&span, &format!("{text:?} is no key with a value"));
                 }
-                items.push(self.item(&line)?);
-                continue;
-            }
-            if !items.is_empty() {
-                return Err((line.number, "a key stands among the items of a list".to_owned()));
-            }
-            self.at = line.number;
-            let (key, rest) = key_of(&line)?;
-            if entries.iter().any(|(own, _)| *own == key) {
-                return Err((line.number, format!("{key} is there twice")));
-            }
-            let node = self.value(&line, rest)?;
-            entries.push((key, node));
-        }
-        Ok(if items.is_empty() { Node::Map(entries) } else { Node::List(items) })
-    }
-
-    /// `- text`, or `- key: value` with more keys below it.
-    fn item(&mut self, line: &Line) -> Result<Node, Trouble> {
-        let rest = line.text[1..].trim_start();
-        self.at = line.number;
-        if rest.is_empty() {
-            return self.value(line, "");
-        }
-        let is_quoted = rest.starts_with(['"', '\'', '[']);
-        if is_quoted || key_of(&Line { text: rest.to_owned(), ..line.clone() }).is_err() {
-            return scalar(line.number, rest);
-        }
-        // The keys of the item stand where its first one does.
-        let indent = line.indent + (line.text.len() - rest.len());
-        self.raw[line.number - 1] = format!("{}{rest}", " ".repeat(indent));
-        self.at = line.number - 1;
-        self.block(indent)
-    }
-
-    /// What follows a key: on its line, or indented below it.
-    fn value(&mut self, line: &Line, rest: &str) -> Result<Node, Trouble> {
-        match rest {
-            "" => match self.peek()? {
-                Some(next) if next.indent > line.indent => self.block(next.indent),
-                // A list may stand right below its key.
-                Some(next)
-                    if next.indent == line.indent
-                        && next.text.starts_with("- ")
-                        && !line.text.starts_with('-') =>
-                {
-                    self.block(next.indent)
-                }
-                _ => Ok(Node::Nothing),
+                node => found = Some(node),
             },
-            "|" | "|-" => Ok(Node::Text(self.literal(line.indent, rest == "|"))),
-            rest => scalar(line.number, rest),
         }
     }
+}
 
-    /// Lines as they are, below a `|`.
-    fn literal(&mut self, above: usize, ends: bool) -> String {
-        let mut lines: Vec<&str> = Vec::new();
-        let mut own = None;
-        while let Some(raw) = self.raw.get(self.at) {
-            let indent = raw.len() - raw.trim_start_matches(' ').len();
-            if !raw.trim().is_empty() && indent <= above {
-                break;
+struct Reader<'t> {
+    text: &'t str,
+    events: Parser<'t, StrInput<'t>>,
+}
+
+impl<'t> Reader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), Trouble> {
+        let next = self.events.next_event().expect("nobody asks after the end of the stream");
+        next.map_err(|e| {
+            // A tab is said to be a fault of the text that it comes after.
+            let lines = self.text.lines().enumerate().skip(e.marker().line() - 1).take(2);
+            let mut tabs = lines.filter(|(_, line)| line.trim_start_matches(' ').starts_with('\t'));
+            match tabs.next().filter(|_| e.info().contains("tab")) {
+                Some((at, _)) => (at + 1, "it is indented with a tab; use spaces".to_owned()),
+                None => (e.marker().line(), e.info().to_owned()),
             }
-            let own = *own.get_or_insert(indent);
-            lines.push(raw.get(own.min(indent)..).unwrap_or_default());
-            self.at += 1;
-        }
-        let text = lines.join("\n").trim_end().to_owned();
-        if ends { text + "\n" } else { text }
+        })
     }
-}
 
-/// `#` begins a comment at the start or after a space, outside of quotes.
-fn without_comment(text: &str) -> &str {
-    let mut quote = None;
-    let mut before = ' ';
-    let mut escaped = false;
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open && !escaped => quote = None,
-            (Some(open), _) => escaped = open == '"' && letter == '\\' && !escaped,
-            // A quote counts where a text may begin; elsewhere it is an apostrophe.
-            (None, '"' | '\'') if before == ' ' || before == '[' => quote = Some(letter),
-            (None, '#') if before == ' ' => return &text[..at],
-            _ => {}
-        }
-        before = letter;
+    /// Refuses what YAML has and configuration need not, as it stands in the file.
+    fn too_much<T>(&self, span: &Span) -> Result<T, Trouble> {
+        let line = self.text.lines().nth(span.start.line() - 1).unwrap_or_default();
+        let shown: String = line.chars().skip(span.start.col()).take(80).collect();
+        let shown = shown.trim_end();
+        wrong(
+            span,
+            &format!("{shown} is more than is understood here; write it as a text in quotes"),
+        )
     }
-    text
-}
 
-/// `key: rest`, where the key is a plain word or in quotes.
-fn key_of(line: &Line) -> Result<(String, &str), Trouble> {
-    let text = &line.text;
-    let no_key = || (line.number, format!("{text:?} is no key with a value"));
-    let (key, rest) = match text.chars().next() {
-        Some(quote @ ('"' | '\'')) => {
-            let end = text[1..].find(quote).ok_or_else(no_key)? + 1;
-            let rest = text[end + 1..].strip_prefix(':').ok_or_else(no_key)?;
-            (&text[1..end], rest)
+    fn node(&mut self, event: Event<'t>, span: &Span, depth: usize) -> Result<Node, Trouble> {
+        if depth > DEPTH_MAX {
+            return wrong(span, &format!("it lies in more than {DEPTH_MAX} maps and lists"));
         }
-        _ => {
-            let at = text.find(": ").or(text.strip_suffix(':').map(str::len)).ok_or_else(no_key)?;
-            (&text[..at], &text[at + 1..])
+        // Of maps and lists only those in braces and brackets begin with a character of their own.
+        let is_flow = !span.is_empty();
+        match event {
+            Event::Alias(_)
+            | Event::Scalar(_, _, 1.., _)
+            | Event::SequenceStart(1.., _)
+            | Event::MappingStart(1.., _)
+            | Event::Scalar(_, _, _, Some(_))
+            | Event::SequenceStart(_, Some(_))
+            | Event::MappingStart(_, Some(_))
+            | Event::Scalar(_, ScalarStyle::Folded, ..) => self.too_much(span),
+            Event::Scalar(text, style, ..) => scalar(&text, style, span),
+            Event::SequenceStart(..) => self.list(span, is_flow, depth),
+            Event::MappingStart(..) => self.map(span, is_flow, depth),
+            other => unreachable!("{other:?} begins no value"),
         }
-    };
-    let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
-    if key.is_empty() || !key.chars().all(plain) {
-        return Err((line.number, format!("{key:?} is no key that is understood here")));
     }
-    Ok((key.to_owned(), rest.trim()))
-}
 
-fn scalar(line: usize, text: &str) -> Result<Node, Trouble> {
-    let no = |why: &str| Err((line, format!("{text} {why}")));
-    match text.chars().next() {
-        Some('"') => match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            Some(inner) if text.len() > 1 => unescaped(line, inner).map(Node::Text),
-            _ => no("has a quote that does not end on its line"),
-        },
-        Some('\'') => match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
-            Some(inner) if text.len() > 1 => Ok(Node::Text(inner.replace("''", "'"))),
-            _ => no("has a quote that does not end on its line"),
-        },
-        Some('[') => {
-            let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-            let Some(inner) = inner.filter(|inner| !inner.contains(['[', '{'])) else {
-                return no("is a list that does not end on its line, or holds more than texts");
+    fn list(&mut self, begin: &Span, is_flow: bool, depth: usize) -> Result<Node, Trouble> {
+        let mut items = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            let is_end = event == Event::SequenceEnd;
+            if is_flow && span.start.line() != begin.start.line() {
+                return wrong(begin, "a list in brackets ends on its line");
+            }
+            if is_end {
+                return Ok(Node::List(items));
+            }
+            let is_text = matches!(event, Event::Scalar(..));
+            if !is_text && (is_flow || matches!(event, Event::SequenceStart(..))) {
+                return wrong(&span, "a list in brackets or in a list is not understood here");
+            }
+            items.push(self.node(event, &span, depth + 1)?);
+        }
+    }
+
+    fn map(&mut self, begin: &Span, is_flow: bool, depth: usize) -> Result<Node, Trouble> {
+        let mut entries: Vec<(String, Node)> = Vec::new();
+        loop {
+            let (event, at) = self.next()?;
+            let key = match event {
+                Event::MappingEnd => return Ok(Node::Map(entries)),
+                _ if is_flow => return self.too_much(begin),
+                event => match self.node(event, &at, depth + 1)? {
+                    Node::Text(key) => key,
+                    _ => return wrong(&at, "only a text is understood as a key here"),
+                },
             };
-            let parts = inner.split(',').map(str::trim).filter(|part| !part.is_empty());
-            parts.map(|part| scalar(line, part)).collect::<Result<_, _>>().map(Node::List)
+            let is_plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
+            if key.is_empty() || !key.chars().all(is_plain) {
+                return wrong(&at, &format!("{key:?} is no key that is understood here"));
+            }
+            if entries.iter().any(|(own, _)| *own == key) {
+                return wrong(&at, &format!("{key} is there twice"));
+            }
+            let (event, span) = self.next()?;
+            // The line of a block is that of its first text, and `>` stands before it.
+            let span = match event {
+                Event::Scalar(_, ScalarStyle::Folded, ..) => at,
+                _ => span,
+            };
+            entries.push((key, self.node(event, &span, depth + 1)?));
         }
-        Some('{') if text == "{}" => Ok(Node::Map(Vec::new())),
-        Some('{' | '&' | '*' | '!' | '>' | '|' | '%' | '@' | '`') => {
-            no("is more than is understood here; write it as a text in quotes")
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, span: &Span) -> Result<Node, Trouble> {
+    let goes_on = span.end.line() > span.start.line();
+    match style {
+        ScalarStyle::Plain if goes_on => Err((
+            span.start.line() + 1,
+            "it goes on with the text before it; use | or quotes".to_owned(),
+        )),
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted if goes_on => {
+            wrong(span, "it has a quote that does not end on its line")
         }
-        _ if text == "~" || text == "null" => Ok(Node::Nothing),
-        _ if text.contains(": ") || text.ends_with(':') => {
-            no("has a colon in it; put it in quotes")
-        }
+        ScalarStyle::Plain if matches!(text, "" | "~" | "null") => Ok(Node::Nothing),
         _ => Ok(Node::Text(text.to_owned())),
     }
 }
 
-fn unescaped(line: usize, inner: &str) -> Result<String, Trouble> {
-    let mut found = String::new();
-    let mut letters = inner.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => return Err((line, "a quote stands inside of quotes".to_owned())),
-            '\\' => match letters.next() {
-                Some('n') => found.push('\n'),
-                Some('t') => found.push('\t'),
-                Some(same @ ('"' | '\\' | '/')) => found.push(same),
-                other => {
-                    let shown = other.map_or(String::new(), String::from);
-                    return Err((line, format!("\\{shown} is no escape that is understood here")));
-                }
-            },
-            other => found.push(other),
-        }
-    }
-    Ok(found)
+fn wrong<T>(span: &Span, why: &str) -> Result<T, Trouble> {
+    Err((span.start.line(), why.to_owned()))
 }
 
 #[cfg(test)]
@@ -304,10 +221,29 @@ mod tests {
             ("- a\nb: 1\n", 2),
             ("a: \"x\\q\"\n", 1),
             ("<<: *base\n", 1),
+            ("a: 1\n---\nb: 2\n", 2),
+            ("a: [b, {c: d}]\n", 1),
+            ("a: [b: c]\n", 1),
+            ("a: [b,\n  c]\n", 1),
+            ("- - a\n", 1),
+            ("b: 1\n\na: \"one\n  two\"\n", 3),
+            ("? [a]\n: b\n", 1),
+            ("a:\n  b: &x [c, c]\n  d: [*x, *x]\n", 2),
         ] {
             let (at, why) = parse(text).expect_err(text);
             assert_eq!(at, line, "{text:?}: {why}");
         }
+    }
+
+    #[test]
+    fn a_file_made_to_hurt_is_refused_with_its_line() {
+        let deep: String = (0..1_000).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
+        assert_eq!(parse(&deep).unwrap_err().0, 65);
+        for text in ["- ".repeat(500_000), "[".repeat(1_000_000), "{".repeat(1_000_000)] {
+            assert_eq!(parse(&text).unwrap_err().0, 1);
+        }
+        let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n";
+        assert_eq!(parse(bomb).unwrap_err().0, 1);
     }
 
     #[test]
