@@ -191,7 +191,7 @@ impl Toolbox {
         }
         let mut name = [0; 6];
         let path = getrandom::fill(&mut name).ok().map(|()| {
-            let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+            let name = data_encoding::HEXLOWER.encode(&name);
             self.place.scratch.join("outputs").join(format!("{name}.txt"))
         });
         let kept = path.filter(|path| std::fs::write(path, &text).is_ok());

@@ -15,7 +15,7 @@ mod payload;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -208,10 +208,7 @@ impl Hooks {
                 }
             }
         }
-        sha.finalize().iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        data_encoding::HEXLOWER.encode(&sha.finalize())
     }
 }
 

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use shipmate_core::State;
@@ -70,18 +71,18 @@ impl Secrets {
             return keyed_before_hmac(&self.key, name, more);
         };
         let mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("any length is a key");
-        hex(&mac.chain_update(name).chain_update(more).finalize().into_bytes())
+        HEXLOWER.encode(&mac.chain_update(name).chain_update(more).finalize().into_bytes())
     }
 }
 
 /// What keys of earlier releases sign with, for as long as their workspaces are there.
 fn keyed_before_hmac(key: &str, name: &str, more: &[u8]) -> String {
     let inner = Sha256::new().chain_update(key).chain_update(name).chain_update(more).finalize();
-    hex(&Sha256::new().chain_update(key).chain_update(inner).finalize())
+    HEXLOWER.encode(&Sha256::new().chain_update(key).chain_update(inner).finalize())
 }
 
 pub(crate) fn hash(token: &str) -> String {
-    hex(&Sha256::digest(token.as_bytes()))
+    HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
 }
 
 /// Is this the token that the log knows by this hash?
@@ -107,7 +108,7 @@ fn load_or_make(path: &Path, prefix: &str) -> io::Result<String> {
         Ok(mut file) => {
             let mut random = [0_u8; 32];
             getrandom::fill(&mut random).map_err(io::Error::other)?;
-            let text = format!("{prefix}{}", hex(&random));
+            let text = format!("{prefix}{}", HEXLOWER.encode(&random));
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             Ok(text)
@@ -139,10 +140,6 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&fresh, path)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -382,12 +382,7 @@ impl Driver for ClaudeAgent {
 
 /// A name that nobody else has.
 fn uuid() -> String {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).expect("the system has random numbers");
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    uuid::Uuid::new_v4().to_string()
 }
 
 #[cfg(test)]

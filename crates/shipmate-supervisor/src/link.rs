@@ -73,7 +73,7 @@ impl Link {
     pub(crate) fn new(line: &Rc<Line>) -> Link {
         let mut random = [0_u8; 12];
         getrandom::fill(&mut random).expect("the system gives random bytes");
-        let id = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = data_encoding::HEXLOWER.encode(&random);
         let line = Rc::clone(line);
         Link { line, id, counter: 0, wire: None, greeting: None, notices: None }
     }

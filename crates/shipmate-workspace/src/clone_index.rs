@@ -6,7 +6,6 @@
 //! the files hold.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use super::dot_git::{DotGit, FILE_BYTES_MAX};
 
@@ -114,7 +113,7 @@ fn parse(bytes: &[u8], id_bytes: usize) -> Option<Parsed> {
     for _ in 0..number(bytes, 8)? {
         let begin = at;
         let mode = number(bytes, begin + 24)?;
-        let id = hex(bytes.get(begin + 40..begin + 40 + id_bytes)?);
+        let id = data_encoding::HEXLOWER.encode(bytes.get(begin + 40..begin + 40 + id_bytes)?);
         at = begin + 40 + id_bytes;
         let flags = short(bytes, at)?;
         at += 2;
@@ -156,7 +155,7 @@ fn shared_part(bytes: &[u8], mut at: usize, id_bytes: usize) -> Option<String> {
         let size = usize::try_from(number(bytes, at + 4)?).ok()?;
         if bytes[at..].starts_with(b"link") {
             let id = bytes.get(at + 8..at + 8 + id_bytes)?;
-            return id.iter().any(|byte| *byte != 0).then(|| hex(id));
+            return id.iter().any(|byte| *byte != 0).then(|| data_encoding::HEXLOWER.encode(id));
         }
         at = at.checked_add(8)?.checked_add(size)?;
     }
@@ -182,12 +181,4 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn short(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

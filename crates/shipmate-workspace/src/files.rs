@@ -192,6 +192,6 @@ impl Drop for Index {
 fn own_index() -> Index {
     let mut name = [0; 8];
     getrandom::fill(&mut name).expect("the system gives random bytes");
-    let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = data_encoding::HEXLOWER.encode(&name);
     Index(std::env::temp_dir().join(format!("shipmate-index-{name}")))
 }

@@ -76,7 +76,7 @@ impl Pool {
     ) -> io::Result<Pool> {
         fs::create_dir_all(folder)?;
         let hash = Sha256::digest(format!("{base_url}\0{key}"));
-        let name: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let name = data_encoding::HEXLOWER.encode(&hash[..16]);
         let file = folder.join(format!("{name}.pause"));
         Ok(Pool { provider: provider.to_owned(), file })
     }

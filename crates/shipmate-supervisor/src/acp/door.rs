@@ -51,7 +51,7 @@ impl Door {
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = data_encoding::HEXLOWER.encode(&bytes);
         let (desk, transcript, expected) = (desk.clone(), transcript.clone(), key.clone());
         let serving = tokio::task::spawn_local(async move {
             while let Ok((stream, _)) = listener.accept().await {

@@ -373,7 +373,9 @@ impl Page {
             "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => go(1))))",
         );
         let taken = self.call("Page.captureScreenshot", &json!({"format": "png"}));
-        let picture = from_base64(taken["data"].as_str().expect("a picture is text"));
+        let picture = taken["data"].as_str().expect("a picture is text");
+        let picture =
+            data_encoding::BASE64.decode(picture.as_bytes()).expect("a picture is base64");
         std::fs::write(path, picture)
             .unwrap_or_else(|e| panic!("{} cannot be written: {e}", path.display()));
     }
@@ -455,36 +457,5 @@ impl Drop for Page {
             let dispose = json!({"browserContextId": context});
             let _ = self.pipe.try_call(None, "Target.disposeBrowserContext", &dispose);
         }
-    }
-}
-
-fn from_base64(text: &str) -> Vec<u8> {
-    let value = |byte: u8| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(value).collect();
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    for four in digits.chunks(4) {
-        let all = four.iter().fold(0_u32, |sum, digit| sum << 6 | u32::from(*digit));
-        let all = all << (6 * (4 - four.len()));
-        bytes.extend_from_slice(&all.to_be_bytes()[1..four.len()]);
-    }
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn bytes_come_back_from_text() {
-        for (text, bytes) in
-            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")]
-        {
-            assert_eq!(super::from_base64(text), bytes.as_bytes());
-        }
-        assert_eq!(super::from_base64("/+8="), [255, 239]);
     }
 }

@@ -28,7 +28,7 @@ impl Door {
     pub(super) fn new(port: u16) -> Door {
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random).expect("the system gives random bytes");
-        let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = data_encoding::HEXLOWER.encode(&random);
         Door { token, hosts: ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}")) }
     }
 
