@@ -388,7 +388,7 @@ impl Worker {
             self.watch = self.log.follow();
         }
         if let Err(refused) = self.catch_up().await {
-            eprintln!("{}", refused.message);
+            tracing::warn!(reason = ?refused.message, "the log is not followed");
             self.follow_at_ms = Some(self.clock.now_ms() + FOLLOW_AGAIN_MS);
         }
     }

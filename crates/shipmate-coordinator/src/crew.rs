@@ -278,6 +278,7 @@ impl Crew {
         let folder = self.folder(&who);
         match self.try_spawn(&who, &folder) {
             Ok((child, life)) => {
+                tracing::info!(%who, pid = child.id(), "a supervisor was started");
                 self.lives.borrow_mut().insert(who.clone(), Rc::clone(&life));
                 let this = Rc::clone(self);
                 tokio::task::spawn_local(async move {
@@ -295,6 +296,7 @@ impl Crew {
                 });
             }
             Err(NotOrdered::Unable(reason)) => {
+                tracing::warn!(%who, ?reason, "a life cannot begin");
                 self.board.tell(Act::ReportDisappeared { who, reason, loss: Loss::Unable });
             }
             Err(NotOrdered::Passing(reason)) => self.not_spawned(&who, reason),
@@ -303,6 +305,7 @@ impl Crew {
 
     /// There was no room for a supervisor: nothing is lost, and it is tried again.
     fn not_spawned(&self, who: &TeammateRef, reason: String) {
+        tracing::warn!(%who, ?reason, "a supervisor was not started, and is tried again");
         self.folder(who).take_back();
         let mut signs = self.board.signs.borrow_mut();
         signs.present.remove(who);
@@ -403,6 +406,7 @@ impl Crew {
         let limit = self.settings.agents.stop_grace + END_MARGIN;
         tokio::task::spawn_local(async move {
             if tokio::time::timeout(limit, life.watched.gone()).await.is_err() {
+                tracing::warn!(pid = ?life.watched.pid(), "a supervisor is killed: it did not end");
                 drop(life.watched.signal(Signal::KILL));
             }
         });
@@ -421,6 +425,7 @@ impl Crew {
             (None, Some(words)) => (words, Loss::Broken),
             (None, None) => ("its supervisor's process ended".to_owned(), Loss::Died),
         };
+        tracing::info!(%who, reason = ?gone.0, loss = ?gone.1, "a supervisor has ended");
         *life.gone.borrow_mut() = Some(gone);
         self.moved.notify_waiters();
         self.board.look();

@@ -42,8 +42,14 @@ pub(crate) fn folder(settings: &Settings, root: &str) -> PathBuf {
 }
 
 pub(crate) async fn open(settings: &Settings, root: &str) -> Result<Opened, Refused> {
-    let mut log = open_log(settings, root).await.map_err(|e| open_refusal(&e))?;
-    let (state, snapshot) = fold(&mut log).await.map_err(|e| read_refusal(&e))?;
+    let failed = |refused: Refused| {
+        tracing::warn!(root, code = ?refused.code, reason = ?refused.message, "a log cannot be opened");
+        refused
+    };
+    let log = open_log(settings, root).await;
+    let mut log = log.map_err(|e| failed(open_refusal(&e)))?;
+    let (state, snapshot) = fold(&mut log).await.map_err(|e| failed(read_refusal(&e)))?;
+    tracing::info!(root, position = state.position, snapshot, "a log is open");
     Ok(Opened { log, desk: Desk::new(state), snapshot })
 }
 
@@ -157,7 +163,7 @@ pub(crate) fn snapshot(state: &State) -> Snapshot {
 pub(crate) async fn save(log: &mut AnyLog, snapshot: &Snapshot) {
     if let Err(failure) = log.save_snapshot(snapshot).await {
         // Only time is lost: the next start reads more of the log.
-        eprintln!("{failure}");
+        tracing::warn!(%failure, "a snapshot was not saved");
     }
 }
 

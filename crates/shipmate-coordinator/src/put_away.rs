@@ -167,7 +167,7 @@ pub(crate) fn clear(repository: &Result<Repository, String>, trees: &Path) {
         match let_go {
             Ok(()) => drop(fs::remove_file(reason)),
             Err(text) => {
-                eprintln!("{} stays: {text}", path.display());
+                tracing::warn!(?path, reason = ?text, "a tree stays");
                 drop(fs::write(reason, text));
                 stays.extend(path.file_name().and_then(|name| Some(name.to_str()?.to_owned())));
             }

@@ -34,7 +34,11 @@ impl Log for AnyLog {
         expected_end: u64,
         records: &[String],
     ) -> Result<u64, AppendFailure> {
-        on!(self, log => log.append(expected_end, records).await)
+        let appended = on!(self, log => log.append(expected_end, records).await);
+        if let Err(failure) = &appended {
+            tracing::warn!(expected_end, records = records.len(), %failure, "nothing was appended");
+        }
+        appended
     }
 
     async fn read(&mut self, after: u64, max: usize) -> Result<Vec<Record>, ReadFailure> {

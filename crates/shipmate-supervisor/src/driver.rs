@@ -79,6 +79,21 @@ pub(crate) enum Finished {
     },
 }
 
+impl Finished {
+    /// For a trace: what agents say is not for it.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Finished::Done { .. } => "done",
+            Finished::Stated { .. } => "stated",
+            Finished::Failed { .. } => "failed",
+            Finished::GivenBack { .. } => "given back",
+            Finished::Spent { .. } => "spent",
+            Finished::Died { .. } => "died",
+            Finished::Unable { .. } => "unable",
+        }
+    }
+}
+
 /// Why an agent was not given its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotGiven {

@@ -107,7 +107,11 @@ pub fn run(folder: PathBuf) -> Result<(), Stopped> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build().map_err(not_begun)?;
     let local = tokio::task::LocalSet::new();
-    match local.block_on(&runtime, supervise(order, folder.clone())) {
+    let (team, name, epoch) = (&order.team, &order.name, order.epoch);
+    tracing::info!(%team, %name, epoch, protocol = order.protocol, agent = order.agent, "a life begins");
+    let ending = local.block_on(&runtime, supervise(order, folder.clone()));
+    tracing::info!(?ending, "the life ends");
+    match ending {
         Ending::Broken(reason) => Err(Stopped::Broken(reason)),
         Ending::Unable(reason) => {
             folder.keep_unable(&reason);
@@ -357,6 +361,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn conclude(&mut self) -> Finished {
         let finished = self.agent.conclude().await;
+        tracing::info!(turn = self.turn, finished = finished.word(), "a turn has ended");
         let handed = std::mem::take(&mut self.handed);
         self.report(&finished, &handed).await;
         match &finished {
@@ -412,6 +417,7 @@ impl<D: Driver> Supervisor<D> {
     /// Does one task. Gives an ending when this life ends with it.
     async fn work_on(&mut self, task: TaskView, token: u64) -> Option<Ending> {
         let (id, subject) = (task.row.id, task.row.subject.clone());
+        tracing::info!(task = id, claim = token, "a task is taken up");
         let files = task.files.clone();
         let mut ready = match self.ready_patiently(&task, token).await {
             Ok(ready) => ready,

@@ -96,7 +96,10 @@ impl Link {
                     tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
                 }
                 Err(Trouble::Final(end)) => return Err(end),
-                Err(Trouble::Lost) => self.wire = None,
+                Err(Trouble::Lost) => {
+                    tracing::debug!("the coordinator is gone in the middle of a request");
+                    self.wire = None;
+                }
             }
         }
     }
@@ -195,6 +198,7 @@ impl Link {
             let text = format!("{} is gone", self.line.life.display());
             return Err(Trouble::Final(LinkEnd::Over(text)));
         }
+        tracing::info!("no coordinator listens: one is started");
         let args: [OsString; 4] = [
             "--workspace".into(),
             self.line.place.workspace.clone().into(),
@@ -220,7 +224,9 @@ impl Link {
             tokio::task::spawn_local(async move { child.wait().await });
             io::Result::Ok(line.trim() == "ready")
         };
-        if !matches!(started.await, Ok(true)) {
+        let started = started.await;
+        if !matches!(started, Ok(true)) {
+            tracing::warn!(?started, "the coordinator did not start");
             tokio::time::sleep_until(tokio::time::Instant::now() + AGAIN_AFTER).await;
         }
         Ok(())

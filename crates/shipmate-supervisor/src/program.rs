@@ -72,6 +72,7 @@ impl Starter {
             ..Spec::new(Program::Argv(argv), cwd, self.marker.clone())
         };
         let mut tree = Tree::spawn(spec)?;
+        tracing::info!(agent = self.order.agent, "the agent's program was started");
         let stdin = tree.take_stdin().expect("its input was asked for");
         let stdout = tree.take_stdout().expect("its output was asked for");
         Ok(Running { tree, stdin, stdout })
@@ -80,6 +81,7 @@ impl Starter {
     /// How the program ended, with the last thing it complained about.
     pub(crate) fn obituary(&self, exit: Exit) -> String {
         let name = &self.order.agent;
+        tracing::info!(agent = name, %exit, "the agent's program has ended");
         match last_line(&self.folder.errors()) {
             Some(words) => format!("{name} ended ({exit}); it said last: {words}"),
             None => format!("{name} ended ({exit})"),

@@ -26,6 +26,7 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
     // A session of its own, so that closing the terminal does not end it. Fails when
     // a shell made it the leader of a group, which serves as well.
     let _ = rustix::process::setsid();
+    crate::trace::begin(&place.state());
     let settings = match settings(place, config) {
         Ok(settings) => settings,
         Err(reason) => {
@@ -34,8 +35,12 @@ pub(crate) fn run(place: &Place, config: &Config) -> ExitCode {
         }
     };
     match shipmate_coordinator::run(settings, || let_go(place)) {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(ended) => {
+            tracing::info!(?ended, "the coordinator has ended");
+            ExitCode::SUCCESS
+        }
         Err(reason) => {
+            tracing::error!(?reason, "the coordinator has failed");
             // One line, because whoever started it reads one.
             println!("{}", reason.replace('\n', "\\n"));
             eprintln!("{reason}");
@@ -175,6 +180,8 @@ fn idle_exit(config: &Config) -> Duration {
 /// people go to a file in the state folder.
 fn let_go(place: &Place) {
     println!("ready");
+    let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
+    tracing::info!(version, pid, "the coordinator listens");
     drop(std::io::stdout().flush());
     if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);

@@ -11,6 +11,7 @@ mod plain;
 mod record;
 mod supervisor;
 mod time;
+mod trace;
 mod tui;
 mod web;
 

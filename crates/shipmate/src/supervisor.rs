@@ -11,7 +11,7 @@ use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Runs as one of them, if the arguments say so.
@@ -23,19 +23,25 @@ pub(crate) fn invoked(mut args: impl Iterator<Item = OsString>) -> Option<ExitCo
             Some(ExitCode::from(127))
         }
         "native-agent" => Some(ended(shipmate_agent::run())),
-        "supervise" => Some(match shipmate_supervisor::run(args.next()?.into()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(stopped) => {
-                eprintln!("{stopped}");
-                ExitCode::from(stopped.code())
-            }
-        }),
+        "supervise" => Some(supervise(args.next()?.into())),
         "desk-mcp" => {
             let socket = args.next()?;
             let named = |e: io::Error| format!("{}: {e}", Path::new(&socket).display());
             Some(ended(desk_mcp(Path::new(&socket)).map_err(named)))
         }
         _ => None,
+    }
+}
+
+fn supervise(life: PathBuf) -> ExitCode {
+    crate::trace::begin(&life);
+    match shipmate_supervisor::run(life) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stopped) => {
+            // The coordinator tells it as the reason of the end.
+            eprintln!("{stopped}");
+            ExitCode::from(stopped.code())
+        }
     }
 }
 

@@ -98,7 +98,7 @@ impl Coordinator {
             return;
         }
         if let Err(e) = shipmate_process::remove_folder(&folder) {
-            eprintln!("{}: {e}", folder.display());
+            tracing::warn!(?folder, failure = %e, "a new log was not removed");
         }
     }
 
@@ -118,7 +118,7 @@ impl Coordinator {
         let name = root.clone();
         let work = move || put_away(&place, name.as_str(), &made);
         if let Err(reason) = blocking(work).await {
-            eprintln!("{reason}");
+            tracing::warn!(%root, ?reason, "a deleted team was not put away");
             self.not_put_away.borrow_mut().insert(root, reason);
         }
     }

@@ -20,6 +20,7 @@ impl Crew {
 
     /// Says what the merge queue does now, and whether it holds up the teammates.
     pub(crate) fn queue_does(&self, text: Option<&str>) {
+        tracing::debug!(root = %self.board.root, step = text.unwrap_or("rests"), "the merge queue");
         let waiting = self.board.with_state(|state| {
             state.teams.keys().filter_map(|team| shipmate_core::full_queue(state, team)).max()
         });

@@ -271,7 +271,7 @@ pub(crate) async fn settle_at_start(settings: &Rc<Settings>) {
     let settle = async move {
         let _alone = IN_CHECKOUT.lock().await;
         if let Err(refused) = settle_earlier(&settings).await {
-            eprintln!("{}", refused.message);
+            tracing::warn!(reason = ?refused.message, "a merge of before is not settled");
         }
     };
     match intent.at_work() {

@@ -78,6 +78,8 @@ pub async fn fire(hooks: &Hooks, payload: &Payload, scene: &Scene) -> Fired {
     let (mut notes, mut runs) = (Vec::new(), Vec::new());
     for hook in hooks.of(event) {
         let (run, opinion) = ask(hook, payload, scene).await;
+        let took_ms = run.took.as_millis() as u64;
+        tracing::info!(?event, how = ?run.how, took_ms, "a hook has run");
         let against = !matches!(run.how, How::Accepted);
         runs.push(run);
         if against && event.is_gate() {

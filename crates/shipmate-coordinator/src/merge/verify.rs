@@ -482,6 +482,7 @@ async fn join(
 }
 
 fn pause(crew: &Rc<Crew>, team: &Name, reason: String) {
+    tracing::warn!(%team, reason = reason.lines().next(), "the merge queue pauses a team");
     crew.board.tell(Act::PauseTeam { team: team.clone(), reason });
 }
 
@@ -561,14 +562,18 @@ fn say(crew: &Rc<Crew>, text: &str) {
 }
 
 pub(super) fn give_back(crew: &Rc<Crew>, one: &Submission, reason: String) {
+    let why = reason.lines().next();
+    tracing::info!(task = one.task, who = %one.who, reason = why, "a submission goes back");
     crew.board.tell(Act::ReturnTask { task: one.task, token: one.token, reason });
 }
 
 fn complete(crew: &Rc<Crew>, one: &Submission, commit: Option<&Commit>) {
+    let commit = commit.map(ToString::to_string);
+    tracing::info!(task = one.task, who = %one.who, commit, "a submission has landed");
     crew.board.tell(Act::CompleteTask {
         task: one.task,
         token: Some(one.token),
-        commit: commit.map(ToString::to_string),
+        commit,
         result: one.result.clone(),
     });
 }
@@ -582,6 +587,8 @@ fn record(
     result: &GateResult,
     gate: &[String],
 ) {
+    let (passed, killed) = (result.passed, result.killed);
+    tracing::info!(%team, ?tasks, commit, passed, killed, took_ms = result.took_ms, "a gate has run");
     crew.board.tell(Act::ReportGate(GateRun {
         team: team.clone(),
         tasks: tasks.to_vec(),

@@ -33,7 +33,7 @@ pub(crate) async fn close(phases: &Rc<Phases>) {
     if let Err(text) =
         artifact::commit(phases, &family(phases, &phases.board.root), artifact::Due::All).await
     {
-        eprintln!("what the playbook writes at its end cannot be written: {text}");
+        tracing::warn!(reason = ?text, "what a playbook writes at its end is not written");
     }
     // What was just written is to be where the rest is.
     if let Some(stage) = Stage::of(phases, &phases.board.root) {

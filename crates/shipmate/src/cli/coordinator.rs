@@ -29,11 +29,13 @@ pub(crate) enum CoordinatorCommand {
 /// Run the coordinator in this process until it is idle or stopped
 ///
 /// Prints `ready` when it listens. Commands start one by themselves; this is for a supervisor of
-/// your own, with idle-exit-seconds = 0.
+/// your own, with idle-exit-seconds = 0. What it does is traced in `.shipmate/state/trace.log`, as much
+/// as SHIPMATE_TRACE says: off, error, warn, info (the default), debug or trace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Example:
-  shipmate coordinator run")]
+Examples:
+  shipmate coordinator run
+  SHIPMATE_TRACE=debug shipmate coordinator run")]
 pub(crate) struct RunArgs {}
 
 /// Stop the coordinator; the next command starts another

@@ -60,7 +60,7 @@ fn config_page() -> String {
 }
 
 /// Variables that are no settings.
-const VARIABLES: [(&str, &str); 8] = [
+const VARIABLES: [(&str, &str); 9] = [
     ("SHIPMATE_WORKSPACE", "The workspace, as `--workspace`."),
     ("SHIPMATE_TEAM", "The team to act on, as `--team`."),
     (
@@ -72,6 +72,12 @@ const VARIABLES: [(&str, &str); 8] = [
         "SHIPMATE_RUNTIME_DIR",
         "A folder of yours for the coordinator's socket, where it cannot lie in the workspace. The \
          same for every command of a workspace.",
+    ),
+    (
+        crate::trace::VARIABLE,
+        "How much the coordinator and the supervisors of agents write to their `trace.log`: `off`, `error`, \
+         `warn`, `info` (the default), `debug` or `trace`, or a list such as \
+         `shipmate_coordinator=debug,async_nats=warn`.",
     ),
     ("XDG_CONFIG_HOME", "Where the user's `shipmate/config.toml` lies, else `~/.config`."),
     ("NO_COLOR", "Set and not empty: no colour."),

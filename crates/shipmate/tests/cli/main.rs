@@ -25,6 +25,7 @@ mod shutdown;
 mod teams;
 mod terminal;
 mod tmux;
+mod trace;
 mod transcript;
 mod tui;
 mod wire;

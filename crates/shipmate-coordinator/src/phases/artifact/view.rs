@@ -93,7 +93,7 @@ pub(crate) fn view(phases: &Rc<Phases>) {
                     this.views.hidden.replace(hides);
                 }
                 for path in strange {
-                    eprintln!("{} is no view and was removed", path.display());
+                    tracing::warn!(?path, "what is no view was removed");
                 }
                 if let Some(first) = left.first() {
                     let others = match left.len() {
@@ -108,10 +108,10 @@ pub(crate) fn view(phases: &Rc<Phases>) {
                 };
                 let places = places.into_iter().filter(|(_, path)| is_usable(path)).collect();
                 if let Err(text) = drops::at(&this, places) {
-                    eprintln!("mail from outside cannot be taken in: {text}");
+                    tracing::warn!(reason = ?text, "mail from outside is not taken in");
                 }
             }
-            Err(text) => eprintln!("the views cannot be written: {text}"),
+            Err(text) => tracing::warn!(reason = ?text, "the views are not written"),
         }
         sleep_until(rests_until).await;
         this.views.running.set(false);
@@ -155,7 +155,7 @@ fn rendered(state: &State) -> (Files, BTreeMap<Address, String>) {
             drops.extend(own.into_iter().filter(|(_, path)| is_inside(path)));
             match render(artifact, &sight) {
                 Ok(made) => files.extend(made.into_iter().filter(|(path, _)| is_inside(path))),
-                Err(text) => eprintln!("{text}"),
+                Err(text) => tracing::warn!(reason = ?text, %path, "a view is not made"),
             }
         }
     }
