@@ -74,9 +74,19 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         }
         steps.run("reference pages", docs::check);
         if has_subcommand("deny") {
-            steps.run("deny", || run_command(&mut cargo(["deny", "check"])));
+            let own = ["deny", "check", "bans", "licenses", "sources"];
+            steps.run("deny", || run_command(&mut cargo(own)));
+            match run_command(&mut cargo(["deny", "fetch", "db"])) {
+                Ok(()) => {
+                    let check = ["deny", "--offline", "check", "advisories"];
+                    steps.run("advisories", || run_command(&mut cargo(check)));
+                }
+                Err(_) => steps.not_run("advisories", "their database cannot be fetched from here"),
+            }
         } else {
-            steps.not_run("deny", "cargo-deny is not installed (cargo install cargo-deny)");
+            let reason = "cargo-deny is not installed (cargo install cargo-deny)";
+            steps.not_run("deny", reason);
+            steps.not_run("advisories", reason);
         }
     } else {
         steps.not_run("rules and doc tests", "a FILTER selects among the other tests");
