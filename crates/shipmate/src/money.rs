@@ -17,7 +17,7 @@ pub(crate) fn tokens(n: u64) -> String {
     match n {
         n if n < 1_000 => n.to_string(),
         n if n < 99_950 => format!("{:.1}k", n as f64 / 1e3),
-        n if n < 999_950 => format!("{:.0}k", n as f64 / 1e3),
+        n if n < 999_500 => format!("{:.0}k", n as f64 / 1e3),
         n if n < 99_950_000 => format!("{:.1}M", n as f64 / 1e6),
         n => format!("{:.0}M", n as f64 / 1e6),
     }
@@ -56,6 +56,7 @@ mod tests {
             assert_eq!(money(micros), shown);
         }
         assert_eq!(used(960_960, 540_000, 0), "961k tokens, $0.54");
+        assert_eq!([999_499, 999_500].map(tokens), ["999k", "1.0M"]);
         assert_eq!(used(11_520, 0, 11_520), "11.5k tokens, price unknown");
     }
 }

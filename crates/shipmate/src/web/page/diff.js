@@ -31,7 +31,8 @@ export function cutFiles(text) {
     if (line.startsWith("@@")) inHunk = true;
     // `+++` and `---` name the file above the hunks; inside one they are changed lines.
     if (!inHunk) {
-      if (line.startsWith("+++ b/")) file.path = line.slice(6);
+      // Git ends a name that holds a space with a tab.
+      if (line.startsWith("+++ b/")) file.path = line.slice(6).replace(/\t$/, "");
       else if (!/^(index |--- |\+\+\+ )/.test(line)) file.lines.push(line);
       continue;
     }
@@ -175,7 +176,7 @@ function renderFile(file, open) {
       "aria-label": `Changes in ${file.path}`,
     });
     node.append(lines);
-    writeLines(lines, file.lines, 0, 0, 0);
+    writeLines(lines, file.lines, 0, { old: 0, now: 0 });
   };
   node.addEventListener("toggle", () => node.open && make());
   if (open) {
@@ -186,37 +187,35 @@ function renderFile(file, open) {
 }
 
 /**
+ * What a line is, and its numbers before and after; `next` goes on behind it.
+ * @param {string} line @param {{ old: number, now: number }} next
+ */
+export function numbered(line, next) {
+  const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+  if (hunk) {
+    next.old = Number(hunk[1]);
+    next.now = Number(hunk[2]);
+    return { kind: "hunk", left: "", right: "" };
+  }
+  if (line.startsWith("+")) return { kind: "add", left: "", right: String(next.now++) };
+  if (line.startsWith("-")) return { kind: "del", left: String(next.old++), right: "" };
+  if (line.startsWith(" ") || line === "")
+    return { kind: "same", left: String(next.old++), right: String(next.now++) };
+  return { kind: "hunk", left: "", right: "" };
+}
+
+/**
  * @param {HTMLElement} into
  * @param {string[]} lines
  * @param {number} from
- * @param {number} old
- * @param {number} now
+ * @param {{ old: number, now: number }} next
  */
-function writeLines(into, lines, from, old, now) {
+function writeLines(into, lines, from, next) {
   const piece = document.createDocumentFragment();
   const end = Math.min(lines.length, from + PIECE_LINES);
   for (let at = from; at < end; at++) {
     const line = lines[at] ?? "";
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
-    let kind = "same";
-    let left = "";
-    let right = "";
-    if (hunk) {
-      kind = "hunk";
-      old = Number(hunk[1]);
-      now = Number(hunk[2]);
-    } else if (line.startsWith("+")) {
-      kind = "add";
-      right = String(now++);
-    } else if (line.startsWith("-")) {
-      kind = "del";
-      left = String(old++);
-    } else if (line.startsWith(" ") || line === "") {
-      left = String(old++);
-      right = String(now++);
-    } else {
-      kind = "hunk";
-    }
+    const { kind, left, right } = numbered(line, next);
     piece.append(
       el(
         "div",
@@ -233,7 +232,7 @@ function writeLines(into, lines, from, old, now) {
       `Show ${number(Math.min(PIECE_LINES, lines.length - end))} more lines`,
       () => {
         more.remove();
-        writeLines(into, lines, end, old, now);
+        writeLines(into, lines, end, next);
       },
     );
     into.append(more);

@@ -6,7 +6,7 @@
 
 import { el, honest } from "./dom.js";
 
-const KEPT_MAX = 1_500_000;
+export const KEPT_MAX = 1_500_000;
 const NEAR_PX = 48;
 
 const encoder = new TextEncoder();
@@ -46,6 +46,8 @@ export class OutputLog {
     this.to = 0;
     this.follows = true;
     this.kept = 0;
+    /** Bytes of the output that each piece stands for: more than it shows. @type {number[]} */
+    this.sizes = [];
     this.node.addEventListener(
       "scroll",
       () => {
@@ -62,6 +64,7 @@ export class OutputLog {
   clear() {
     this.text.replaceChildren();
     this.kept = 0;
+    this.sizes = [];
     this.from = 0;
     this.to = 0;
   }
@@ -85,6 +88,7 @@ export class OutputLog {
     const text = plain(decoder.decode(bytes));
     this.text.append(document.createTextNode(text));
     this.kept += bytes.length;
+    this.sizes.push(bytes.length);
     if (this.follows) {
       this.trim();
       this.end();
@@ -96,16 +100,16 @@ export class OutputLog {
     const height = this.node.scrollHeight;
     this.text.prepend(document.createTextNode(plain(piece.text)));
     this.kept += this.from - piece.from;
+    this.sizes.unshift(this.from - piece.from);
     this.from = piece.from;
     this.node.scrollTop += this.node.scrollHeight - height;
   }
 
   /** The oldest goes while nobody reads it; it can be fetched again. */
   trim() {
-    while (this.kept > KEPT_MAX && this.text.childNodes.length > 1) {
-      const first = this.text.firstChild;
-      const size = encoder.encode(first?.textContent ?? "").length;
-      first?.remove();
+    while (this.kept > KEPT_MAX && this.sizes.length > 1) {
+      this.text.firstChild?.remove();
+      const size = this.sizes.shift() ?? 0;
       this.kept -= size;
       this.from += size;
     }

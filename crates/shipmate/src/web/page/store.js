@@ -253,6 +253,7 @@ export class Store {
     this.costs.clear();
     this.rowsAt.clear();
     this.path = [];
+    this.began = 0;
     this.timelineAt = -1;
     this.costsAt = -1;
     this.position = 0;

@@ -220,8 +220,9 @@ export function ago(ms) {
 
 /** How long: `850 ms`, `12 s`, `4 min 05 s`, `3 h 20 min`. @param {number} ms */
 export function lasted(ms) {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  const s = Math.round(ms / 1000);
+  const whole = Math.max(0, Math.round(ms));
+  if (whole < 1000) return `${whole} ms`;
+  const s = Math.round(whole / 1000);
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
   return `${Math.floor(s / 3600)} h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")} min`;
@@ -269,7 +270,7 @@ export function cost({ cost_micros, tokens_used }) {
 /** `940`, `12.3k`, `4.1M`. @param {number} n */
 export function tokens(n) {
   if (n < 1000) return String(n);
-  if (n < 999_950) return `${(n / 1000).toFixed(n < 99_950 ? 1 : 0)}k`;
+  if (n < 999_500) return `${(n / 1000).toFixed(n < 99_950 ? 1 : 0)}k`;
   return `${(n / 1e6).toFixed(n < 99_950_000 ? 1 : 0)}M`;
 }
 

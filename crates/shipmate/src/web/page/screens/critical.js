@@ -1,9 +1,9 @@
 // The critical path: the chain of tasks that decides when the team is done.
 //
 // What is left of it is the longest chain of tasks that are not finished, by the board's own
-// `path_ms`; a failed one is part of it, because nothing behind it can begin before it is done. What lies behind is the chain of tasks
-// that each came last before the next could begin. Screens that show it ask here, so that they
-// show the same one.
+// `path_ms`; a failed one is part of it, because nothing behind it can begin before it is done. What
+// lies behind is the chain of tasks that each came last before the next could begin. Screens that
+// show it ask here, so that they show the same one.
 
 import { count, lasted } from "../words.js";
 
@@ -11,7 +11,9 @@ import { count, lasted } from "../words.js";
 
 /** How much work, as people say it: `42 min`, `1 h 06 min`. @param {number} ms */
 export function workTime(ms) {
-  return ms < 60_000 ? lasted(ms) : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : lasted(ms);
+  const minutes = Math.round(ms / 60_000);
+  if (ms < 59_500) return lasted(ms);
+  return minutes < 60 ? `${minutes} min` : lasted(Math.max(ms, 3_600_000));
 }
 
 /** @param {Card} card */

@@ -265,7 +265,8 @@ function order(net, deadline, clock) {
       row.sort((a, b) => mean[a] - mean[b] || place[a] - place[b]);
       number(row);
     }
-    const now = counted ? crossings(net, rank) : -sweep;
+    // Where nothing is counted, a later sweep is taken for the better one.
+    const now = counted ? crossings(net, rank) : SWEEPS_MAX - sweep;
     if (now < best) {
       best = now;
       kept = rows.map((row) => row.slice());
@@ -426,7 +427,11 @@ function place(graph, layer, alone, net, spots, crossings) {
   let width = 0;
   let height = 0;
   for (const n of net.rows.flat()) {
-    if (n >= count) continue;
+    if (n >= count) {
+      // An edge that passes under every task of its column is part of the drawing too.
+      height = Math.max(height, spots.top[n] + (BOX.height + PASS_Y) / 2);
+      continue;
+    }
     x[n] = spots.column[n] * BOX.stepX;
     y[n] = spots.top[n];
     (columns[spots.column[n]] ??= []).push(n);

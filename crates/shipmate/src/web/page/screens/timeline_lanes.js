@@ -80,7 +80,8 @@ export class Lanes {
     let top = AXIS;
     this.places = lanes.map((lane) => {
       const rows = rowsOf(lane.spans);
-      const height = 2 * PAD + Math.max(1, ...rows.map((row) => row + 1)) * (BAR + GAP) - GAP;
+      const deepest = rows.reduce((most, row) => Math.max(most, row), 0);
+      const height = 2 * PAD + (deepest + 1) * (BAR + GAP) - GAP;
       const place = { top, height, rows };
       top += height;
       return place;
@@ -297,7 +298,7 @@ export class Lanes {
     g.fillRect(0, 0, this.width, AXIS);
     const room = Math.max(1, this.width - this.gutter);
     const least = ((this.to - this.from) / room) * 78;
-    const step = (STEPS.find((s) => s * 1000 >= least) ?? 604800) * 1000;
+    const step = stepOf(least);
     const days = step >= 86_400_000;
     const form = new Intl.DateTimeFormat(undefined, days
       ? { month: "short", day: "numeric" }
@@ -400,11 +401,16 @@ export class Lanes {
   }
 }
 
+/** The distance of two marks of the axis that are at least so far apart. @param {number} least */
+export function stepOf(least) {
+  return (STEPS.find((s) => s * 1000 >= least) ?? 604800) * 1000;
+}
+
 /**
  * When the next bar of the same row begins: until there, the room beside a bar is free.
  * @param {Bar[]} spans @param {number[]} rows @returns {(number | undefined)[]}
  */
-function nextInRow(spans, rows) {
+export function nextInRow(spans, rows) {
   /** @type {Map<number, number>} */
   const begins = new Map();
   /** @type {(number | undefined)[]} */
@@ -417,7 +423,7 @@ function nextInRow(spans, rows) {
 }
 
 /** Bars that overlap stand in rows under each other. @param {Bar[]} spans @returns {number[]} */
-function rowsOf(spans) {
+export function rowsOf(spans) {
   /** @type {number[]} */
   const ends = [];
   return spans.map((bar) => {
