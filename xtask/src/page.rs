@@ -1,22 +1,27 @@
-//! What holds for the files of the web page: their types, and that text never becomes markup.
+//! What holds for the files of the web page: their types, their tests, and that text never becomes
+//! markup.
 //!
 //! The page is plain modules that a browser reads as they are, so nothing builds them and nothing
 //! would notice a misspelt name. The types are in comments, and a type checker reads those. What
 //! teammates write is shown as text by never using the ways in which text becomes markup or code;
-//! the page's own policy refuses some of them, this refuses all of them before anybody runs it.
+//! the page's own policy refuses some of them, this refuses all of them before anybody runs it. What
+//! needs no browser is tested without one, by Node's own runner and nothing from elsewhere.
 
 use std::process::Command;
 
 use crate::browser;
 use crate::cargo::run as run_command;
+use crate::clients;
 use crate::tree::{self, Tree};
 use crate::violation::{Violation, counted, report};
 
-/// Check the types and the safety of the web page's files
+/// Check the types and the safety of the web page's files and run their tests
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {}
 
 const FOLDER: &str = "crates/shipmate/src/web/page/";
+/// Beside what the program carries, not in it: everything in [`FOLDER`] is served.
+const TESTS: &str = "crates/shipmate/tests/page/";
 
 /// What turns text into markup or code.
 const NEVER: [&str; 8] = [
@@ -31,6 +36,12 @@ const NEVER: [&str; 8] = [
 ];
 
 pub(crate) fn run(_: &Args) -> Result<(), String> {
+    rules()?;
+    unit_tests()
+}
+
+/// The types and the safety of the files.
+pub(crate) fn rules() -> Result<(), String> {
     let tree = Tree::read()?;
     report("page", check(&tree))?;
     let scripts: Vec<&str> = files(&tree).map(|(path, _)| path).filter(|p| is_script(p)).collect();
@@ -47,6 +58,28 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
     run_command(&mut tsc)?;
     println!("page: {} kept the rules", counted(files(&tree).count(), "file"));
     Ok(())
+}
+
+/// The tests of what needs no browser.
+pub(crate) fn unit_tests() -> Result<(), String> {
+    let tree = Tree::read()?;
+    let files = test_files(&tree);
+    if files.is_empty() {
+        return Err(format!("{TESTS} holds no test"));
+    }
+    let mut node = Command::new(clients::node()?);
+    // Files are named one by one: what a folder means here differs between versions of Node.
+    node.current_dir(tree::root()).args(["--test", "--test-reporter=spec"]).args(&files);
+    run_command(&mut node).map_err(|_| {
+        format!("a test of the page failed; for one file: `node --test {TESTS}NAME.test.js`")
+    })?;
+    println!("page: the tests of {} passed", counted(files.len(), "file"));
+    Ok(())
+}
+
+fn test_files(tree: &Tree) -> Vec<&str> {
+    let paths = tree.texts().map(|(path, _)| path);
+    paths.filter(|path| path.starts_with(TESTS) && path.ends_with(".test.js")).collect()
 }
 
 fn is_script(path: &str) -> bool {
@@ -120,6 +153,16 @@ mod tests {
     fn this_page_keeps_the_rules() {
         let found = report("page", check(&Tree::read().unwrap()));
         assert!(found.is_ok(), "{}", found.unwrap_err());
+    }
+
+    #[test]
+    fn every_file_with_a_test_is_run() {
+        let tree = Tree::read().unwrap();
+        let run = test_files(&tree);
+        assert!(run.contains(&format!("{TESTS}graph_layout.test.js").as_str()), "{run:?}");
+        for (path, text) in tree.texts().filter(|(path, _)| path.starts_with(TESTS)) {
+            assert_eq!(text.contains("from \"node:test\""), run.contains(&path), "{path}");
+        }
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         steps.run("tidy", || tidy::run(&tidy::Args {}));
         steps.run("layers", || layers::run(&layers::Args {}));
         steps.run("seeds", || seeds::run(&seeds::Args { strict: true }));
-        steps.run("page", || page::run(&page::Args {}));
+        steps.run("page", page::rules);
+        steps.run("page tests", page::unit_tests);
     }
     if lint {
         steps.run("clippy", clippy);
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             steps.not_run("advisories", reason);
         }
     } else {
-        steps.not_run("rules and doc tests", "a FILTER selects among the other tests");
+        steps.not_run("rules, page tests and doc tests", "a FILTER selects among the other tests");
     }
     steps.finish()
 }

@@ -6,6 +6,28 @@ import { el, setAttr } from "./dom.js";
 
 const SPARE = 6;
 
+/**
+ * The rows to be in the page: those in sight, and a few around them. `last` is not one of them.
+ * @param {number} scrollTop @param {number} clientHeight
+ * @param {number} height of a row @param {number} count
+ */
+export function inSight(scrollTop, clientHeight, height, count) {
+  return {
+    first: Math.max(0, Math.floor(scrollTop / height) - SPARE),
+    last: Math.min(count, Math.ceil((scrollTop + clientHeight) / height) + SPARE),
+  };
+}
+
+/**
+ * How far to scroll so that a row is in sight, and no further.
+ * @param {number} at @param {number} scrollTop @param {number} clientHeight @param {number} height
+ */
+export function scrollFor(at, scrollTop, clientHeight, height) {
+  const top = at * height;
+  if (top < scrollTop) return top;
+  return top + height > scrollTop + clientHeight ? top + height - clientHeight : scrollTop;
+}
+
 /** @template T */
 export class Rows {
   /**
@@ -59,11 +81,8 @@ export class Rows {
     const { items, height, spec } = this;
     const tall = `${items.length * height}px`;
     if (this.space.style.height !== tall) this.space.style.height = tall;
-    const first = Math.max(0, Math.floor(this.node.scrollTop / height) - SPARE);
-    const last = Math.min(
-      items.length,
-      Math.ceil((this.node.scrollTop + this.node.clientHeight) / height) + SPARE,
-    );
+    const { scrollTop, clientHeight } = this.node;
+    const { first, last } = inSight(scrollTop, clientHeight, height, items.length);
     /** @type {Set<string | number>} */
     const seen = new Set();
     for (let at = first; at < last; at++) {
@@ -133,11 +152,9 @@ export class Rows {
 
   /** Brings a row into sight and returns its node. @param {number} at */
   reveal(at) {
-    const top = at * this.height;
     const { scrollTop, clientHeight } = this.node;
-    if (top < scrollTop) this.node.scrollTop = top;
-    else if (top + this.height > scrollTop + clientHeight)
-      this.node.scrollTop = top + this.height - clientHeight;
+    const wanted = scrollFor(at, scrollTop, clientHeight, this.height);
+    if (wanted !== scrollTop) this.node.scrollTop = wanted;
     this.draw();
     const item = this.items[at];
     return item === undefined ? null : (this.shown.get(this.spec.key(item))?.node ?? null);

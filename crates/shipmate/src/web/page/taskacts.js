@@ -128,7 +128,7 @@ function rolesIn(ctx) {
 }
 
 /** @param {string | undefined} text */
-function whole(text) {
+export function whole(text) {
   const trimmed = (text ?? "").trim();
   return trimmed === "" || !/^-?\d+$/.test(trimmed) ? undefined : Number(trimmed);
 }
@@ -285,7 +285,7 @@ export async function edit(ctx, id) {
  * Only what differs: somebody else may have changed the rest meanwhile.
  * @param {TaskPage["task"]} task @param {Record<string, string>} values
  */
-function changesOf(task, values) {
+export function changesOf(task, values) {
   /** @type {Record<string, unknown>} */
   const changes = {};
   const subject = (values.subject ?? "").trim();

@@ -106,7 +106,7 @@ export function story(steps, id) {
  * What is said beyond who, what and which task: those stand there already.
  * @param {Step} step @param {number} id
  */
-function about({ text = "", by = "", event }, id) {
+export function about({ text = "", by = "", event }, id) {
   const task = `(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`;
   const asked = /^(?:plan|question)\./.test(event);
   let rest = text;

@@ -44,12 +44,12 @@ export function open(ctx) {
 const spent = (row) => row.tokens_in + row.tokens_out;
 
 /** @param {string} key @param {string} name @returns {Sum} */
-const zero = (key, name) => ({
+export const zero = (key, name) => ({
   key, name, tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost: 0, calls: 0, unpriced: 0,
 });
 
 /** @param {Sum} sum @param {CostRow} row */
-function add(sum, row) {
+export function add(sum, row) {
   sum.tokens_in += row.tokens_in;
   sum.tokens_out += row.tokens_out;
   sum.tokens_cached += row.tokens_cached;
@@ -59,7 +59,7 @@ function add(sum, row) {
 }
 
 /** What it cost, or how much of that is known. @param {Sum} sum */
-function price(sum) {
+export function price(sum) {
   if (sum.unpriced === 0) return money(sum.cost);
   return sum.cost === 0 ? "price unknown" : `${money(sum.cost)} + unknown`;
 }

@@ -43,7 +43,7 @@ export function waits(one) {
 
 /** What yes and no are called in this one; absent where they are no answer to it. */
 /** @param {DecisionView} one */
-function verdicts(one) {
+export function verdicts(one) {
   const options = one.options ?? [];
   if (one.kind === "plan") return { yes: "Approve", no: "Reject" };
   if (one.kind === "approval") return { yes: "Approve" };
@@ -55,7 +55,7 @@ function verdicts(one) {
 }
 
 /** Answers beside yes and no. @param {DecisionView} one */
-function others(one) {
+export function others(one) {
   const said = verdicts(one);
   return said.yesIs ? (one.options ?? []).filter((text) => text !== said.yesIs && text !== said.noIs) : [];
 }
@@ -648,7 +648,7 @@ class Queue {
 }
 
 /** @param {DecisionView} one */
-function firstLine(one) {
+export function firstLine(one) {
   const line = (one.text ?? "").split("\n").find((text) => text.trim() !== "") ?? "";
   if (line) return line.slice(0, 160);
   return one.work ? `${count(one.work.tasks?.length ?? 0, "task")} planned` : "no words";

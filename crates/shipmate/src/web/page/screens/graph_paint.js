@@ -333,7 +333,7 @@ export class Painter {
  * A text in lines, broken between words; the last one holds all that is left.
  * @param {CanvasRenderingContext2D} g @param {string} text @param {number} room @param {number} most
  */
-function linesOf(g, text, room, most) {
+export function linesOf(g, text, room, most) {
   /** @type {string[]} */
   const lines = [];
   const words = text.split(/\s+/);

@@ -13,7 +13,7 @@ import { called } from "./message_parts.js";
  * Whom a message is answered to: who wrote to the person; otherwise all whom it is between.
  * @param {MessageRow} row
  */
-function partners(row) {
+export function partners(row) {
   const to = (row.to ?? []).map((one) => seatOf(one.to));
   return to.includes("person") ? [seatOf(row.from)] : [...to, seatOf(row.from)];
 }

@@ -462,7 +462,7 @@ function noticeId(row) {
 }
 
 /** @param {MessageRow[]} rows @param {Map<number, MessageRow>} all @returns {Thread[]} */
-function threadsOf(rows, all) {
+export function threadsOf(rows, all) {
   /** @type {Map<number, Thread>} */
   const threads = new Map();
   // A notice in a conversation belongs to it; alone, it stands with the others for its recipient.

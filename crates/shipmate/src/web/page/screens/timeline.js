@@ -48,7 +48,7 @@ export function open(ctx, params) {
   };
 }
 
-class Timeline {
+export class Timeline {
   /** @param {Ctx} ctx @param {number} wanted */
   constructor(ctx, wanted) {
     this.ctx = ctx;
