@@ -1,4 +1,4 @@
-//! One tree of teams: its log, its desk and everybody who waits for it.
+//! One tree of teams: its log, its writer and everybody who waits for it.
 //!
 //! A turn drains the queue, decides everything, lets those who wait try again,
 //! appends once and answers all. Nobody is answered before the log has confirmed.
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use shipmate_core::{Desk, Effect, Observed, Outstanding, State, outstanding};
+use shipmate_core::{Effect, Observed, Outstanding, State, Writer, outstanding};
 use shipmate_log::{AnyLog, EndWatch, Log as _};
 use shipmate_model::{Act, Actor, Name, Position, Record, Refusal};
 use shipmate_protocol::wire::Reply;
@@ -99,7 +99,7 @@ pub(crate) struct Board {
     pub(crate) root: Name,
     queue: RefCell<VecDeque<Job>>,
     wake: Notify,
-    desk: RefCell<Desk>,
+    writer: RefCell<Writer>,
     timer_runs: std::cell::Cell<bool>,
     /// What the runtime itself has to tell, each with who says it.
     acts: RefCell<Vec<(Actor, Act)>>,
@@ -189,7 +189,7 @@ impl Board {
     }
 
     pub(crate) fn with_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(self.desk.borrow().state())
+        look(self.writer.borrow().state())
     }
 
     /// Nothing will happen here unless somebody asks.
@@ -264,15 +264,15 @@ pub(crate) fn new(
     secrets: &Rc<Secrets>,
     changed: &Rc<Notify>,
 ) -> (Rc<Board>, Worker) {
-    let Opened { mut log, desk, snapshot } = opened;
+    let Opened { mut log, writer, snapshot } = opened;
     let watch = log.follow();
     let shared = matches!(settings.store, Store::Nats(_));
-    let mirror = shared.then(|| desk.state().clone());
+    let mirror = shared.then(|| writer.state().clone());
     let board = Rc::new(Board {
         root,
         queue: RefCell::default(),
         wake: Notify::new(),
-        desk: RefCell::new(desk),
+        writer: RefCell::new(writer),
         timer_runs: std::cell::Cell::new(false),
         acts: RefCell::default(),
         signs: RefCell::default(),
@@ -455,7 +455,7 @@ impl Worker {
     }
 
     fn owed(&mut self, now: u64) -> Outstanding {
-        let desk = self.board.desk.borrow();
+        let writer = self.board.writer.borrow();
         {
             let signs = self.board.signs.borrow();
             self.observed.present.clone_from(&signs.present);
@@ -464,8 +464,8 @@ impl Worker {
             let counts = signs.lives.iter().map(|(who, sign)| (who.clone(), sign.count));
             self.observed.progress = counts.collect();
         }
-        self.observed.look(desk.state(), now);
-        outstanding(desk.state(), &self.observed, now)
+        self.observed.look(writer.state(), now);
+        outstanding(writer.state(), &self.observed, now)
     }
 }
 
@@ -481,3 +481,6 @@ fn refuse(jobs: Vec<Job>, refused: &Refused) {
         job.reply(Err(refused.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,11 +6,12 @@ use shipmate_log::AnyLog;
 use shipmate_log::Log as _;
 use shipmate_model::event::{Event, Recipient};
 use shipmate_model::{Actor, Record};
-use shipmate_protocol::view::{DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace};
+use shipmate_protocol::view::{
+    DeliveryState, DeliveryStep, DeliveryTrace, InboxMessage, MessageTrace,
+};
 use shipmate_protocol::{Code, Refused, refused};
 
 use crate::open::{self, read_refusal};
-use crate::views;
 
 /// Most records one answer carries, and how many are read at once: a record may be large.
 const RECORDS_MAX: usize = 10_000;
@@ -56,13 +57,11 @@ fn message(record: &Record) -> InboxMessage {
     let Event::MessageSent { kind, body, reply_to, .. } = &record.event else {
         unreachable!("an inbox holds positions of messages")
     };
-    use shipmate_model::event::MessageKind::{Bounce, Notice, WorkDone};
-    let runtime = matches!(kind, Notice | WorkDone | Bounce);
-    let from = if runtime { Actor::Runtime } else { record.by.clone() };
+    let from = if kind.is_by_runtime() { Actor::Runtime } else { record.by.clone() };
     InboxMessage {
         id: record.n,
         from: from.to_string(),
-        kind: views::kind_word(kind),
+        kind: kind.word().to_owned(),
         body: body.clone(),
         reply_to: *reply_to,
         sent_at: record.at,
@@ -108,8 +107,8 @@ pub(crate) async fn trace(log: &mut AnyLog, id: u64) -> Result<MessageTrace, Ref
     };
     let queued = |to: &Recipient| DeliveryTrace {
         to: to.to_string(),
-        state: "queued".to_owned(),
-        steps: vec![step("queued", &sent, None)],
+        state: DeliveryState::Queued,
+        steps: vec![step(DeliveryState::Queued, &sent, None)],
     };
     let mut trace = MessageTrace { message: message(&sent), to: to.iter().map(queued).collect() };
     let mut at = id;
@@ -135,16 +134,18 @@ pub(crate) async fn trace(log: &mut AnyLog, id: u64) -> Result<MessageTrace, Ref
 /// Adds a record's step to the trace; how many deliveries ended with it.
 fn follow(trace: &mut MessageTrace, record: &Record, id: u64) -> usize {
     let (to, messages, word, detail) = match &record.event {
-        Event::MessageOffered { to, messages } => (to, messages, "offered", None),
+        Event::MessageOffered { to, messages } => (to, messages, DeliveryState::Offered, None),
         Event::MessageInjected { to, messages, turn } => {
-            (to, messages, "injected", Some(format!("turn {turn}")))
+            (to, messages, DeliveryState::Injected, Some(format!("turn {turn}")))
         }
-        Event::MessageAcknowledged { to, messages } => (to, messages, "acknowledged", None),
+        Event::MessageAcknowledged { to, messages } => {
+            (to, messages, DeliveryState::Acknowledged, None)
+        }
         Event::MessageExpired { to, messages, reason } => {
-            (to, messages, "expired", Some(reason.clone()))
+            (to, messages, DeliveryState::Expired, Some(reason.clone()))
         }
         Event::MessageBounced { to, messages, reason } => {
-            (to, messages, "bounced", Some(reason.clone()))
+            (to, messages, DeliveryState::Bounced, Some(reason.clone()))
         }
         _ => return 0,
     };
@@ -152,16 +153,19 @@ fn follow(trace: &mut MessageTrace, record: &Record, id: u64) -> usize {
         return 0;
     }
     let to = to.to_string();
-    let ends = matches!(word, "acknowledged" | "expired" | "bounced");
+    let ends = matches!(
+        word,
+        DeliveryState::Acknowledged | DeliveryState::Expired | DeliveryState::Bounced
+    );
     for delivery in trace.to.iter_mut().filter(|delivery| delivery.to == to) {
-        delivery.state = word.to_owned();
+        delivery.state = word;
         delivery.steps.push(step(word, record, detail.clone()));
     }
     usize::from(ends)
 }
 
-fn step(state: &str, record: &Record, detail: Option<String>) -> DeliveryStep {
-    DeliveryStep { state: state.to_owned(), position: record.n, at: record.at, detail }
+fn step(state: DeliveryState, record: &Record, detail: Option<String>) -> DeliveryStep {
+    DeliveryStep { state, position: record.n, at: record.at, detail }
 }
 
 /// The state as of a position.

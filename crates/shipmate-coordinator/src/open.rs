@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use shipmate_core::{Desk, State};
+use shipmate_core::{State, Writer};
 use shipmate_log::{
     AnyLog, JetStreamAccess, JetStreamLog, JetStreamOptions, Log, OpenFailure, ReadFailure,
     Snapshot, SqliteLog,
@@ -32,7 +32,7 @@ struct Saved<S> {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) log: AnyLog,
-    pub(crate) desk: Desk,
+    pub(crate) writer: Writer,
     /// Position of the snapshot it was opened from.
     pub(crate) snapshot: u64,
 }
@@ -43,14 +43,14 @@ pub(crate) fn folder(settings: &Settings, root: &str) -> PathBuf {
 
 pub(crate) async fn open(settings: &Settings, root: &str) -> Result<Opened, Refused> {
     let failed = |refused: Refused| {
-        tracing::warn!(root, code = ?refused.code, reason = ?refused.message, "a log cannot be opened");
+        tracing::warn!(root, code = %refused.code, reason = ?refused.message, "a log cannot be opened");
         refused
     };
     let log = open_log(settings, root).await;
     let mut log = log.map_err(|e| failed(open_refusal(&e)))?;
     let (state, snapshot) = fold(&mut log).await.map_err(|e| failed(read_refusal(&e)))?;
     tracing::info!(root, position = state.position, snapshot, "a log is open");
-    Ok(Opened { log, desk: Desk::new(state), snapshot })
+    Ok(Opened { log, writer: Writer::new(state), snapshot })
 }
 
 async fn open_log(settings: &Settings, root: &str) -> Result<AnyLog, OpenFailure> {

@@ -33,7 +33,7 @@ use crate::crew::Crew;
 #[derive(Debug)]
 pub(crate) struct Phases {
     crew: Rc<Crew>,
-    desk: engine::Desk,
+    memory: engine::Memory,
     views: artifact::Views,
     drops: artifact::drops::Drops,
     kept: artifact::Kept,
@@ -44,7 +44,7 @@ impl Phases {
     pub(crate) fn new(crew: &Rc<Crew>) -> Rc<Phases> {
         Rc::new(Phases {
             crew: Rc::clone(crew),
-            desk: engine::Desk::default(),
+            memory: engine::Memory::default(),
             views: artifact::Views::default(),
             drops: artifact::drops::Drops::default(),
             kept: artifact::Kept::default(),
@@ -54,7 +54,7 @@ impl Phases {
 
     /// A file has changed that a phase may wait for.
     pub(crate) fn nudge(&self) {
-        self.desk.nudge();
+        self.memory.nudge();
     }
 
     /// Writes the files and moves the branches that follow from the state.

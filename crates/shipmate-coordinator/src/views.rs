@@ -8,17 +8,14 @@ use shipmate_core::state::{
     TeamPhase, Teammate,
 };
 use shipmate_core::{Obstacle, obstacles};
-use shipmate_model::event::{
-    Dependency, MessageKind, Mode, QuestionKind, Supervision, Verification,
-};
-use shipmate_model::pause::Pause;
+use shipmate_model::event::{Dependency, Verification};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Phase;
 use shipmate_model::{Address, Name, PlannedWork};
-use shipmate_protocol::view::words::outcome_words;
 use shipmate_protocol::view::{
-    Counts, InboxMessage, PauseView, PhaseView, PlanView, PlannedTaskView, PlannedTeammateView,
-    QuestionView, Status, TaskRow, TaskView, TeamView, TeammateView, WorkView,
+    BreakerState, Counts, InboxMessage, PauseView, PhaseState, PhaseView, PlanState, PlanView,
+    PlannedTaskView, PlannedTeammateView, QuestionState, QuestionView, Status, TaskRow, TaskStage,
+    TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
 };
 
 use crate::signs::Signs;
@@ -31,10 +28,11 @@ pub(crate) fn row(state: &State, task: &Task) -> TaskRow {
     TaskRow {
         id: task.id,
         subject: task.spec.subject.clone(),
-        status: task.status_word().to_owned(),
-        stage: claim.map(|claim| stage_word(&claim.stage).to_owned()),
+        status: task.shown(),
+        stage: claim.map(|claim| stage(&claim.stage)),
         owner: owner(task),
         available: task.status == TaskStatus::Pending && !found.iter().any(stands_in_the_way),
+        blocked: found.iter().any(|o| matches!(o, Obstacle::Blocked { .. })),
         why: why(state, task, &found),
         blocked_by: task.spec.blocked_by.iter().map(dependency).collect(),
         alias: task.spec.alias.as_ref().map(ToString::to_string),
@@ -74,11 +72,11 @@ fn owner(task: &Task) -> Option<String> {
     }
 }
 
-fn stage_word(stage: &Stage) -> &'static str {
+fn stage(stage: &Stage) -> TaskStage {
     match stage {
-        Stage::Claimed => "claimed",
-        Stage::Submitted { .. } => "submitted",
-        Stage::Returned { .. } => "returned",
+        Stage::Claimed => TaskStage::Claimed,
+        Stage::Submitted { .. } => TaskStage::Submitted,
+        Stage::Returned { .. } => TaskStage::Returned,
     }
 }
 
@@ -132,11 +130,10 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
         parent: team.parent.as_ref().map(ToString::to_string),
         description: team.description.clone(),
         phase: match team.phase {
-            TeamPhase::Active => "active",
-            TeamPhase::Ending => "ending",
-            TeamPhase::Deleted => "deleted",
-        }
-        .to_owned(),
+            TeamPhase::Active => TeamState::Active,
+            TeamPhase::Ending => TeamState::Ending,
+            TeamPhase::Deleted => TeamState::Deleted,
+        },
         lead: team.lead.as_ref().map(ToString::to_string),
         gate: team.verification == Verification::Gate,
         teammates: state.members_of(name).count(),
@@ -149,7 +146,7 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
             deleted: counts.deleted,
         },
         paused: team.paused.as_ref().map(|pause| pause.reason.clone()),
-        pause: team.paused.as_ref().map(pause_view),
+        pause: team.paused.as_ref().map(PauseView::of),
         base: team.setup.trees.as_ref().map(|trees| trees.base.clone()),
         branch: team
             .setup
@@ -157,11 +154,10 @@ pub(crate) fn team(state: &State, name: &Name) -> TeamView {
             .as_ref()
             .map(|_| crate::team_branch::branch(team.setup.branch(name))),
         breaker: match team.breaker.phase {
-            BreakerPhase::Closed => "closed",
-            BreakerPhase::Open { .. } => "open",
-            BreakerPhase::HalfOpen { .. } => "half_open",
-        }
-        .to_owned(),
+            BreakerPhase::Closed => BreakerState::Closed,
+            BreakerPhase::Open { .. } => BreakerState::Open,
+            BreakerPhase::HalfOpen { .. } => BreakerState::HalfOpen,
+        },
         tokens_used: team.usage.tokens(),
         cost_micros: team.usage.cost_micros,
         tokens_max: team.budget.tokens_max,
@@ -192,24 +188,24 @@ fn phases(team: &Team) -> Vec<PhaseView> {
                 let paused = paused.as_deref().and_then(|reason| reason.lines().next());
                 let paused = paused.map(|reason| format!("the team is paused: {reason}"));
                 let why: Vec<String> = missing.iter().cloned().chain(paused).collect();
-                ("waits", why.join("; "))
+                (PhaseState::Waits, why.join("; "))
             }
             (Standing::Running { left_to_lead, awaits, .. }, _) if course.phase == phase.name => {
                 let lead = left_to_lead.map(|_| "left to the lead".to_owned());
                 let open = (!awaits.is_empty()).then(|| format!("waits: {}", awaits.join("; ")));
-                ("runs", lead.into_iter().chain(open).collect::<Vec<_>>().join("; "))
+                (PhaseState::Runs, lead.into_iter().chain(open).collect::<Vec<_>>().join("; "))
             }
-            (_, None) => ("ahead", String::new()),
-            (_, Some(PhaseEnd::Done { note })) => ("done", note.clone()),
-            (_, Some(PhaseEnd::Skipped { reason })) => ("skipped", reason.clone()),
-            (_, Some(PhaseEnd::Failed { reason })) => ("failed", reason.clone()),
-            (_, Some(PhaseEnd::Passed { reason })) => ("passed", reason.clone()),
-            (_, Some(PhaseEnd::Back { reason, .. })) => ("back", reason.clone()),
+            (_, None) => (PhaseState::Ahead, String::new()),
+            (_, Some(PhaseEnd::Done { note })) => (PhaseState::Done, note.clone()),
+            (_, Some(PhaseEnd::Skipped { reason })) => (PhaseState::Skipped, reason.clone()),
+            (_, Some(PhaseEnd::Failed { reason })) => (PhaseState::Failed, reason.clone()),
+            (_, Some(PhaseEnd::Passed { reason })) => (PhaseState::Passed, reason.clone()),
+            (_, Some(PhaseEnd::Back { reason, .. })) => (PhaseState::Back, reason.clone()),
         };
         PhaseView {
             name: phase.name.to_string(),
             title: phase.title.clone(),
-            state: state.to_owned(),
+            state,
             round: course.rounds.get(&phase.name).copied().unwrap_or_default(),
             why,
             optional: phase.optional,
@@ -229,7 +225,7 @@ pub(crate) fn teammate(
     mate: &Teammate,
     signs: &Signs,
 ) -> TeammateView {
-    let (word, why) = presence(address, mate);
+    let (state_now, why) = presence(address, mate);
     let sign = signs.of(address, mate.epoch);
     let context = sign.and_then(|sign| sign.context);
     TeammateView {
@@ -237,12 +233,12 @@ pub(crate) fn teammate(
         team: address.team.to_string(),
         lead: mate.is_lead(),
         epoch: mate.epoch,
-        state: word.to_owned(),
+        state: state_now,
         why,
         role: mate.profile.role.as_ref().map(ToString::to_string),
         agent: mate.profile.agent.clone(),
         model: mate.profile.model.clone(),
-        mode: mode_word(mate.profile.mode).to_owned(),
+        mode: mate.profile.mode,
         tools: state.role(address).map(|(_, role)| role.tools.clone()).unwrap_or_default(),
         scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
         holds: mate.holds.iter().copied().collect(),
@@ -254,12 +250,7 @@ pub(crate) fn teammate(
         cost_micros: mate.usage.cost_micros,
         host: mate.host.as_ref().map(ToString::to_string),
         command: mate.profile.command.clone(),
-        supervision: match mate.supervision {
-            Supervision::None => "none",
-            Supervision::Supervised => "supervised",
-            Supervision::OneShot => "one_shot",
-        }
-        .to_owned(),
+        supervision: mate.supervision,
         session: mate.session.clone(),
         fence: mate.fence.clone(),
         last_words: sign.map(|sign| sign.last_words.clone()).unwrap_or_default(),
@@ -271,47 +262,28 @@ pub(crate) fn teammate(
     }
 }
 
-fn presence(who: &Address, mate: &Teammate) -> (&'static str, String) {
+fn presence(who: &Address, mate: &Teammate) -> (TeammateState, String) {
     let held = || {
         let ids: Vec<String> = mate.holds.iter().map(ToString::to_string).collect();
         format!("task {}", ids.join(", "))
     };
     let idle = || mate.idle.clone().unwrap_or_else(held);
     match &mate.life {
-        Life::Added => ("added", "not started".to_owned()),
+        Life::Added => (TeammateState::Added, "not started".to_owned()),
         Life::Disappeared { reason } if mate.is_given_up() => {
-            ("failed", format!("{reason}; mend that, then `shipmate resume`"))
+            (TeammateState::Failed, format!("{reason}; mend that, then `shipmate resume`"))
         }
-        Life::Disappeared { reason } => ("disappeared", reason.clone()),
-        Life::Stopped { outcome } => {
-            ("stopped", outcome_words(&serde_json::to_value(outcome).unwrap_or_default()))
+        Life::Disappeared { reason } => (TeammateState::Disappeared, reason.clone()),
+        Life::Stopped { outcome } => (TeammateState::Stopped, outcome.to_string()),
+        Life::Removed => (TeammateState::Removed, String::new()),
+        Life::Running if mate.shutdown.is_some() => {
+            (TeammateState::Stopping, "asked to shut down".to_owned())
         }
-        Life::Removed => ("removed", String::new()),
-        Life::Running if mate.shutdown.is_some() => ("stopping", "asked to shut down".to_owned()),
         Life::Running => match &mate.paused {
-            Some(pause) => ("paused", pause.describe_for(who)),
-            None if mate.holds.is_empty() => ("idle", idle()),
-            None => ("active", held()),
+            Some(pause) => (TeammateState::Paused, pause.describe_for(who)),
+            None if mate.holds.is_empty() => (TeammateState::Idle, idle()),
+            None => (TeammateState::Active, held()),
         },
-    }
-}
-
-fn pause_view(pause: &Pause) -> PauseView {
-    PauseView {
-        id: pause.n,
-        kind: pause.kind().to_owned(),
-        by: pause.by.to_string(),
-        at: pause.at,
-        phase: pause.approval().map(ToString::to_string),
-    }
-}
-
-pub(crate) fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Normal => "normal",
-        Mode::Plan => "plan",
-        Mode::Delegate => "delegate",
-        Mode::ReadOnly => "read_only",
     }
 }
 
@@ -337,31 +309,11 @@ pub(crate) fn status(state: &State, log: &str, signs: &Signs) -> Status {
     }
 }
 
-pub(crate) fn kind_word(kind: &MessageKind) -> String {
-    match kind {
-        MessageKind::Message => "message",
-        MessageKind::Broadcast => "broadcast",
-        MessageKind::ShutdownRequest => "shutdown_request",
-        MessageKind::ShutdownResponse => "shutdown_response",
-        MessageKind::PlanApprovalRequest => "plan_approval_request",
-        MessageKind::PlanApprovalResponse => "plan_approval_response",
-        MessageKind::Question => "question",
-        MessageKind::Answer => "answer",
-        MessageKind::Notice => "notice",
-        MessageKind::WorkDone => "work_done",
-        MessageKind::Bounce => "bounce",
-        // In a log that was written before such names were refused.
-        MessageKind::Handoff(kind) if MessageKind::is_reserved(kind) => "handoff",
-        MessageKind::Handoff(kind) => kind.as_str(),
-    }
-    .to_owned()
-}
-
 pub(crate) fn message(id: u64, message: &Message) -> InboxMessage {
     InboxMessage {
         id,
         from: message.from.to_string(),
-        kind: kind_word(&message.kind),
+        kind: message.kind.word().to_owned(),
         body: message.body.clone(),
         reply_to: message.reply_to,
         sent_at: message.sent_at,
@@ -371,18 +323,19 @@ pub(crate) fn message(id: u64, message: &Message) -> InboxMessage {
 pub(crate) fn plans(state: &State, all: bool) -> Vec<PlanView> {
     let shown = state.plans.iter().filter(|(_, plan)| all || plan.decision == Decision::Open);
     let view = shown.map(|(id, plan)| {
-        let (word, feedback) = match &plan.decision {
-            Decision::Open => ("open", None),
-            Decision::Approved { .. } => ("approved", None),
-            Decision::Rejected { feedback, .. } => ("rejected", Some(feedback.clone())),
-            Decision::Withdrawn => ("withdrawn", None),
+        let (state, feedback) = match &plan.decision {
+            Decision::Open => (PlanState::Open, None),
+            Decision::Approved { .. } => (PlanState::Approved, None),
+            Decision::Rejected { feedback, .. } => (PlanState::Rejected, Some(feedback.clone())),
+            Decision::Withdrawn => (PlanState::Withdrawn, None),
         };
         PlanView {
             id: *id,
             who: plan.who.to_string(),
             task: plan.task,
             body: plan.body.clone(),
-            state: word.to_owned(),
+            state,
+            unworkable: matches!(plan.decision, Decision::Rejected { unworkable: true, .. }),
             feedback,
             submitted_at: plan.submitted_at,
             work: plan.work.as_deref().map(|work| Box::new(planned(work))),
@@ -411,7 +364,7 @@ pub(crate) fn planned(work: &PlannedWork) -> WorkView {
         model: mate.profile.model.clone(),
         command: mate.profile.command.clone(),
         scope: mate.profile.scope.iter().map(ToString::to_string).collect(),
-        mode: mode_word(mate.profile.mode).to_owned(),
+        mode: mate.profile.mode,
     });
     WorkView {
         tasks: tasks.collect(),
@@ -428,20 +381,14 @@ pub(crate) fn questions(state: &State, all: bool) -> Vec<QuestionView> {
     let view = shown.map(|(id, question)| QuestionView {
         id: *id,
         who: question.who.to_string(),
-        kind: match question.kind {
-            QuestionKind::Question => "question",
-            QuestionKind::Permission => "permission",
-            QuestionKind::Scope => "scope",
-        }
-        .to_owned(),
+        kind: question.kind,
         text: question.text.clone(),
         options: question.options.clone(),
         state: match (&question.answer, question.withdrawn) {
-            (Some(_), _) => "answered",
-            (None, true) => "withdrawn",
-            (None, false) => "open",
-        }
-        .to_owned(),
+            (Some(_), _) => QuestionState::Answered,
+            (None, true) => QuestionState::Withdrawn,
+            (None, false) => QuestionState::Open,
+        },
         answer: question.answer.as_ref().map(|(_, answer)| answer.clone()),
         asked_at: question.asked_at,
     });

@@ -1,7 +1,7 @@
 //! What the core sends by itself holds what a playbook asks of agents.
 
 use serde_json::{Value, json};
-use shipmate_core::{Desk, State};
+use shipmate_core::{State, Writer};
 use shipmate_model::command::{BeginPhase, CreateTeam, PhaseVerdict};
 use shipmate_model::event::{Event, MessageKind, Profile, Seat, Verification};
 use shipmate_model::playbook::Playbook;
@@ -32,10 +32,10 @@ fn what_the_runtime_escalates_passes_the_kind_that_agents_have_to_pass() {
         } } },
     }))
     .expect("a playbook");
-    let mut desk = Desk::new(State::default());
+    let mut writer = Writer::new(State::default());
     let mut give = |act: Act| -> Vec<Record> {
-        desk.handle(0, &Command { by: Actor::Runtime, req: None, act });
-        desk.confirm()
+        writer.handle(0, &Command { by: Actor::Runtime, req: None, act });
+        writer.confirm()
     };
     let team = name("alpha");
     let setup = Setup { playbook: Some(Box::new(playbook.clone())), ..Setup::default() };

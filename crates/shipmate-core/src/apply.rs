@@ -167,9 +167,9 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::PlanApproved { plan } => {
             plan::apply_verdict(state, *plan, Decision::Approved { by: record.by.clone() });
         }
-        Event::PlanRejected { plan, feedback } => {
-            let (by, feedback) = (record.by.clone(), feedback.clone());
-            plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback });
+        Event::PlanRejected { plan, feedback, unworkable } => {
+            let (by, feedback, unworkable) = (record.by.clone(), feedback.clone(), *unworkable);
+            plan::apply_verdict(state, *plan, Decision::Rejected { by, feedback, unworkable });
         }
         Event::PlanWithdrawn { plan, .. } => plan::apply_plan_withdrawn(state, *plan),
         Event::QuestionAsked { who, kind, text, options, task, files, owner } => {

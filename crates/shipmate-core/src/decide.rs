@@ -104,7 +104,9 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
         Act::AddTeammate { who, profile } => teammate::decide_add(state, by, who, profile),
         Act::StartTeammate(cmd) => teammate::decide_start(state, by, cmd),
         Act::RemoveTeammate { who } => teammate::decide_remove(state, by, who),
-        Act::PauseTeammate { who, reason } => teammate::decide_pause(state, by, who, reason),
+        Act::PauseTeammate { who, reason, spent } => {
+            teammate::decide_pause(state, by, who, reason, *spent)
+        }
         Act::ContinueTeammate { who } => teammate::decide_continue(state, by, who),
         Act::SetTeammateMode { who, mode } => teammate::decide_mode(state, by, who, *mode),
         Act::SetTeammateBudget { who, budget } => {

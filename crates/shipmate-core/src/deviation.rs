@@ -7,7 +7,6 @@
 use shipmate_model::event::{Event, Outcome, Record, TaskId};
 use shipmate_model::name::{Address, TeammateRef};
 
-use crate::life::is_silence;
 use crate::state::{Deviation, Health, HealthWord, ShutdownEnd, State, Teammate};
 
 /// Most that are kept of one tree: a summary with more is read by nobody.
@@ -20,7 +19,7 @@ fn note_health(state: &mut State, record: &Record) {
         Event::TeammateIdle { who, .. } if is_free(state, who) => (who, HealthWord::Idle, false),
         Event::TeammateStopped { who, .. } => (who, HealthWord::Stop, false),
         Event::TeammateDisappeared { who, reason, loss, .. } => {
-            (who, HealthWord::Disappeared, is_silence(*loss, reason))
+            (who, HealthWord::Disappeared, loss.is_silence(reason))
         }
         _ => return,
     };
@@ -104,7 +103,7 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::TeammateDisappeared { who, reason, loss, .. } => {
             let mate = &state.teammates[&who.address];
             let seconds = state.teams[&who.address.team].setup.answer_ms / 1000;
-            let text = match is_silence(*loss, reason) {
+            let text = match loss.is_silence(reason) {
                 true => {
                     format!("[HEALTH] Agent {} disappeared after {seconds}s timeout.", who.address)
                 }

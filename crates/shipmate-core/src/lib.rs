@@ -10,7 +10,6 @@
 mod apply;
 mod breaker;
 mod decide;
-mod desk;
 mod deviation;
 mod ending;
 pub mod escalation;
@@ -38,10 +37,10 @@ mod teammate;
 mod trial;
 mod usage;
 mod withdrawal;
+mod writer;
 
 pub use apply::apply;
 pub use decide::{Decided, decide};
-pub use desk::{Desk, Outcome};
 pub use health::ended;
 pub use message::untaken;
 pub use outstanding::{Effect, NotSpawned, Observed, Outstanding, Watch, outstanding};
@@ -54,3 +53,4 @@ pub use task::room::full_queue;
 pub use task::unchanged::must_change;
 pub use task::why::{Obstacle, obstacles};
 pub use trial::is_green;
+pub use writer::{Outcome, Writer};

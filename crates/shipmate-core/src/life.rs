@@ -12,15 +12,6 @@ use crate::task::end_attempt;
 use crate::usage;
 use crate::withdrawal;
 
-/// Why a life is given up whose supervisor is asked and says nothing. What it means is in `Loss`;
-/// records from before that was told apart have these words alone.
-pub(crate) const SILENT: &str = "its supervisor did not answer in time";
-
-/// Its supervisor was asked and said nothing in time.
-pub(crate) fn is_silence(loss: Loss, reason: &str) -> bool {
-    loss == Loss::Silent || (loss == Loss::Died && reason == SILENT)
-}
-
 /// The end of a life, and all that ends with it.
 pub(crate) fn stop(
     state: &State,

@@ -15,7 +15,6 @@ use shipmate_model::profile::Loss;
 
 use crate::escalation;
 use crate::health;
-use crate::life::SILENT;
 use crate::phase::{self, alone};
 use crate::staff::{self, Wanted};
 use crate::state::{
@@ -232,7 +231,7 @@ fn when_over(watch: Watch) -> Option<Act> {
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
         Watch::Answer { who, .. } => {
-            Act::ReportDisappeared { who, reason: SILENT.to_owned(), loss: Loss::Silent }
+            Act::ReportDisappeared { who, reason: Loss::SILENT.to_owned(), loss: Loss::Silent }
         }
         Watch::Lease { task, token, renewal } => Act::ExpireClaim { task, token, renewal },
         Watch::Shutdown { shutdown } | Watch::Held { shutdown } => Act::ExpireShutdown { shutdown },

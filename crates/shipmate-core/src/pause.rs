@@ -2,7 +2,8 @@
 
 use shipmate_model::event::Record;
 use shipmate_model::name::{Actor, Address, Name};
-use shipmate_model::pause::{APPROVAL, Pause, PauseCause};
+use shipmate_model::old;
+use shipmate_model::pause::{Pause, PauseCause};
 
 use crate::state::{State, Teammate};
 use crate::usage;
@@ -13,38 +14,24 @@ pub(crate) fn of_record(record: &Record, cause: PauseCause, reason: &str) -> Pau
     Pause { n: record.n, at: record.at, by, cause, reason }
 }
 
-/// What it is when somebody pauses a team in their own words.
-pub(crate) fn of_team(by: &Actor) -> PauseCause {
-    match by {
-        Actor::Runtime => PauseCause::Trouble,
-        Actor::Person | Actor::Outside | Actor::Teammate(_) => PauseCause::Asked,
-    }
-}
-
-/// The same of a teammate. That its budget is spent counts only as its own word, where it has one:
-/// whoever pauses others cannot have a person asked for money in their name.
+/// What the pause of a teammate is. That its budget is spent counts only as its own word, where it
+/// has one: whoever pauses others cannot have a person asked for money in their name.
 pub(crate) fn of_teammate(
     state: &State,
     by: &Actor,
     who: &Address,
     mate: &Teammate,
-    reason: &str,
+    spent: bool,
 ) -> PauseCause {
     let is_own = matches!(by, Actor::Teammate(me) if me.address == *who);
-    match reason.starts_with(shipmate_model::usage::SPENT)
-        && is_own
-        && usage::is_bounded(state, who, mate)
-    {
+    match spent && is_own && usage::is_bounded(state, who, mate) {
         true => PauseCause::Budget,
-        false => of_team(by),
+        false => PauseCause::of(by),
     }
 }
 
-/// What a record without a cause means. No teammate could have meant the runtime's question.
+/// What a record without a cause means.
 pub(crate) fn of_old_record(by: &Actor, reason: &str, phase: Option<&Name>) -> PauseCause {
-    let asks = |phase: &&Name| reason.starts_with(&format!("{APPROVAL}phase {phase} "));
-    match (by, phase.filter(asks)) {
-        (Actor::Teammate(_), _) | (_, None) => of_team(by),
-        (_, Some(phase)) => PauseCause::Approval { phase: phase.clone() },
-    }
+    let asked = old::approval(by, reason).filter(|asked| Some(asked) == phase);
+    asked.map_or_else(|| PauseCause::of(by), |phase| PauseCause::Approval { phase })
 }

@@ -110,7 +110,7 @@ pub(crate) fn decide_verdict(
             ));
             events
         }
-        Verdict::Reject { feedback } => {
+        Verdict::Reject { feedback, unworkable } => {
             check_texts(&[("the feedback", feedback, TEXT_BYTES_MAX / 2)])?;
             if feedback.trim().is_empty() {
                 return Err(Refusal::Empty { what: "the feedback" });
@@ -120,7 +120,8 @@ pub(crate) fn decide_verdict(
                 None => mail::control(state, &plan.who, kind, text),
                 Some(_) => mail::mail(state, &plan.who.address, kind, text),
             };
-            let rejected = Event::PlanRejected { plan: id, feedback: feedback.clone() };
+            let (feedback, unworkable) = (feedback.clone(), *unworkable);
+            let rejected = Event::PlanRejected { plan: id, feedback, unworkable };
             [rejected].into_iter().chain(told).collect()
         }
     };

@@ -8,6 +8,7 @@ use shipmate_model::command::Whom;
 use shipmate_model::event::{Event, MessageKind, Outcome, Recipient, ShutdownAnswer, ShutdownId};
 use shipmate_model::limits::TEXT_BYTES_MAX;
 use shipmate_model::name::{Actor, Address, Name, TeammateRef};
+use shipmate_model::pause::PauseCause;
 use shipmate_model::playbook::ShutdownOrder;
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
@@ -15,7 +16,6 @@ use shipmate_model::refusal::Refusal;
 use crate::kept::forget_oldest;
 use crate::life::{self, close};
 use crate::mail;
-use crate::pause;
 use crate::size::check_texts;
 use crate::state::{
     Shutdown, ShutdownEnd, State, Team, TeamPhase, Teammate, current, ends_by_process,
@@ -61,7 +61,7 @@ pub(crate) fn decide_request(
                 let starters = members.any(|(_, mate)| mate.profile.start == StartRule::WhenNeeded);
                 if starters && state.teams[team].paused.is_none() {
                     let (reason, cause) =
-                        (format!("shut down: {reason}"), Some(pause::of_team(by)));
+                        (format!("shut down: {reason}"), Some(PauseCause::of(by)));
                     events.push(Event::TeamPaused { team: team.clone(), reason, cause });
                 }
             }

@@ -22,6 +22,7 @@ use shipmate_model::pause::Pause;
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
+use shipmate_model::status::TaskStatus;
 
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
@@ -339,14 +340,19 @@ impl Group {
 }
 
 impl Task {
-    pub fn status_word(&self) -> &'static str {
+    /// As it is shown on the board.
+    pub fn shown(&self) -> TaskStatus {
         match self.status {
-            Status::Pending => "pending",
-            Status::InProgress(_) => "in_progress",
-            Status::Completed { .. } => "completed",
-            Status::Failed { .. } => "failed",
-            Status::Deleted => "deleted",
+            Status::Pending => TaskStatus::Pending,
+            Status::InProgress(_) => TaskStatus::InProgress,
+            Status::Completed { .. } => TaskStatus::Completed,
+            Status::Failed { .. } => TaskStatus::Failed,
+            Status::Deleted => TaskStatus::Deleted,
         }
+    }
+
+    pub fn status_word(&self) -> &'static str {
+        self.shown().word()
     }
 
     pub fn claim(&self) -> Option<&Claim> {

@@ -110,7 +110,7 @@ pub(crate) fn decide_pause(
         return Ok(Vec::new());
     }
     let paused = |team: &Name| {
-        let cause = Some(pause::of_team(by));
+        let cause = Some(PauseCause::of(by));
         Event::TeamPaused { team: team.clone(), reason: reason.to_owned(), cause }
     };
     let further = state.further_teams(team).filter(|(_, found)| found.paused.is_none());

@@ -7,6 +7,7 @@ use shipmate_model::limits::{
     BARREN_MAX, HELD_MAX, SUBJECT_BYTES_MAX, TEAMMATES_MAX, TEXT_BYTES_MAX,
 };
 use shipmate_model::name::{Actor, Address, TeammateRef};
+use shipmate_model::old;
 use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::refusal::Refusal;
 
@@ -245,6 +246,7 @@ pub(crate) fn decide_pause(
     by: &Actor,
     who: &Address,
     reason: &str,
+    spent: bool,
 ) -> Result<Vec<Event>, Refusal> {
     let teammate = state.require_member(who)?;
     // Everybody may stop taking work; going on is for others to say.
@@ -255,7 +257,7 @@ pub(crate) fn decide_pause(
         _ => state.require_manager(by, &who.team, "pause teammates")?,
     }
     check_texts(&[("the reason", reason, TEXT_BYTES_MAX)])?;
-    let cause = pause::of_teammate(state, by, who, teammate, reason);
+    let cause = pause::of_teammate(state, by, who, teammate, spent);
     let is_so = |pause: &Pause| pause.reason == reason && pause.cause == cause && pause.by == *by;
     if teammate.paused.as_ref().is_some_and(is_so) {
         return Ok(Vec::new());
@@ -271,7 +273,10 @@ pub(crate) fn apply_paused(
     reason: &str,
     cause: Option<&PauseCause>,
 ) {
-    let old = || pause::of_teammate(state, &record.by, who, &state.teammates[who], reason);
+    let old = || {
+        let spent = old::is_spent(&record.by, who, reason);
+        pause::of_teammate(state, &record.by, who, &state.teammates[who], spent)
+    };
     let cause = cause.cloned().unwrap_or_else(old);
     state.teammate_mut(who).paused = Some(pause::of_record(record, cause, reason));
 }

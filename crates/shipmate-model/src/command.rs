@@ -65,6 +65,8 @@ pub enum Act {
     PauseTeammate {
         who: Address,
         reason: String,
+        /// For want of a budget. It counts only as a teammate's own word.
+        spent: bool,
     },
     ContinueTeammate {
         who: Address,
@@ -410,7 +412,11 @@ pub enum Whom {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Approve,
-    Reject { feedback: String },
+    Reject {
+        feedback: String,
+        /// It could not be carried out, and nobody has read it for that.
+        unworkable: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

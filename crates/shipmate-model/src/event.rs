@@ -244,7 +244,13 @@ pub enum Event {
     #[serde(rename = "plan.approved")]
     PlanApproved { plan: PlanId },
     #[serde(rename = "plan.rejected")]
-    PlanRejected { plan: PlanId, feedback: String },
+    PlanRejected {
+        plan: PlanId,
+        feedback: String,
+        /// It could not be carried out, and nobody has read it for that.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unworkable: bool,
+    },
     #[serde(rename = "plan.withdrawn")]
     PlanWithdrawn { plan: PlanId, reason: String },
 
@@ -420,6 +426,34 @@ impl Event {
             Event::BreakerStrikeForgiven { .. } => "breaker.strike_forgiven",
             Event::UsageReserved { .. } => "usage.reserved",
             Event::UsageRecorded { .. } => "usage.recorded",
+        }
+    }
+
+    /// The tasks that it names.
+    pub fn tasks(&self) -> &[TaskId] {
+        match self {
+            Event::GateRan(run) => &run.tasks,
+            Event::TaskCreated { task, .. }
+            | Event::TaskUpdated { task, .. }
+            | Event::TaskClaimed { task, .. }
+            | Event::TaskRenewed { task, .. }
+            | Event::TaskSubmitted { task, .. }
+            | Event::TaskCompleted { task, .. }
+            | Event::TaskReturned { task, .. }
+            | Event::TaskReleased { task, .. }
+            | Event::TaskFailed { task, .. }
+            | Event::TaskRetried { task }
+            | Event::TaskReverted { task, .. }
+            | Event::TaskAssigned { task, .. }
+            | Event::TaskDeleted { task }
+            | Event::TaskWorkSetAside { task, .. }
+            | Event::TaskScopeGranted { task, .. }
+            | Event::TaskScopeLeftOut { task, .. } => std::slice::from_ref(task),
+            Event::PlanSubmitted { task, .. }
+            | Event::QuestionAsked { task, .. }
+            | Event::EscalationRaised { task, .. }
+            | Event::UsageRecorded { task, .. } => task.as_slice(),
+            _ => &[],
         }
     }
 }

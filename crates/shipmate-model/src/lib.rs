@@ -13,6 +13,7 @@ pub mod id;
 pub mod limits;
 pub mod message;
 pub mod name;
+pub mod old;
 pub mod pause;
 pub mod phase;
 pub mod planned;
@@ -20,6 +21,7 @@ pub mod playbook;
 pub mod profile;
 pub mod refusal;
 pub mod setup;
+pub mod status;
 pub mod task;
 pub mod usage;
 

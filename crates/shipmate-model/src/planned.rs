@@ -124,20 +124,12 @@ impl PlannedWork {
     }
 }
 
-const CARRIED_OUT: &str = ": its teammates and tasks are there, and you are in delegate mode";
-
 /// The answer to a plan that is approved.
 pub fn approval_words(id: PlanId, has_work: bool) -> String {
     match has_work {
         false => format!("plan {id} is approved"),
-        true => format!("plan {id} is approved{CARRIED_OUT}"),
+        true => format!(
+            "plan {id} is approved: its teammates and tasks are there, and you are in delegate mode"
+        ),
     }
-}
-
-/// Whether the answer to a plan says that it is carried out by others now. Nobody but the core
-/// writes such answers, so their words can be relied on.
-pub fn is_work_approved(answer: &str) -> bool {
-    let plan = answer.strip_prefix("plan ").and_then(|rest| rest.strip_suffix(CARRIED_OUT));
-    let plan = plan.and_then(|rest| rest.strip_suffix(" is approved"));
-    plan.is_some_and(|id| id.parse::<PlanId>().is_ok())
 }

@@ -29,6 +29,17 @@ pub enum Mode {
     ReadOnly,
 }
 
+impl Mode {
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Normal => "normal",
+            Mode::Plan => "plan",
+            Mode::Delegate => "delegate",
+            Mode::ReadOnly => "read_only",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Seat {
@@ -109,6 +120,17 @@ pub enum Loss {
     Unable,
 }
 
+impl Loss {
+    /// Why a life is given up that is lost to silence.
+    pub const SILENT: &str = "its supervisor did not answer in time";
+
+    /// Its supervisor was asked and said nothing in time. Records from before that was told apart
+    /// have the words alone.
+    pub fn is_silence(self, reason: &str) -> bool {
+        self == Loss::Silent || (self == Loss::Died && reason == Loss::SILENT)
+    }
+}
+
 /// How one life of a teammate ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -124,4 +146,46 @@ pub enum Outcome {
     TimedOut,
     /// Ended without being asked first (`--now`).
     Forced,
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Clean => f.write_str("clean"),
+            Outcome::InProgress { pending } => {
+                write!(f, "in progress, left: {}", pending.join("; "))
+            }
+            Outcome::Error { reason } => write!(f, "error: {reason}"),
+            Outcome::TimedOut => f.write_str("timed out"),
+            Outcome::Forced => f.write_str("forced"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_life_ended_is_told_in_words() {
+        let pending = vec!["task 3".to_owned(), "the report".to_owned()];
+        let reason = "no disk".to_owned();
+        for (outcome, words) in [
+            (Outcome::Clean, "clean"),
+            (Outcome::InProgress { pending }, "in progress, left: task 3; the report"),
+            (Outcome::Error { reason }, "error: no disk"),
+            (Outcome::TimedOut, "timed out"),
+            (Outcome::Forced, "forced"),
+        ] {
+            assert_eq!(outcome.to_string(), words);
+        }
+    }
+
+    #[test]
+    fn an_old_record_tells_of_silence_in_its_reason_alone() {
+        assert!(Loss::Silent.is_silence("whatever"));
+        assert!(Loss::Died.is_silence(Loss::SILENT));
+        assert!(!Loss::Died.is_silence("its process ended"));
+        assert!(!Loss::Broken.is_silence(Loss::SILENT));
+    }
 }

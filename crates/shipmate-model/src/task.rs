@@ -41,6 +41,19 @@ pub enum ReleaseCause {
 }
 
 impl ReleaseCause {
+    pub fn word(self) -> &'static str {
+        match self {
+            ReleaseCause::GivenBack => "given_back",
+            ReleaseCause::Reassigned => "reassigned",
+            ReleaseCause::Failed => "failed",
+            ReleaseCause::Unchanged => "unchanged",
+            ReleaseCause::Expired => "expired",
+            ReleaseCause::HolderGone => "holder_gone",
+            ReleaseCause::HostGone => "host_gone",
+            ReleaseCause::HolderUnable => "holder_unable",
+        }
+    }
+
     pub fn costs_a_retry(self) -> bool {
         match self {
             ReleaseCause::Failed

@@ -11,6 +11,7 @@ pub mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shipmate_protocol::Mode;
 use shipmate_protocol::plan_file::bad_name;
 use shipmate_protocol::problem::{listed, nearest, quoted};
 use shipmate_protocol::tools::{self, Seat, SeatKind};
@@ -453,7 +454,7 @@ fn tools() -> Vec<&'static str> {
         team: String::new(),
         name: String::new(),
         kind: SeatKind::Lead,
-        mode: "normal".to_owned(),
+        mode: Mode::Normal,
         tools: Vec::new(),
     };
     tools::list(&lead)

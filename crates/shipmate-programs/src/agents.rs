@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shipmate_protocol::native::{Limits, Price};
 
 /// How this machine starts, feeds and ends what it runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Agents {
     /// Every setting by name, as a file would have it.
     pub shown: BTreeMap<String, String>,

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use shipmate_process::regular_file::{read_end, read_start};
 use shipmate_process::{Fence, Marker};
+use shipmate_protocol::Mode;
 use shipmate_protocol::native::{Limits, ModelOrder};
 
 use crate::fence::Grounds;
@@ -79,9 +80,7 @@ pub struct Order {
     /// Its playbook leaves the board to the lead.
     #[serde(default)]
     pub fills_board: bool,
-    /// `normal`, `plan`, `delegate` or `read_only`.
-    #[serde(default)]
-    pub mode: String,
+    pub mode: Mode,
     /// For a native agent.
     #[serde(default)]
     pub native: Option<NativeOrder>,
@@ -158,8 +157,8 @@ impl Order {
     }
 
     /// A lead whose role names all its tools has those and no others, whatever its program brings.
-    pub fn is_closed(&self, mode: &str) -> bool {
-        self.lead && mode == "delegate" && !self.tools.is_empty()
+    pub fn is_closed(&self, mode: Mode) -> bool {
+        self.lead && mode == Mode::Delegate && !self.tools.is_empty()
     }
 
     /// What the processes of this life carry.

@@ -6,11 +6,13 @@
 //! Nothing here knows the state of a team: references are text (`3`, `03-01/T3`,
 //! `alpha/ana`), and who acts is said by the token, never by a field.
 
+pub mod answers;
 pub mod client;
 pub mod native;
 pub mod place;
 pub mod plan_file;
 pub mod problem;
+pub mod refused;
 pub mod socket;
 pub mod tools;
 pub mod verbs;
@@ -18,11 +20,14 @@ pub mod view;
 pub mod watch;
 pub mod wire;
 
+pub use answers::Answer;
 pub use client::{Client, ClientFailure};
 pub use place::{BadPlace, Place};
+pub use refused::{Refused, refused};
 pub use shipmate_model::Code;
+pub use shipmate_model::profile::Mode;
 pub use verbs::{Ask, Verb};
-pub use wire::{Answer, Hello, Notice, Refused, Reply, Request, Welcome, refused};
+pub use wire::{Hello, Notice, Reply, Request, Welcome};
 
 /// Grows when an old client would misunderstand a new coordinator, or the reverse.
 pub const PROTOCOL: u32 = 1;

@@ -26,6 +26,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Code;
+use crate::Mode;
 use crate::verbs::{Ask, Verb};
 use crate::wire::{Answer, Refused};
 use arguments::Arguments;
@@ -41,8 +42,7 @@ pub struct Seat {
     /// Empty for a visitor.
     pub name: String,
     pub kind: SeatKind,
-    /// `normal`, `plan`, `delegate` or `read_only`.
-    pub mode: String,
+    pub mode: Mode,
     /// The tools of its role, where a playbook names them; empty: all that there are for it.
     pub tools: Vec<String>,
 }
@@ -119,7 +119,7 @@ pub fn list(seat: &Seat) -> Vec<Tool> {
 /// A call before that is refused.
 pub fn list_ahead(seat: &Seat) -> Vec<Tool> {
     let later = match plan::is_planning(seat) {
-        true => Seat { mode: "delegate".to_owned(), ..seat.clone() },
+        true => Seat { mode: Mode::Delegate, ..seat.clone() },
         false => seat.clone(),
     };
     all(seat).into_iter().filter(|tool| has(&later, tool.name)).collect()
@@ -160,12 +160,12 @@ const OF_A_BOARD: [&str; 4] = ["TaskGet", "TaskOutput", "Plan", "AnswerQuestion"
 /// Whether a tool is for a seat. Of a name that is no tool it says nothing.
 fn has(seat: &Seat, tool: &str) -> bool {
     // Whoever has to hand in a plan has the tool for it, whatever its role.
-    let owes_plan = seat.mode == "plan" && tool == "ExitPlanMode";
+    let owes_plan = seat.mode == Mode::Plan && tool == "ExitPlanMode";
     if !seat.tools.is_empty() && !owes_plan && !seat.tools.iter().any(|own| own == tool) {
         return false;
     }
     // Whoever only looks on neither makes nor takes nor finishes work.
-    if seat.mode == "read_only" && matches!(tool, "TaskCreate" | "TaskUpdate" | "TodoWrite") {
+    if seat.mode == Mode::ReadOnly && matches!(tool, "TaskCreate" | "TaskUpdate" | "TodoWrite") {
         return false;
     }
     if plan::is_planning(seat) && MADE_BY_THE_PLAN.contains(&tool) {
@@ -246,9 +246,9 @@ fn not_offered(seat: &Seat, tool: &str) -> Outcome {
         SeatKind::Lead => "a lead",
         SeatKind::Teammate => "a teammate",
     };
-    let mode = match seat.mode.as_str() {
-        "" | "normal" => String::new(),
-        mode => format!(" in mode {mode}"),
+    let mode = match seat.mode {
+        Mode::Normal => String::new(),
+        mode => format!(" in mode {}", mode.word()),
     };
     let shown: String = tool.chars().take(64).collect();
     let names: Vec<&str> = list(seat).iter().map(|tool| tool.name).collect();

@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answers::{
+    Answer, Attached, Changed, Claimed, Created, Enrolled, Following, FromAnswer, Opened, Sent,
+    Started, Submitted, Verified,
+};
 use crate::view::{
     self, AgentView, HookTry, InboxMessage, Leftover, LogRecord, Merged, PlanView, PlaybookChecked,
     PlaybookRow, PlaybookView, QuestionView, Resumed, TaskRow, TaskView, TeamView, TeammateView,
-};
-use crate::wire::{
-    Answer, Attached, Changed, Claimed, Created, Enrolled, Following, FromAnswer, Opened, Sent,
-    Started, Submitted, Verified,
 };
 
 pub use setup::*;

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use shipmate_model::message::QuestionKind;
+use shipmate_model::profile::{Mode, Supervision};
 
 pub use decided::{Decided, DecidedRow};
 pub use delta::{CostRow, Delivery, Delta, GateRow, LifeRow, LogLine, MessageRow, Span, SpanPart};
@@ -24,21 +26,26 @@ pub use pause::PauseView;
 pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
 };
+pub use shipmate_model::status::{
+    BreakerState, DeliveryState, PhaseState, PlanState, QuestionState, TaskStage, TaskStatus,
+    TeamState, TeammateState,
+};
 
 /// One line of a task list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TaskRow {
     pub id: u32,
     pub subject: String,
-    /// `pending`, `in_progress`, `completed`, `failed` or `deleted`.
-    pub status: String,
-    /// `claimed`, `submitted` or `returned`, while in progress.
+    pub status: TaskStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stage: Option<String>,
+    pub stage: Option<TaskStage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Pending and nothing stands in the way.
     pub available: bool,
+    /// It waits for another task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// Why a pending task cannot be taken, or not by everybody.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
@@ -113,7 +120,7 @@ pub struct TeamView {
     pub parent: Option<String>,
     pub description: String,
     /// `active`, `ending` or `deleted`.
-    pub phase: String,
+    pub phase: TeamState,
     pub lead: Option<String>,
     pub gate: bool,
     pub teammates: usize,
@@ -131,7 +138,7 @@ pub struct TeamView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// `closed`, `open` or `half_open`.
-    pub breaker: String,
+    pub breaker: BreakerState,
     pub tokens_used: u64,
     pub cost_micros: u64,
     pub tokens_max: Option<u64>,
@@ -153,15 +160,15 @@ pub struct TeamView {
 
 impl TeamView {
     /// How it stands, in a word: `paused`, `done`, or its phase.
-    pub fn state(&self) -> &str {
+    pub fn state(&self) -> &'static str {
         let tasks = &self.tasks;
-        let is_open = |phase: &PhaseView| matches!(&*phase.state, "ahead" | "waits" | "runs");
+        let is_open = |phase: &PhaseView| phase.state.is_open();
         let left = tasks.pending + tasks.in_progress + tasks.failed;
         let is_done = tasks.completed > 0 && left == 0 && !self.phases.iter().any(is_open);
-        match (self.phase.as_str(), &self.paused) {
-            ("active", _) if is_done && self.running == 0 => "done",
-            ("active", Some(_)) => "paused",
-            (phase, _) => phase,
+        match (self.phase, &self.paused) {
+            (TeamState::Active, _) if is_done && self.running == 0 => "done",
+            (TeamState::Active, Some(_)) => "paused",
+            (phase, _) => phase.word(),
         }
     }
 
@@ -179,7 +186,7 @@ pub struct PhaseView {
     pub title: String,
     /// `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it failed and the team went
     /// on) or `back` (an earlier one began again).
-    pub state: String,
+    pub state: PhaseState,
     /// Which time it is; 0 before the first.
     pub round: u32,
     /// What it waits for, or why it ended so.
@@ -198,13 +205,13 @@ pub struct TeammateView {
     pub epoch: u32,
     /// `added`, `active`, `idle`, `paused`, `stopping`, `stopped`, `disappeared` or `failed` (not
     /// started again until somebody says so).
-    pub state: String,
+    pub state: TeammateState,
     /// Why it is in that state.
     pub why: String,
     pub role: Option<String>,
     pub agent: String,
     pub model: String,
-    pub mode: String,
+    pub mode: Mode,
     /// The tools of its role, where the playbook names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
@@ -220,8 +227,7 @@ pub struct TeammateView {
     /// The command line that the runtime runs for each task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// `none`, `supervised` or `one_shot`.
-    pub supervision: String,
+    pub supervision: Supervision,
     /// The agent's own name for its conversation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session: String,
@@ -366,14 +372,13 @@ pub struct MessageTrace {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryTrace {
     pub to: String,
-    /// `queued`, `offered`, `injected`, `acknowledged`, `expired` or `bounced`.
-    pub state: String,
+    pub state: DeliveryState,
     pub steps: Vec<DeliveryStep>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryStep {
-    pub state: String,
+    pub state: DeliveryState,
     pub position: u64,
     pub at: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -386,9 +391,11 @@ pub struct PlanView {
     pub who: String,
     pub task: Option<u32>,
     pub body: String,
-    /// `open`, `approved`, `rejected` or `withdrawn`.
-    pub state: String,
+    pub state: PlanState,
     pub feedback: Option<String>,
+    /// It was rejected because it could not be carried out, and nobody has read it for that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unworkable: bool,
     pub submitted_at: u64,
     /// What a lead plans for its team.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -441,19 +448,17 @@ pub struct PlannedTeammateView {
     pub command: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<String>,
-    pub mode: String,
+    pub mode: Mode,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct QuestionView {
     pub id: u64,
     pub who: String,
-    /// `question`, `permission` or `scope`.
-    pub kind: String,
+    pub kind: QuestionKind,
     pub text: String,
     pub options: Vec<String>,
-    /// `open`, `answered` or `withdrawn`.
-    pub state: String,
+    pub state: QuestionState,
     pub answer: Option<String>,
     pub asked_at: u64,
 }
@@ -490,12 +495,14 @@ pub type LogRecord = Box<RawValue>;
 struct FlatTask {
     id: u32,
     subject: String,
-    status: String,
+    status: TaskStatus,
     #[serde(default)]
-    stage: Option<String>,
+    stage: Option<TaskStage>,
     #[serde(default)]
     owner: Option<String>,
     available: bool,
+    #[serde(default)]
+    blocked: bool,
     #[serde(default)]
     why: Vec<String>,
     #[serde(default)]
@@ -551,6 +558,7 @@ impl From<FlatTask> for TaskView {
             stage: flat.stage,
             owner: flat.owner,
             available: flat.available,
+            blocked: flat.blocked,
             why: flat.why,
             blocked_by: flat.blocked_by,
             alias: flat.alias,

@@ -9,6 +9,7 @@
 //! with [`CLOSING`] in a part of its own.
 
 use shipmate_programs::order::Order;
+use shipmate_protocol::Mode;
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::tools::{self, Seat, SeatKind};
 use shipmate_protocol::view::{InboxMessage, TaskView};
@@ -39,19 +40,19 @@ const PLAN_BYTES_MAX: usize = 4 * 1024;
 const SCOPE_BYTES_MAX: usize = 120;
 
 /// The standing instructions of a teammate, for its whole life.
-pub(crate) fn standing(order: &Order, mode: &str) -> String {
+pub(crate) fn standing(order: &Order, mode: Mode) -> String {
     let text = match (order.lead, mode) {
         (false, _) if order.one_shot => ONCE.to_owned(),
         (false, _) => TEAMMATE.to_owned(),
-        (true, "plan") => LEAD.replace("{part}", GOAL.trim()),
+        (true, Mode::Plan) => LEAD.replace("{part}", GOAL.trim()),
         (true, _) if order.by_playbook => LEAD.replace("{part}", FOLLOWS.trim()),
-        (true, "delegate") => LEAD.replace("{part}", DELEGATES.trim()),
+        (true, Mode::Delegate) => LEAD.replace("{part}", DELEGATES.trim()),
         (true, _) if order.fills_board => LEAD.replace("{part}", DELEGATES.trim()),
         (true, _) => LEAD.replace("{part}", HANDS_ON.trim()),
     };
     let has = Has::of(order, mode);
     // A lead that plans is woken for these once its plan is approved.
-    let later = Has::of(order, if mode == "plan" { "delegate" } else { mode });
+    let later = Has::of(order, if mode == Mode::Plan { Mode::Delegate } else { mode });
     let text = fill(
         &text,
         &[
@@ -76,8 +77,8 @@ pub(crate) fn standing(order: &Order, mode: &str) -> String {
 }
 
 /// What a lead is told that may write: it is a task like anybody's.
-fn hands(order: &Order, mode: &str) -> String {
-    if mode == "delegate" {
+fn hands(order: &Order, mode: Mode) -> String {
+    if mode == Mode::Delegate {
         return String::new();
     }
     if order.by_playbook {
@@ -94,7 +95,7 @@ fn hands(order: &Order, mode: &str) -> String {
 }
 
 /// Who a teammate is, said again when its conversation was summarised.
-pub(crate) fn identity(order: &Order, mode: &str) -> String {
+pub(crate) fn identity(order: &Order, mode: Mode) -> String {
     let seat = if order.lead { "the lead of" } else { "a teammate in" };
     let (name, team, role) = (&order.name, &order.team, role(&order.role));
     let scope = scope(&order.scope);
@@ -155,23 +156,23 @@ fn cut(text: &str, max: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-fn mode_words(lead: bool, mode: &str, reads: bool) -> &'static str {
+fn mode_words(lead: bool, mode: Mode, reads: bool) -> &'static str {
     match mode {
-        "plan" if lead => "You are in plan mode: you read, and hand in a plan for your team.",
-        "plan" => {
+        Mode::Plan if lead => "You are in plan mode: you read, and hand in a plan for your team.",
+        Mode::Plan => {
             "You are in plan mode: read, then hand in a plan with the ExitPlanMode tool and end \
              your turn. Nothing may be written before the plan is approved."
         }
-        "delegate" if !reads => {
+        Mode::Delegate if !reads => {
             "You are in delegate mode: you plan the board, talk and spawn; you read, write and run \
              nothing yourself."
         }
-        "delegate" => {
+        Mode::Delegate => {
             "You are in delegate mode: you read, plan the board, talk and spawn; you write \
              nothing and run nothing yourself."
         }
-        "read_only" => "You are in read-only mode: you read and report; you write nothing.",
-        _ => "",
+        Mode::ReadOnly => "You are in read-only mode: you read and report; you write nothing.",
+        Mode::Normal => "",
     }
 }
 
@@ -184,10 +185,10 @@ struct Has {
 }
 
 impl Has {
-    fn of(order: &Order, mode: &str) -> Has {
+    fn of(order: &Order, mode: Mode) -> Has {
         let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
         let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
-        let seat = Seat { team, name, kind, mode: mode.to_owned(), tools };
+        let seat = Seat { team, name, kind, mode, tools };
         let tools = tools::list(&seat).iter().map(|tool| tool.name).collect();
         Has { tools, is_closed: order.is_closed(mode) }
     }

@@ -15,10 +15,10 @@ use shipmate_process::{
     Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
 };
 use shipmate_programs::order::{LifeFolder, Order};
-use shipmate_protocol::Ask;
 use shipmate_protocol::tools::Board;
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::InboxMessage;
+use shipmate_protocol::view::{InboxMessage, PlanState};
+use shipmate_protocol::{Ask, Mode};
 use tokio::sync::watch;
 
 use super::desk::Desk;
@@ -118,7 +118,7 @@ impl CommandAgent {
 
     /// It is run to say how it would do its task, and can write nothing.
     fn plans(&self) -> bool {
-        self.desk.mode() == "plan" && !self.desk.is_approved()
+        self.desk.mode() == Mode::Plan && !self.desk.is_approved()
     }
 
     fn writing_mode(&self) -> &'static str {
@@ -127,7 +127,7 @@ impl CommandAgent {
 
     /// Why its last attempt came back, or its plan.
     fn feedback(&self, work: &Work) -> String {
-        let rejected = self.desk.decided().filter(|plan| plan.state == "rejected");
+        let rejected = self.desk.decided().filter(|plan| plan.state == PlanState::Rejected);
         let feedback = rejected.and_then(|plan| plan.feedback);
         feedback.or_else(|| work.feedback.clone()).unwrap_or_default()
     }

@@ -16,8 +16,8 @@ use shipmate_programs::fence::Fenced;
 use shipmate_programs::order::Order;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
 use shipmate_protocol::verbs::Usage;
-use shipmate_protocol::view::{InboxMessage, PlanView};
-use shipmate_protocol::{Answer, Ask, Code, Refused, Verb, verbs, wire};
+use shipmate_protocol::view::{InboxMessage, PlanState, PlanView};
+use shipmate_protocol::{Answer, Ask, Code, Mode, Refused, Verb, verbs, wire};
 use tokio::sync::oneshot;
 
 use super::driver::Work;
@@ -34,7 +34,7 @@ pub(crate) struct Desk(Rc<Inside>);
 struct Inside {
     order: Order,
     link: SharedLink,
-    mode: RefCell<String>,
+    mode: Cell<Mode>,
     /// The task in hand and its token.
     held: Cell<Option<(u32, u64)>>,
     piece: RefCell<Piece>,
@@ -94,7 +94,7 @@ impl Desk {
         Desk(Rc::new(Inside {
             order: order.clone(),
             link: SharedLink::new(line),
-            mode: RefCell::new(order.mode.clone()),
+            mode: Cell::new(order.mode),
             held: Cell::new(None),
             piece: RefCell::default(),
             said: RefCell::default(),
@@ -114,22 +114,22 @@ impl Desk {
     pub(crate) fn seat(&self) -> Seat {
         let order = &self.0.order;
         let kind = if order.lead { SeatKind::Lead } else { SeatKind::Teammate };
-        let mode = match self.mode().as_str() {
+        let mode = match self.mode() {
             // It has been handed a task, so it must be able to say what came of it.
-            "read_only" => "normal".to_owned(),
-            mode => mode.to_owned(),
+            Mode::ReadOnly => Mode::Normal,
+            mode => mode,
         };
         let (team, name, tools) = (order.team.clone(), order.name.clone(), order.tools.clone());
         Seat { team, name, kind, mode, tools }
     }
 
-    pub(super) fn mode(&self) -> String {
-        self.0.mode.borrow().clone()
+    pub(super) fn mode(&self) -> Mode {
+        self.0.mode.get()
     }
 
     /// What the agent is told once, at the start of its program.
     pub(crate) fn standing(&self) -> String {
-        super::brief::standing(&self.0.order, &self.0.mode.borrow())
+        super::brief::standing(&self.0.order, self.mode())
     }
 
     /// The tools it is offered. Mail comes by itself, so there is none to fetch it.
@@ -170,7 +170,7 @@ impl Desk {
         };
         *self.0.said.borrow_mut() = Said::default();
         self.0.decided.take();
-        ends && self.mode() == "plan"
+        ends && self.mode() == Mode::Plan
     }
 
     pub(super) fn tree(&self) -> PathBuf {
@@ -197,23 +197,22 @@ impl Desk {
         self.0.approved.get()
     }
 
-    pub(super) fn set_mode(&self, mode: &str) {
-        mode.clone_into(&mut self.0.mode.borrow_mut());
+    pub(super) fn set_mode(&self, mode: Mode) {
+        self.0.mode.set(mode);
     }
 
-    /// Nothing may be written: the program is fenced in so that it cannot. What is no mode that is
-    /// known is no leave to write.
+    /// Nothing may be written: the program is fenced in so that it cannot.
     pub(super) fn is_read_only(&self) -> bool {
-        match self.0.mode.borrow().as_str() {
-            "normal" => false,
-            "plan" => !self.is_approved(),
-            _ => true,
+        match self.mode() {
+            Mode::Normal => false,
+            Mode::Plan => !self.is_approved(),
+            Mode::Delegate | Mode::ReadOnly => true,
         }
     }
 
     /// It has the tools that its role names, and nothing else.
     pub(super) fn is_closed(&self) -> bool {
-        self.order().is_closed(&self.mode())
+        self.order().is_closed(self.mode())
     }
 
     pub(super) fn stands_behind(&self, fence: Fenced) {
@@ -241,7 +240,7 @@ impl Desk {
     /// A plan was decided.
     pub(crate) fn plan_settled(&self, plan: PlanView) {
         self.0.said.borrow_mut().plan = None;
-        self.0.approved.set(plan.state == "approved");
+        self.0.approved.set(plan.state == PlanState::Approved);
         self.0.approved_for.set(self.task());
         self.0.decided.replace(Some(plan));
     }

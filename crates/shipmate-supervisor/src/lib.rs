@@ -288,7 +288,7 @@ impl<D: Driver> Supervisor<D> {
                 }
                 Some(reason) = self.over.recv() => return Err(Ending::Over(reason)),
                 Some(message) = self.mail.recv() => {
-                    self.keep(message);
+                    self.keep(message).await;
                     match refused {
                         false => {
                             self.hear_out().await?;
@@ -391,20 +391,31 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// Control is acted on, mail is kept for the agent.
-    fn keep(&mut self, message: InboxMessage) {
+    async fn keep(&mut self, message: InboxMessage) {
         self.is_spent = false;
+        let is_carried_out = self.is_carried_out(&message).await;
         match message.kind.as_str() {
             "shutdown_request" => self.asked = message.reply_to,
             _ if self.desk.takes(&message) => {}
             // Its teammates begin by themselves: it need not be asked to know that.
-            "plan_approval_response"
-                if shipmate_model::planned::is_work_approved(&message.body) =>
-            {
+            _ if is_carried_out => {
                 self.desk.delegates();
                 self.quiet.push(message);
             }
             _ => self.kept.push(message),
         }
+    }
+
+    /// It tells that a plan of this lead's for its team is approved.
+    async fn is_carried_out(&self, message: &InboxMessage) -> bool {
+        let (true, Some(plan)) = (message.kind == "plan_approval_response", message.reply_to)
+        else {
+            return false;
+        };
+        let decided = self.decided(plan).await;
+        decided.is_some_and(|plan| {
+            plan.state == shipmate_protocol::view::PlanState::Approved && plan.work.is_some()
+        })
     }
 
     async fn answer(&self, shutdown: u64, answer: ShutdownAnswer) {
@@ -498,7 +509,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn answer_now(&mut self) -> Option<Ending> {
         while let Ok(message) = self.mail.try_recv() {
-            self.keep(message);
+            self.keep(message).await;
         }
         let shutdown = self.asked.take()?;
         self.answer(shutdown, ShutdownAnswer::Clean).await;
@@ -599,7 +610,7 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn hear(&mut self, message: InboxMessage) {
-        self.keep(message);
+        self.keep(message).await;
         let mut waiting = std::mem::take(&mut self.kept).into_iter();
         // What one must wait for, those behind it wait for too: order is kept.
         for message in waiting.by_ref() {

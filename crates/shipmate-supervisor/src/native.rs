@@ -14,6 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use shipmate_process::Tree;
+use shipmate_protocol::Mode;
 use shipmate_protocol::native::{Begin, Ended, Offered, ToAgent};
 use shipmate_protocol::tools::envelope::envelope;
 use shipmate_protocol::verbs::Usage;
@@ -74,10 +75,10 @@ impl NativeAgent {
         let lead = self.desk.order().lead;
         // A role that names the tool has it, whatever its mode.
         let named = self.desk.order().tools.iter().any(|tool| tool == "ExitPlanMode");
-        let plans = named || (self.desk.mode() == "plan" && !self.desk.is_approved());
+        let plans = named || (self.desk.mode() == Mode::Plan && !self.desk.is_approved());
         Seat {
             standing: self.desk.standing(),
-            identity: brief::identity(self.desk.order(), &self.desk.mode()),
+            identity: brief::identity(self.desk.order(), self.desk.mode()),
             tools: offer::team(self.desk.tools(), lead, plans),
             own_tools: offer::own(lead, self.desk.is_read_only(), &self.desk.seat()),
         }

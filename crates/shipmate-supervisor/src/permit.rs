@@ -79,19 +79,13 @@ impl Desk {
     pub(super) async fn look_at_mode(&self) {
         let name = self.order().name.clone();
         if let Ok(view) = self.carry(verbs::TeammateShow { name }).await {
-            self.set_mode(&view.mode);
+            self.set_mode(view.mode);
         }
     }
 
     async fn mode_now(&self) -> Mode {
         self.look_at_mode().await;
-        match self.mode().as_str() {
-            "normal" => Mode::Normal,
-            "plan" => Mode::Plan,
-            "delegate" => Mode::Delegate,
-            // What is not known is no leave to write.
-            _ => Mode::ReadOnly,
-        }
+        self.mode()
     }
 
     /// Its program's own folders, and temporary ones.

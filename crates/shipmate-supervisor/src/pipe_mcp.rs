@@ -107,7 +107,7 @@ mod tests {
         let order: Order = serde_json::from_value(json!({
             "workspace": "/nowhere", "team": "alpha", "name": "ana", "epoch": 1, "token": "",
             "one_shot": false, "agent": "gemini", "protocol": "acp", "command": "", "scope": [],
-            "tree": null, "session": "", "marker": "", "own_marker": "", "output_bytes_max": 0,
+            "tree": null, "session": "", "marker": "", "own_marker": "", "output_bytes_max": 0, "mode": "normal",
             "stop_grace_ms": 0, "program": "/nowhere", "mode": "normal",
         }))
         .unwrap();

@@ -134,7 +134,7 @@ impl<D: Driver> Supervisor<D> {
         let (name, team) = (self.order.name.clone(), &self.order.team);
         let budget = format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
         let reason = format!("{SPENT}: {reason}; {budget}");
-        drop(self.control.ask(Ask::TeammatePause(verbs::TeammatePause { name, reason })).await);
+        drop(self.control.ask(verbs::TeammatePause { name, reason, spent: true }).await);
     }
 
     /// Somebody waits for an answer that does not come.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::{PlanView, TaskView};
+use shipmate_protocol::view::{PlanState, PlanView, TaskView};
 
 use super::desk::Verdict;
 use super::driver::{Driver, Finished, NotGiven, Work};
@@ -154,7 +154,7 @@ impl<D: Driver> Supervisor<D> {
     /// What follows a turn that ended well.
     async fn after_turn(&mut self, held: Held, nudges: &mut u32, words: &str) -> After {
         while let Ok(message) = self.mail.try_recv() {
-            self.keep(message);
+            self.keep(message).await;
         }
         let said = self.desk.said();
         if let (Some(plan), Some((task, _))) = (said.plan, held) {
@@ -205,7 +205,7 @@ impl<D: Driver> Supervisor<D> {
         loop {
             if let Some(decided) = self.decided(plan).await {
                 self.desk.plan_settled(decided.clone());
-                if decided.state == "approved" {
+                if decided.state == PlanState::Approved {
                     self.agent.stop(self.grace()).await;
                     return After::Turn(Some(brief::approved(task)));
                 }
@@ -225,10 +225,10 @@ impl<D: Driver> Supervisor<D> {
     }
 
     /// What was decided about a plan, once it was.
-    async fn decided(&self, plan: u64) -> Option<PlanView> {
+    pub(super) async fn decided(&self, plan: u64) -> Option<PlanView> {
         let plans = self.control.ask(verbs::Plans { all: true }).await.ok()?;
         let found = plans.into_iter().find(|found| found.id == plan)?;
-        (found.state != "open").then_some(found)
+        (found.state != PlanState::Open).then_some(found)
     }
 
     async fn wait_for_mail(&mut self, held: Held) -> Waited {
@@ -243,7 +243,7 @@ impl<D: Driver> Supervisor<D> {
         if message.kind == "notice" && !self.still_holds(held).await {
             return Waited::TakenAway;
         }
-        self.keep(message);
+        self.keep(message).await;
         match self.asked {
             Some(_) => Waited::Shutdown,
             None => Waited::Mail,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use shipmate_core::{Desk, Outcome, State};
+use shipmate_core::{Outcome, State, Writer};
 use shipmate_model::command::{Act, Command, CreateTeam, NewTask, StartTeammate, To};
 use shipmate_model::event::{MessageKind, Profile, RequestId, Supervision, TaskSpec, Verification};
 use shipmate_model::limits::{CLIENTS_KEPT, CLOSED_KEPT, INBOX_MAX};
@@ -14,12 +14,12 @@ fn name(text: &str) -> Name {
 }
 
 struct Play {
-    desk: Desk,
+    writer: Writer,
 }
 
 impl Play {
     fn new() -> Play {
-        let mut play = Play { desk: Desk::new(State::default()) };
+        let mut play = Play { writer: Writer::new(State::default()) };
         let (team, lead) = (name("alpha"), Some(name("lead")));
         let verification = Verification::None;
         let description = String::new();
@@ -43,8 +43,8 @@ impl Play {
     }
 
     fn give(&mut self, by: Actor, req: Option<RequestId>, act: Act) -> Outcome {
-        let outcome = self.desk.handle(0, &Command { by, req, act });
-        self.desk.confirm();
+        let outcome = self.writer.handle(0, &Command { by, req, act });
+        self.writer.confirm();
         outcome
     }
 
@@ -60,7 +60,7 @@ impl Play {
     }
 
     fn inbox_of_lead(&self) -> usize {
-        self.desk.state().teammates[&"alpha/lead".parse().unwrap()].inbox.len()
+        self.writer.state().teammates[&"alpha/lead".parse().unwrap()].inbox.len()
     }
 }
 
@@ -114,10 +114,10 @@ fn clients_that_come_and_go_are_forgotten_oldest_first() {
     for n in 0..CLIENTS_KEPT + 50 {
         let req = Some(RequestId { client: name(&format!("c{n}")), counter: 1 });
         let reason = format!("pause {n}");
-        let pause = Act::PauseTeammate { who: "alpha/bo".parse().unwrap(), reason };
+        let pause = Act::PauseTeammate { who: "alpha/bo".parse().unwrap(), reason, spent: false };
         assert!(matches!(play.give(Actor::Person, req, pause), Outcome::Done { .. }));
     }
-    let state = serde_json::to_value(play.desk.state()).unwrap();
+    let state = serde_json::to_value(play.writer.state()).unwrap();
     let kept = state["clients"]["last"].as_object().unwrap();
     assert_eq!(kept.len(), CLIENTS_KEPT);
     assert!(!kept.contains_key("c49") && kept.contains_key("c50"));
@@ -135,6 +135,6 @@ fn questions_that_were_answered_are_only_in_the_log() {
         };
         play.person(Act::Answer { question: first, answer: "yes".to_owned() });
         play.give(bo.clone(), None, Act::ReadInbox { max: 100 });
-        assert!(play.desk.state().questions.len() <= CLOSED_KEPT + 1);
+        assert!(play.writer.state().questions.len() <= CLOSED_KEPT + 1);
     }
 }

@@ -8,7 +8,6 @@ mod mcp;
 mod money;
 mod output;
 mod plain;
-mod record;
 mod supervisor;
 mod time;
 mod trace;

@@ -5,7 +5,6 @@
 //! are. On a pipe nothing but the protocol is written to standard output.
 
 mod call;
-mod desk;
 mod feed;
 pub(crate) mod http;
 mod hub;
@@ -16,6 +15,7 @@ mod resources;
 mod seat_file;
 mod server;
 mod session;
+mod session_board;
 pub(crate) mod stdio;
 
 pub(crate) use hub::{Caller, Hub};

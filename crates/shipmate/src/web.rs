@@ -7,7 +7,7 @@
 mod api;
 mod ask;
 mod assets;
-mod desk;
+mod clients;
 mod door;
 mod listen;
 mod output;
@@ -35,7 +35,7 @@ use shipmate_protocol::client::Launch;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use desk::Desk;
+use clients::Clients;
 use door::Door;
 pub(crate) use listen::{bind, serve};
 pub(crate) use seats::has_token;
@@ -48,7 +48,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// What all requests share.
 struct Deck {
     door: Door,
-    desk: Arc<Desk>,
+    clients: Arc<Clients>,
     watched: tree::Watched,
     /// Room for so many streams.
     streams: Arc<Semaphore>,
@@ -76,7 +76,7 @@ fn routes_with(place: Place, launch: Launch, port: u16, visits: Arc<Visits>) -> 
     let link = door.link();
     let deck = Arc::new(Deck {
         door,
-        desk: Arc::new(Desk::new(place, launch)),
+        clients: Arc::new(Clients::new(place, launch)),
         watched: tree::Watched::default(),
         streams: Arc::new(Semaphore::new(stream::STREAMS_MAX)),
         visits,

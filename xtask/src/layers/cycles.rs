@@ -16,7 +16,7 @@ const KNOTS: &[(&str, &[&str])] = &[
     ("shipmate", &["cli::failure", "cli::screen"]),
     ("shipmate", &["cli::run", "cli::status", "cli::team", "cli::teammate"]),
     ("shipmate", &["cli::run::account", "cli::run::led", "cli::run::phases", "cli::run::report"]),
-    ("shipmate", &["mcp::desk", "mcp::hub", "mcp::session"]),
+    ("shipmate", &["mcp::session_board", "mcp::hub", "mcp::session"]),
     ("shipmate", &["tui::app", "tui::keys"]),
     ("shipmate", &["web::stream", "web::tree"]),
 ];

@@ -459,14 +459,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "desk-answers-without-records",
         guarantee: "G2",
-        file: "crates/shipmate-core/src/desk.rs",
+        file: "crates/shipmate-core/src/writer.rs",
         find: "        (self.confirmed, &self.pending)\n",
         replace: "        (self.confirmed, &self.pending[..0])\n",
     },
     Mutant {
         name: "desk-trusts-a-stale-end",
         guarantee: "G2",
-        file: "crates/shipmate-core/src/desk.rs",
+        file: "crates/shipmate-core/src/writer.rs",
         find: "        self.confirmed = record.n;\n",
         replace: "        self.confirmed = record.n - 1;\n",
     },

@@ -32,7 +32,7 @@ impl Worker {
             };
             let failure = match appended {
                 Ok(_) => {
-                    let records = self.board.desk.borrow_mut().confirm();
+                    let records = self.board.writer.borrow_mut().confirm();
                     if let Some(mirror) = &mut self.mirror {
                         records.iter().for_each(|record| shipmate_core::apply(mirror, record));
                     }
@@ -41,7 +41,7 @@ impl Worker {
                 }
                 Err(failure) => failure,
             };
-            // The desk ran ahead of the log: throw it away, and those who waited wait again.
+            // The writer ran ahead of the log: throw it away, and those who waited wait again.
             let (again, parked): (Vec<Job>, Vec<Job>) =
                 decided.into_iter().map(|decided| decided.job).partition(|job| !job.waits());
             parked.into_iter().for_each(|job| self.wait(job));
@@ -115,13 +115,13 @@ impl Worker {
         for (by, act) in due {
             let command = Command { by: by.clone(), req: None, act: act.clone() };
             // A refusal means that the state has moved on, which is as good.
-            let _moved_on = self.board.desk.borrow_mut().handle(at, &command);
+            let _moved_on = self.board.writer.borrow_mut().handle(at, &command);
         }
         let mut decided = Vec::with_capacity(jobs.len());
         for job in jobs {
             self.decide_one(at, job, &mut decided);
         }
-        let something_happened = !self.board.desk.borrow().batch().1.is_empty();
+        let something_happened = !self.board.writer.borrow().batch().1.is_empty();
         if something_happened || self.shared {
             self.parked.retain(|job| job.connection.is_listening());
             // Those who waited are told first: the others know that they asked just now.
@@ -136,12 +136,12 @@ impl Worker {
     }
 
     pub(super) fn decide_one(&mut self, at: u64, job: Job, decided: &mut Vec<Decided>) {
-        let mut desk = self.board.desk.borrow_mut();
+        let mut writer = self.board.writer.borrow_mut();
         let team = job.about(&self.board.root);
         let scene =
-            Scene { state: desk.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
+            Scene { state: writer.state(), actor: &job.actor, secrets: &self.secrets, team: &team };
         let Way::Decide(verb) = way(&job.ask) else {
-            drop(desk);
+            drop(writer);
             return decided.push(Decided { job, what: What::Read });
         };
         let what = match verb.act(&scene) {
@@ -157,8 +157,8 @@ impl Worker {
                 let req = Some(RequestId { client: job.client.clone(), counter: job.id });
                 let command = Command { by: job.actor.clone(), req, act };
                 let outcome = match verb.then(&scene) {
-                    None => desk.handle(at, &command),
-                    Some(then) => desk.handle_then(at, &command, then),
+                    None => writer.handle(at, &command),
+                    Some(then) => writer.handle_then(at, &command, then),
                 };
                 match outcome {
                     Outcome::Done { first, .. } if first > before && !unread.is_empty() => {
@@ -166,11 +166,11 @@ impl Worker {
                     }
                     Outcome::Done { first, last } => What::Records { first, last },
                     Outcome::Refused(refusal) if verb.waits() && is_worth_waiting(&refusal) => {
-                        drop(desk);
+                        drop(writer);
                         return self.park(job);
                     }
                     Outcome::Unchanged if verb.waits() => {
-                        drop(desk);
+                        drop(writer);
                         return self.park(job);
                     }
                     Outcome::Unchanged if verb.hands_out_mail() => {
@@ -181,7 +181,7 @@ impl Worker {
                 }
             }
         };
-        drop(desk);
+        drop(writer);
         decided.push(Decided { job, what });
     }
 
@@ -204,8 +204,8 @@ impl Worker {
     }
 
     pub(super) fn batch(&self) -> (Position, Vec<String>) {
-        let desk = self.board.desk.borrow();
-        let (expected, records) = desk.batch();
+        let writer = self.board.writer.borrow();
+        let (expected, records) = writer.batch();
         let text = |record: &Record| serde_json::to_string(record).expect("a record is JSON");
         (expected, records.iter().map(text).collect())
     }

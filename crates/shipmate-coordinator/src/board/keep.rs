@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use shipmate_core::Desk;
+use shipmate_core::Writer;
 use shipmate_log::Log as _;
 use shipmate_model::Position;
 use shipmate_protocol::wire::Reply;
@@ -97,7 +97,7 @@ impl Worker {
             }
             None => open::fold(&mut self.log).await.map_err(|e| read_refusal(&e))?.0,
         };
-        *self.board.desk.borrow_mut() = Desk::new(state);
+        *self.board.writer.borrow_mut() = Writer::new(state);
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Worker {
             for entry in page {
                 let record =
                     open::parse(&entry.text, entry.position).map_err(|e| read_refusal(&e))?;
-                self.board.desk.borrow_mut().catch_up(&record);
+                self.board.writer.borrow_mut().catch_up(&record);
                 if let Some(mirror) = &mut self.mirror {
                     shipmate_core::apply(mirror, &record);
                 }

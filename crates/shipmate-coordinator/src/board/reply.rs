@@ -80,8 +80,8 @@ impl Worker {
             }
             _ => Vec::new(),
         };
-        let desk = self.board.desk.borrow();
-        let (state, secrets) = (desk.state(), &*self.secrets);
+        let writer = self.board.writer.borrow();
+        let (state, secrets) = (writer.state(), &*self.secrets);
         Ok(verb.answer(&Wrote { records: own, state, secrets, mail }))
     }
 
@@ -89,8 +89,8 @@ impl Worker {
     pub(super) async fn answer_look(&mut self, job: &Job) -> (Result<Answer, Refused>, bool) {
         match way(&job.ask) {
             Way::Look(verb) => {
-                let (desk, team) = (self.board.desk.borrow(), job.about(&self.board.root));
-                let (state, actor) = (desk.state(), &job.actor);
+                let (writer, team) = (self.board.writer.borrow(), job.about(&self.board.root));
+                let (state, actor) = (writer.state(), &job.actor);
                 let scene = Scene { state, actor, secrets: &self.secrets, team: &team };
                 let beside = Beside { log: self.log_word(), signs: &self.board.signs.borrow() };
                 (verb.look(&scene, &beside), false)

@@ -10,6 +10,7 @@ use shipmate_model::profile::StartRule;
 use shipmate_model::{Act, Address, TeammateRef};
 use shipmate_protocol::Notice;
 use shipmate_protocol::verbs::Context;
+use shipmate_protocol::view::TaskStatus;
 use shipmate_protocol::wire::Reply;
 
 use super::{Crew, Life};
@@ -36,7 +37,8 @@ pub(super) struct Staying {
 
 /// It leads, has unread mail, or is the one who is to do a task.
 fn is_waited_for(state: &State, who: &Address) -> bool {
-    let is_open = |task: &Task| !matches!(task.status_word(), "completed" | "deleted");
+    let is_open =
+        |task: &Task| !matches!(task.shown(), TaskStatus::Completed | TaskStatus::Deleted);
     let mut tasks = state.tasks().iter().filter(|task| task.team == who.team && is_open(task));
     state.member(who).is_some_and(|mate| mate.is_lead() || !mate.inbox.is_empty())
         || tasks.any(|task| task.spec.assignee.as_ref() == Some(&who.name))

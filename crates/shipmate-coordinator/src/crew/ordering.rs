@@ -90,7 +90,7 @@ impl Crew {
                 lead: profile.seat == shipmate_model::event::Seat::Lead,
                 by_playbook: fills_board == Some(false),
                 fills_board: fills_board == Some(true),
-                mode: crate::views::mode_word(profile.mode).to_owned(),
+                mode: profile.mode,
                 command: mate.profile.command.clone(),
                 gate: setup.gate.clone(),
                 before: crate::demands::gates::before_claim(setup, profile.role.as_ref()),

@@ -18,7 +18,7 @@ use shipmate_process::regular_file::read_start;
 use shipmate_process::remove_folder;
 use shipmate_programs::tenancy::Unfinished;
 use shipmate_protocol::refused;
-use shipmate_protocol::view::Leftover;
+use shipmate_protocol::view::{Leftover, TaskStatus};
 use shipmate_protocol::{Code, Place, Refused};
 use shipmate_workspace::{Intent, Left, Repository};
 
@@ -415,7 +415,7 @@ async fn unfinished(crew: &Attendance) -> Vec<Leftover> {
         let open = left.into_iter().filter(|left| {
             let task = state.task(left.task);
             let held = task.and_then(|task| task.claim()).is_some_and(|c| c.token == left.token);
-            !held && task.is_some_and(|task| task.status_word() != "completed")
+            !held && task.is_some_and(|task| task.shown() != TaskStatus::Completed)
         });
         let told = open.map(|Unfinished { tree, task, trouble, .. }| {
             let why = match trouble {

@@ -12,7 +12,7 @@ use shipmate_model::{Act, Name};
 use shipmate_process::Watched;
 use shipmate_process::blocking;
 use shipmate_protocol::refused;
-use shipmate_protocol::view::Merged;
+use shipmate_protocol::view::{Merged, TaskStatus};
 use shipmate_protocol::wire::{Notice, Reply};
 use shipmate_protocol::{Code, Refused};
 use shipmate_workspace::{
@@ -320,7 +320,7 @@ fn wanted(crew: &Rc<Attendance>, team: &Name) -> Result<Wanted, Refused> {
         // Departments land on the branch of the team above them.
         let lands = |own: &Name| state.teams[own].setup.branch(own) == team;
         let done = state.tasks().iter().filter(|task| lands(&task.team));
-        let done = done.filter(|task| task.status_word() == "completed");
+        let done = done.filter(|task| task.shown() == TaskStatus::Completed);
         let mut features: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let (mut tasks, mut landed) = (Vec::new(), Vec::new());
         for task in done {

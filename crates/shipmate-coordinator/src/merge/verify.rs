@@ -12,6 +12,7 @@ use shipmate_model::setup::{GateRun, Setup};
 use shipmate_model::{Act, Name};
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
+use shipmate_protocol::view::TaskStatus;
 use shipmate_workspace::{Commit, Repository, Tree};
 
 use super::Submission;
@@ -539,7 +540,7 @@ async fn fire(crew: &Rc<Crew>, one: &Submission, tree: &std::path::Path) -> Opti
 /// Taken back in the moment in which it landed: somebody has to know.
 fn tell_if_taken_back(crew: &Rc<Crew>, one: &Submission) {
     let completed = crew.board.with_state(|state| {
-        state.task(one.task).is_some_and(|task| task.status_word() == "completed")
+        state.task(one.task).is_some_and(|task| task.shown() == TaskStatus::Completed)
     });
     if !completed && !still_waits(crew, one) {
         let note = format!("task {} was taken back while its work landed", one.task);

@@ -183,7 +183,7 @@ pub(super) async fn commit(
         match written.await? {
             Written::Nothing => return Ok(()),
             Written::Files => {
-                phases.desk.nudge();
+                phases.memory.nudge();
                 return Ok(());
             }
             Written::TooLate => {}

@@ -62,7 +62,7 @@ fn moved(phases: &Phases, state: &State) -> Option<Moved> {
     Some(Moved {
         completed: state.teams.values().map(|team| team.counts.completed).sum(),
         phases: courses.map(|course| course.past.len()).sum(),
-        written: phases.desk.nudges(),
+        written: phases.memory.nudges(),
     })
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn end(phases: &Rc<Phases>) {
         let root = state.teams.get(&phases.board.root).and_then(|team| team.course.as_ref());
         root.is_some_and(Course::is_over) && !state.teammates.values().any(Teammate::is_running)
     });
-    if over && phases.is_home(&phases.board.root) && !phases.desk.ended.replace(true) {
+    if over && phases.is_home(&phases.board.root) && !phases.memory.ended.replace(true) {
         let this = Rc::clone(phases);
         phases.beside(async move { close(&this).await });
     }
@@ -29,7 +29,7 @@ pub(crate) fn end(phases: &Rc<Phases>) {
 /// Writes what the playbook of the whole tree writes, as things stand when nobody is left.
 pub(crate) async fn close(phases: &Rc<Phases>) {
     phases.all_rescued().await;
-    let writing = phases.desk.writing.lock().await;
+    let writing = phases.memory.writing.lock().await;
     if let Err(text) =
         artifact::commit(phases, &family(phases, &phases.board.root), artifact::Due::All).await
     {

@@ -29,7 +29,7 @@ pub(super) fn give(tasks: &mut [NewTask], of_role: &[usize], members: &[Name]) {
 /// Takes back the offers that came to nothing.
 pub(crate) fn take_back(phases: &Rc<Phases>) {
     let position = phases.board.with_state(|state| state.position);
-    if phases.desk.offers_seen.replace(position) == position {
+    if phases.memory.offers_seen.replace(position) == position {
         return;
     }
     if !phases.is_home(&phases.board.root) {

@@ -39,7 +39,7 @@ use crate::phases::Phases;
 
 /// What the engine remembers between two looks; nothing of it has to survive.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct Memory {
     busy: RefCell<BTreeSet<Name>>,
     /// Held from an act until the files that follow from it are written.
     pub(super) writing: tokio::sync::Mutex<()>,
@@ -54,7 +54,7 @@ pub(crate) struct Desk {
     pub(super) ended: Cell<bool>,
 }
 
-impl Desk {
+impl Memory {
     /// A file has changed that a phase may wait for.
     pub(crate) fn nudge(&self) {
         self.nudges.set(self.nudges.get() + 1);
@@ -95,16 +95,16 @@ enum Way {
 
 fn run(phases: &Rc<Phases>, team: Name, way: Way) {
     // Looking starts git: nothing has changed that it could see.
-    if way == Way::In && phases.desk.looked.borrow().get(&team) == look(phases, &team).as_ref() {
+    if way == Way::In && phases.memory.looked.borrow().get(&team) == look(phases, &team).as_ref() {
         return;
     }
-    if !phases.is_home(&team) || !phases.desk.busy.borrow_mut().insert(team.clone()) {
+    if !phases.is_home(&team) || !phases.memory.busy.borrow_mut().insert(team.clone()) {
         return;
     }
     let this = Rc::clone(phases);
     phases.beside(async move {
         // What is decided and what is written about it are one step to everybody else.
-        drop(this.desk.writing.lock().await);
+        drop(this.memory.writing.lock().await);
         if let Some(stage) = Stage::of(&this, &team) {
             let looked = match way {
                 Way::In => look_in(&this, &stage).await,
@@ -120,7 +120,7 @@ fn run(phases: &Rc<Phases>, team: Name, way: Way) {
                 carry_out(&this, &stage, act).await;
             }
         }
-        this.desk.busy.borrow_mut().remove(&team);
+        this.memory.busy.borrow_mut().remove(&team);
         this.board.look();
     });
 }
@@ -130,9 +130,9 @@ fn run(phases: &Rc<Phases>, team: Name, way: Way) {
 async fn carry_out(phases: &Rc<Phases>, stage: &Stage, act: Act) {
     if !matches!(act, Act::HoldPhase { .. }) {
         // Should it come to nothing, it is looked at again when the team goes on.
-        phases.desk.looked.borrow_mut().remove(&stage.team);
+        phases.memory.looked.borrow_mut().remove(&stage.team);
     }
-    let writing = phases.desk.writing.lock().await;
+    let writing = phases.memory.writing.lock().await;
     let command = Command { by: Actor::Runtime, req: None, act };
     let decided = phases.board.with_state(|state| shipmate_core::decide(state, &command));
     let failed = match decided {
@@ -180,7 +180,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
     }
     // Taken before looking: what changes meanwhile is looked at again.
     if let Some(look) = look(phases, &stage.team) {
-        phases.desk.looked.borrow_mut().insert(stage.team.clone(), look);
+        phases.memory.looked.borrow_mut().insert(stage.team.clone(), look);
     }
     let ground = stage.ground(phases).await?;
     let missing = missing(phases, stage, &ground, &entry(stage)).await?;
@@ -188,7 +188,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
         outside::follow_branch(phases, stage, &ground)?;
         return Ok(Some(stage.hold(missing, false)));
     }
-    phases.desk.branches.forget(&stage.team);
+    phases.memory.branches.forget(&stage.team);
     let makes = stage.phase.makes.clone();
     if !makes.is_empty()
         && !stage.phase.again
@@ -223,7 +223,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
 /// Whether more of a phase that runs can be begun: work that waits for what others bring.
 async fn look_again(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, String> {
     let Some(look) = look(phases, &stage.team) else { return Ok(None) };
-    phases.desk.looked.borrow_mut().insert(stage.team.clone(), look);
+    phases.memory.looked.borrow_mut().insert(stage.team.clone(), look);
     let ground = stage.ground(phases).await?;
     let held = outside::held(phases, stage, &ground).await?;
     match begin(phases, stage, ground, None, held).await? {
@@ -244,7 +244,7 @@ fn look(phases: &Phases, team: &Name) -> Option<Look> {
             round: course.round,
             landed: state.teams.values().map(|team| team.counts.completed).sum(),
             ended: courses().map(|course| course.past.len()).sum(),
-            nudges: phases.desk.nudges.get(),
+            nudges: phases.memory.nudges.get(),
         })
     })
 }
@@ -427,7 +427,7 @@ async fn begin(
 
 async fn look_out(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, String> {
     // What is promised may be what the runtime itself writes.
-    let writing = phases.desk.writing.lock().await;
+    let writing = phases.memory.writing.lock().await;
     artifact::commit(phases, &family(phases, &stage.team), artifact::Due::All).await?;
     drop(writing);
     if !matches!(stage.course.standing, Standing::Running { .. }) {

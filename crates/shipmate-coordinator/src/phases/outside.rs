@@ -102,9 +102,9 @@ pub(super) async fn held(
     });
     let (paths, held): (BTreeSet<PathBuf>, Held) = open.await?;
     if paths.is_empty() {
-        phases.desk.watches.forget(&stage.team);
+        phases.memory.watches.forget(&stage.team);
     } else {
-        watch(phases, &phases.desk.watches, &stage.team, paths)?;
+        watch(phases, &phases.memory.watches, &stage.team, paths)?;
     }
     Ok(held)
 }
@@ -117,7 +117,7 @@ pub(super) fn follow_branch(
 ) -> Result<(), String> {
     let Ground::Branch { repository, .. } = ground else { return Ok(()) };
     let file = repository.branch_file(stage.setup.branch(&stage.team).as_str());
-    watch(phases, &phases.desk.branches, &stage.team, BTreeSet::from([file]))
+    watch(phases, &phases.memory.branches, &stage.team, BTreeSet::from([file]))
 }
 
 /// Why a file that others make is not there: on the branch first, else in the workspace. A summary
@@ -154,7 +154,7 @@ fn watch(
     let this = Rc::downgrade(phases);
     let watch = Watch::begin(paths.clone(), move || {
         if let Some(phases) = this.upgrade() {
-            phases.desk.nudge();
+            phases.memory.nudge();
             phases.board.look();
         }
     });

@@ -164,7 +164,8 @@ impl Decides for PlanApprove {
 
 impl Decides for PlanReject {
     fn act(&self, _: &Scene<'_>) -> Result<Act, Refused> {
-        let verdict = Verdict::Reject { feedback: self.feedback.clone() };
+        let (feedback, unworkable) = (self.feedback.clone(), self.unworkable);
+        let verdict = Verdict::Reject { feedback, unworkable };
         Ok(Act::DecidePlan { plan: self.plan, verdict })
     }
 }

@@ -15,7 +15,7 @@ use shipmate_protocol::verbs::{
     TaskNew, TaskNext, TaskRelease, TaskRenew, TaskRetry, TaskSetAside, TaskShow, TaskSubmit,
     TaskSubmitNext, TaskUpdate, Tasks,
 };
-use shipmate_protocol::view::{TaskRow, TaskView};
+use shipmate_protocol::view::{TaskRow, TaskStatus, TaskView};
 
 use super::{Beside, Decides, Looks};
 use crate::hooks::{HookEvent, Payload};
@@ -49,10 +49,10 @@ fn rows(scene: &Scene<'_>, filter: &TaskFilter) -> Vec<TaskRow> {
     }
     let search = filter.search.as_ref().map(|text| text.to_lowercase());
     let wanted = |task: &&Task| {
-        let word = task.status_word();
+        let shown = task.shown();
         let status = match filter.status.is_empty() {
-            true => word != "deleted",
-            false => filter.status.iter().any(|status| status == word),
+            true => shown != TaskStatus::Deleted,
+            false => filter.status.iter().any(|status| status == shown.word()),
         };
         let group = filter.group.as_deref();
         status

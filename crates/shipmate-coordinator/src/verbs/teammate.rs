@@ -101,7 +101,8 @@ impl Decides for TeammateRemove {
 
 impl Decides for TeammatePause {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
-        Ok(Act::PauseTeammate { who: scene.address(&self.name)?, reason: self.reason.clone() })
+        let (reason, spent) = (self.reason.clone(), self.spent);
+        Ok(Act::PauseTeammate { who: scene.address(&self.name)?, reason, spent })
     }
 }
 

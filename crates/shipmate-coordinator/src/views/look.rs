@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use shipmate_core::state::{Decision, State, Task, TeamPhase};
+use shipmate_core::state::{Decision, State, Status, Task, TeamPhase};
 use shipmate_core::{around, behind};
 use shipmate_model::pause::APPROVAL;
 use shipmate_model::{TaskId, TeammateRef};
@@ -65,7 +65,7 @@ fn decisions(state: &State) -> Vec<DecisionView> {
         let (waiting, waiting_ms) = waits(state, &known.who, known.task);
         found.push(DecisionView {
             id: question.id,
-            kind: question.kind,
+            kind: question.kind.word().to_owned(),
             team: known.who.address.team.to_string(),
             who: question.who,
             task: known.task,
@@ -127,7 +127,8 @@ fn approvals(state: &State) -> impl Iterator<Item = DecisionView> {
     active.filter_map(|(name, team)| {
         let pause = team.paused.as_ref().filter(|pause| pause.approval().is_some())?;
         let text = pause.reason.strip_prefix(APPROVAL).unwrap_or(&pause.reason);
-        let waits = |task: &&Task| task.team == *name && !task.status_word().starts_with("comp");
+        let waits =
+            |task: &&Task| task.team == *name && !matches!(task.status, Status::Completed { .. });
         let held = state.tasks().iter().filter(waits).map(|task| task.id);
         let (waiting, waiting_ms) = behind(state, held);
         Some(DecisionView {

@@ -50,6 +50,8 @@ pub enum Decision {
     Rejected {
         by: Actor,
         feedback: String,
+        #[serde(default)]
+        unworkable: bool,
     },
     /// The life that asked has ended, or has handed in another.
     Withdrawn,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use shipmate_core::state::Status;
-use shipmate_core::{Desk, Outcome, State, around, available, available_for};
+use shipmate_core::{Outcome, State, Writer, around, available, available_for};
 use shipmate_model::command::{CreateTeam, NewTask, StartTeammate};
 use shipmate_model::event::{
     Dependency, Profile, Supervision, TaskChanges, TaskSpec, Verification,
@@ -95,8 +95,8 @@ fn by_runtime(act: Act) -> Command {
     Command { by: Actor::Runtime, req: None, act }
 }
 
-fn new_board() -> Desk {
-    let mut desk = Desk::new(State::default());
+fn new_board() -> Writer {
+    let mut writer = Writer::new(State::default());
     let team = CreateTeam {
         team: name("alpha"),
         parent: None,
@@ -105,13 +105,13 @@ fn new_board() -> Desk {
         lead: None,
         setup: Default::default(),
     };
-    desk.handle(0, &by_person(Act::CreateTeam(team)));
+    writer.handle(0, &by_person(Act::CreateTeam(team)));
     for (mate, (_, role)) in MATES.iter().enumerate() {
         let profile = Profile { role: role.map(name), tasks_max: 2, ..Profile::default() };
-        desk.handle(0, &by_person(Act::AddTeammate { who: address(mate), profile }));
-        desk.handle(0, &start(mate));
+        writer.handle(0, &by_person(Act::AddTeammate { who: address(mate), profile }));
+        writer.handle(0, &start(mate));
     }
-    desk
+    writer
 }
 
 fn start(mate: usize) -> Command {
@@ -372,13 +372,13 @@ proptest! {
     fn the_board_is_what_looking_at_every_task_says(
         steps in proptest::collection::vec(step(), 1..120),
     ) {
-        let mut desk = new_board();
+        let mut writer = new_board();
         for step in steps {
-            let command = command(desk.state(), &step);
-            let circle = closes_a_circle(desk.state(), &command);
+            let command = command(writer.state(), &step);
+            let circle = closes_a_circle(writer.state(), &command);
             let started = matches!(command.act, Act::ClaimTask { .. } | Act::ClaimNext { .. });
-            let before = started.then(|| desk.state().clone());
-            let outcome = desk.handle(0, &command);
+            let before = started.then(|| writer.state().clone());
+            let outcome = writer.handle(0, &command);
             if let Some(circle) = circle {
                 let refused = matches!(
                     outcome,
@@ -387,16 +387,16 @@ proptest! {
                 prop_assert_eq!(refused, circle, "{:?}: {:?}", command.act, outcome);
             }
             if let (Some(before), Outcome::Done { .. }) = (before, outcome) {
-                for task in desk.state().tasks() {
+                for task in writer.state().tasks() {
                     let same = before.task(task.id).unwrap().status == task.status;
                     let again = before.task(task.id).unwrap().claim().is_some();
                     prop_assert!(same || again || is_unblocked(&before, task.id));
                 }
             }
-            check(desk.state())?;
+            check(writer.state())?;
         }
-        let json = serde_json::to_string(desk.state()).unwrap();
+        let json = serde_json::to_string(writer.state()).unwrap();
         let restored: State = serde_json::from_str(&json).unwrap();
-        prop_assert_eq!(&restored.restore(), desk.state());
+        prop_assert_eq!(&restored.restore(), writer.state());
     }
 }

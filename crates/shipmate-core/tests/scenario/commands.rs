@@ -108,7 +108,10 @@ fn team_act(world: &World, words: &Words) -> Read {
             host: words.get("host").map(str::parse).transpose()?,
         })),
         "remove" => person(Act::RemoveTeammate { who: who()? }),
-        "pause" => person(Act::PauseTeammate { who: who()?, reason: reason() }),
+        "pause" => {
+            let (who, reason, spent) = (who()?, reason(), words.has("spent"));
+            person(Act::PauseTeammate { who, reason, spent })
+        }
         "continue" => person(Act::ContinueTeammate { who: who()? }),
         "mode" => person(Act::SetTeammateMode { who: who()?, mode: mode(words.plain(1)) }),
         "shutdown" => {
@@ -414,7 +417,7 @@ fn talk_act(world: &World, words: &Words) -> Read {
             let last = || world.last(|event| matches!(event, Event::PlanSubmitted { .. }));
             let verdict = match &*words.verb {
                 "approve" => Verdict::Approve,
-                _ => Verdict::Reject { feedback: words.plain(0).to_owned() },
+                _ => Verdict::Reject { feedback: words.plain(0).to_owned(), unworkable: false },
             };
             person(Act::DecidePlan { plan: plan.unwrap_or_else(last), verdict })
         }

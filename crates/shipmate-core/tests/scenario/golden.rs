@@ -562,7 +562,7 @@ const STORIES: &[&str] = &[
     team-budget alpha tokens 10
     pause ana reason "wait" by lia
     continue ana
-    pause ana reason "its budget is spent: 10 tokens" by ana
+    pause ana spent reason "its budget is spent: 10 tokens" by ana
     pause-team alpha reason "approval: phase plan begins when you say so" by lia
     continue-team alpha
     ask-approval plan

@@ -92,13 +92,13 @@ scenarios! {
         join ana
         join bo
         // Without a ceiling there is nothing to be spent.
-        pause bo reason \"its budget is spent: 10 tokens\" by bo
+        pause bo spent reason \"its budget is spent: 10 tokens\" by bo
         expect pause of bo: asked by alpha/bo@1
         team-budget alpha tokens 10
-        pause ana reason \"its budget is spent: 10 tokens\" by lia
+        pause ana spent reason \"its budget is spent: 10 tokens\" by lia
         expect pause of ana: asked by alpha/lia@1
         team-budget alpha tokens 1000       => team.budget_set
-        pause ana reason \"its budget is spent: 10 tokens\" by ana
+        pause ana spent reason \"its budget is spent: 10 tokens\" by ana
         expect pause of ana: budget by alpha/ana@1
         team-budget alpha tokens 2000       => team.budget_set, teammate.continued, message.sent
     ",
@@ -159,7 +159,7 @@ fn an_old_question_of_the_runtime_counts_and_the_same_words_of_a_lead_do_not() {
 #[test]
 fn an_old_pause_for_want_of_a_budget_still_ends_with_the_next_one() {
     let spent = "join ana\nteam-budget alpha tokens 10\n\
-                 pause ana reason \"its budget is spent: 10 tokens\" by ana";
+                 pause ana spent reason \"its budget is spent: 10 tokens\" by ana";
     let kind = |by: &str| {
         let state = without_causes(spent, by);
         state.teammates[&"alpha/ana".parse().unwrap()].paused.as_ref().unwrap().kind()

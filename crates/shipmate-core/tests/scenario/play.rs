@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shipmate_core::{
-    Desk, Effect, NotSpawned, Observed, Outcome, State, apply, ended, outstanding,
+    Effect, NotSpawned, Observed, Outcome, State, Writer, apply, ended, outstanding,
 };
 use shipmate_model::command::StartTeammate;
 use shipmate_model::event::{MessageId, Record, Token};
@@ -40,7 +40,7 @@ pub(crate) struct Touched {
 
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) desk: Desk,
+    pub(crate) writer: Writer,
     pub(crate) records: Vec<Record>,
     pub(crate) labels: BTreeMap<String, u64>,
     /// The token each life last got for each task.
@@ -56,7 +56,7 @@ pub(crate) fn check(scenario: &str) {
 
 pub(crate) fn play(scenario: &str) -> World {
     let mut world = World {
-        desk: Desk::new(State::default()),
+        writer: Writer::new(State::default()),
         records: Vec::new(),
         labels: BTreeMap::new(),
         tokens: BTreeMap::new(),
@@ -81,7 +81,7 @@ pub(crate) fn play(scenario: &str) -> World {
 
 impl World {
     pub(crate) fn state(&self) -> &State {
-        self.desk.state()
+        self.writer.state()
     }
 
     fn line(&mut self, line: &str) {
@@ -176,13 +176,13 @@ impl World {
             }
             _ => return false,
         }
-        self.observed.look(self.desk.state(), self.now_ms);
+        self.observed.look(self.writer.state(), self.now_ms);
         true
     }
 
     /// Begins every life that is wanted, as the runtime does.
     fn staff(&mut self) -> String {
-        let owed = outstanding(self.desk.state(), &self.observed, self.now_ms);
+        let owed = outstanding(self.writer.state(), &self.observed, self.now_ms);
         let mut came = Vec::new();
         for effect in owed.effects {
             let Effect::Start(wanted) = effect else { continue };
@@ -202,12 +202,12 @@ impl World {
         self.touched.acts.insert(first_word(&format!("{:?}", command.act)));
         // Comparing whole states is for short scenarios.
         let before = (self.state().position < 500).then(|| self.state().clone());
-        let outcome = self.desk.handle(self.now_ms, command);
-        let new = self.desk.confirm();
+        let outcome = self.writer.handle(self.now_ms, command);
+        let new = self.writer.confirm();
         if let Some(before) = before.filter(|_| new.is_empty()) {
             assert_eq!(before, *self.state(), "what writes nothing changes nothing: {command:?}");
         }
-        self.observed.look(self.desk.state(), self.now_ms);
+        self.observed.look(self.writer.state(), self.now_ms);
         let came = match &outcome {
             Outcome::Refused(refusal) => self.refused(refusal),
             Outcome::Unchanged => "unchanged".to_owned(),
@@ -242,7 +242,7 @@ impl World {
     fn wait(&mut self, ms: u64) -> String {
         self.now_ms += ms;
         let mut came = Vec::new();
-        for act in outstanding(self.desk.state(), &self.observed, self.now_ms).due {
+        for act in outstanding(self.writer.state(), &self.observed, self.now_ms).due {
             came.push(self.give(&Command { by: Actor::Runtime, req: None, act }, None));
         }
         if came.is_empty() { "unchanged".to_owned() } else { came.join(", ") }

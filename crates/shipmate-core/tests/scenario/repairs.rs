@@ -84,10 +84,10 @@ scenarios! {
         staff
         budget ana tokens 10
         spend tokens 10 by ana
-        pause ana reason \"its budget is spent: 10 tokens\" by ana
+        pause ana spent reason \"its budget is spent: 10 tokens\" by ana
         continue-team alpha            => unchanged
         budget ana tokens 20           => teammate.budget_set, teammate.continued, message.sent
-        pause ana reason \"its budget is spent: too little was set aside\" by ana
+        pause ana spent reason \"its budget is spent: too little was set aside\" by ana
         continue-team alpha            => teammate.continued, message.sent
     ",
     the_goal_reaches_the_lead_again_until_there_is_a_plan: "

@@ -6,7 +6,7 @@ scenarios! {
         join ana
         join bo
         team-budget alpha tokens 10
-        pause ana reason \"its budget is spent: 10 tokens\" by ana  => teammate.paused
+        pause ana spent reason \"its budget is spent: 10 tokens\" by ana  => teammate.paused
         pause bo reason \"tea\"         => teammate.paused
         pause bo reason \"x\" by ana \
             => refused: alpha/ana@1 may not pause teammates; the lead of team alpha or a person may

@@ -4,7 +4,7 @@
 //! is ready, are what is waited for. It is ended by its process id when the test is over.
 
 use super::temp::TempDir;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -119,6 +119,12 @@ impl Server {
     #[allow(dead_code, reason = "not every test freezes its server")]
     pub(crate) fn freeze(&self) {
         kill_process(self.pid(), Signal::STOP).unwrap();
+        // All of its threads stand still only once the kernel says so.
+        let stopped = rustix::process::waitpid(Some(self.pid()), WaitOptions::UNTRACED).unwrap();
+        assert!(
+            stopped.is_some_and(|(_, status)| status.stopped()),
+            "the server was to stand still"
+        );
     }
 
     #[allow(dead_code, reason = "not every test freezes its server")]

@@ -5,6 +5,7 @@ mod work;
 use serde_json::{Value, json};
 
 use crate::Code;
+use crate::Mode;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::one_line;
@@ -12,7 +13,7 @@ use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema};
 use crate::verbs;
 use crate::verbs::{Ask, PlannedWork};
-use crate::view::PlanView;
+use crate::view::{PlanState, PlanView};
 use crate::wire::Refused;
 
 /// How a plan is decided.
@@ -60,7 +61,7 @@ pub(crate) fn tool() -> Tool {
 
 /// Until its plan is approved a lead makes tasks and teammates by it, and by nothing else.
 pub(crate) fn is_planning(seat: &Seat) -> bool {
-    seat.kind == SeatKind::Lead && seat.mode == "plan"
+    seat.kind == SeatKind::Lead && seat.mode == Mode::Plan
 }
 
 pub(crate) fn exit_tool(seat: &Seat) -> Tool {
@@ -176,7 +177,9 @@ pub(crate) async fn decide(board: &impl Board, plan: u64, verdict: Verdict) -> R
     board
         .ask(match verdict {
             Verdict::Approve => Ask::PlanApprove(verbs::PlanApprove { plan }),
-            Verdict::Reject { feedback } => Ask::PlanReject(verbs::PlanReject { plan, feedback }),
+            Verdict::Reject { feedback } => {
+                Ask::PlanReject(verbs::PlanReject { plan, feedback, unworkable: false })
+            }
         })
         .await?;
     Ok(decided(plan, approve))
@@ -217,7 +220,7 @@ pub(crate) async fn open_plans(
 ) -> Result<Vec<u64>, Refused> {
     let plans = plans(board, false).await?;
     let of = |plan: &&PlanView| words::short(seat, &plan.who) == words::short(seat, who);
-    let open = plans.iter().filter(|plan| plan.state == "open").filter(of);
+    let open = plans.iter().filter(|plan| plan.state == PlanState::Open).filter(of);
     Ok(open.map(|plan| plan.id).collect())
 }
 

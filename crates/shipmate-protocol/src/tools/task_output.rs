@@ -10,8 +10,8 @@ use crate::tools::team::{self, SHUTDOWN_DEFAULT_MS};
 use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
 use crate::verbs;
-use crate::verbs::Ask;
-use crate::view::{TaskView, TeammateView};
+use crate::verbs::{Ask, Supervision};
+use crate::view::{TaskStatus, TaskView, TeammateState, TeammateView};
 use crate::wire::Refused;
 
 pub(crate) fn output_tool() -> Tool {
@@ -93,7 +93,7 @@ async fn find(board: &impl Board, text: &str) -> Result<Found, Refused> {
 }
 
 fn is_over(view: &TaskView) -> bool {
-    !matches!(view.row.status.as_str(), "pending" | "in_progress")
+    !matches!(view.row.status, TaskStatus::Pending | TaskStatus::InProgress)
 }
 
 pub(crate) async fn output(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
@@ -106,7 +106,10 @@ pub(crate) async fn output(board: &impl Board, seat: &Seat, arguments: &mut Argu
         let over = match &found {
             Found::Task(view) => is_over(view),
             Found::Teammate(view) => {
-                matches!(view.state.as_str(), "stopped" | "disappeared" | "failed")
+                matches!(
+                    view.state,
+                    TeammateState::Stopped | TeammateState::Disappeared | TeammateState::Failed
+                )
             }
         };
         if over || left == 0 {
@@ -159,7 +162,7 @@ pub(crate) async fn stop(board: &impl Board, seat: &Seat, arguments: &mut Argume
         None => None,
     };
     if let Some(mate) = shown
-        && mate.supervision == "one_shot"
+        && mate.supervision == Supervision::OneShot
     {
         let name = Some(format!("{}/{}", mate.team, mate.name));
         let asked = team::shut_down(board, name, reason, SHUTDOWN_DEFAULT_MS).await;

@@ -10,7 +10,7 @@ use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs;
 use crate::verbs::TaskFilter;
-use crate::view::{TaskRow, TaskView};
+use crate::view::{TaskRow, TaskStage, TaskView};
 use crate::wire::Refused;
 
 /// Tasks of one answer, unless the caller says otherwise.
@@ -160,8 +160,8 @@ pub(crate) fn line(seat: &Seat, row: &TaskRow) -> String {
 
 /// The status, and how far it is while it is in progress.
 pub(crate) fn state(row: &TaskRow) -> String {
-    match row.stage.as_deref() {
-        None | Some("claimed") => row.status.clone(),
+    match row.stage {
+        None | Some(TaskStage::Claimed) => row.status.to_string(),
         Some(stage) => format!("{}: {stage}", row.status),
     }
 }

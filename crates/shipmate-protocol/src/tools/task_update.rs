@@ -15,7 +15,7 @@ use crate::tools::words::{self, Status};
 use crate::tools::{Board, Seat, SeatKind, Tool, schema};
 use crate::verbs;
 use crate::verbs::{Ask, TaskChanges};
-use crate::view::TaskView;
+use crate::view::{TaskStatus, TaskView};
 use crate::wire::{Answer, Refused};
 
 pub(crate) fn tool() -> Tool {
@@ -268,8 +268,8 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
 
 /// What handing in came to.
 fn verdict(view: &TaskView) -> String {
-    match view.row.status.as_str() {
-        "completed" => "It is completed.".to_owned(),
+    match view.row.status {
+        TaskStatus::Completed => "It is completed.".to_owned(),
         _ => "It is completed when its gate is green; the verdict comes as a message.".to_owned(),
     }
 }
@@ -351,7 +351,7 @@ async fn set_status(board: &impl Board, seat: &Seat, update: &Update) -> Result<
 async fn started_by(board: &impl Board, update: &Update, name: &str) -> Result<Did, Refused> {
     let view = show(board, &update.task).await?;
     let holder = view.row.owner.as_deref().map(words::teammate).map(|who| last(&who));
-    if view.row.status == "in_progress" && holder.as_deref() == Some(name) {
+    if view.row.status == TaskStatus::InProgress && holder.as_deref() == Some(name) {
         return Ok(Did::Nothing(format!("{name} works on it")));
     }
     let message = format!("{name} has not begun on task {}: it takes it up itself", view.row.id);
@@ -367,7 +367,7 @@ fn not_held(view: &TaskView) -> Refused {
 async fn finish(board: &impl Board, seat: &Seat, update: &Update) -> Result<Did, Refused> {
     let task = update.task.clone();
     let view = show(board, &task).await?;
-    if view.row.status == "completed" {
+    if view.row.status == TaskStatus::Completed {
         return Ok(Did::Nothing("it was completed already".to_owned()));
     }
     let mine = view.row.owner.as_deref().is_some_and(|who| words::is_me(seat, who));
@@ -388,18 +388,19 @@ async fn give_back(board: &impl Board, seat: &Seat, update: &Update) -> Result<D
     let task = update.task.clone();
     let view = show(board, &task).await?;
     let blocked = update.status == Some(Status::Blocked);
-    let waits = !update.shape.add_blocked_by.is_empty()
-        || view.row.why.iter().any(|why| why.starts_with("blocked by"));
+    let waits = !update.shape.add_blocked_by.is_empty() || view.row.blocked;
     if blocked && !waits {
         let message = format!("nothing blocks task {}", view.row.id);
         let remedy = "name what it waits for in addBlockedBy; or give it back with status pending \
                       and tell the lead with SendMessage";
         return Err(refused(Code::NothingBlocks, message, remedy));
     }
-    match view.row.status.as_str() {
-        "pending" if blocked => Ok(Did::Nothing("it is pending until nothing blocks it".into())),
-        "pending" => Ok(Did::Nothing("it is pending".to_owned())),
-        "failed" => {
+    match view.row.status {
+        TaskStatus::Pending if blocked => {
+            Ok(Did::Nothing("it is pending until nothing blocks it".into()))
+        }
+        TaskStatus::Pending => Ok(Did::Nothing("it is pending".to_owned())),
+        TaskStatus::Failed => {
             change(board, Ask::TaskRetry(verbs::TaskRetry { task }), "to be tried again").await
         }
         _ => {

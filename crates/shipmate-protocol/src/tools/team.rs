@@ -240,7 +240,7 @@ pub(crate) async fn delete(board: &impl Board, seat: &Seat, arguments: &mut Argu
     let teams = board.ask(verbs::Teams).await.unwrap_or_default();
     let found = teams.into_iter().find(|view| view.name == team);
     // What cannot be shown any more is gone.
-    let phase = found.map_or_else(|| "deleted".to_owned(), |view| view.phase);
+    let phase = found.map_or_else(|| "deleted".to_owned(), |view| view.phase.to_string());
     let text = match phase.as_str() {
         "deleted" => format!("Team {team} is deleted."),
         _ => format!(
@@ -301,7 +301,7 @@ pub(crate) fn line(view: &TeammateView) -> String {
     parts.extend(Some(program.trim().to_owned()).filter(|program| !program.is_empty()));
     parts.extend(view.role.as_ref().map(|role| format!("role {role}")));
     parts.push(match view.why.as_str() {
-        "" => view.state.clone(),
+        "" => view.state.to_string(),
         why => format!("{}: {}", view.state, one_line(why)),
     });
     let ids = |ids: &[u32]| ids.iter().map(|id| format!("#{id}")).collect::<Vec<_>>().join(", ");

@@ -126,7 +126,7 @@ pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Argumen
     let (mut lines, mut todos, mut is_error) = (Vec::new(), Vec::new(), false);
     for (row, todo) in entries {
         let (id, was) = match &row {
-            Some(row) => (Some(row.id), row.status.as_str()),
+            Some(row) => (Some(row.id), row.status.word()),
             None => (made.next(), "created"),
         };
         let Some(id) = id else { continue };

@@ -68,6 +68,9 @@ pub struct PlanApprove {
 pub struct PlanReject {
     pub plan: u64,
     pub feedback: String,
+    /// It could not be carried out, and nobody has read it for that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unworkable: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

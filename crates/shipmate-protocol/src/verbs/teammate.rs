@@ -23,6 +23,9 @@ pub struct TeammateRemove {
 pub struct TeammatePause {
     pub name: String,
     pub reason: String,
+    /// For want of a budget, in a teammate's own name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spent: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -6,10 +6,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::PauseView;
-use super::words::Fields;
+use shipmate_model::pause::Pause;
+use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
 /// A longer text is cut; the log has all of it.
 const TEXT_CHARS_MAX: usize = 2_000;
@@ -51,7 +49,7 @@ pub struct Decided {
     max: usize,
     open: BTreeMap<u64, DecidedRow>,
     /// The approval that each team waits for, and the phase it is about.
-    approvals: BTreeMap<String, (u64, Option<String>)>,
+    approvals: BTreeMap<String, (u64, String)>,
     rows: VecDeque<DecidedRow>,
 }
 
@@ -68,61 +66,62 @@ impl Decided {
         Decided { max, open, approvals, rows: VecDeque::new() }
     }
 
-    /// Takes in one record, by its fields; gives what it decided.
-    pub fn take(
-        &mut self,
-        (n, at, by): (u64, u64, &str),
-        event: &str,
-        fields: &Fields,
-    ) -> Option<DecidedRow> {
-        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-        let id = |key: &str| fields.get(key).and_then(Value::as_u64);
-        let asked = |kind: &str, what: &str| DecidedRow {
+    /// Takes in one record; gives what it decided.
+    pub fn take(&mut self, record: &Record) -> Option<DecidedRow> {
+        let (n, at) = (record.n, record.at);
+        let asked = |kind: &str, who: &TeammateRef, task: Option<TaskId>, text: &str| DecidedRow {
             id: n,
             kind: kind.to_owned(),
-            team: team_of(text("who")).to_owned(),
-            who: text("who").to_owned(),
-            task: id("task").and_then(|id| u32::try_from(id).ok()),
-            text: cut(text(what)),
+            team: who.address.team.to_string(),
+            who: who.to_string(),
+            task,
+            text: cut(text),
             asked_at: at,
             ..DecidedRow::default()
         };
-        let (id, answer, feedback) = match event {
-            "plan.submitted" => return self.ask(asked("plan", "body")),
-            "question.asked" => {
-                let kind = fields.get("kind").and_then(Value::as_str).unwrap_or("question");
-                return self.ask(asked(kind, "text"));
+        let (id, answer, feedback) = match &record.event {
+            Event::PlanSubmitted { who, task, body, .. } => {
+                return self.ask(asked("plan", who, *task, body));
             }
-            "team.paused" => {
-                let pause = PauseView::of_record(n, at, by, fields);
-                if !pause.is_approval() {
-                    return None;
-                }
-                let team = text("team").to_owned();
-                self.approvals.insert(team.clone(), (n, pause.phase));
-                let who = "runtime".to_owned();
-                return self.ask(DecidedRow { team, who, ..asked("approval", "reason") });
+            Event::QuestionAsked { who, kind, text, task, .. } => {
+                return self.ask(asked(kind.word(), who, *task, text));
+            }
+            Event::TeamPaused { team, reason, .. } => {
+                let pause = Pause::of_record(record)?;
+                let phase = pause.approval()?.to_string();
+                self.approvals.insert(team.to_string(), (n, phase));
+                return self.ask(DecidedRow {
+                    id: n,
+                    kind: "approval".to_owned(),
+                    team: team.to_string(),
+                    who: "runtime".to_owned(),
+                    text: cut(reason),
+                    asked_at: at,
+                    ..DecidedRow::default()
+                });
             }
             // What was asked about is past: whatever lets the team go on says nothing about it.
-            "phase.ended" => {
-                let phase = |about: &(u64, Option<String>)| {
-                    about.1.as_deref().is_none_or(|about| about == text("phase"))
-                };
-                if self.approvals.get(text("team")).is_some_and(phase) {
-                    let past = self.approvals.remove(text("team"));
+            Event::PhaseEnded { team, phase, .. } => {
+                let about = |(_, about): &(u64, String)| about == phase.as_str();
+                if self.approvals.get(team.as_str()).is_some_and(about) {
+                    let past = self.approvals.remove(team.as_str());
                     past.and_then(|(question, _)| self.open.remove(&question));
                 }
                 return None;
             }
-            "team.continued" => (self.approvals.remove(text("team"))?.0, "approved", ""),
-            "plan.approved" => (id("plan")?, "approved", ""),
-            "plan.rejected" => (id("plan")?, "rejected", text("feedback")),
-            "question.answered" => (id("question")?, text("answer"), ""),
-            "plan.withdrawn" => return self.open.remove(&id("plan")?).and(None),
-            "question.withdrawn" => return self.open.remove(&id("question")?).and(None),
+            Event::TeamContinued { team } => {
+                (self.approvals.remove(team.as_str())?.0, "approved", "")
+            }
+            Event::PlanApproved { plan } => (*plan, "approved", ""),
+            Event::PlanRejected { plan, feedback, .. } => (*plan, "rejected", feedback.as_str()),
+            Event::QuestionAnswered { question, answer } => (*question, answer.as_str(), ""),
+            Event::PlanWithdrawn { plan, .. } => return self.open.remove(plan).and(None),
+            Event::QuestionWithdrawn { question, .. } => {
+                return self.open.remove(question).and(None);
+            }
             _ => return None,
         };
-        let (by, answer, feedback) = (by.to_owned(), cut(answer), cut(feedback));
+        let (by, answer, feedback) = (record.by.to_string(), cut(answer), cut(feedback));
         let row = DecidedRow { n, at, by, answer, feedback, ..self.open.remove(&id)? };
         self.rows.push_back(row.clone());
         if self.rows.len() > self.max {
@@ -145,10 +144,6 @@ impl Decided {
     }
 }
 
-fn team_of(who: &str) -> &str {
-    who.split_once('/').map_or("", |(team, _)| team)
-}
-
 fn cut(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }
@@ -156,13 +151,13 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn fold(records: &[(&str, Value)]) -> Vec<DecidedRow> {
         let mut decided = Decided::new(100);
         for (at, (by, event)) in records.iter().enumerate() {
-            let (event, fields) = event.as_object().unwrap().iter().next().unwrap();
-            decided.take((at as u64 + 1, 1, by), event, fields.as_object().unwrap());
+            let record = json!({ "n": at + 1, "at": 1, "by": by, "event": event });
+            decided.take(&serde_json::from_value(record).expect("a record"));
         }
         decided.rows(100)
     }
@@ -182,7 +177,10 @@ mod tests {
                 "a/ana@1",
                 json!({ "question.asked": { "who": "a/ana@1", "kind": "permission", "text": "May I?" } }),
             ),
-            ("a/bo@1", json!({ "question.asked": { "who": "a/bo@1", "text": "Which?" } })),
+            (
+                "a/bo@1",
+                json!({ "question.asked": { "who": "a/bo@1", "kind": "question", "text": "Which?" } }),
+            ),
             (
                 "runtime",
                 json!({ "team.paused": { "team": "a", "reason": reason, "cause": cause } }),
@@ -217,7 +215,10 @@ mod tests {
                 "runtime",
                 json!({ "team.paused": { "team": "a", "reason": forged, "cause": cause } }),
             ),
-            ("person", json!({ "phase.ended": { "team": "a", "phase": "build" } })),
+            (
+                "person",
+                json!({ "phase.ended": { "team": "a", "phase": "build", "round": 1, "end": { "done": {} } } }),
+            ),
             ("person", json!({ "team.continued": { "team": "a" } })),
         ]);
         assert_eq!(rows, []);

@@ -1,5 +1,6 @@
 //! What a screen is told: everything once, then what changed.
 
+use crate::view::DeliveryState;
 use serde::{Deserialize, Serialize};
 
 use super::{Card, DecidedRow, DecisionView, TeamView, TeammateView};
@@ -73,7 +74,7 @@ pub struct Delivery {
     /// `person` or `team/name`.
     pub to: String,
     /// `queued`, `offered`, `injected`, `acknowledged`, `expired` or `bounced`.
-    pub state: String,
+    pub state: DeliveryState,
     pub at: u64,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,

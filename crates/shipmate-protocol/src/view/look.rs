@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Status, WorkView};
+use super::{Status, TaskStage, TaskStatus, WorkView};
 
 /// A task on a screen. What is empty is left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -10,11 +10,10 @@ use super::{Status, WorkView};
 pub struct Card {
     pub id: u32,
     pub subject: String,
-    /// `pending`, `in_progress`, `completed`, `failed` or `deleted`.
-    pub status: String,
-    /// `claimed`, `submitted` or `returned`, while in progress.
+    pub status: TaskStatus,
+    /// While in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stage: Option<String>,
+    pub stage: Option<TaskStage>,
     /// `team/name@epoch` of whoever has it, or has done it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,

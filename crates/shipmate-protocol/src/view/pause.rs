@@ -3,10 +3,11 @@
 //! A screen goes by the kind and by who it is by, never by what the reason says: a lead may write
 //! the very words of the runtime.
 
+use crate::view::PhaseState;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use shipmate_model::Record;
+use shipmate_model::pause::Pause;
 
-use super::words::Fields;
 use super::{PhaseView, TeamView};
 
 /// What a pause is.
@@ -28,24 +29,20 @@ pub struct PauseView {
     pub phase: Option<String>,
 }
 
-/// How the reason of an approval begins, and that of a pause for want of a budget. Only records
-/// from before there were kinds are told apart by it.
-const APPROVAL: &str = "approval: ";
-const SPENT: &str = "its budget is spent";
-
 impl PauseView {
-    /// What a `team.paused` or `teammate.paused` in the log says.
-    pub fn of_record(n: u64, at: u64, by: &str, fields: &Fields) -> PauseView {
-        let (kind, phase) = match fields.get("cause") {
-            Some(Value::String(kind)) => (kind.clone(), None),
-            Some(Value::Object(cause)) => {
-                let phase = cause.get("approval").and_then(|about| about.get("phase"));
-                let kind = cause.keys().next().cloned().unwrap_or_default();
-                (kind, phase.and_then(Value::as_str).map(str::to_owned))
-            }
-            _ => (old_kind(by, fields).to_owned(), None),
-        };
-        PauseView { id: n, kind, by: by.to_owned(), at, phase }
+    /// What a record says where it pauses a team or a teammate.
+    pub fn of_record(record: &Record) -> Option<PauseView> {
+        Pause::of_record(record).map(|pause| PauseView::of(&pause))
+    }
+
+    pub fn of(pause: &Pause) -> PauseView {
+        PauseView {
+            id: pause.n,
+            kind: pause.kind().to_owned(),
+            by: pause.by.to_string(),
+            at: pause.at,
+            phase: pause.approval().map(ToString::to_string),
+        }
     }
 
     /// The runtime asks a person to let a phase begin.
@@ -57,18 +54,6 @@ impl PauseView {
     pub fn teammate(&self, team: &str) -> Option<&str> {
         let seat = self.by.split_once('@').map(|(seat, _)| seat)?;
         Some(super::words::short(seat, team))
-    }
-}
-
-/// No teammate's words are a question of the runtime, or of money for somebody else.
-fn old_kind(by: &str, fields: &Fields) -> &'static str {
-    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (reason, seat) = (text("reason"), by.split('@').next());
-    match by {
-        "person" | "runtime" if reason.starts_with(APPROVAL) => "approval",
-        "runtime" => "trouble",
-        _ if reason.starts_with(SPENT) && seat == Some(text("who")) => "budget",
-        _ => "asked",
     }
 }
 
@@ -94,24 +79,27 @@ impl TeamView {
 
     /// The phase that failed and with which the playbook of this team ended.
     pub fn stopped_in(&self) -> Option<&PhaseView> {
-        self.phases.iter().find(|phase| phase.state == "failed")
+        self.phases.iter().find(|phase| phase.state == PhaseState::Failed)
     }
 
     /// The team went through its playbook or stopped in it.
     pub fn is_over(&self) -> bool {
-        let ended = |state: &str| matches!(state, "done" | "skipped" | "passed");
-        self.stopped_in().is_some() || self.phases.last().is_some_and(|last| ended(&last.state))
+        use PhaseState::{Done, Passed, Skipped};
+        let ended = |last: &PhaseView| matches!(last.state, Done | Skipped | Passed);
+        self.stopped_in().is_some() || self.phases.last().is_some_and(ended)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn kind(by: &str, fields: Value) -> String {
-        let Value::Object(fields) = fields else { panic!("fields are an object") };
-        PauseView::of_record(7, 1, by, &fields).kind
+        let of = if fields.get("who").is_some() { "teammate.paused" } else { "team.paused" };
+        let record = json!({ "n": 7, "at": 1, "by": by, "event": { of: fields } });
+        let record: Record = serde_json::from_value(record).expect("a record");
+        PauseView::of_record(&record).expect("it is a pause").kind
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! What the records of a log come to for a screen: messages, claims, lives, costs, gates.
 //!
-//! A fold: taking the same records in any portions gives the same story. Records are read as data
-//! without a fixed shape, so an event of a newer release is a line of the log and nothing more.
-//! What would grow without end is bounded; the log itself keeps everything.
+//! A fold: taking the same records in any portions gives the same story. An event of a newer release
+//! is a line of the log and nothing more. What would grow without end is bounded; the log itself keeps
+//! everything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use serde::Deserialize;
-use serde_json::Value;
+use crate::view::DeliveryState;
+use shipmate_model::event::{MessageKind, Recipient, ReleaseCause, Seat, Usage};
+use shipmate_model::setup::GateRun;
+use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
-use super::words::{self, Fields};
+use super::words;
 use super::{
     CostRow, Decided, DecidedRow, Delivery, GateMark, GateRow, LifeRow, LogLine, MessageRow, Span,
     SpanPart,
@@ -24,15 +26,6 @@ const BODY_CHARS_MAX: usize = 4_000;
 const MOMENTS_MAX: usize = 2_000;
 
 type Cost = (String, String, Option<u32>);
-
-/// A record as far as the story needs it.
-#[derive(Debug, Deserialize)]
-struct Record {
-    n: u64,
-    at: u64,
-    by: String,
-    event: Fields,
-}
 
 #[derive(Debug, Default)]
 pub struct Story {
@@ -78,29 +71,17 @@ impl Story {
 
     /// Takes in one record; one that was taken before, or that is none, changes nothing.
     pub fn take(&mut self, record: &str, touched: &mut Touched) {
-        let Ok(record) = serde_json::from_str::<Record>(record) else { return };
-        if record.n <= self.position {
-            return;
+        let typed = serde_json::from_str::<Record>(record).ok();
+        let line = match &typed {
+            Some(record) => Some(words::line_of(record, &self.root)),
+            None => words::line(record, &self.root),
+        };
+        let Some(line) = line.filter(|line| line.n > self.position) else { return };
+        self.position = line.n;
+        self.moment(line.n, line.at);
+        if let Some(record) = &typed {
+            self.fold(record, &line, touched);
         }
-        self.position = record.n;
-        self.moment(record.n, record.at);
-        let (event, text) = words::describe(&record.event, &self.root);
-        let by = record.by.clone();
-        let line = LogLine { n: record.n, at: record.at, by, event, text };
-        let none = Fields::new();
-        let fields = record.event.values().next().and_then(Value::as_object).unwrap_or(&none);
-        match line.event.split_once('.').map_or("", |(about, _)| about) {
-            "task" => self.task(&line, fields, touched),
-            "teammate" => self.teammate(&line, fields, touched),
-            "message" => self.message(&line, fields, touched),
-            "gate" => self.gate(&line, fields, touched),
-            "usage" => self.usage(&line, fields, touched),
-            _ => {}
-        }
-        self.decision(&line, fields, touched);
-        let decided = self.decided.take((line.n, line.at, &line.by), &line.event, fields);
-        touched.decided.extend(decided);
-        self.step(&line, fields, touched);
         self.lines.push_back(line.clone());
         if self.lines.len() > LINES_MAX {
             self.lines.pop_front();
@@ -108,14 +89,85 @@ impl Story {
         touched.lines.push(line);
     }
 
-    /// What is decided about a plan or question changes the task that it is about.
-    fn decision(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        if matches!(line.event.as_str(), "plan.submitted" | "question.asked") {
-            let task = number(fields, "task").and_then(|id| u32::try_from(id).ok());
-            self.asked.extend(task.map(|task| (line.n, task)));
+    fn fold(&mut self, record: &Record, line: &LogLine, touched: &mut Touched) {
+        let (n, at) = (record.n, record.at);
+        match &record.event {
+            Event::TaskClaimed { task, by, .. } => self.claim(n, at, *task, by, touched),
+            Event::TaskSubmitted { token, .. } => self.go_on(*token, "gate", at, touched),
+            Event::TaskReturned { token, .. } => self.go_on(*token, "returned", at, touched),
+            Event::TaskCompleted { task, token, .. } => {
+                self.end(*task, Some(*token), "completed", at, touched);
+            }
+            Event::TaskFailed { task, token, .. } => {
+                self.end(*task, Some(*token), "failed", at, touched);
+            }
+            Event::TaskReleased { task, token, cause, .. } => {
+                let gone = matches!(cause, ReleaseCause::HolderGone | ReleaseCause::HostGone);
+                let end = if gone { "gone" } else { "released" };
+                self.end(*task, Some(*token), end, at, touched);
+            }
+            Event::TaskDeleted { task } => self.end(*task, None, "released", at, touched),
+            Event::TeammateAdded { who, profile } => {
+                let named = [&profile.model, &profile.agent];
+                let named = named.into_iter().find(|word| !word.is_empty());
+                let model = named.map_or("command", String::as_str).to_owned();
+                self.models.insert(who.to_string(), (model, profile.seat == Seat::Lead));
+            }
+            Event::TeammateStarted { who, .. } => {
+                let key = key(who);
+                let (who, epoch) = key.clone();
+                let life = LifeRow { who, epoch, began: at, ..LifeRow::default() };
+                self.lives.insert(key.clone(), life);
+                touched.lives.insert(key);
+            }
+            Event::TeammateStopped { who, outcome } => {
+                self.end_life(who, "stopped", outcome.to_string(), at, touched);
+            }
+            Event::TeammateDisappeared { who, reason, .. } => {
+                self.end_life(who, "disappeared", reason.clone(), at, touched);
+            }
+            Event::MessageSent { to, kind, body, reply_to, .. } => {
+                let row = self.sent(line, to, kind, body, *reply_to);
+                self.messages.insert(n, row);
+                touched.messages.insert(n);
+                if self.messages.len() > MESSAGES_MAX {
+                    self.messages.pop_first();
+                }
+            }
+            Event::MessageOffered { to, messages } => {
+                self.deliver(to, messages, DeliveryState::Offered, "", at, touched);
+            }
+            Event::MessageInjected { to, messages, .. } => {
+                self.deliver(to, messages, DeliveryState::Injected, "", at, touched);
+            }
+            Event::MessageAcknowledged { to, messages } => {
+                self.deliver(to, messages, DeliveryState::Acknowledged, "", at, touched);
+            }
+            Event::MessageExpired { to, messages, reason } => {
+                self.deliver(to, messages, DeliveryState::Expired, reason, at, touched);
+            }
+            Event::MessageBounced { to, messages, reason } => {
+                self.deliver(to, messages, DeliveryState::Bounced, reason, at, touched);
+            }
+            Event::GateRan(run) => self.gate(n, at, run),
+            Event::UsageRecorded { who, usage, task, .. } => {
+                self.usage(who, usage, *task, touched);
+            }
+            Event::PlanSubmitted { task, .. } | Event::QuestionAsked { task, .. } => {
+                self.asked.extend(task.map(|task| (n, task)));
+            }
+            _ => {}
         }
-        let about = number(fields, "plan").or_else(|| number(fields, "question"));
-        touched.tasks.extend(about.and_then(|id| self.asked.get(&id)));
+        // What is decided about a plan or question changes the task that it is about.
+        touched.tasks.extend(decided_of(&record.event).and_then(|id| self.asked.get(&id)));
+        touched.decided.extend(self.decided.take(record));
+        // Whatever names a task is a step of its story.
+        for task in record.event.tasks() {
+            touched.tasks.insert(*task);
+            if !matches!(record.event, Event::UsageRecorded { .. }) {
+                self.steps.entry(*task).or_default().push(line.clone());
+            }
+        }
     }
 
     /// The time axis, thinned as it grows.
@@ -134,61 +186,27 @@ impl Story {
         }
     }
 
-    /// Whatever names a task is a step of its story.
-    fn step(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        let one = fields.get("task").and_then(Value::as_u64);
-        let many = fields.get("tasks").and_then(Value::as_array).into_iter().flatten();
-        let ids = one.into_iter().chain(many.filter_map(Value::as_u64));
-        for id in ids.filter_map(|id| u32::try_from(id).ok()) {
-            touched.tasks.insert(id);
-            if !line.event.starts_with("usage.") {
-                self.steps.entry(id).or_default().push(line.clone());
-            }
+    fn claim(&mut self, n: u64, at: u64, task: u32, by: &TeammateRef, touched: &mut Touched) {
+        // What came back from a gate is claimed anew, with a token of its own.
+        self.end_span(self.claimed.get(&task).copied(), at, Some("returned"), touched);
+        let ((who, epoch), parts) = (key(by), vec![part("works", at)]);
+        let span = Span { id: n, who, epoch, task, began: at, parts, ..Span::default() };
+        self.spans.insert(n, span);
+        self.claimed.insert(task, n);
+        touched.spans.insert(n);
+    }
+
+    /// What a claim is about from here on.
+    fn go_on(&mut self, token: u64, next: &str, at: u64, touched: &mut Touched) {
+        self.end_span(Some(token), at, None, touched);
+        if let Some(span) = self.spans.get_mut(&token) {
+            span.parts.push(part(next, at));
         }
     }
 
-    fn task(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        let Some(task) = number(fields, "task").and_then(|id| u32::try_from(id).ok()) else {
-            return;
-        };
-        let at = line.at;
-        if line.event == "task.claimed" {
-            // What came back from a gate is claimed anew, with a token of its own.
-            self.end_span(self.claimed.get(&task).copied(), at, Some("returned"), touched);
-            let (who, epoch) = life(text(fields, "by"));
-            let parts = vec![part("works", at)];
-            let span = Span { id: line.n, who, epoch, task, began: at, parts, ..Span::default() };
-            self.spans.insert(line.n, span);
-            self.claimed.insert(task, line.n);
-            touched.spans.insert(line.n);
-            return;
-        }
-        let next = match line.event.as_str() {
-            "task.submitted" => Some("gate"),
-            "task.returned" => Some("returned"),
-            _ => None,
-        };
-        let end = match line.event.as_str() {
-            "task.completed" => Some("completed"),
-            "task.deleted" => Some("released"),
-            "task.failed" => Some("failed"),
-            "task.released" => match text(fields, "cause") {
-                "holder_gone" | "host_gone" => Some("gone"),
-                _ => Some("released"),
-            },
-            _ => None,
-        };
-        if next.is_none() && end.is_none() {
-            return;
-        }
-        let token = number(fields, "token").or_else(|| self.claimed.get(&task).copied());
-        self.end_span(token, at, end, touched);
-        if end.is_some() {
-            self.claimed.remove(&task);
-        }
-        if let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) {
-            span.parts.extend(next.map(|kind| part(kind, at)));
-        }
+    fn end(&mut self, task: u32, token: Option<u64>, end: &str, at: u64, touched: &mut Touched) {
+        let claimed = self.claimed.remove(&task);
+        self.end_span(token.or(claimed), at, Some(end), touched);
     }
 
     /// Ends what a claim was about last, and with an end the claim itself.
@@ -203,113 +221,87 @@ impl Story {
         touched.spans.insert(span.id);
     }
 
-    fn teammate(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        let (who, epoch) = life(text(fields, "who"));
-        let key = (who.clone(), epoch);
-        match line.event.as_str() {
-            "teammate.added" => {
-                let profile = fields.get("profile");
-                let of = |key: &str| profile?.get(key)?.as_str().filter(|word| !word.is_empty());
-                let model = of("model").or_else(|| of("agent")).unwrap_or("command");
-                let leads = of("seat") == Some("lead");
-                self.models.insert(who, (model.to_owned(), leads));
-            }
-            "teammate.started" => {
-                let life = LifeRow { who, epoch, began: line.at, ..LifeRow::default() };
-                self.lives.insert(key.clone(), life);
-                touched.lives.insert(key);
-            }
-            "teammate.stopped" | "teammate.disappeared" => {
-                let Some(life) = self.lives.get_mut(&key) else { return };
-                life.ended = Some(line.at);
-                let detail = match fields.get("outcome") {
-                    Some(outcome) => words::outcome_words(outcome),
-                    None => text(fields, "reason").to_owned(),
-                };
-                let word = line.event.trim_start_matches("teammate.").to_owned();
-                (life.end, life.detail) = (Some(word), detail);
-                touched.lives.insert(key);
-            }
-            _ => {}
-        }
+    fn end_life(
+        &mut self,
+        who: &TeammateRef,
+        end: &str,
+        detail: String,
+        at: u64,
+        touched: &mut Touched,
+    ) {
+        let key = key(who);
+        let Some(life) = self.lives.get_mut(&key) else { return };
+        (life.ended, life.end, life.detail) = (Some(at), Some(end.to_owned()), detail);
+        touched.lives.insert(key);
     }
 
-    fn message(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        if line.event == "message.sent" {
-            let row = self.sent(line, fields);
-            self.messages.insert(line.n, row);
-            touched.messages.insert(line.n);
-            if self.messages.len() > MESSAGES_MAX {
-                self.messages.pop_first();
-            }
-            return;
-        }
-        let state = line.event.trim_start_matches("message.");
-        let to = fields.get("to").map(recipient).unwrap_or_default();
-        let ids = fields.get("messages").and_then(Value::as_array).into_iter().flatten();
-        for id in ids.filter_map(Value::as_u64) {
-            let Some(row) = self.messages.get_mut(&id) else { continue };
+    fn deliver(
+        &mut self,
+        to: &Recipient,
+        messages: &[u64],
+        state: DeliveryState,
+        detail: &str,
+        at: u64,
+        touched: &mut Touched,
+    ) {
+        let to = to.to_string();
+        for id in messages {
+            let Some(row) = self.messages.get_mut(id) else { continue };
             for delivery in row.to.iter_mut().filter(|delivery| delivery.to == to) {
-                delivery.state = state.to_owned();
-                delivery.at = line.at;
-                delivery.detail = text(fields, "reason").to_owned();
+                (delivery.state, delivery.at) = (state, at);
+                delivery.detail = detail.to_owned();
             }
-            touched.messages.insert(id);
+            touched.messages.insert(*id);
         }
     }
 
-    fn sent(&self, line: &LogLine, fields: &Fields) -> MessageRow {
-        let kind = match fields.get("kind") {
-            Some(Value::String(kind)) => kind.clone(),
-            Some(other) => other.get("handoff").and_then(Value::as_str).unwrap_or("?").to_owned(),
-            None => "message".to_owned(),
-        };
-        // A teammate may call a handoff what it likes; only the kinds themselves are the runtime's.
-        let said = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let by_runtime = matches!(said, "notice" | "work_done" | "bounce");
-        let body = text(fields, "body");
+    fn sent(
+        &self,
+        line: &LogLine,
+        to: &[Recipient],
+        kind: &MessageKind,
+        body: &str,
+        reply_to: Option<u64>,
+    ) -> MessageRow {
         let cut = body.char_indices().nth(BODY_CHARS_MAX).map(|(at, _)| at);
-        let reply_to = number(fields, "reply_to");
         let first = reply_to.map(|id| self.messages.get(&id).map_or(id, |row| row.thread));
-        let to = fields.get("to").and_then(Value::as_array).into_iter().flatten();
-        let delivery = |to: &Value| Delivery {
-            to: recipient(to),
-            state: "queued".to_owned(),
+        let delivery = |to: &Recipient| Delivery {
+            to: to.to_string(),
+            state: DeliveryState::Queued,
             at: line.at,
             detail: String::new(),
         };
         MessageRow {
             id: line.n,
-            from: if by_runtime { "runtime".to_owned() } else { line.by.clone() },
-            kind,
+            from: if kind.is_by_runtime() { "runtime".to_owned() } else { line.by.clone() },
+            kind: kind.word().to_owned(),
             body: body[..cut.unwrap_or(body.len())].to_owned(),
             cut: cut.is_some(),
             reply_to,
             thread: first.unwrap_or(line.n),
             sent_at: line.at,
-            to: to.map(delivery).collect(),
+            to: to.iter().map(delivery).collect(),
         }
     }
 
-    fn gate(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        let Ok(mut row) = serde_json::from_value::<GateRow>(Value::Object(fields.clone())) else {
-            return;
-        };
-        (row.n, row.at) = (line.n, line.at);
-        for task in &row.tasks {
-            self.gates_of.entry(*task).or_default().push(line.n);
-            touched.tasks.insert(*task);
+    fn gate(&mut self, n: u64, at: u64, run: &GateRun) {
+        for task in &run.tasks {
+            self.gates_of.entry(*task).or_default().push(n);
         }
-        self.gates.insert(line.n, row);
+        let GateRun { team, tasks, commit, passed, took_ms, output, .. } = run.clone();
+        let team = team.to_string();
+        self.gates.insert(n, GateRow { n, at, team, tasks, commit, passed, took_ms, output });
     }
 
-    fn usage(&mut self, line: &LogLine, fields: &Fields, touched: &mut Touched) {
-        if line.event != "usage.recorded" {
-            return;
-        }
-        let (who, _) = life(text(fields, "who"));
+    fn usage(
+        &mut self,
+        who: &TeammateRef,
+        used: &Usage,
+        task: Option<TaskId>,
+        touched: &mut Touched,
+    ) {
+        let who = who.address.to_string();
         let (model, lead) = self.models.get(&who).cloned().unwrap_or_default();
-        let task = number(fields, "task").and_then(|id| u32::try_from(id).ok());
         let key = (who.clone(), model.clone(), task);
         let row = self.costs.entry(key.clone()).or_insert_with(|| CostRow {
             who,
@@ -318,14 +310,10 @@ impl Story {
             lead,
             ..CostRow::default()
         });
-        let used = |name: &str| {
-            let used = fields.get("usage").and_then(|usage| usage.get(name));
-            used.and_then(Value::as_u64).unwrap_or(0)
-        };
-        row.tokens_in = row.tokens_in.saturating_add(used("tokens_in"));
-        row.tokens_out = row.tokens_out.saturating_add(used("tokens_out"));
-        row.tokens_cached = row.tokens_cached.saturating_add(used("tokens_cached"));
-        row.cost_micros = row.cost_micros.saturating_add(used("cost_micros"));
+        row.tokens_in = row.tokens_in.saturating_add(used.tokens_in);
+        row.tokens_out = row.tokens_out.saturating_add(used.tokens_out);
+        row.tokens_cached = row.tokens_cached.saturating_add(used.tokens_cached);
+        row.cost_micros = row.cost_micros.saturating_add(used.cost_micros);
         row.calls += 1;
         touched.costs.insert(key);
     }
@@ -434,25 +422,22 @@ fn part(kind: &str, from: u64) -> SpanPart {
     SpanPart { kind: kind.to_owned(), from, to: None }
 }
 
-/// `alpha/ana@2` as the teammate and its life.
-fn life(who: &str) -> (String, u32) {
-    match who.split_once('@') {
-        Some((who, epoch)) => (who.to_owned(), epoch.parse().unwrap_or(0)),
-        None => (who.to_owned(), 0),
+/// A life by its teammate and epoch.
+fn key(who: &TeammateRef) -> (String, u32) {
+    (who.address.to_string(), who.epoch)
+}
+
+/// The plan or question that an event decides, or takes back.
+fn decided_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::PlanApproved { plan }
+        | Event::PlanRejected { plan, .. }
+        | Event::PlanWithdrawn { plan, .. } => Some(*plan),
+        Event::QuestionAnswered { question, .. } | Event::QuestionWithdrawn { question, .. } => {
+            Some(*question)
+        }
+        _ => None,
     }
-}
-
-fn recipient(to: &Value) -> String {
-    let member = to.get("member").and_then(Value::as_str);
-    member.or_else(|| to.as_str()).unwrap_or_default().to_owned()
-}
-
-fn text<'a>(fields: &'a Fields, key: &str) -> &'a str {
-    fields.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn number(fields: &Fields, key: &str) -> Option<u64> {
-    fields.get(key).and_then(Value::as_u64)
 }
 
 /// The mark, and no longer number that only begins with it.

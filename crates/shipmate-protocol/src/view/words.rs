@@ -1,191 +1,242 @@
 //! What an event was about, in a few words: the same on every screen.
-//!
-//! Records are read as data without a fixed shape, so that a log of a newer release is shown too,
-//! only with less care.
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use shipmate_model::event::{MessageKind, Recipient, ReleaseCause};
+use shipmate_model::files::FileSet;
+use shipmate_model::setup::GateRun;
+use shipmate_model::{Event, Record, TaskId};
+
+use super::LogLine;
 
 /// Longest part of a free text that is shown.
 const TEXT_CHARS: usize = 72;
 
-pub type Fields = serde_json::Map<String, Value>;
-
-/// The event's name, and what it was about.
-pub fn describe(event: &Fields, root: &str) -> (String, String) {
-    let Some((event, fields)) = event.iter().next() else {
-        return ("?".to_owned(), String::new());
-    };
-    let none = Fields::new();
-    let fields = fields.as_object().unwrap_or(&none);
-    let what = match event.split_once('.').map_or(event.as_str(), |(about, _)| about) {
-        "task" => task(event, fields, root),
-        "message" => message(fields, root),
-        "teammate" => teammate(fields, root),
-        "team" | "breaker" => {
-            joined([text(fields, "team"), text(fields, "description"), text(fields, "reason")])
-        }
-        "gate" => gate(fields),
-        "hook" => named(text(fields, "hook"), text(fields, "note")),
-        "plan" | "question" | "shutdown" => request(fields, root),
-        _ => plain_fields(fields),
-    };
-    (event.clone(), what)
+/// A record as far as any release can read it.
+#[derive(Debug, Deserialize)]
+struct AnyRecord {
+    n: u64,
+    at: u64,
+    by: String,
+    event: Map<String, Value>,
 }
 
-fn task(event: &str, fields: &Fields, root: &str) -> String {
-    let id = fields.get("task").map(Value::to_string).unwrap_or_default();
-    let cause = text(fields, "cause").map(|cause| match cause.as_str() {
-        "reassigned" => "taken away".to_owned(),
-        cause => cause.replace('_', " "),
-    });
-    let reason = text(fields, "reason");
-    let ended = match (cause, reason) {
-        (Some(cause), Some(reason)) => Some(format!("{cause}: {reason}")),
-        (cause, reason) => cause.or(reason),
-    };
-    let subject = fields.get("spec").and_then(|spec| spec.get("subject")).and_then(Value::as_str);
-    let changed = fields.get("changes").and_then(Value::as_object).map(|changes| {
-        changes.keys().map(|key| key.replace('_', " ")).collect::<Vec<_>>().join(", ")
-    });
-    let lease = fields.get("lease_ms").and_then(Value::as_u64);
-    let files = list(fields, "files").map(|files| match event {
-        "task.scope_left_out" => format!("is merged without {files}"),
-        _ => format!("may also change {files}"),
-    });
-    joined([
-        Some(id),
-        files,
-        subject.map(short_text),
-        changed,
-        text(fields, "to").map(|to| format!("to {}", short(&to, root))),
-        lease.map(|ms| format!("lease {}", duration(ms))),
-        ended.map(|ended| short_text(&ended)),
-        text(fields, "result"),
-        text(fields, "work"),
-    ])
+/// A stored record as a line; one of a newer release too, only with less care. None where it is no
+/// record at all.
+pub fn line(record: &str, root: &str) -> Option<LogLine> {
+    if let Ok(record) = serde_json::from_str::<Record>(record) {
+        return Some(line_of(&record, root));
+    }
+    let AnyRecord { n, at, by, event } = serde_json::from_str(record).ok()?;
+    let (event, fields) = event.into_iter().next()?;
+    Some(LogLine { n, at, by, event, text: plain_fields(&fields) })
 }
 
-fn message(fields: &Fields, root: &str) -> String {
-    let to = match fields.get("to") {
-        Some(Value::Array(many)) if many.len() > 3 => format!("{} teammates", many.len()),
-        Some(Value::Array(many)) => {
-            many.iter().map(|one| recipient(one, root)).collect::<Vec<_>>().join(", ")
-        }
-        Some(one) => recipient(one, root),
-        None => String::new(),
-    };
-    let kind = match fields.get("kind") {
-        Some(Value::String(kind)) if kind == "message" || kind == "broadcast" => String::new(),
-        Some(Value::String(kind)) => format!(" ({kind})"),
-        Some(other) => format!(" ({other})"),
-        None => String::new(),
-    };
-    let ids = fields
-        .get("messages")
-        .and_then(Value::as_array)
-        .map(|ids| ids.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
-    let reason = text(fields, "reason").map(|reason| format!(", {reason}")).unwrap_or_default();
-    match (text(fields, "body"), ids) {
-        (None, Some(ids)) => format!("{ids} of {to}{reason}"),
-        (body, _) => format!("to {to}{kind}: {}", body.unwrap_or_default()),
+pub fn line_of(record: &Record, root: &str) -> LogLine {
+    LogLine {
+        n: record.n,
+        at: record.at,
+        by: record.by.to_string(),
+        event: record.event.name().to_owned(),
+        text: describe(&record.event, root),
     }
 }
 
-fn recipient(to: &Value, root: &str) -> String {
-    let member = to.get("member").and_then(Value::as_str).map(|who| short(who, root).to_owned());
-    member.or_else(|| to.as_str().map(str::to_owned)).unwrap_or_else(|| to.to_string())
+/// What the event was about.
+pub fn describe(event: &Event, root: &str) -> String {
+    let who = |who: &dyn ToString| Some(short(&who.to_string(), root).to_owned());
+    let id = |id: &u64| Some(id.to_string());
+    let of_task = |task: &TaskId, rest: Option<String>| joined([Some(task.to_string()), rest]);
+    match event {
+        Event::TaskCreated { task, spec, .. } => of_task(task, Some(short_text(&spec.subject))),
+        Event::TaskUpdated { task, changes } => {
+            let changed = serde_json::to_value(changes).unwrap_or_default();
+            let keys = changed.as_object().into_iter().flat_map(Map::keys);
+            let keys: Vec<String> = keys.map(|key| key.replace('_', " ")).collect();
+            of_task(task, Some(keys.join(", ")))
+        }
+        Event::TaskClaimed { task, lease_ms, .. } => {
+            of_task(task, lease_ms.map(|ms| format!("lease {}", duration(ms))))
+        }
+        Event::TaskRenewed { task, .. }
+        | Event::TaskRetried { task }
+        | Event::TaskDeleted { task } => of_task(task, None),
+        Event::TaskSubmitted { task, result, .. } | Event::TaskCompleted { task, result, .. } => {
+            of_task(task, text(result))
+        }
+        Event::TaskReturned { task, reason, .. }
+        | Event::TaskFailed { task, reason, .. }
+        | Event::TaskReverted { task, reason, .. } => of_task(task, text(reason)),
+        Event::TaskReleased { task, cause, reason, .. } => {
+            of_task(task, Some(short_text(&released(*cause, reason))))
+        }
+        Event::TaskAssigned { task, to } => {
+            of_task(task, to.as_ref().map(|to| format!("to {}", short(to.as_str(), root))))
+        }
+        Event::TaskWorkSetAside { task, work, .. } => of_task(task, text(work)),
+        Event::TaskScopeGranted { task, files } => {
+            of_task(task, list(files).map(|files| format!("may also change {files}")))
+        }
+        Event::TaskScopeLeftOut { task, files } => {
+            of_task(task, list(files).map(|files| format!("is merged without {files}")))
+        }
+        Event::MessageSent { to, kind, body, .. } => {
+            format!("to {}{}: {}", recipients(to, root), of_kind(kind), short_text(body))
+        }
+        Event::MessageOffered { to, messages }
+        | Event::MessageInjected { to, messages, .. }
+        | Event::MessageAcknowledged { to, messages } => delivered(to, messages, "", root),
+        Event::MessageExpired { to, messages, reason }
+        | Event::MessageBounced { to, messages, reason } => delivered(to, messages, reason, root),
+        Event::TeammateAdded { who: added, profile } => {
+            joined([who(added), profile.role.as_ref().map(|role| format!("role {role}"))])
+        }
+        Event::TeammateStarted { who: life, .. } => joined([who(life)]),
+        Event::TeammateContinued { who: mate }
+        | Event::TeammateRemoved { who: mate }
+        | Event::TeammateAgentChanged { who: mate, .. }
+        | Event::TeammateBudgetSet { who: mate, .. } => joined([who(mate)]),
+        Event::TeammateIdle { who: life, reason }
+        | Event::TeammateDisappeared { who: life, reason, .. } => joined([who(life), text(reason)]),
+        Event::TeammatePaused { who: mate, reason, .. } => joined([who(mate), text(reason)]),
+        Event::TeammateModeChanged { who: mate, mode } => {
+            joined([who(mate), Some(mode.word().to_owned())])
+        }
+        Event::TeammateStalled { who: life, step } => joined([who(life), Some(stalled(*step))]),
+        Event::TeammateSession { who: life, session, .. } => joined([
+            who(life),
+            text(session).map(|session| format!("its conversation is {session}")),
+        ]),
+        Event::TeammateStopped { who: life, outcome } => {
+            joined([who(life), Some(short_text(&outcome.to_string()))])
+        }
+        Event::TeamCreated { team, description, .. } => {
+            joined([Some(team.to_string()), text(description)])
+        }
+        Event::TeamPaused { team, reason, .. } => joined([Some(team.to_string()), text(reason)]),
+        Event::TeamContinued { team }
+        | Event::TeamDeletionRequested { team }
+        | Event::TeamDeleted { team }
+        | Event::TeamBudgetSet { team, .. }
+        | Event::TeamChanged { team, .. }
+        | Event::BreakerOpened { team }
+        | Event::BreakerHalfOpened { team }
+        | Event::BreakerClosed { team }
+        | Event::BreakerStrikeForgiven { team, .. } => team.to_string(),
+        Event::GateRan(run) => gate(run),
+        Event::HookNoted { hook, note, .. } => named(text(hook), text(note)),
+        Event::PlanSubmitted { who: life, task, body, .. } => {
+            joined([who(life), task.map(|task| format!("task {task}")), text(body)])
+        }
+        Event::PlanApproved { plan } => joined([id(plan)]),
+        Event::PlanRejected { plan, feedback, .. } => joined([id(plan), text(feedback)]),
+        Event::PlanWithdrawn { plan, reason } => joined([id(plan), text(reason)]),
+        Event::QuestionAsked { who: life, text: asked, task, files, .. } => joined([
+            who(life),
+            task.map(|task| format!("task {task}")),
+            list(files).map(|files| format!("wants to change {files}")),
+            text(asked),
+        ]),
+        Event::QuestionAnswered { question, answer } => {
+            joined([id(question), Some(short_text(answer))])
+        }
+        Event::QuestionWithdrawn { question, reason } => joined([id(question), text(reason)]),
+        Event::ShutdownRequested { who: life, reason, .. } => joined([who(life), text(reason)]),
+        Event::ShutdownAnswered { shutdown, answer } => {
+            joined([id(shutdown), Some(short_text(&answer.to_string()))])
+        }
+        Event::ShutdownTimedOut { shutdown } => joined([id(shutdown)]),
+        Event::EscalationRaised { .. }
+        | Event::EscalationResolved { .. }
+        | Event::PhaseWaits { .. }
+        | Event::PhaseBegan { .. }
+        | Event::PhaseLeftToLead { .. }
+        | Event::PhaseEnded { .. }
+        | Event::UsageReserved { .. }
+        | Event::UsageRecorded { .. } => {
+            let event = serde_json::to_value(event).unwrap_or_default();
+            let fields = event.as_object().and_then(|event| event.values().next());
+            fields.map(plain_fields).unwrap_or_default()
+        }
+    }
 }
 
-fn teammate(fields: &Fields, root: &str) -> String {
-    let who = text(fields, "who").map(|who| short(&who, root).to_owned());
-    let profile = fields.get("profile");
-    let role = profile.and_then(|profile| profile.get("role")).and_then(Value::as_str);
-    let outcome = fields.get("outcome").map(|outcome| short_text(&outcome_words(outcome)));
-    let stalled = fields.get("step").and_then(Value::as_u64).map(|step| match step {
+fn released(cause: ReleaseCause, reason: &str) -> String {
+    let cause = match cause {
+        ReleaseCause::Reassigned => "taken away".to_owned(),
+        cause => cause.word().replace('_', " "),
+    };
+    match text(reason) {
+        Some(reason) => format!("{cause}: {reason}"),
+        None => cause,
+    }
+}
+
+fn recipients(to: &[Recipient], root: &str) -> String {
+    if to.len() > 3 {
+        return format!("{} teammates", to.len());
+    }
+    let each = to.iter().map(|to| short(&to.to_string(), root).to_owned());
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn of_kind(kind: &MessageKind) -> String {
+    match kind {
+        MessageKind::Message | MessageKind::Broadcast => String::new(),
+        kind => format!(" ({})", kind.word()),
+    }
+}
+
+fn delivered(to: &Recipient, messages: &[u64], reason: &str, root: &str) -> String {
+    let ids: Vec<String> = messages.iter().map(ToString::to_string).collect();
+    let reason = text(reason).map(|reason| format!(", {reason}")).unwrap_or_default();
+    format!("{} of {}{reason}", ids.join(", "), short(&to.to_string(), root))
+}
+
+fn stalled(step: u32) -> String {
+    match step {
         0 => "moves again".to_owned(),
         1 => "shows no progress".to_owned(),
         step => format!("still shows no progress, step {step}"),
-    });
-    joined([
-        who,
-        role.map(|role| format!("role {role}")),
-        text(fields, "mode"),
-        outcome,
-        stalled,
-        text(fields, "session").map(|session| format!("its conversation is {session}")),
-        text(fields, "reason"),
-    ])
+    }
 }
 
 /// `tasks 1, 2 passed in 1.2 s`; a red one with the last line it printed.
-fn gate(fields: &Fields) -> String {
-    let what = match fields.get("tasks").and_then(Value::as_array).map(Vec::as_slice) {
-        Some([task]) => format!("task {task}"),
-        Some([_, ..]) => format!("tasks {}", list(fields, "tasks").unwrap_or_default()),
-        _ => "the base".to_owned(),
+fn gate(run: &GateRun) -> String {
+    let ids = || run.tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let what = match run.tasks.as_slice() {
+        [] => "the base".to_owned(),
+        [task] => format!("task {task}"),
+        [_, ..] => format!("tasks {}", short_text(&ids())),
     };
-    let passed = fields.get("passed").and_then(Value::as_bool).unwrap_or(false);
-    let took_ms = fields.get("took_ms").and_then(Value::as_u64).unwrap_or(0);
-    let verdict = if passed { "passed" } else { "failed" };
-    let printed = fields.get("output").and_then(Value::as_str).unwrap_or_default();
+    let verdict = if run.passed { "passed" } else { "failed" };
     // Runners end with a summary, and many with a line that has nothing to say.
-    let lines = || printed.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let lines = || run.output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let tells = |line: &&str| {
         let line = line.to_lowercase();
         ["fail", "error", "not ok", "panick"].iter().any(|word| line.contains(word))
     };
     let last = lines().find(tells).or_else(|| lines().next());
-    let told = format!("{what} {verdict} in {:.1} s", took_ms as f64 / 1000.0);
+    let told = format!("{what} {verdict} in {:.1} s", run.took_ms as f64 / 1000.0);
     named(Some(told), last.map(short_text))
 }
 
-fn request(fields: &Fields, root: &str) -> String {
-    let id = ["plan", "question", "shutdown"].iter().find_map(|key| fields.get(*key));
-    let answer = fields.get("answer").map(|answer| match answer {
-        Value::String(word) => short_text(word),
-        other => short_text(&answer_words(other)),
-    });
-    let task = fields.get("task").filter(|task| task.is_number()).map(|id| format!("task {id}"));
-    joined([
-        text(fields, "who").map(|who| short(&who, root).to_owned()),
-        id.map(Value::to_string),
-        task,
-        list(fields, "files").map(|files| format!("wants to change {files}")),
-        text(fields, "text"),
-        text(fields, "body"),
-        text(fields, "feedback"),
-        text(fields, "reason"),
-        answer,
-    ])
-}
-
-/// The answer to a shutdown request.
-fn answer_words(answer: &Value) -> String {
-    match answer.pointer("/rejected/reason").and_then(Value::as_str) {
-        Some(reason) => format!("rejected: {reason}"),
-        None => outcome_words(answer),
-    }
-}
-
 /// Events this release knows nothing better for.
-fn plain_fields(fields: &Fields) -> String {
-    let shown = fields.iter().map(|(key, value)| match value {
+fn plain_fields(fields: &Value) -> String {
+    let shown = fields.as_object().into_iter().flatten().map(|(key, value)| match value {
         Value::String(text) => format!("{key}={}", short_text(text)),
         other => format!("{key}={}", short_text(&other.to_string())),
     });
     shown.collect::<Vec<_>>().join(" ")
 }
 
-fn text(fields: &Fields, key: &str) -> Option<String> {
-    let text = fields.get(key)?.as_str()?;
+fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| short_text(text))
 }
 
-/// The members of a list, separated by commas.
-fn list(fields: &Fields, key: &str) -> Option<String> {
-    let word = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
-    let many: Vec<String> = fields.get(key)?.as_array()?.iter().map(word).collect();
-    (!many.is_empty()).then(|| short_text(&many.join(", ")))
+fn list(files: &FileSet) -> Option<String> {
+    let each: Vec<String> = files.iter().map(ToString::to_string).collect();
+    (!each.is_empty()).then(|| short_text(&each.join(", ")))
 }
 
 /// The first words of a text, on one line.
@@ -209,21 +260,6 @@ fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
 /// A reference without the team's name where that is the root of the tree.
 pub fn short<'a>(who: &'a str, root: &str) -> &'a str {
     who.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(who)
-}
-
-/// How a life ended, in words.
-pub fn outcome_words(outcome: &Value) -> String {
-    if let Some(word) = outcome.as_str() {
-        return word.replace('_', " ");
-    }
-    if let Some(pending) = outcome.pointer("/in_progress/pending").and_then(Value::as_array) {
-        let pending: Vec<&str> = pending.iter().filter_map(Value::as_str).collect();
-        return format!("in progress, left: {}", pending.join("; "));
-    }
-    match outcome.pointer("/error/reason").and_then(Value::as_str) {
-        Some(reason) => format!("error: {reason}"),
-        None => outcome.to_string(),
-    }
 }
 
 /// A duration in the largest unit that divides it.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::view::story::{Story, Touched};
 use crate::view::{
-    Card, CostRow, DecisionView, Delta, GateRow, LogLine, Look, MessageRow, Span, TeamView,
-    TeammateView,
+    Card, CostRow, DecisionView, Delta, GateRow, LogLine, Look, MessageRow, Span, TaskStatus,
+    TeamView, TeammateView,
 };
 
 /// What a whole brings of the log; the rest is asked for.
@@ -241,7 +241,7 @@ impl Picture {
     pub fn critical_path(&self) -> Vec<u32> {
         let mut behind: BTreeMap<&str, Vec<&Card>> = BTreeMap::new();
         let mut groups: BTreeMap<&str, Vec<&Card>> = BTreeMap::new();
-        let shown = || self.cards.values().filter(|card| card.status != "deleted");
+        let shown = || self.cards.values().filter(|card| card.status != TaskStatus::Deleted);
         for card in shown() {
             for on in &card.blocked_by {
                 match on.strip_prefix("group:") {

@@ -212,5 +212,11 @@ pub(crate) fn seat(words: &str) -> Seat {
         _ => ("alpha", SeatKind::Teammate),
     };
     let name = if kind == SeatKind::Visitor { "" } else { who };
-    Seat { team: team.to_owned(), name: name.to_owned(), kind, mode: mode.to_owned(), tools }
+    Seat {
+        team: team.to_owned(),
+        name: name.to_owned(),
+        kind,
+        mode: serde_json::from_value(mode.into()).expect("a mode"),
+        tools,
+    }
 }

@@ -15,7 +15,7 @@ fn order(lead: bool, scope: &[&str]) -> Order {
         "workspace": "/w", "team": "alpha", "name": "ana", "epoch": 1, "token": "t",
         "one_shot": false, "agent": "native", "protocol": "native", "command": "",
         "scope": scope, "tree": null, "session": "", "marker": "m", "own_marker": "o",
-        "output_bytes_max": 1, "stop_grace_ms": 1, "program": "/p", "lead": lead,
+        "output_bytes_max": 1, "stop_grace_ms": 1, "mode": "normal", "program": "/p", "lead": lead,
         "role": "backend",
     }))
     .unwrap()
@@ -58,7 +58,7 @@ fn has_all(text: &str, parts: &[&str]) {
 fn who_has_one_task_is_told_nothing_of_others_or_of_their_tools() {
     let order = Order { one_shot: true, ..order(false, &["src"]) };
     let work = Work { alone: true, ..work(&["src/a.rs"]) };
-    for mode in ["normal", "read_only"] {
+    for mode in [Mode::Normal, Mode::ReadOnly] {
         let text = format!("{}{}", standing(&order, mode), turn(&work));
         has_all(&text, &["You are ana", "Parse the header"]);
         for word in ["SendMessage", "TaskList", "ListAgents", "<teammate-message>"] {
@@ -69,7 +69,7 @@ fn who_has_one_task_is_told_nothing_of_others_or_of_their_tools() {
 
 #[test]
 fn a_teammate_is_told_who_it_is_and_what_holds_in_few_words() {
-    let text = standing(&order(false, &["src", "tests"]), "plan");
+    let text = standing(&order(false, &["src", "tests"]), Mode::Plan);
     has_all(
         &text,
         &[
@@ -83,7 +83,7 @@ fn a_teammate_is_told_who_it_is_and_what_holds_in_few_words() {
             "Commit and push nothing",
         ],
     );
-    let usual = standing(&order(false, &[]), "normal");
+    let usual = standing(&order(false, &[]), Mode::Normal);
     assert!(usual.contains("You may write: anything in the repository."));
     assert!(tokens(&usual) < 350, "{} tokens", tokens(&usual));
     assert!(!usual.contains('{') && !usual.contains("plan mode"), "{usual}");
@@ -91,7 +91,7 @@ fn a_teammate_is_told_who_it_is_and_what_holds_in_few_words() {
 
 #[test]
 fn a_lead_with_a_goal_is_told_how_to_plan_and_what_wakes_it() {
-    let text = standing(&order(true, &[]), "plan");
+    let text = standing(&order(true, &[]), Mode::Plan);
     has_all(
         &text,
         &[
@@ -112,8 +112,8 @@ fn a_lead_with_a_goal_is_told_how_to_plan_and_what_wakes_it() {
         ],
     );
     assert!(tokens(&text) < 650, "{} tokens", tokens(&text));
-    assert!(standing(&order(true, &[]), "delegate").contains("You are in delegate mode"));
-    let usual = standing(&order(true, &["docs"]), "normal");
+    assert!(standing(&order(true, &[]), Mode::Delegate).contains("You are in delegate mode"));
+    let usual = standing(&order(true, &["docs"]), Mode::Normal);
     has_all(&usual, &["You are ana, the lead", "TaskCreate", "yourself: docs."]);
     assert!(!usual.contains("While you plan") && !usual.contains('{'), "{usual}");
 }
@@ -125,7 +125,7 @@ fn a_lead_is_told_of_no_tool_that_it_does_not_have() {
         team: "alpha".to_owned(),
         name: "ana".to_owned(),
         kind: SeatKind::Lead,
-        mode: "normal".to_owned(),
+        mode: Mode::Normal,
         tools: Vec::new(),
     });
     let known: Vec<&str> = known.iter().map(|tool| tool.name).collect();
@@ -143,9 +143,10 @@ fn a_lead_is_told_of_no_tool_that_it_does_not_have() {
         let fills_board = phases.iter().any(|phase| is(phase, "lead-plans"));
         let texts = lead.get("tools").and_then(toml::Value::as_array).into_iter().flatten();
         let own: Vec<String> = texts.map(|tool| tool.as_str().unwrap().to_owned()).collect();
-        let mode = lead.get("mode").and_then(toml::Value::as_str).unwrap_or("normal");
+        let mode = lead.get("mode").cloned().map(toml::Value::try_into::<Mode>);
+        let mode = mode.transpose().unwrap().unwrap_or_default();
         // Phases change the mode of a lead that has every tool.
-        let modes = if own.is_empty() { vec!["normal", "delegate"] } else { vec![mode] };
+        let modes = if own.is_empty() { vec![Mode::Normal, Mode::Delegate] } else { vec![mode] };
         looked += 1;
         for mode in modes {
             let mut order = order(true, &["docs"]);
@@ -153,7 +154,7 @@ fn a_lead_is_told_of_no_tool_that_it_does_not_have() {
             (order.by_playbook, order.fills_board) = (!fills_board, fills_board);
             let (text, has) = (standing(&order, mode), Has::of(&order, mode));
             for word in text.split(|c: char| !is_word(c)).filter(|word| known.contains(word)) {
-                assert!(has.has(word), "{file:?}, {mode}: {word} in\n{text}");
+                assert!(has.has(word), "{file:?}, {mode:?}: {word} in\n{text}");
             }
         }
     }
@@ -267,12 +268,14 @@ fn a_further_turn_says_only_what_is_new_and_a_new_conversation_all() {
 
 #[test]
 fn who_a_teammate_is_fits_into_a_few_words_that_outlive_every_summary() {
-    for (lead, mode) in [(false, "normal"), (false, "plan"), (true, "plan"), (true, "delegate")] {
+    for (lead, mode) in
+        [(false, Mode::Normal), (false, Mode::Plan), (true, Mode::Plan), (true, Mode::Delegate)]
+    {
         let many: Vec<String> = (0..100).map(|n| format!("src/part-{n}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let text = identity(&order(lead, &many), mode);
         has_all(&text, &["You are ana, ", " the team alpha.", "backend", "src/part-0, ", "Commit"]);
-        assert_eq!(text.contains("mode"), mode != "normal", "{text}");
+        assert_eq!(text.contains("mode"), mode != Mode::Normal, "{text}");
         assert!(tokens(&text) <= 120, "{} tokens: {text}", tokens(&text));
     }
 }
@@ -280,12 +283,12 @@ fn who_a_teammate_is_fits_into_a_few_words_that_outlive_every_summary() {
 #[test]
 fn what_a_playbook_says_about_a_role_is_told_in_every_way() {
     let mut order = order(false, &[]);
-    assert!(!standing(&order, "normal").ends_with('\n'));
+    assert!(!standing(&order, Mode::Normal).ends_with('\n'));
     order.prompt = "Write the failing test first.\n".to_owned();
-    let text = standing(&order, "normal");
+    let text = standing(&order, Mode::Normal);
     assert!(text.ends_with("\n\nWrite the failing test first."), "{text}");
     order.one_shot = true;
-    assert!(standing(&order, "normal").ends_with("\n\nWrite the failing test first."));
+    assert!(standing(&order, Mode::Normal).ends_with("\n\nWrite the failing test first."));
 }
 
 #[test]

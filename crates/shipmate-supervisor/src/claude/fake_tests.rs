@@ -71,7 +71,7 @@ impl Fake {
             "workspace": folder, "team": "alpha", "name": "ana", "epoch": 1, "token": "t",
             "one_shot": false, "agent": "claude", "protocol": "claude", "argv": [claude],
             "command": "", "scope": [], "tree": null, "session": "", "marker": marker.to_string(),
-            "own_marker": "", "output_bytes_max": 1 << 20, "stop_grace_ms": 200,
+            "own_marker": "", "output_bytes_max": 1 << 20, "stop_grace_ms": 200, "mode": "normal",
             "program": launcher,
         }))
         .unwrap();

@@ -5,7 +5,7 @@
 //! [`REFUSALS_MAX`] plans that do not hold, or a few turns without any, a person is told.
 
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Answer, Ask, Code, Refused, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Mode, Refused, verbs};
 
 use super::Desk;
 
@@ -68,7 +68,7 @@ impl Desk {
 
     /// A lead that ended its turn with nothing handed in, nothing asked and nobody told.
     pub(crate) fn owes_plan(&self) -> bool {
-        let plans = self.order().lead && self.mode() == "plan" && !self.is_approved();
+        let plans = self.order().lead && self.mode() == Mode::Plan && !self.is_approved();
         plans && self.planning().get().stage == Stage::Owed && !self.said().spoke
     }
 
@@ -100,6 +100,6 @@ impl Desk {
 
     /// Its plan is approved and carried out by others.
     pub(crate) fn delegates(&self) {
-        self.set_mode("delegate");
+        self.set_mode(Mode::Delegate);
     }
 }

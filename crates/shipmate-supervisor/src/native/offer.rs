@@ -5,6 +5,7 @@
 //! request carries the list, so each word of it is paid for again and again.
 
 use serde_json::{Value, json};
+use shipmate_protocol::Mode;
 use shipmate_protocol::native::Offered;
 use shipmate_protocol::tools::{Seat, Tool};
 
@@ -53,7 +54,7 @@ pub(super) fn own(lead: bool, read_only: bool, seat: &Seat) -> Vec<String> {
         names.extend(LEADING);
     }
     let named = |name: &str| seat.tools.iter().any(|own| own == name);
-    let free = |name: &str| seat.mode != "delegate" && !LEADING.contains(&name);
+    let free = |name: &str| seat.mode != Mode::Delegate && !LEADING.contains(&name);
     names.retain(|name| seat.tools.is_empty() || named(name) || free(name));
     names.into_iter().map(str::to_owned).collect()
 }
@@ -83,14 +84,14 @@ mod tests {
 
     use super::*;
 
-    fn seat_of(kind: SeatKind, mode: &str, tools: &[&str]) -> Seat {
+    fn seat_of(kind: SeatKind, mode: Mode, tools: &[&str]) -> Seat {
         let tools = tools.iter().map(ToString::to_string).collect();
         let (team, name) = ("alpha".to_owned(), "ana".to_owned());
-        Seat { team, name, kind, mode: mode.to_owned(), tools }
+        Seat { team, name, kind, mode, tools }
     }
 
     fn seat(kind: SeatKind) -> Vec<Tool> {
-        list(&seat_of(kind, "normal", &[]))
+        list(&seat_of(kind, Mode::Normal, &[]))
     }
 
     #[test]
@@ -114,7 +115,7 @@ mod tests {
         for absent in ["TaskGet", "TaskOutput", "TaskStop", "Task", "Agent", "TeamCreate", "Plan"] {
             assert!(!names.iter().any(|name| name == absent), "{absent}");
         }
-        let plain = seat_of(SeatKind::Teammate, "normal", &[]);
+        let plain = seat_of(SeatKind::Teammate, Mode::Normal, &[]);
         assert_eq!(own(false, true, &plain), ["read_file", "glob", "grep"]);
         assert!(own(true, true, &plain).contains(&"Skill".to_owned()));
     }
@@ -122,12 +123,12 @@ mod tests {
     #[test]
     fn a_role_that_names_its_tools_has_those_and_no_others() {
         let seven = ["SendMessage", "TodoWrite", "Config"];
-        let lead = seat_of(SeatKind::Lead, "delegate", &seven);
+        let lead = seat_of(SeatKind::Lead, Mode::Delegate, &seven);
         let names: Vec<String> =
             team(list(&lead), true, false).into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["TodoWrite", "SendMessage", "Config"]);
         assert_eq!(own(true, true, &lead), Vec::<String>::new());
-        let dev = seat_of(SeatKind::Teammate, "normal", &["SendMessage", "TaskUpdate"]);
+        let dev = seat_of(SeatKind::Teammate, Mode::Normal, &["SendMessage", "TaskUpdate"]);
         let names: Vec<String> =
             team(list(&dev), false, false).into_iter().map(|t| t.name).collect();
         assert_eq!(names, ["TaskUpdate", "SendMessage"]);

@@ -195,7 +195,7 @@ impl Checker {
         state::a_snapshot_restores_the_state(&self.reference)
     }
 
-    /// A desk that knows the whole log must be where the log leads.
+    /// A writer that knows the whole log must be where the log leads.
     pub(crate) fn compare(&self, what: &str, state: &State) -> Check {
         if state.position != self.reference.position {
             return Ok(());

@@ -1,11 +1,11 @@
-//! A simulated coordinator: a desk, a clock of its own, timers, a queue and a handle of the log.
+//! A simulated coordinator: a writer, a clock of its own, timers, a queue and a handle of the log.
 //!
 //! It decides a batch, appends it once and answers, as the real one does. Deciding and appending
 //! are two steps of the simulation, so that another coordinator may come between them.
 
 use std::collections::VecDeque;
 
-use shipmate_core::{Desk, Observed, Outcome, Outstanding, State, outstanding};
+use shipmate_core::{Observed, Outcome, Outstanding, State, Writer, outstanding};
 use shipmate_log::MemoryLog;
 use shipmate_model::event::{Record, Supervision};
 use shipmate_model::{Act, Command, Position, TeammateRef};
@@ -14,7 +14,7 @@ use crate::Random;
 
 #[derive(Debug)]
 pub(crate) struct Coordinator {
-    pub(crate) desk: Desk,
+    pub(crate) writer: Writer,
     pub(crate) log: MemoryLog,
     /// Monotonic, with its own beginning; stands still while the machine is suspended.
     pub(crate) clock_ms: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Queued {
 impl Coordinator {
     pub(crate) fn new(log: MemoryLog, clock_ms: u64) -> Coordinator {
         Coordinator {
-            desk: Desk::new(State::default()),
+            writer: Writer::new(State::default()),
             log,
             clock_ms,
             suspended: false,
@@ -63,10 +63,10 @@ impl Coordinator {
         self.replace(state);
     }
 
-    /// The desk ran ahead of the log: it goes on from this state, and its commands are decided
+    /// The writer ran ahead of the log: it goes on from this state, and its commands are decided
     /// again in their order.
     pub(crate) fn replace(&mut self, state: State) {
-        self.desk = Desk::new(state);
+        self.writer = Writer::new(state);
         for (queued, _) in self.batch.drain(..).rev() {
             self.queue.push_front(queued);
         }
@@ -75,14 +75,14 @@ impl Coordinator {
 
     pub(crate) fn catch_up(&mut self, log: &[Record]) {
         assert!(self.batch.is_empty(), "a batch under way is appended first");
-        for record in &log[self.desk.state().position as usize..] {
-            self.desk.catch_up(record);
+        for record in &log[self.writer.state().position as usize..] {
+            self.writer.catch_up(record);
         }
         self.note_heard();
     }
 
     pub(crate) fn note_heard(&mut self) {
-        let (known, _) = self.desk.batch();
+        let (known, _) = self.writer.batch();
         if self.heard.last().is_none_or(|(before, _)| known > *before) {
             self.heard.push((known, self.clock_ms));
         }
@@ -96,7 +96,7 @@ impl Coordinator {
 
     /// What it would do now: looks at the clock and at what is connected to it.
     pub(crate) fn look(&mut self) -> Outstanding {
-        let state = self.desk.state();
+        let state = self.writer.state();
         let running = state.teammates.iter().filter(|(_, mate)| mate.is_running());
         let there = running.filter(|(_, mate)| mate.supervision != Supervision::None);
         self.observed.present = there
@@ -119,8 +119,8 @@ impl Coordinator {
 
     pub(crate) fn decide(&mut self, at: u64, queued: Queued) -> &Outcome {
         let outcome = match &queued.then {
-            Some(then) => self.desk.handle_then(at, &queued.command, then.clone()),
-            None => self.desk.handle(at, &queued.command),
+            Some(then) => self.writer.handle_then(at, &queued.command, then.clone()),
+            None => self.writer.handle(at, &queued.command),
         };
         self.batch.push((queued, outcome));
         &self.batch[self.batch.len() - 1].1

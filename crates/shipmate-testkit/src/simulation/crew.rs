@@ -13,7 +13,7 @@ mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shipmate_core::{Desk, Observed, Outcome, State};
+use shipmate_core::{Observed, Outcome, State, Writer};
 use shipmate_model::command::Command;
 use shipmate_model::event::{Record, TaskId, Token};
 use shipmate_model::{Act, Actor, TeammateRef};
@@ -30,7 +30,7 @@ const ROUNDS_TO_DRAIN: u64 = 2_000;
 #[derive(Debug)]
 pub(super) struct Crew<'a> {
     random: Random,
-    desk: Desk,
+    writer: Writer,
     observed: Observed,
     clock_ms: u64,
     /// The coordinator's process runs.
@@ -59,7 +59,7 @@ impl<'a> Crew<'a> {
     pub(super) fn new(seed: u64, trace: &'a mut Trace) -> Crew<'a> {
         Crew {
             random: Random::new(seed ^ 0xc4e3),
-            desk: Desk::new(State::default()),
+            writer: Writer::new(State::default()),
             observed: Observed::default(),
             clock_ms: 1_000,
             up: true,
@@ -88,8 +88,11 @@ impl<'a> Crew<'a> {
             }
             self.round()?;
         }
-        let state = self.desk.state();
-        let open = state.tasks().iter().filter(|task| task.status_word() != "completed");
+        let state = self.writer.state();
+        let open = state
+            .tasks()
+            .iter()
+            .filter(|task| task.shown() != shipmate_model::status::TaskStatus::Completed);
         let open: Vec<_> = open.map(|task| (task.id, &task.status, &task.spec)).collect();
         hold("progress", false, || {
             format!("the crew does not come to its end: {open:?} {:?}", state.teammates)
@@ -127,7 +130,7 @@ impl<'a> Crew<'a> {
     /// Whoever looks after the crew undoes what was done by hand, and says that it goes on.
     fn mend(&mut self) -> Check {
         self.restart()?;
-        let state = self.desk.state();
+        let state = self.writer.state();
         let paused: Vec<_> =
             state.teammates.iter().filter(|(_, mate)| mate.paused.is_some()).collect();
         let paused: Vec<_> = paused.into_iter().map(|(who, _)| who.clone()).collect();
@@ -152,11 +155,11 @@ impl<'a> Crew<'a> {
             && runs.map(|(who, _)| who).all(|who| who.name.as_str() == "lia")
     }
 
-    /// A command through the desk and every check; says what became of it.
+    /// A command through the writer and every check; says what became of it.
     fn give(&mut self, by: Actor, act: Act) -> Result<Outcome, Breach> {
         let command = Command { by, req: None, act };
-        let outcome = self.desk.handle(self.clock_ms, &command);
-        let records = self.desk.confirm();
+        let outcome = self.writer.handle(self.clock_ms, &command);
+        let records = self.writer.confirm();
         self.coverage.command(&command.act, &outcome);
         self.trace.note(|| {
             let act: String = format!("{:?}", command.act).chars().take(200).collect();

@@ -148,11 +148,11 @@ impl<'a> World<'a> {
         self.checker.compare("the log folded from its text", &folded)?;
         for who in 0..self.coordinators.len() {
             self.catch_up(who)?;
-            let state = self.coordinators[who].desk.state();
+            let state = self.coordinators[who].writer.state();
             hold("replay", state.position == self.checker.model.end, || {
                 format!("coordinator {who} does not know the whole log")
             })?;
-            self.checker.compare("a desk", self.coordinators[who].desk.state())?;
+            self.checker.compare("a writer", self.coordinators[who].writer.state())?;
         }
         self.g2_the_ledgers_agree_with_the_log()
     }
@@ -192,7 +192,7 @@ impl<'a> World<'a> {
         if coordinator.batch.is_empty() {
             coordinator.catch_up(&self.checker.records);
             if self.random.chance(30) {
-                self.checker.compare("a desk that caught up", coordinator.desk.state())?;
+                self.checker.compare("a writer that caught up", coordinator.writer.state())?;
             }
         }
         Ok(())

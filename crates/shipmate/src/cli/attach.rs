@@ -10,16 +10,15 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Map, Value};
+use shipmate_model::{Event, Record, TeammateRef};
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::view::TeammateView;
-use shipmate_protocol::view::words::outcome_words;
+use shipmate_protocol::verbs::Supervision;
+use shipmate_protocol::view::{TeammateState, TeammateView};
 use shipmate_protocol::{Answer, Ask, ClientFailure, Code, Notice, Refused, verbs, wire};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::output::Output;
-use crate::record::Record;
 use page::Page;
 
 /// Show what a teammate's agent prints, as it prints it, and send it what you type
@@ -54,7 +53,7 @@ pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure
     let status = session.ask(verbs::Status)?;
     let ask = verbs::TeammateShow { name: args.name.clone() };
     let mate = session.ask(ask)?;
-    if mate.supervision == "none" && mate.epoch > 0 {
+    if mate.supervision == Supervision::None && mate.epoch > 0 {
         return Err(not_ours(&mate));
     }
     let page = Arc::new(Mutex::new(Page::new(session.screen.clone())));
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &AttachArgs, mut session: Session) -> Result<(), Failure
         page: Arc::clone(&page),
         ended: Ok(()),
     };
-    if mate.state != "stopped" {
+    if mate.state != TeammateState::Stopped {
         let (address, typing) = (looking.address.clone(), session.again()?);
         std::thread::spawn(move || send_lines(typing, &address, &page));
     }
@@ -161,9 +160,10 @@ impl Looking {
             Heard::Notice(Notice::Records { records, .. }) => {
                 self.show()?;
                 for record in records {
+                    // They come without gaps.
+                    self.after += 1;
                     let Ok(record) = serde_json::from_str::<Record>(record.get()) else { continue };
-                    self.after = self.after.max(record.n);
-                    if let Some(next) = self.note(&record)? {
+                    if let Some(next) = self.note(&record.event)? {
                         return Ok(Some(next));
                     }
                 }
@@ -202,20 +202,20 @@ impl Looking {
 
     fn say_how_it_was_found(&mut self) -> Result<Option<Next>, Failure> {
         let Some(mate) = self.first_look.take() else { return Ok(None) };
-        match mate.state.as_str() {
-            "stopped" => {
+        match mate.state {
+            TeammateState::Stopped => {
                 self.say(&self.who, "has stopped", &mate.why)?;
                 Ok(Some(Next::End))
             }
-            "disappeared" => {
+            TeammateState::Disappeared => {
                 self.say(&self.who, "has disappeared", &mate.why)?;
                 Ok(None)
             }
-            "failed" => {
+            TeammateState::Failed => {
                 self.say(&self.who, "has failed", &mate.why)?;
                 Ok(None)
             }
-            "added" => {
+            TeammateState::Added => {
                 let detail = "it starts when there is a task for it";
                 self.say(&self.address, "has not started yet", detail)?;
                 Ok(None)
@@ -225,35 +225,26 @@ impl Looking {
     }
 
     /// What a record means for the life that is shown.
-    fn note(&self, record: &Record) -> Result<Option<Next>, Failure> {
-        let Some((event, fields)) = record.event.iter().next() else { return Ok(None) };
-        let none = Map::new();
-        let fields = fields.as_object().unwrap_or(&none);
-        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-        let who = text("who");
-        if event == "team.deleted" && text("team") == self.team {
-            self.say(&self.team, "was deleted", "")?;
-            return Ok(Some(Next::End));
-        }
-        let (address, _) = who.split_once('@').unwrap_or((who, ""));
-        if address != self.address {
-            return Ok(None);
-        }
-        match event.as_str() {
-            "teammate.started" if epoch(who) > epoch(&self.who) => {
-                self.say(who, "starts", "")?;
-                return Ok(Some(Next::Life));
-            }
-            "teammate.stopped" if who == self.who => {
-                let outcome = fields.get("outcome").map(outcome_words).unwrap_or_default();
-                self.say(who, "stopped", &outcome)?;
+    fn note(&self, event: &Event) -> Result<Option<Next>, Failure> {
+        let is_own = |who: &TeammateRef| who.address.to_string() == self.address;
+        match event {
+            Event::TeamDeleted { team } if team.as_str() == self.team => {
+                self.say(&self.team, "was deleted", "")?;
                 return Ok(Some(Next::End));
             }
-            "teammate.disappeared" if who == self.who => {
-                self.say(who, "disappeared", text("reason"))?;
+            Event::TeammateStarted { who, .. } if is_own(who) && who.epoch > epoch(&self.who) => {
+                self.say(&who.to_string(), "starts", "")?;
+                return Ok(Some(Next::Life));
             }
-            "teammate.removed" => {
-                self.say(who, "was removed", "")?;
+            Event::TeammateStopped { who, outcome } if who.to_string() == self.who => {
+                self.say(&self.who, "stopped", &outcome.to_string())?;
+                return Ok(Some(Next::End));
+            }
+            Event::TeammateDisappeared { who, reason, .. } if who.to_string() == self.who => {
+                self.say(&self.who, "disappeared", reason)?;
+            }
+            Event::TeammateRemoved { who } if who.to_string() == self.address => {
+                self.say(&self.address, "was removed", "")?;
                 return Ok(Some(Next::End));
             }
             _ => {}

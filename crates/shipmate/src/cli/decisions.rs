@@ -1,13 +1,13 @@
 //! `shipmate decisions`: what waits for somebody's decision, and what was decided by whom.
 
 use serde::Serialize;
+use shipmate_model::Record;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Decided, DecidedRow, DecisionView, LookOf};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, hanging, plain};
 use crate::cli::session::Session;
-use crate::record::Record;
 use crate::time::date_and_time;
 
 /// List what waits for a decision, and what was decided
@@ -129,13 +129,8 @@ fn decided(session: &mut Session) -> Result<Vec<DecidedRow>, Failure> {
         }
         after += records.len() as u64;
         for record in &records {
-            let Ok(Record { n, at, by, event }) = serde_json::from_str(record.get()) else {
-                continue;
-            };
-            for (event, fields) in &event {
-                if let Some(fields) = fields.as_object() {
-                    decided.take((n, at, &by), event, fields);
-                }
+            if let Ok(record) = serde_json::from_str::<Record>(record.get()) {
+                decided.take(&record);
             }
         }
     }

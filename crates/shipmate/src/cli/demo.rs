@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use shipmate_model::{Event, Record};
 
 use crate::cli::coordinator;
 use crate::cli::exit::Exit;
@@ -172,23 +172,22 @@ fn kill_one(mut session: Session) {
     std::thread::spawn(move || {
         let (mut fatal, mut answers) = (None, 0);
         let followed = session.client.follow(0, |text| {
-            let record: Value = serde_json::from_str(text).unwrap_or_default();
-            let event = &record["event"];
-            if event["task.created"]["spec"]["alias"] == FATAL {
-                fatal = event["task.created"]["task"].as_u64();
+            match serde_json::from_str::<Record>(text).map(|record| record.event) {
+                Ok(Event::TaskCreated { task, spec, .. })
+                    if spec.alias.as_ref().is_some_and(|alias| alias.as_str() == FATAL) =>
+                {
+                    fatal = Some(task);
+                }
+                Ok(Event::UsageRecorded { who, task, .. }) if fatal.is_some() && task == fatal => {
+                    answers += 1;
+                    if answers == FATAL_ANSWER {
+                        kill(&mut asking, who.address.name.as_str());
+                        return std::ops::ControlFlow::Break(());
+                    }
+                }
+                _ => {}
             }
-            let used = &event["usage.recorded"];
-            if fatal.is_none() || used["task"].as_u64() != fatal {
-                return std::ops::ControlFlow::Continue(());
-            }
-            answers += 1;
-            if answers < FATAL_ANSWER {
-                return std::ops::ControlFlow::Continue(());
-            }
-            let who = used["who"].as_str().unwrap_or_default();
-            let name = who.rsplit('/').next().and_then(|who| who.split('@').next());
-            kill(&mut asking, name.unwrap_or_default());
-            std::ops::ControlFlow::Break(())
+            std::ops::ControlFlow::Continue(())
         });
         // Without it the run simply goes well.
         drop(followed);

@@ -5,15 +5,15 @@
 
 use std::ops::ControlFlow;
 
+use shipmate_model::{Event, Record};
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::Status;
-use shipmate_protocol::view::words::{describe, short};
+use shipmate_protocol::view::words::{self, short};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
 use crate::cli::{status, task};
-use crate::record::Record;
 use crate::time::time_of_day;
 
 /// Show the log of a team, or the board as it was
@@ -110,19 +110,28 @@ fn line(record: &str, root: &str, screen: &Screen) -> String {
     if screen.json {
         return format!("{record}\n");
     }
-    let Ok(record) = serde_json::from_str::<Record>(record) else {
+    let Some(line) = words::line(record, root) else {
         return format!("{}\n", plain(record));
     };
-    let (event, what) = describe(&record.event, root);
-    let paint = match event.as_str() {
-        "task.completed" => Paint::Good,
-        "task.failed" | "task.reverted" | "teammate.disappeared" | "message.bounced" => Paint::Bad,
-        "team.paused" | "teammate.stalled" | "task.returned" => Paint::Busy,
+    let by = plain(short(&line.by, root));
+    let event = screen.paint(paint(record), &plain(&line.event));
+    format!("{:>5} {} {by} {event} {}\n", line.n, time_of_day(line.at), plain(&line.text))
+}
+
+fn paint(record: &str) -> Paint {
+    match serde_json::from_str::<Record>(record).map(|record| record.event) {
+        Ok(Event::TaskCompleted { .. }) => Paint::Good,
+        Ok(
+            Event::TaskFailed { .. }
+            | Event::TaskReverted { .. }
+            | Event::TeammateDisappeared { .. }
+            | Event::MessageBounced { .. },
+        ) => Paint::Bad,
+        Ok(
+            Event::TeamPaused { .. } | Event::TeammateStalled { .. } | Event::TaskReturned { .. },
+        ) => Paint::Busy,
         _ => Paint::Bold,
-    };
-    let by = short(&record.by, root);
-    let event = screen.paint(paint, &plain(&event));
-    format!("{:>5} {} {} {event} {}\n", record.n, time_of_day(record.at), plain(by), plain(&what))
+    }
 }
 
 fn show_then(session: &mut Session, position: u64) -> Result<(), Failure> {

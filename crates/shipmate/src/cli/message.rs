@@ -40,13 +40,13 @@ pub(crate) fn run(command: &MessageCommand, mut session: Session) -> Result<(), 
 fn text(trace: &MessageTrace, screen: &Screen) -> String {
     let mut text = envelope(&trace.message, screen);
     for delivery in &trace.to {
-        text.push_str(&format!("to {}: {}\n", plain(&delivery.to), plain(&delivery.state)));
+        text.push_str(&format!("to {}: {}\n", plain(&delivery.to), plain(delivery.state.word())));
         for step in &delivery.steps {
             let detail = step.detail.as_deref().map(|d| format!(", {d}")).unwrap_or_default();
             text.push_str(&format!(
                 "  {} {} record {}{}\n",
                 time_of_day(step.at),
-                plain(&step.state),
+                plain(step.state.word()),
                 step.position,
                 plain(&detail)
             ));

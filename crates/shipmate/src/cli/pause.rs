@@ -30,7 +30,7 @@ pub(crate) fn run(args: PauseArgs, mut session: Session) -> Result<(), Failure> 
     match name {
         Some(name) => {
             let said = format!("{name} is paused; `shipmate continue {name}` lets it go on");
-            session.change(verbs::TeammatePause { name, reason }, &said)
+            session.change(verbs::TeammatePause { name, reason, spent: false }, &said)
         }
         None => {
             let said =

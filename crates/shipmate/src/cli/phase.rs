@@ -3,7 +3,7 @@
 mod list;
 mod skip;
 
-use shipmate_protocol::view::TeamView;
+use shipmate_protocol::view::{PhaseState, TeamView};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -25,7 +25,10 @@ pub(crate) fn run(command: PhaseCommand, session: Session) -> Result<(), Failure
 /// A team's place in its playbook on one line.
 pub(crate) fn now(team: &TeamView) -> Option<String> {
     let playbook = team.playbook.as_ref()?;
-    let at = team.phases.iter().position(|phase| matches!(phase.state.as_str(), "waits" | "runs"));
+    let at = team
+        .phases
+        .iter()
+        .position(|phase| matches!(phase.state, PhaseState::Waits | PhaseState::Runs));
     let many = team.phases.len();
     Some(match at {
         Some(at) => {
@@ -34,7 +37,7 @@ pub(crate) fn now(team: &TeamView) -> Option<String> {
             let (name, state, at) = (&phase.name, &phase.state, at + 1);
             format!("{}: {name} {state}{why} ({at} of {many}, {playbook})", team.name)
         }
-        None => match team.phases.iter().find(|phase| phase.state == "failed") {
+        None => match team.phases.iter().find(|phase| phase.state == PhaseState::Failed) {
             Some(phase) => format!("{}: stopped in {}: {}", team.name, phase.name, phase.why),
             None => format!("{}: through all {many} ({playbook})", team.name),
         },

@@ -35,10 +35,10 @@ pub(crate) fn run(args: &QuestionsArgs, mut session: Session) -> Result<(), Fail
 fn one(question: &QuestionView, screen: &Screen) -> String {
     let head = format!(
         "{} {} by {}, {}, {}",
-        plain(&question.kind),
+        plain(question.kind.word()),
         question.id,
         plain(&question.who),
-        plain(&question.state),
+        plain(question.state.word()),
         date_and_time(question.asked_at)
     );
     let mut text = screen.paint(Paint::Bold, &head);

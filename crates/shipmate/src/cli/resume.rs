@@ -2,7 +2,7 @@
 
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::TaskFilter;
-use shipmate_protocol::view::{Counts, Resumed, Status, TaskRow, TeamView};
+use shipmate_protocol::view::{Counts, Resumed, Status, TaskRow, TaskStage, TeamView};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -143,7 +143,7 @@ fn flight(tasks: &[TaskRow], screen: &Screen) -> String {
     for task in tasks {
         table.row([
             owned(task.id.to_string(), Paint::Plain),
-            cell(task.stage.as_deref().unwrap_or_default()),
+            cell(task.stage.map(TaskStage::word).unwrap_or_default()),
             cell(task.owner.as_deref().unwrap_or_default()),
             cell(&task.subject),
         ]);

@@ -6,7 +6,7 @@ pub(crate) mod wait;
 use std::io::IsTerminal;
 
 use shipmate_protocol::verbs::ShutdownAnswer;
-use shipmate_protocol::view::{Leftover, TeammateView};
+use shipmate_protocol::view::{Leftover, TeammateState, TeammateView};
 
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
@@ -140,7 +140,13 @@ fn running(session: &mut Session) -> Result<Vec<TeammateView>, Failure> {
 }
 
 pub(crate) fn runs(mate: &TeammateView) -> bool {
-    matches!(mate.state.as_str(), "active" | "idle" | "paused" | "stopping")
+    matches!(
+        mate.state,
+        TeammateState::Active
+            | TeammateState::Idle
+            | TeammateState::Paused
+            | TeammateState::Stopping
+    )
 }
 
 fn one_by_one(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use shipmate_model::pause::APPROVAL;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{Status, TeamView, TeammateView};
 
@@ -169,7 +170,7 @@ fn paused(team: &TeamView, reason: &str, own: &str) -> (&'static str, String) {
         Some(who) => ("paused", format!("{name}, by {who}: {reason}  ({own} resume)")),
         // The question says the command by itself.
         None if team.awaits_approval() => {
-            ("approval", format!("{name}: {}", reason.strip_prefix("approval: ").unwrap_or(reason)))
+            ("approval", format!("{name}: {}", reason.strip_prefix(APPROVAL).unwrap_or(reason)))
         }
         None => ("paused", format!("{name}: {reason}  ({own} resume)")),
     }

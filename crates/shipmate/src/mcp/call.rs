@@ -10,9 +10,9 @@ use shipmate_protocol::tools::{self, Outcome, SeatKind};
 use shipmate_protocol::verbs;
 use tokio::time::Instant;
 
-use crate::mcp::desk::Desk;
 use crate::mcp::link::Link;
 use crate::mcp::session::{Session, Standing};
+use crate::mcp::session_board::SessionBoard;
 
 /// More than this comes with the next call.
 const MAIL_MAX: usize = 20;
@@ -38,12 +38,12 @@ pub(crate) async fn call(
         Err(refused) => return Called { outcome: refusal(&refused), mail: Vec::new() },
     };
     let Standing { seat, link, .. } = standing;
-    let desk = Desk::new(&session.hub, &link, &seat.team, until);
-    let mut outcome = tools::call(&desk, &seat, tool, arguments).await;
+    let board = SessionBoard::new(&session.hub, &link, &seat.team, until);
+    let mut outcome = tools::call(&board, &seat, tool, arguments).await;
     if seat.kind != SeatKind::Visitor {
         return Called { outcome, mail: mail(&link, until).await };
     }
-    let Some(team) = desk.created() else { return Called { outcome, mail: Vec::new() } };
+    let Some(team) = board.created() else { return Called { outcome, mail: Vec::new() } };
     if let Some(note) = uncommitted(&link, until).await {
         outcome.text.push_str(&note);
     }

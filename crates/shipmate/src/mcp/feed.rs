@@ -11,10 +11,10 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
-use crate::mcp::desk::CALL_MAX;
 use crate::mcp::news::{self, Happening};
 use crate::mcp::resources;
 use crate::mcp::session::{Session, Signs};
+use crate::mcp::session_board::CALL_MAX;
 
 /// The resources that a client of an older protocol has subscribed to.
 #[derive(Debug, Default)]

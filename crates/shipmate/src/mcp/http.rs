@@ -28,11 +28,11 @@ use serde_json::json;
 use shipmate_protocol::place::read_token;
 use tokio::time::Instant;
 
-use crate::mcp::desk::CALL_MAX;
 use crate::mcp::hub::{Caller, Hub};
 use crate::mcp::link::Link;
 use crate::mcp::server::{Server, Sessions};
 use crate::mcp::session::{Session, Wish};
+use crate::mcp::session_board::CALL_MAX;
 use crate::web;
 
 /// Sessions at once; whoever comes then is told so.

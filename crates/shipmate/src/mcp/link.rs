@@ -49,7 +49,7 @@ impl Link {
         match tokio::time::timeout_at(until, working).await {
             Ok(Ok(done)) => done.map_err(refused),
             Ok(Err(ended)) => {
-                Err(refusal(Code::Bug, &format!("the request broke off: {ended}"), ""))
+                Err(refusal(Code::Bug, format!("the request broke off: {ended}"), ""))
             }
             Err(_) => Err(refusal(
                 Code::Slow,

@@ -6,7 +6,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use serde_json::Value;
+use shipmate_model::event::{Recipient, TaskId};
+use shipmate_model::{Event, Record};
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::{Ask, Client, Notice, verbs};
 use tokio::sync::broadcast::error::RecvError;
@@ -20,41 +21,58 @@ const BEHIND_MAX: usize = 1024;
 pub(crate) enum Happening {
     /// A coordinator answers, perhaps a new one.
     Connected,
-    Record(Arc<Record>),
+    Record(Arc<Event>),
+    /// A record of a newer release, which may be about anything.
+    Unreadable,
     /// Some records were missed.
     Missed,
 }
 
-#[derive(Debug)]
-pub(crate) struct Record {
-    position: u64,
-    /// `task.claimed`.
-    pub(crate) kind: String,
-    event: Value,
+/// It is about this task.
+pub(crate) fn is_of_task(event: &Event, id: TaskId) -> bool {
+    match event {
+        Event::TaskCreated { task, .. }
+        | Event::TaskUpdated { task, .. }
+        | Event::TaskClaimed { task, .. }
+        | Event::TaskRenewed { task, .. }
+        | Event::TaskSubmitted { task, .. }
+        | Event::TaskCompleted { task, .. }
+        | Event::TaskReturned { task, .. }
+        | Event::TaskReleased { task, .. }
+        | Event::TaskFailed { task, .. }
+        | Event::TaskRetried { task }
+        | Event::TaskReverted { task, .. }
+        | Event::TaskAssigned { task, .. }
+        | Event::TaskDeleted { task }
+        | Event::TaskWorkSetAside { task, .. }
+        | Event::TaskScopeGranted { task, .. }
+        | Event::TaskScopeLeftOut { task, .. } => *task == id,
+        _ => false,
+    }
 }
 
-impl Record {
-    fn read(text: &str) -> Option<Record> {
-        let mut record: Value = serde_json::from_str(text).ok()?;
-        let position = record["n"].as_u64()?;
-        let event = record.get_mut("event")?.as_object_mut()?;
-        let kind = event.keys().next()?.clone();
-        let event = event.remove(&kind)?;
-        Some(Record { position, kind, event })
+/// Into whose inbox it puts something, or out of whose it takes it.
+fn mail_of(event: &Event) -> Option<&[Recipient]> {
+    match event {
+        Event::MessageSent { to, .. } => Some(to),
+        Event::MessageOffered { to, .. }
+        | Event::MessageInjected { to, .. }
+        | Event::MessageAcknowledged { to, .. }
+        | Event::MessageExpired { to, .. }
+        | Event::MessageBounced { to, .. } => Some(std::slice::from_ref(to)),
+        _ => None,
     }
+}
 
-    /// It is about this task.
-    pub(crate) fn is_of_task(&self, task: u32) -> bool {
-        self.kind.starts_with("task.") && self.event["task"] == task
-    }
+/// It changes the inbox of `team/name`.
+pub(crate) fn is_mail_of(event: &Event, who: &str) -> bool {
+    mail_of(event).is_some_and(|to| to.iter().any(|to| to.to_string() == who))
+}
 
-    /// It puts something into the inbox of `team/name`, or takes it out.
-    pub(crate) fn is_mail_of(&self, who: &str) -> bool {
-        let to = &self.event["to"];
-        let meant = |to: &Value| to["member"] == who;
-        self.kind.starts_with("message.")
-            && (meant(to) || to.as_array().is_some_and(|all| all.iter().any(meant)))
-    }
+/// It changes the board: it is neither mail nor what agents use.
+pub(crate) fn is_of_board(event: &Event) -> bool {
+    let usage = matches!(event, Event::UsageReserved { .. } | Event::UsageRecorded { .. });
+    !usage && mail_of(event).is_none()
 }
 
 /// Follows a team's log until nobody listens or there is nothing to follow. Only the thread that
@@ -79,10 +97,12 @@ pub(crate) fn follow(mut client: Client) -> (Receiver<Happening>, WeakSender<Hap
                 Heard::Notice(_) => return ControlFlow::Continue(()),
             };
             for record in records {
-                if let Some(record) = Record::read(record.get()) {
-                    after.set(record.position);
-                    drop(tell.send(Happening::Record(Arc::new(record))));
-                }
+                // They come without gaps.
+                after.set(after.get() + 1);
+                drop(tell.send(match serde_json::from_str::<Record>(record.get()) {
+                    Ok(record) => Happening::Record(Arc::new(record.event)),
+                    Err(_) => Happening::Unreadable,
+                }));
             }
             match tell.receiver_count() {
                 0 => ControlFlow::Break(()),

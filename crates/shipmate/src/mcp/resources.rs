@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::mcp::hub::Caller;
 use crate::mcp::link::Link;
-use crate::mcp::news::{Happening, Record};
+use crate::mcp::news::{Happening, is_mail_of, is_of_board, is_of_task};
 use crate::mcp::session::Session;
 
 const BOARD: &str = "shipmate://board";
@@ -117,18 +117,18 @@ async fn log(link: &Link, until: Instant) -> Result<String, Refused> {
 
 /// Whether what happened changes what a reader of `uri` sees. `who` is `team/name`.
 pub(crate) fn is_changed(uri: &str, happening: &Happening, who: Option<&str>) -> bool {
-    let record: &Record = match happening {
+    let event = match happening {
         Happening::Connected => return false,
-        Happening::Missed => return true,
-        Happening::Record(record) => record,
+        Happening::Missed | Happening::Unreadable => return true,
+        Happening::Record(event) => event,
     };
     match uri {
         LOG => true,
-        INBOX => who.is_some_and(|who| record.is_mail_of(who)),
-        BOARD => !record.kind.starts_with("message.") && !record.kind.starts_with("usage."),
+        INBOX => who.is_some_and(|who| is_mail_of(event, who)),
+        BOARD => is_of_board(event),
         task => {
             let id = task.strip_prefix(TASK).and_then(|id| id.parse().ok());
-            id.is_some_and(|id| record.is_of_task(id))
+            id.is_some_and(|id| is_of_task(event, id))
         }
     }
 }

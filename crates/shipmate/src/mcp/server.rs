@@ -26,10 +26,10 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::mcp::call;
-use crate::mcp::desk::CALL_MAX;
 use crate::mcp::feed::{self, Subscribed};
 use crate::mcp::hub::Hub;
 use crate::mcp::session::Session;
+use crate::mcp::session_board::CALL_MAX;
 use crate::mcp::{prompts, resources};
 
 /// How often a call that takes long says so.

@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use shipmate_protocol::tools::{Seat, SeatKind};
 use shipmate_protocol::verbs::Enrol;
-use shipmate_protocol::view::{TeamView, TeammateView};
-use shipmate_protocol::{Ask, Code, Refused, verbs, wire};
+use shipmate_protocol::view::{TeamState, TeamView, TeammateState, TeammateView};
+use shipmate_protocol::{Ask, Code, Mode, Refused, verbs, wire};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::mcp::desk::CALL_MAX;
 use crate::mcp::hub::{Caller, Hub};
 use crate::mcp::link::{Link, refusal};
 use crate::mcp::news::{self, Happening};
 use crate::mcp::seat_file::{SeatFile, SeatNote};
+use crate::mcp::session_board::CALL_MAX;
 
 static LAST: AtomicU64 = AtomicU64::new(0);
 
@@ -161,7 +161,7 @@ impl Session {
         };
         let kind = if self.wish.lead { SeatKind::Lead } else { SeatKind::Teammate };
         let tools = if self.wish.lead { tools } else { Vec::new() };
-        let seat = Seat { team, name: String::new(), kind, mode: "normal".to_owned(), tools };
+        let seat = Seat { team, name: String::new(), kind, mode: Mode::Normal, tools };
         self.compare(&seat);
         Ok(seat)
     }
@@ -245,7 +245,7 @@ impl Session {
             team: String::new(),
             name: String::new(),
             kind: SeatKind::Visitor,
-            mode: "normal".to_owned(),
+            mode: Mode::Normal,
             tools: Vec::new(),
         };
         self.compare(&seat);
@@ -257,7 +257,7 @@ impl Session {
             team: there.team.clone(),
             name: there.name.clone(),
             kind: if view.lead { SeatKind::Lead } else { SeatKind::Teammate },
-            mode: view.mode.clone(),
+            mode: view.mode,
             tools: view.tools.clone(),
         };
         self.compare(&seat);
@@ -284,7 +284,8 @@ impl Session {
         }
         let link = Link::new(self.hub.client(&Caller::Person, None));
         let teams = link.ask(verbs::Teams, until).await?;
-        let there: Vec<&TeamView> = teams.iter().filter(|team| team.phase == "active").collect();
+        let there: Vec<&TeamView> =
+            teams.iter().filter(|team| team.phase == TeamState::Active).collect();
         let mut found = match &self.wish.team {
             Some(name) => there.into_iter().filter(|team| team.name == *name).collect::<Vec<_>>(),
             None => there.into_iter().filter(|team| team.parent.is_none()).collect(),
@@ -311,7 +312,7 @@ impl Session {
         let Some(life) = life else {
             return Err(refusal(
                 Code::BadToken,
-                &format!("the token of this session belongs to {actor}, which is no teammate"),
+                format!("the token of this session belongs to {actor}, which is no teammate"),
                 "give it the token of a teammate, or none",
             ));
         };
@@ -369,7 +370,10 @@ impl Seated {
                 format!("{}@{} was succeeded by epoch {}", self.name, self.epoch, view.epoch);
             return Err(refusal(Code::StaleTeammate, &text, ""));
         }
-        if matches!(&*view.state, "stopped" | "disappeared" | "failed") {
+        if matches!(
+            view.state,
+            TeammateState::Stopped | TeammateState::Disappeared | TeammateState::Failed
+        ) {
             let text = format!("{}@{} has {}", self.name, self.epoch, view.state);
             return Err(refusal(Code::NotRunning, &text, ""));
         }
@@ -432,7 +436,7 @@ fn no_lead() -> Refused {
 fn lost(refused: &Refused) -> Refused {
     refusal(
         refused.code,
-        &format!("this session's token no longer counts: {}", refused.message),
+        format!("this session's token no longer counts: {}", refused.message),
         "end this session; its place was taken by a newer life, or its team is gone",
     )
 }

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{Delta, TaskView, TeamView};
 use shipmate_protocol::watch::TaskPage;
@@ -480,7 +481,8 @@ impl App {
     pub(super) fn open_teammate(&mut self, address: String) -> Vec<Effect> {
         let (mut tail, scroll) = (Tail::default(), Scroll::following());
         let mate = self.store.teammates.get(&address);
-        let by_hand = mate.is_some_and(|mate| mate.supervision == "none" && mate.epoch > 0);
+        let by_hand =
+            mate.is_some_and(|mate| mate.supervision == Supervision::None && mate.epoch > 0);
         if by_hand {
             tail.why = Some("It was started by hand: nobody here sees its output.".to_owned());
         }

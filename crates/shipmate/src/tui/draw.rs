@@ -23,7 +23,7 @@ use super::list::Scroll;
 use super::text::{Columns, cut, fit, safe, width, wrap};
 use super::theme::Tone;
 use super::words::{self, Standing};
-use shipmate_protocol::view::TeamView;
+use shipmate_protocol::view::{PhaseState, TeamState, TeamView};
 
 pub(super) const WIDTH_MIN: u16 = 80;
 pub(super) const HEIGHT_MIN: u16 = 24;
@@ -205,13 +205,13 @@ fn summary(app: &App, columns: usize) -> Line<'static> {
     if let Some(words) = paused(team) {
         let text = format!("‖ {}  ", cut(&safe(&words), 44));
         line = line.word(text, app.theme.style(Tone::Busy));
-    } else if team.phase != "active" {
-        line = line.word(format!("■ {}  ", safe(&team.phase)), app.theme.style(Tone::Bold));
+    } else if team.phase != TeamState::Active {
+        line = line.word(format!("■ {}  ", safe(team.phase.word())), app.theme.style(Tone::Bold));
     }
     for (state, text) in counts(app, columns) {
         line = line.word(text, app.theme.style(state.tone));
     }
-    if let Some(phase) = team.phases.iter().find(|phase| phase.state == "runs") {
+    if let Some(phase) = team.phases.iter().find(|phase| phase.state == PhaseState::Runs) {
         let title = if phase.title.is_empty() { &phase.name } else { &phase.title };
         line = line.word(format!("phase {}  ", safe(title)), dim);
     }

@@ -270,6 +270,7 @@ impl Form {
                 let ask = Ask::TeammatePause(verbs::TeammatePause {
                     name: name.clone(),
                     reason: self.text("Reason"),
+                    spent: false,
                 });
                 (ask, format!("{name} is paused; p lets it go on"))
             }
@@ -282,7 +283,7 @@ impl Form {
             Does::Reject(plan) => {
                 let feedback = self.needed("Feedback", "a rejection needs words")?;
                 (
-                    Ask::PlanReject(verbs::PlanReject { plan: *plan, feedback }),
+                    Ask::PlanReject(verbs::PlanReject { plan: *plan, feedback, unworkable: false }),
                     format!("plan {plan} is rejected"),
                 )
             }

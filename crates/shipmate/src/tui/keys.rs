@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::view::{Card, DecisionView, TeammateView};
+use shipmate_protocol::view::{Card, DecisionView, TeammateState, TeammateView};
 
 use super::app::{App, Page, Place, Said};
 use super::form::{Form, Outcome};
@@ -310,7 +310,7 @@ fn on_mate(app: &mut App, c: char) -> Vec<Effect> {
     let Some(mate) = mate(app).cloned() else { return Vec::new() };
     let TeammateView { name, team, .. } = mate;
     let (ask, said) = match c {
-        'p' if mate.state == "paused" => (
+        'p' if mate.state == TeammateState::Paused => (
             Ask::TeammateContinue(verbs::TeammateContinue { name: name.clone() }),
             format!("{name} goes on"),
         ),
@@ -323,9 +323,9 @@ fn on_mate(app: &mut App, c: char) -> Vec<Effect> {
             return Vec::new();
         }
         _ => {
-            let supervision = match mate.supervision.as_str() {
-                "one_shot" => Supervision::OneShot,
-                "none" if mate.command.is_empty() && mate.agent.is_empty() => {
+            let supervision = match mate.supervision {
+                Supervision::OneShot => Supervision::OneShot,
+                Supervision::None if mate.command.is_empty() && mate.agent.is_empty() => {
                     let why = format!("{name} is started by hand");
                     let remedy = format!("`shipmate teammate start {name}` gives it a token");
                     app.said = Some(Said::Refused(format!("{why}; {remedy}")));

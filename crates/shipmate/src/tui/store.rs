@@ -179,8 +179,8 @@ impl Store {
         let search = search.to_lowercase();
         let fits = |mate: &&TeammateView| {
             let role = mate.role.as_deref().unwrap_or_default();
-            let words = [&mate.name, &mate.team, &mate.state, &mate.why, &mate.agent, &mate.model];
-            let words = words.map(String::as_str).into_iter().chain([role]);
+            let words = [&mate.name, &mate.team, &mate.why, &mate.agent, &mate.model];
+            let words = words.map(String::as_str).into_iter().chain([mate.state.word(), role]);
             found(words, &search)
         };
         let mut mates: Vec<&TeammateView> = self.teammates.values().filter(fits).collect();

@@ -1,7 +1,9 @@
 //! The words and signs for what is shown, in one place: the same as on the web page. Every state
 //! has a word and a sign, so that colour alone carries nothing.
 
-use shipmate_protocol::view::{Card, DecisionView, MessageRow};
+use shipmate_protocol::view::{
+    Card, DecisionView, DeliveryState, MessageRow, TaskStage, TaskStatus,
+};
 
 use super::theme::Tone;
 pub(super) use crate::money::{cost, money, tokens};
@@ -46,13 +48,13 @@ impl Standing {
     ];
 
     pub(super) fn of(card: &Card) -> Standing {
-        match (card.status.as_str(), card.stage.as_deref()) {
-            ("in_progress", Some("submitted")) => Standing::Submitted,
-            ("in_progress", Some("returned")) => Standing::Returned,
-            ("in_progress", _) => Standing::Claimed,
-            ("completed", _) => Standing::Completed,
-            ("failed", _) => Standing::Failed,
-            ("deleted", _) => Standing::Deleted,
+        match (card.status, card.stage) {
+            (TaskStatus::InProgress, Some(TaskStage::Submitted)) => Standing::Submitted,
+            (TaskStatus::InProgress, Some(TaskStage::Returned)) => Standing::Returned,
+            (TaskStatus::InProgress, _) => Standing::Claimed,
+            (TaskStatus::Completed, _) => Standing::Completed,
+            (TaskStatus::Failed, _) => Standing::Failed,
+            (TaskStatus::Deleted, _) => Standing::Deleted,
             _ if card.available => Standing::Ready,
             _ => Standing::Pending,
         }
@@ -118,12 +120,11 @@ pub(super) fn delivery(row: &MessageRow) -> State {
     const ORDER: [&str; 6] =
         ["bounced", "expired", "queued", "offered", "injected", "acknowledged"];
     let behind = |word: &str| ORDER.iter().position(|known| *known == word).unwrap_or(2);
-    let Some(last) = row.to.iter().map(|to| to.state.as_str()).min_by_key(|word| behind(word))
-    else {
+    let Some(last) = row.to.iter().map(|to| to.state.word()).min_by_key(|word| behind(word)) else {
         return state("○", "to nobody", Tone::Dim);
     };
     let mut state = delivery_state(last);
-    let read = row.to.iter().filter(|to| to.state == "acknowledged").count();
+    let read = row.to.iter().filter(|to| to.state == DeliveryState::Acknowledged).count();
     let waits = !matches!(last, "bounced" | "expired");
     if waits && read < row.to.len() && read > 0 {
         state.word = format!("{read}/{} read", row.to.len());

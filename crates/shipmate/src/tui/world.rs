@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use serde_json::Value;
+use shipmate_model::{Event, Record};
 use shipmate_protocol::client::Heard;
-use shipmate_protocol::view::words::{Fields, describe};
+use shipmate_protocol::view::words;
 use shipmate_protocol::view::{LogLine, TeamView};
 use shipmate_protocol::watch::{Told, Watch};
 use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice, verbs, wire};
@@ -18,7 +18,6 @@ use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice, verbs, wire}
 use super::message::{Asked, Effect, Found, Message, Output, Then};
 use crate::output::Output as Printed;
 use crate::output::whole_characters;
-use crate::record::Record;
 
 /// A connection of its own to whoever coordinates, about this team.
 pub(crate) type Connect = Arc<dyn Fn(Option<String>) -> Client + Send + Sync>;
@@ -179,12 +178,7 @@ fn lines(client: &mut Client, before: u64) -> Result<Vec<LogLine>, ClientFailure
     let after = before.saturating_sub(OLDER + 1);
     let max = (before.saturating_sub(1) - after) as usize;
     let records = client.ask(verbs::Log { after, max })?;
-    let line = |record: &shipmate_protocol::view::LogRecord| {
-        let Record { n, at, by, event } = serde_json::from_str(record.get()).ok()?;
-        let (event, text) = describe(&event, &root);
-        Some(LogLine { n, at, by, event, text })
-    };
-    Ok(records.iter().filter_map(line).collect())
+    Ok(records.iter().filter_map(|record| words::line(record.get(), &root)).collect())
 }
 
 /// Follows what one teammate prints, life after life.
@@ -257,18 +251,18 @@ impl Tailing {
         }
         if let Heard::Notice(Notice::Records { records, .. }) = &heard {
             for record in records {
+                // They come without gaps.
+                self.after.set(self.after.get() + 1);
                 let Ok(record) = serde_json::from_str::<Record>(record.get()) else { continue };
-                self.after.set(self.after.get().max(record.n));
                 next.set(next.get() || self.starts(&record.event, &life.who));
             }
         }
         self.show(life)
     }
 
-    fn starts(&self, event: &Fields, now: &str) -> bool {
-        let who = event.get("teammate.started").and_then(|started| started.get("who"));
-        let Some(who) = who.and_then(Value::as_str) else { return false };
-        who != now && who.split_once('@').is_some_and(|(address, _)| address == self.address)
+    fn starts(&self, event: &Event, now: &str) -> bool {
+        let Event::TeammateStarted { who, .. } = event else { return false };
+        who.to_string() != now && who.address.to_string() == self.address
     }
 
     fn show(&self, life: &mut Life) -> bool {

@@ -35,7 +35,7 @@ impl Deck {
         if let Some(looking) = tree::look(&self.watched, root) {
             return Ok(looking);
         }
-        match self.desk.ask(Some(root.to_owned()), verbs::Status).await {
+        match self.clients.ask(Some(root.to_owned()), verbs::Status).await {
             Ok(status) if status.root == root => {}
             Ok(status) => {
                 let text = format!("{root} is a team below {}", status.root);
@@ -44,7 +44,7 @@ impl Deck {
             Err(refused) if matches!(refused.code, Code::Unreachable | Code::Slow) => {}
             Err(refused) => return Err(refused.into()),
         }
-        Ok(tree::begin(&self.watched, root, &self.desk))
+        Ok(tree::begin(&self.watched, root, &self.clients))
     }
 
     /// What can be said of a tree's picture, as soon as there is one.
@@ -68,7 +68,7 @@ impl Deck {
 }
 
 pub(super) async fn teams(State(deck): State<Arc<Deck>>) -> Read {
-    let teams = deck.desk.ask(None, verbs::Teams).await?;
+    let teams = deck.clients.ask(None, verbs::Teams).await?;
     Ok(reply::json(&json!({ "teams": teams })))
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn task(
         return Err(Refusal::not_found(&format!("there is no task {id}")));
     };
     let show = verbs::TaskShow { task: id.to_string() };
-    let task = deck.desk.ask(Some(root), show).await?;
+    let task = deck.clients.ask(Some(root), show).await?;
     #[derive(Serialize)]
     struct Page<'p> {
         task: &'p shipmate_protocol::view::TaskView,
@@ -96,7 +96,7 @@ pub(super) async fn diff(
     Path((root, id)): Path<(String, u32)>,
 ) -> Read {
     let diff = verbs::TaskDiff { task: id.to_string() };
-    Ok(reply::json(&deck.desk.ask(Some(root), diff).await?))
+    Ok(reply::json(&deck.clients.ask(Some(root), diff).await?))
 }
 
 fn now_ms() -> u64 {
@@ -157,7 +157,7 @@ pub(super) async fn at(
     State(deck): State<Arc<Deck>>,
     Path((root, position)): Path<(String, u64)>,
 ) -> Read {
-    let look = deck.desk.ask(Some(root.clone()), verbs::LookAt { position }).await?;
+    let look = deck.clients.ask(Some(root.clone()), verbs::LookAt { position }).await?;
     Ok(reply::json(&Picture::then(look, &root)))
 }
 
@@ -183,7 +183,7 @@ pub(super) async fn output(
     if !is_member.await? {
         return Err(Refusal::not_found(&format!("there is no teammate {address}")));
     }
-    let place = deck.desk.place.clone();
+    let place = deck.clients.place.clone();
     let read = tokio::task::spawn_blocking(move || {
         let lives = output::lives(&place, &root, &who);
         let life = which.life.or(lives.last().copied()).unwrap_or(0);

@@ -78,7 +78,7 @@ pub(super) async fn ask(
     let Asked { team, ask } = serde_json::from_slice(&bytes)
         .map_err(|e| Refusal::bad(&format!("this is not {{\"team\"?, \"ask\"}}: {e}")))?;
     let ask = permitted(ask)?;
-    let mut answer = deck.desk.ask(Some(team.unwrap_or(root)), ask).await?;
+    let mut answer = deck.clients.ask(Some(team.unwrap_or(root)), ask).await?;
     if let Answer::Started(wire::Started { token, .. }) = &mut answer {
         token.clear();
     }

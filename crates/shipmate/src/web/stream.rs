@@ -56,7 +56,7 @@ pub(super) async fn stream(
     };
     let who = wish.output.as_deref().map(teammate).transpose()?;
     let looking = deck.look(&root).await?;
-    let follower = who.map(|who| Follower::new(deck.desk.place.clone(), &root, who));
+    let follower = who.map(|who| Follower::new(deck.clients.place.clone(), &root, who));
     let (tell, events) = mpsc::channel(1);
     let visits = Arc::clone(&deck.visits);
     let page = Page { looking, tell, after: wish.after, seen: None, told: 0, follower, visits };

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::web::desk::{Desk, why};
+use crate::web::clients::{Clients, why};
 use crate::web::stream::event;
 
 const KEPT_MAX: usize = 1_024;
@@ -36,7 +36,7 @@ pub(super) type Watched = Arc<Mutex<HashMap<String, Arc<Tree>>>>;
 
 pub(super) struct Tree {
     pub(super) root: String,
-    desk: Weak<Desk>,
+    clients: Weak<Clients>,
     watched: Watched,
     handle: Handle,
     state: Mutex<State>,
@@ -99,14 +99,14 @@ pub(super) fn look(watched: &Watched, root: &str) -> Option<Looking> {
 }
 
 /// The tree, watched from here on. Within a runtime.
-pub(super) fn begin(watched: &Watched, root: &str, desk: &Arc<Desk>) -> Looking {
+pub(super) fn begin(watched: &Watched, root: &str, clients: &Arc<Clients>) -> Looking {
     let mut all = lock(watched);
     if let Some(tree) = all.get(root) {
         return tree.looked_at();
     }
     let tree = Arc::new(Tree {
         root: root.to_owned(),
-        desk: Arc::downgrade(desk),
+        clients: Arc::downgrade(clients),
         watched: Arc::clone(watched),
         handle: Handle::current(),
         state: Mutex::new(State { retry: RETRY_MIN, ..State::default() }),
@@ -116,7 +116,7 @@ pub(super) fn begin(watched: &Watched, root: &str, desk: &Arc<Desk>) -> Looking 
     all.insert(root.to_owned(), Arc::clone(&tree));
     let looking = tree.looked_at();
     drop(all);
-    tree.watch(desk);
+    tree.watch(clients);
     looking
 }
 
@@ -151,12 +151,12 @@ impl Tree {
         self.state().trouble.clone().filter(|(number, _)| *number > told)
     }
 
-    fn watch(self: &Arc<Tree>, desk: &Desk) {
+    fn watch(self: &Arc<Tree>, clients: &Clients) {
         let own = Arc::new(OnceLock::<Watch>::new());
         let (tree, its) = (Arc::clone(self), Arc::clone(&own));
         let watch = Watch::begin(
-            desk.client(&self.root),
-            desk.client(&self.root),
+            clients.client(&self.root),
+            clients.client(&self.root),
             // The watch may tell something before whoever began it has it in hand.
             move |told| tree.hear(told, its.wait()),
         );
@@ -213,7 +213,7 @@ impl Tree {
 
     /// Nobody looks and nobody has for a while: then it is watched no more.
     fn is_left_alone(&self) -> bool {
-        if self.desk.strong_count() == 0 {
+        if self.clients.strong_count() == 0 {
             return true;
         }
         let mut all = lock(&self.watched);
@@ -248,8 +248,8 @@ impl Tree {
         // A coordinator that cannot be started says nothing when it can be again.
         self.handle.spawn(async move {
             tokio::time::sleep_until(Instant::now() + wait).await;
-            if let Some(desk) = tree.desk.upgrade() {
-                tree.watch(&desk);
+            if let Some(clients) = tree.clients.upgrade() {
+                tree.watch(&clients);
             }
         });
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use shipmate_protocol::verbs::{Setup, TaskNew, TeammateAdd};
+use shipmate_protocol::view::TaskStatus;
 use shipmate_protocol::{Answer, Ask, verbs};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Program, Surroundings, strays};
@@ -122,7 +123,7 @@ fn who_may_only_read_writes_nothing() {
     stage.finished(1);
     let told = output(&stage, "eve", 1);
     assert!(told.contains("echo no > no.txt") && told.contains("I looked."), "{told}");
-    assert_eq!(stage.task(one).row.status, "completed");
+    assert_eq!(stage.task(one).row.status, TaskStatus::Completed);
     assert!(!stage.tree("eve").join("no.txt").exists());
     stage.nothing_left();
 }
@@ -410,7 +411,7 @@ fn garbage_and_a_flood_are_passed_over_and_the_task_is_done() {
     let told = output(&stage, "ana", 1);
     assert_eq!(told.matches("what is no message").count(), 1, "{told}");
     assert_eq!(stage.events("task.completed").len(), 1, "{}", stage.story());
-    assert_eq!(stage.task(one).row.status, "completed");
+    assert_eq!(stage.task(one).row.status, TaskStatus::Completed);
     stage.nothing_left();
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Budget;
+use shipmate_protocol::view::TaskStatus;
 use shipmate_testkit::model::Server;
 
 use crate::cast::{self, CLAUDE, CODEX, GEMINI, Kind, OPENCODE, task};
@@ -66,7 +67,7 @@ fn paused(stage: &mut Stage) -> String {
     assert!(reason.contains("`shipmate --team alpha team budget --cost DOLLARS`"), "{reason}");
     stage.event("task.released");
     let task = stage.task(1);
-    assert_eq!((task.row.status.as_str(), task.retries), ("pending", 0));
+    assert_eq!((task.row.status.word(), task.retries), ("pending", 0));
     assert_eq!(stage.events("task.failed"), Vec::<Value>::new());
     reason
 }
@@ -172,7 +173,7 @@ fn a_task_that_was_called_done_with_the_last_of_the_budget_is_done() {
         let paused = stage.events("teammate.paused").remove(0);
         assert!(paused["reason"].as_str().unwrap().contains("6010 of 6000 tokens"), "{paused}");
         assert_eq!((asked(&server), used(&mut stage).0), (1, 6_010), "{}", kind.agent);
-        assert_eq!(stage.task(2).row.status, "pending");
+        assert_eq!(stage.task(2).row.status, TaskStatus::Pending);
     }
 }
 

@@ -239,7 +239,7 @@ fn a_moment_of_the_past_is_shown_as_it_was() {
     else {
         panic!("a look was asked for");
     };
-    let statuses: Vec<&str> = then.cards.iter().map(|card| card.status.as_str()).collect();
+    let statuses: Vec<&str> = then.cards.iter().map(|card| card.status.word()).collect();
     assert_eq!((then.status.position, statuses), (before, vec!["pending", "pending"]));
     assert_eq!(then.status.teammates.len(), 1, "bo came later");
 }

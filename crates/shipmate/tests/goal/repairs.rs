@@ -1,5 +1,6 @@
 //! A goal run that failed on its configuration is mended and goes on with the same goal.
 
+use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::{Answer, Ask, verbs};
 
 use crate::ran::Ran;
@@ -112,7 +113,7 @@ fn a_lead_is_started_under_a_supervisor_by_its_name() {
         resume(&scene).ends(0, &["alpha/lead", "restarted"]);
     }
     let lead = scene.stage.teammate("lead");
-    assert_eq!(lead.supervision, "supervised");
+    assert_eq!(lead.supervision, Supervision::Supervised);
     approve(&mut scene);
     scene.stage.finished(1);
 }

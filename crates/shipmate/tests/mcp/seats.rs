@@ -12,7 +12,7 @@ use crate::stage::{SHIPMATE, Stage};
 
 fn teammates(stage: &Stage) -> Vec<(String, String)> {
     let Answer::Teammates(mates) = stage.person().ask(Ask::Teammates).unwrap() else { panic!() };
-    mates.into_iter().map(|mate: TeammateView| (mate.name, mate.state)).collect()
+    mates.into_iter().map(|mate: TeammateView| (mate.name, mate.state.to_string())).collect()
 }
 
 /// Waits for the record that says that this teammate has stopped.

@@ -1,6 +1,7 @@
 //! board: a lead, teammates who stay, and the board and inboxes as files that others can read.
 
 use serde_json::{Value, json};
+use shipmate_protocol::view::TaskStatus;
 
 use crate::native::Native;
 use crate::scene::Scene;
@@ -107,7 +108,7 @@ fn the_tasks_of_a_plan_are_done_by_commands_and_shown_as_files() {
     std::fs::write(&path, third.to_string().replace("pending", "completed")).unwrap();
     std::fs::write(views(stage).join(".tasks/task_9.json"), "{\"status\":\"pending\"}").unwrap();
     std::fs::write(views(stage).join(format!(".teams/{TEAM}/lead_inbox.jsonl.new")), "{").unwrap();
-    assert_eq!(stage.task(3).row.status, "pending");
+    assert_eq!(stage.task(3).row.status, TaskStatus::Pending);
     stage.open("b", 1);
     for id in 1..=3 {
         task_file(stage, id, "completed");

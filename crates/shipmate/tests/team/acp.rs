@@ -48,6 +48,7 @@ fn take_away(stage: &mut Stage, task: u32) {
     stage.ask(Ask::TeammatePause(verbs::TeammatePause {
         name: name.clone(),
         reason: reason.clone(),
+        spent: false,
     }));
     stage.ask(Ask::TaskRelease(verbs::TaskRelease { task: task.to_string(), token: None, reason }));
     stage.ask(Ask::TaskDelete(verbs::TaskDelete { task: task.to_string() }));

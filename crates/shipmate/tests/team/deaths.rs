@@ -155,7 +155,7 @@ fn a_teammate_that_is_killed_again_and_again_gives_way_to_one_shots() {
     assert!(again.iter().all(|one| one.epoch == 2), "{again:?}");
     // Whoever is noticed first may be back before the breaker opens.
     let lives = ["a", "b"].map(|name| stage.teammate(name).supervision);
-    assert!(lives.contains(&"one_shot".to_owned()), "{lives:?}");
+    assert!(lives.contains(&shipmate_protocol::verbs::Supervision::OneShot), "{lives:?}");
     stage.open("go", 2);
     stage.finished(2);
     stage.all_once(&tasks);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use shipmate_protocol::verbs::{Budget, Setup, TaskNew};
+use shipmate_protocol::view::TeammateState;
 use shipmate_protocol::{Answer, Ask, verbs};
 use shipmate_testkit::model::Server;
 
@@ -389,6 +390,7 @@ on "Task 1:"
         stage.ask(Ask::TeammatePause(verbs::TeammatePause {
             name: "b".to_owned(),
             reason: format!("minute {minute}"),
+            spent: false,
         }));
         stage.ask(Ask::TeammateContinue(verbs::TeammateContinue { name: "b".to_owned() }));
         let (to, body) = ("b".to_owned(), format!("minute {minute}"));
@@ -396,8 +398,8 @@ on "Task 1:"
         stage.ask(Ask::InboxRead(verbs::InboxRead { max: 10, wait: false }));
     }
     let lead = stage.teammate("lead");
-    assert_eq!(lead.state, "idle", "{lead:?}");
-    assert_eq!(stage.teammate("a").state, "idle");
+    assert_eq!(lead.state, TeammateState::Idle, "{lead:?}");
+    assert_eq!(stage.teammate("a").state, TeammateState::Idle);
     assert_eq!(server.requests().len(), asked, "an hour of idling asked a model");
     stage.open("last", 1);
     stage.hear(|event| event["task.claimed"]["task"] == 3);

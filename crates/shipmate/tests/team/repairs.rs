@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeamSet, TeammateAdd};
-use shipmate_protocol::view::Resumed;
+use shipmate_protocol::view::{Resumed, TeammateState};
 use shipmate_protocol::{Answer, Ask, verbs, wire};
 
 use crate::ran::Ran;
@@ -64,7 +64,7 @@ fn a_program_that_is_not_there_costs_nothing_and_resume_goes_on_once_it_is() {
         told[0].contains("127") && told[0].contains("shipmate --team alpha resume"),
         "{told:?}"
     );
-    assert_eq!(stage.teammate("a").state, "failed");
+    assert_eq!(stage.teammate("a").state, TeammateState::Failed);
     // The same again, and the command says so.
     let again = Ran::of(&stage.shipmate(&["resume"]));
     again.ends(8, &["alpha/a", "failed", "127", "resume"]);

@@ -3,6 +3,7 @@
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Setup;
+use shipmate_protocol::view::TaskStatus;
 
 use crate::processes::{self, gone};
 use crate::stage::Stage;
@@ -60,7 +61,7 @@ fn who_does_not_listen_is_ended_with_everything_it_started() {
     stage.event("shutdown.timed_out");
     assert_eq!(stage.event("teammate.stopped")["outcome"], "timed_out");
     watched.iter().for_each(gone);
-    assert_eq!(stage.task(1).row.status, "pending");
+    assert_eq!(stage.task(1).row.status, TaskStatus::Pending);
     stage.all_once(&[]);
 }
 

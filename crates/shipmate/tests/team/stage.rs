@@ -432,7 +432,7 @@ impl Stage {
     fn running(&mut self) -> Vec<String> {
         let Answer::Teammates(mates) = self.ask(Ask::Teammates) else { panic!() };
         let runs = |mate: &TeammateView| {
-            ["active", "idle", "paused", "stopping"].contains(&mate.state.as_str())
+            ["active", "idle", "paused", "stopping"].contains(&mate.state.word())
         };
         mates.into_iter().filter(runs).map(|mate| mate.name).collect()
     }

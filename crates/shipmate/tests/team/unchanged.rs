@@ -1,6 +1,7 @@
 //! Work that changes nothing: an agent that only ends well has done nothing.
 
 use shipmate_protocol::verbs::{Setup, TaskNew};
+use shipmate_protocol::view::TaskStatus;
 
 use crate::stage::Stage;
 
@@ -20,7 +21,7 @@ fn an_agent_that_only_prints_something_has_not_done_its_task() {
     assert!(again.words.contains("nothing was changed, and no reason was given"), "{again:?}");
     stage.finished(1);
     let failed = stage.task(tasks[0]);
-    assert_eq!(failed.row.status, "failed");
+    assert_eq!(failed.row.status, TaskStatus::Failed);
     let why = failed.last_failure.unwrap();
     assert_eq!(why, "nothing was changed, twice, and no reason was given");
     assert_eq!(stage.events("task.returned").len(), 1);
@@ -33,7 +34,7 @@ fn whoever_makes_the_change_the_second_time_has_done_it() {
     stage.team(Setup::default(), &["a"]);
     let tasks = work(&mut stage, &["[ -z \"$SHIPMATE_FEEDBACK\" ] || put f x; echo fine"]);
     stage.finished(1);
-    assert_eq!(stage.task(tasks[0]).row.status, "completed");
+    assert_eq!(stage.task(tasks[0]).row.status, TaskStatus::Completed);
     assert_eq!(stage.file("f"), "x\n");
     stage.all_once(&tasks);
 }
@@ -51,7 +52,7 @@ fn a_reason_in_the_result_is_enough_and_so_is_a_task_that_wants_no_change() {
     stage.finished(2);
     for task in [said[0], research[0]] {
         let done = stage.task(task);
-        assert_eq!((done.row.status.as_str(), done.commit), ("completed", None), "task {task}");
+        assert_eq!((done.row.status.word(), done.commit), ("completed", None), "task {task}");
     }
     assert!(stage.events("task.returned").is_empty());
 }
@@ -67,6 +68,6 @@ fn work_that_others_have_landed_already_is_no_nothing() {
     stage.finished(2);
     assert!(stage.events("task.failed").is_empty(), "{}", stage.story());
     for task in tasks {
-        assert_eq!(stage.task(task).row.status, "completed");
+        assert_eq!(stage.task(task).row.status, TaskStatus::Completed);
     }
 }

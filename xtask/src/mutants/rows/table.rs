@@ -291,8 +291,8 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Whoever hands in and asks for the next task in the same step gets none.
     RowMutant {
         row: "R525",
-        file: "crates/shipmate-coordinator/src/translate.rs",
-        find: "Some(Act::ClaimNext { lease_ms: *lease_ms })",
+        file: "crates/shipmate-coordinator/src/verbs/task.rs",
+        find: "Some(Act::ClaimNext { lease_ms: self.lease_ms })",
         replace: "None",
         test: "shipmate/tests/cli/board.rs::a_task_is_handed_in_and_the_next_taken_in_one_step",
     },

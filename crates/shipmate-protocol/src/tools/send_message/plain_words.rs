@@ -8,8 +8,8 @@ use crate::tools::arguments::Bad;
 use crate::tools::outcome::Reply;
 use crate::tools::{Board, Outcome, Seat, SeatKind, plan, question, words};
 use crate::verbs;
-use crate::verbs::Ask;
-use crate::view::QuestionView;
+use crate::verbs::{Ask, QuestionKind};
+use crate::view::{QuestionState, QuestionView};
 use crate::wire::Refused;
 
 /// Sends the words, or does what they mean.
@@ -101,7 +101,11 @@ async fn decide(
     let feedback = rest.to_owned();
     let ask = match approve {
         true => Ask::PlanApprove(verbs::PlanApprove { plan }),
-        false => Ask::PlanReject(verbs::PlanReject { plan, feedback: feedback.clone() }),
+        false => Ask::PlanReject(verbs::PlanReject {
+            plan,
+            feedback: feedback.clone(),
+            unworkable: false,
+        }),
     };
     if let Err(refused) = board.ask(ask).await {
         return Ok(Err(refused));
@@ -177,7 +181,7 @@ async fn open_questions(
     let mut found = board.ask(verbs::Questions { all: false }).await?;
     found.retain(|question| {
         let theirs = words::short(seat, &question.who) == words::short(seat, who);
-        theirs && question.state == "open" && question.kind != "permission"
+        theirs && question.state == QuestionState::Open && question.kind != QuestionKind::Permission
     });
     Ok(found)
 }

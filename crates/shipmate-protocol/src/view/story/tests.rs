@@ -58,7 +58,7 @@ fn a_message_shows_how_far_it_came_with_each_recipient() {
         r#"{"message.bounced":{"to":{"member":"alpha/ana"},"messages":[1],"reason":"gone"}}"#,
     ]);
     let rows = story.messages(u64::MAX, 10);
-    let states: Vec<_> = rows[0].to.iter().map(|to| (to.to.as_str(), to.state.as_str())).collect();
+    let states: Vec<_> = rows[0].to.iter().map(|to| (to.to.as_str(), to.state.word())).collect();
     assert_eq!(states, [("alpha/ana", "bounced"), ("alpha/bo", "acknowledged")]);
     assert_eq!((rows[1].thread, rows[1].to[0].to.as_str()), (1, "person"));
     assert_eq!(touched.messages, BTreeSet::from([1, 2]));

@@ -43,7 +43,7 @@ fn settled(yard: &mut Yard) -> Result<Vec<Value>, String> {
             log.push(news.recv().map_err(|_| "the log ended".to_owned())?);
         }
         let runs = |mate: &&TeammateView| {
-            ["active", "idle", "paused", "stopping"].contains(&mate.state.as_str())
+            ["active", "idle", "paused", "stopping"].contains(&mate.state.word())
         };
         if !status.teammates.iter().any(|mate| runs(&mate)) {
             return Ok(log);

@@ -159,7 +159,7 @@ pub(super) fn decide_plan(c: &mut Chooser<'_>) -> Option<Act> {
     let verdict = if c.random.chance(600) {
         Verdict::Approve
     } else {
-        Verdict::Reject { feedback: c.text("no") }
+        Verdict::Reject { feedback: c.text("no"), unworkable: false }
     };
     Some(Act::DecidePlan { plan, verdict })
 }

@@ -166,11 +166,8 @@ pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {
 }
 
 pub(super) fn pause(c: &mut Chooser<'_>) -> Option<Act> {
-    let reason = match c.random.chance(300) {
-        true => format!("{}: no tokens", shipmate_model::usage::SPENT),
-        false => c.text("pause"),
-    };
-    Some(Act::PauseTeammate { who: c.mate(), reason })
+    let (spent, reason) = (c.random.chance(300), c.text("pause"));
+    Some(Act::PauseTeammate { who: c.mate(), reason, spent })
 }
 
 pub(super) fn carry_on(c: &mut Chooser<'_>) -> Option<Act> {

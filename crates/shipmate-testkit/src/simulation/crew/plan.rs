@@ -62,7 +62,7 @@ impl Crew<'_> {
             let who = Address { team: Self::team(), name: name(member) };
             self.give(Actor::Person, Act::AddTeammate { who, profile })?;
         }
-        if self.desk.state().teams[&Self::team()].course.is_some() {
+        if self.writer.state().teams[&Self::team()].course.is_some() {
             return Ok(());
         }
         self.create_tasks()
@@ -71,7 +71,7 @@ impl Crew<'_> {
     /// The phase that waits begins with a few tasks.
     pub(super) fn begin_phase(&mut self) -> Check {
         let team = Self::team();
-        let course = self.desk.state().teams[&team].course.as_ref();
+        let course = self.writer.state().teams[&team].course.as_ref();
         let (phase, round) =
             course.map(|c| (c.phase.clone(), c.round)).expect("it has a phase to begin");
         let (teammates, tasks, again) = (Vec::new(), self.new_tasks(), Vec::new());
@@ -95,12 +95,12 @@ impl Crew<'_> {
     }
 
     fn new_tasks(&mut self) -> Vec<NewTask> {
-        let members = self.desk.state().teammates.values();
+        let members = self.writer.state().teammates.values();
         let members: Vec<Profile> = members
             .map(|mate| mate.profile.clone())
             .filter(|profile| profile.start == StartRule::WhenNeeded)
             .collect();
-        let known = self.desk.state().tasks().len() as u64;
+        let known = self.writer.state().tasks().len() as u64;
         let many = self.random.between(1, 6);
         let mut tasks = Vec::new();
         for index in 0..many {
@@ -147,7 +147,7 @@ impl Crew<'_> {
         }
         if self.faults {
             match self.random.below(12) {
-                0 if self.desk.state().tasks().len() < 25 => self.create_tasks()?,
+                0 if self.writer.state().tasks().len() < 25 => self.create_tasks()?,
                 1 => {
                     let (team, reason) = (Self::team(), "lunch".to_owned());
                     self.give(Actor::Person, Act::PauseTeam { team, reason })?;
@@ -156,7 +156,7 @@ impl Crew<'_> {
                     let who = self.member();
                     self.give(
                         Actor::Person,
-                        Act::PauseTeammate { who, reason: "wait".to_owned() },
+                        Act::PauseTeammate { who, reason: "wait".to_owned(), spent: false },
                     )?;
                 }
                 3 => {
@@ -165,7 +165,7 @@ impl Crew<'_> {
                 }
                 4 => {
                     let address = self.member();
-                    let epoch = self.desk.state().teammates[&address].epoch;
+                    let epoch = self.writer.state().teammates[&address].epoch;
                     let whom = Whom::Teammate(TeammateRef { address, epoch });
                     let (reason, deadline_ms) = ("enough".to_owned(), 5_000);
                     self.give(Actor::Person, Act::RequestShutdown { whom, reason, deadline_ms })?;
@@ -182,7 +182,7 @@ impl Crew<'_> {
     }
 
     fn let_the_team_go_on(&mut self) -> Check {
-        if self.desk.state().teams[&Self::team()].paused.is_some()
+        if self.writer.state().teams[&Self::team()].paused.is_some()
             && (!self.faults || self.random.chance(400))
         {
             self.give(Actor::Person, Act::ContinueTeam { team: Self::team() })?;
@@ -191,7 +191,7 @@ impl Crew<'_> {
     }
 
     fn answer_questions(&mut self) -> Check {
-        let open = self.desk.state().questions.iter().filter(|(_, asked)| asked.is_open());
+        let open = self.writer.state().questions.iter().filter(|(_, asked)| asked.is_open());
         let open: Vec<u64> = open.map(|(id, _)| *id).collect();
         for question in open {
             let granted = self.random.chance(700);
@@ -206,7 +206,7 @@ impl Crew<'_> {
         if self.faults {
             return Ok(());
         }
-        let state = self.desk.state();
+        let state = self.writer.state();
         let stays = state.teammates.iter().filter(|(_, mate)| mate.is_running() && mate.stays);
         let stays: Vec<TeammateRef> = stays
             .map(|(who, mate)| TeammateRef { address: who.clone(), epoch: mate.epoch })
@@ -220,15 +220,15 @@ impl Crew<'_> {
 
     /// Members that nobody starts by itself any more are started by hand.
     fn bring_back(&mut self) -> Check {
-        let given_up = self.desk.state().teammates.iter().filter(|(_, mate)| {
+        let given_up = self.writer.state().teammates.iter().filter(|(_, mate)| {
             (mate.dismissed || mate.barren >= 3)
                 && matches!(mate.life, Life::Disappeared { .. } | Life::Stopped { .. })
         });
         let given_up: Vec<Address> = given_up.map(|(who, _)| who.clone()).collect();
         let pending = |status: &Status| *status == Status::Pending;
-        let over = self.desk.state().teams[&Self::team()].course.as_ref();
+        let over = self.writer.state().teams[&Self::team()].course.as_ref();
         let over = over.is_some_and(|course| course.is_over());
-        if over || !self.desk.state().tasks().iter().any(|task| pending(&task.status)) {
+        if over || !self.writer.state().tasks().iter().any(|task| pending(&task.status)) {
             return Ok(());
         }
         for who in given_up {
@@ -240,7 +240,7 @@ impl Crew<'_> {
     }
 
     fn member(&mut self) -> Address {
-        let members = self.desk.state().teammates.keys().filter(|who| who.name.as_str() != "lia");
+        let members = self.writer.state().teammates.keys().filter(|who| who.name.as_str() != "lia");
         let members: Vec<Address> = members.cloned().collect();
         self.random.pick(&members).expect("a crew has a member").clone()
     }

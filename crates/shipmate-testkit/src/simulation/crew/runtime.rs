@@ -1,7 +1,7 @@
 //! The simulated runtime: carries out what is owed, and takes stock when it begins again.
 
 use shipmate_core::state::BreakerPhase;
-use shipmate_core::{Desk, Effect, Observed, outstanding};
+use shipmate_core::{Effect, Observed, Writer, outstanding};
 use shipmate_model::command::{Probe, StartTeammate};
 use shipmate_model::event::{Supervision, TaskId, Token};
 use shipmate_model::{Act, Actor, TeammateRef};
@@ -20,8 +20,8 @@ impl Crew<'_> {
         if !self.up {
             return Ok(());
         }
-        self.observed.look(self.desk.state(), self.clock_ms);
-        let owed = outstanding(self.desk.state(), &self.observed, self.clock_ms);
+        self.observed.look(self.writer.state(), self.clock_ms);
+        let owed = outstanding(self.writer.state(), &self.observed, self.clock_ms);
         self.nothing_is_owed_wrongly(&owed.due, &owed.effects)?;
         for act in owed.due {
             if self.faults && self.random.chance(200) {
@@ -67,7 +67,7 @@ impl Crew<'_> {
             Effect::TryGate { team } => self.give(Actor::Runtime, task::tried_gate(team)).map(drop),
             Effect::EnterPhase { .. } => self.begin_phase(),
             Effect::LeavePhase { team } => {
-                let state = self.desk.state();
+                let state = self.writer.state();
                 match phase::leave(&mut self.random, state, &team) {
                     Some(act) => self.give(Actor::Runtime, act).map(drop),
                     None => Ok(()),
@@ -96,7 +96,7 @@ impl Crew<'_> {
 
     /// The first word of a life that was let through to see whether lives last again.
     fn answer_probe(&mut self, who: &TeammateRef) -> Check {
-        let team = &self.desk.state().teams[&who.address.team];
+        let team = &self.writer.state().teams[&who.address.team];
         let half_opened = match &team.breaker.phase {
             BreakerPhase::HalfOpen { at, probe } if probe.as_ref() == Some(who) => *at,
             _ => return Ok(()),
@@ -140,11 +140,11 @@ impl Crew<'_> {
         }
         self.trace.note(|| "crew a coordinator begins".to_owned());
         self.up = true;
-        self.desk = Desk::new(self.checker.reference.clone());
+        self.writer = Writer::new(self.checker.reference.clone());
         self.observed = Observed::default();
         let mut over = Vec::new();
         let mut alive = false;
-        for (address, mate) in &self.desk.state().teammates {
+        for (address, mate) in &self.writer.state().teammates {
             let who = TeammateRef { address: address.clone(), epoch: mate.epoch };
             if !mate.is_running() || mate.supervision == Supervision::None {
                 continue;
@@ -162,7 +162,7 @@ impl Crew<'_> {
             self.give(Actor::Runtime, Act::PauseTeam { team, reason })?;
         }
         for who in over {
-            let Some(act) = shipmate_core::ended(self.desk.state(), &who, "it had ended") else {
+            let Some(act) = shipmate_core::ended(self.writer.state(), &who, "it had ended") else {
                 continue;
             };
             let strikes = self.strikes();

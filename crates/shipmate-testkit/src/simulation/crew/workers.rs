@@ -61,7 +61,7 @@ impl Crew<'_> {
     fn one_shot_ends(&mut self, who: &TeammateRef) -> Check {
         use shipmate_model::event::Supervision::OneShot;
         let idle = self.processes[who].holds.is_none();
-        if self.desk.state().teammates[&who.address].supervision == OneShot && idle {
+        if self.writer.state().teammates[&who.address].supervision == OneShot && idle {
             return self.gone(who);
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Crew<'_> {
 
     /// Answers what it was asked; says whether it was asked.
     fn answer_shutdown(&mut self, who: &TeammateRef) -> Result<bool, super::Breach> {
-        let open = self.desk.state().shutdowns.iter();
+        let open = self.writer.state().shutdowns.iter();
         let mut open =
             open.filter(|(_, asked)| asked.who == *who && asked.end == ShutdownEnd::Open);
         let Some(shutdown) = open.next().map(|(id, _)| *id) else { return Ok(false) };
@@ -92,7 +92,7 @@ impl Crew<'_> {
             return Ok(());
         }
         self.observed.present.remove(who);
-        match shipmate_core::ended(self.desk.state(), who, "its process ended") {
+        match shipmate_core::ended(self.writer.state(), who, "its process ended") {
             Some(act) => self.give(Actor::Runtime, act).map(drop),
             None => Ok(()),
         }

@@ -32,10 +32,10 @@ impl World<'_> {
             let Some(queued) = self.coordinators[who].queue.pop_front() else { break };
             let at = self.wall_ms;
             // The whole comparison is dear and `decide` only borrows the state: now and then.
-            let before = self.random.chance(10).then(|| self.coordinators[who].desk.clone());
-            let position = self.coordinators[who].desk.state().position;
+            let before = self.random.chance(10).then(|| self.coordinators[who].writer.clone());
+            let position = self.coordinators[who].writer.state().position;
             let refused = matches!(self.coordinators[who].decide(at, queued), Outcome::Refused(_));
-            let after = &self.coordinators[who].desk;
+            let after = &self.coordinators[who].writer;
             let same = after.state().position == position
                 && before.is_none_or(|before| before.state() == after.state());
             assert!(!refused || same, "G4: a refused command changes nothing");
@@ -51,7 +51,7 @@ impl World<'_> {
             self.coverage.fault(Fault::CrashBeforeAppend);
             return self.crash(who, "dies before its append");
         }
-        let (end, records) = self.coordinators[who].desk.batch();
+        let (end, records) = self.coordinators[who].writer.batch();
         let written: Vec<Record> = records.to_vec();
         let lines: Vec<String> = written
             .iter()
@@ -174,7 +174,7 @@ impl World<'_> {
 
     fn finish_batch(&mut self, who: usize, answers: Answers) {
         let coordinator = &mut self.coordinators[who];
-        coordinator.desk.confirm();
+        coordinator.writer.confirm();
         coordinator.note_heard();
         for (queued, outcome) in std::mem::take(&mut coordinator.batch) {
             let Some(at) = queued.client else { continue };

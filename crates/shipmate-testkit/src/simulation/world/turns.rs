@@ -239,7 +239,7 @@ impl World<'_> {
         if !coordinator.batch.is_empty() {
             return;
         }
-        let state = coordinator.desk.state();
+        let state = coordinator.writer.state();
         let text = serde_json::to_string(state).expect("a state is data");
         self.log.save_snapshot_now(&Snapshot { position: state.position, text });
         if self.random.chance(self.rates.damage) {

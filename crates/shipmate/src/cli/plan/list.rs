@@ -39,7 +39,7 @@ fn one(plan: &PlanView, screen: &Screen) -> String {
         "plan {} by {}{task}, {}, {}",
         plan.id,
         plain(&plan.who),
-        plain(&plan.state),
+        plain(plan.state.word()),
         date_and_time(plan.submitted_at)
     );
     let mut text = screen.paint(Paint::Bold, &head);

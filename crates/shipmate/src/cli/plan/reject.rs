@@ -22,5 +22,5 @@ pub(crate) struct RejectArgs {
 pub(crate) fn run(args: RejectArgs, mut session: Session) -> Result<(), Failure> {
     let feedback = text_or_stdin(&args.feedback)?;
     let said = format!("rejected plan {}", args.plan);
-    session.change(verbs::PlanReject { plan: args.plan, feedback }, &said)
+    session.change(verbs::PlanReject { plan: args.plan, feedback, unworkable: false }, &said)
 }

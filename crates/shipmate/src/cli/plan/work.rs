@@ -1,5 +1,6 @@
 //! What a plan's approval would bring about, as a person reads it.
 
+use shipmate_protocol::Mode;
 use shipmate_protocol::view::{PlannedTaskView, PlannedTeammateView, WorkView};
 
 use crate::cli::screen::plain;
@@ -60,8 +61,8 @@ fn one(mate: &PlannedTeammateView) -> String {
     if !mate.scope.is_empty() {
         parts.push(format!("may write {}", plain(&mate.scope.join(", "))));
     }
-    if mate.mode != "normal" {
-        parts.push(format!("mode {}", plain(&mate.mode)));
+    if mate.mode != Mode::Normal {
+        parts.push(format!("mode {}", plain(mate.mode.word())));
     }
     format!("{:<12} {}", plain(&mate.name), parts.join("; "))
 }
@@ -95,13 +96,13 @@ mod tests {
             model: "small".to_owned(),
             role: Some("dev".to_owned()),
             scope: vec!["src".to_owned()],
-            mode: "plan".to_owned(),
+            mode: Mode::Plan,
             ..PlannedTeammateView::default()
         };
         let bo = PlannedTeammateView {
             name: "bo".to_owned(),
             command: "./agent.sh\u{1b}[2J".to_owned(),
-            mode: "normal".to_owned(),
+            mode: Mode::Normal,
             ..PlannedTeammateView::default()
         };
         let mut api = task("api", &[]);

@@ -1,12 +1,15 @@
 //! Real values of every view, as the commands would print them.
 
 use serde_json::{Value, json};
+use shipmate_protocol::Mode;
+use shipmate_protocol::verbs::{QuestionKind, Supervision};
 use shipmate_protocol::view::{
-    AgentView, Counts, DecidedRow, DecisionView, DeliveryStep, DeliveryTrace, DiffFile,
-    InboxMessage, Leftover, Merged, MessageTrace, OwnFolder, PauseView, PhaseView, PlanView,
-    PlannedTaskView, PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart,
-    PlaybookRow, PlaybookView, ProblemView, QuestionView, Resumed, Status, TaskDiff, TaskRow,
-    TaskView, TeamView, TeammateView, WorkView,
+    AgentView, BreakerState, Counts, DecidedRow, DecisionView, DeliveryState, DeliveryStep,
+    DeliveryTrace, DiffFile, InboxMessage, Leftover, Merged, MessageTrace, OwnFolder, PauseView,
+    PhaseState, PhaseView, PlanState, PlanView, PlannedTaskView, PlannedTeammateView,
+    PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
+    QuestionState, QuestionView, Resumed, Status, TaskDiff, TaskRow, TaskStage, TaskStatus,
+    TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
 };
 
 use crate::cli::decisions::Listed;
@@ -69,16 +72,16 @@ pub(super) fn checked() -> PlaybookChecked {
 }
 
 pub(super) fn phases() -> Value {
-    let phase = |name: &str, state: &str, round: u32, why: &str| PhaseView {
+    let phase = |name: &str, state: PhaseState, round: u32, why: &str| PhaseView {
         name: name.into(),
-        state: state.into(),
+        state,
         round,
         why: why.into(),
         ..PhaseView::default()
     };
     let phases = [
-        phase("contracts", "done", 1, ""),
-        phase("layers", "waits", 0, "docs/contracts.md is not there"),
+        phase("contracts", PhaseState::Done, 1, ""),
+        phase("layers", PhaseState::Waits, 0, "docs/contracts.md is not there"),
     ];
     json!({ "team": "alpha", "playbook": "contract-first", "phases": phases })
 }
@@ -124,10 +127,11 @@ pub(super) fn task_row() -> TaskRow {
     TaskRow {
         id: 3,
         subject: "Test the parser".into(),
-        status: "pending".into(),
+        status: TaskStatus::Pending,
         stage: None,
         owner: None,
         available: false,
+        blocked: true,
         why: vec!["blocked by 2".into(), "role tester".into()],
         blocked_by: vec!["2".into(), "group:docs".into()],
         alias: Some("03-01/T3".into()),
@@ -141,8 +145,8 @@ pub(super) fn held_row() -> TaskRow {
     TaskRow {
         id: 2,
         subject: "Write the parser".into(),
-        status: "in_progress".into(),
-        stage: Some("claimed".into()),
+        status: TaskStatus::InProgress,
+        stage: Some(TaskStage::Claimed),
         owner: Some("alpha/ana@1".into()),
         priority: 100,
         team: "alpha".into(),
@@ -196,7 +200,7 @@ pub(super) fn team() -> TeamView {
     TeamView {
         name: "alpha".into(),
         description: "The parser".into(),
-        phase: "active".into(),
+        phase: TeamState::Active,
         lead: Some("lou".into()),
         teammates: 3,
         running: 2,
@@ -211,7 +215,7 @@ pub(super) fn team() -> TeamView {
         }),
         base: Some(BASE.into()),
         branch: Some("shipmate/alpha".into()),
-        breaker: "closed".into(),
+        breaker: BreakerState::Closed,
         tokens_used: 120_000,
         cost_micros: 1_250_000,
         tokens_max: Some(1_000_000),
@@ -224,18 +228,18 @@ pub(super) fn teammate() -> TeammateView {
         name: "ana".into(),
         team: "alpha".into(),
         epoch: 1,
-        state: "active".into(),
+        state: TeammateState::Active,
         why: "task 2".into(),
         role: Some("coder".into()),
         agent: "native".into(),
         model: "small".into(),
-        mode: "normal".into(),
+        mode: Mode::Normal,
         scope: vec!["src".into()],
         holds: vec![2],
         unread: 1,
         tasks_max: 1,
         command: "./agent.sh".into(),
-        supervision: "supervised".into(),
+        supervision: Supervision::Supervised,
         session: "b2c1".into(),
         last_words: "running 12 tests".into(),
         silent_ms: Some(1_200),
@@ -296,19 +300,19 @@ pub(super) fn message() -> InboxMessage {
 }
 
 pub(super) fn trace() -> MessageTrace {
-    let step = |state: &str, position: u64, detail: Option<&str>| DeliveryStep {
-        state: state.into(),
+    let step = |state: DeliveryState, position: u64, detail: Option<&str>| DeliveryStep {
+        state,
         position,
         at: THEN + position,
         detail: detail.map(Into::into),
     };
     let to = DeliveryTrace {
         to: "alpha/bo".into(),
-        state: "acknowledged".into(),
+        state: DeliveryState::Acknowledged,
         steps: vec![
-            step("queued", 44, None),
-            step("injected", 46, Some("turn 7")),
-            step("acknowledged", 47, None),
+            step(DeliveryState::Queued, 44, None),
+            step(DeliveryState::Injected, 46, Some("turn 7")),
+            step(DeliveryState::Acknowledged, 47, None),
         ],
     };
     MessageTrace { message: message(), to: vec![to] }
@@ -335,7 +339,7 @@ pub(super) fn plan_of_lead() -> PlanView {
         name: "dev-1".into(),
         role: Some("dev".into()),
         agent: "native".into(),
-        mode: "normal".into(),
+        mode: Mode::Normal,
         ..PlannedTeammateView::default()
     };
     let work = WorkView {
@@ -351,8 +355,9 @@ pub(super) fn plan_of_lead() -> PlanView {
         who: "alpha/lead@1".into(),
         task: None,
         body: "The types first, then the parser.".into(),
-        state: "open".into(),
+        state: PlanState::Open,
         feedback: None,
+        unworkable: false,
         submitted_at: THEN,
         work: Some(Box::new(work)),
     }
@@ -364,8 +369,9 @@ pub(super) fn plan() -> PlanView {
         who: "alpha/ana@1".into(),
         task: Some(2),
         body: "split the parser, then test it".into(),
-        state: "rejected".into(),
+        state: PlanState::Rejected,
         feedback: Some("keep the public interface".into()),
+        unworkable: false,
         submitted_at: THEN,
         work: None,
     }
@@ -375,10 +381,10 @@ pub(super) fn question() -> QuestionView {
     QuestionView {
         id: 52,
         who: "alpha/ana@1".into(),
-        kind: "question".into(),
+        kind: QuestionKind::Question,
         text: "Which parser?".into(),
         options: vec!["nom".into(), "winnow".into()],
-        state: "answered".into(),
+        state: QuestionState::Answered,
         answer: Some("winnow".into()),
         asked_at: THEN,
     }

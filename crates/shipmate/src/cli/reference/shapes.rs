@@ -22,6 +22,7 @@ const TASK_ROW: &[(&str, &str)] = &[
     ("stage", "`claimed`, `submitted` or `returned`, while in progress; else absent."),
     ("owner", "`team/name@epoch` of who holds it or completed it; else absent."),
     ("available", "Pending, and no dependency or held file stands in the way."),
+    ("blocked", "It waits for another task; absent when it does not."),
     ("why", "Why it cannot be taken, or not by everybody; absent when empty."),
     ("blocked_by", "Ids and `group:NAME` of what comes before; absent when empty."),
     ("alias", "Another handle, usable wherever an id is; absent when none."),
@@ -295,6 +296,7 @@ const PLAN: &[(&str, &str)] = &[
     ("body", "The text."),
     ("state", "`open`, `approved`, `rejected` or `withdrawn`."),
     ("feedback", "What a rejection said."),
+    ("unworkable", "It was rejected because it could not be carried out; absent otherwise."),
     ("submitted_at", "Milliseconds since 1970."),
     (
         "work",

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use shipmate_protocol::view::PlanView;
-use shipmate_protocol::{Answer, Ask, verbs};
+use shipmate_protocol::{Ask, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::plan::work;
@@ -51,7 +51,7 @@ pub(super) fn decide(
     match wish {
         Wish::Approve => return approve(&plan, yes, session),
         Wish::Reject(feedback) => {
-            let said = session.ask(Ask::PlanReject(verbs::PlanReject { plan: id, feedback }));
+            let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: true });
             tell_refusal(said, session)?;
         }
         Wish::Stop => return Ok(Decided::Stop),
@@ -84,28 +84,23 @@ fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
 
 /// How often a plan goes back by itself.
 const SENT_BACK_MAX: usize = 3;
-const SENT_BACK: &str = "it cannot be carried out: ";
 
 /// By itself: what cannot be approved goes back to the lead with the reason.
 fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let (id, lead) = (plan.id, seat(&plan.who));
-    let said = session.ask(Ask::PlanApprove(verbs::PlanApprove { plan: id }));
+    let said = session.ask(verbs::PlanApprove { plan: id });
     let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
     let Some(refused) = refused.filter(|_| yes) else {
         return tell_refusal(said, session).map(|()| Decided::GoesOn);
     };
-    let feedback = format!("{SENT_BACK}{}", refused.one_line());
+    let feedback = format!("it cannot be carried out: {}", refused.one_line());
     let plans = session.ask(verbs::Plans { all: true })?;
-    // No lead rejects its own plans: what is said of them was said here.
-    let is_ours = |plan: &&PlanView| {
-        let feedback = plan.feedback.as_deref();
-        seat(&plan.who) == lead && feedback.is_some_and(|text| text.starts_with(SENT_BACK))
-    };
+    let is_ours = |plan: &&PlanView| seat(&plan.who) == lead && plan.unworkable;
     if plans.iter().filter(is_ours).count() >= SENT_BACK_MAX {
         tell_refusal(said, session)?;
         return Ok(Decided::Stop);
     }
-    let said = session.ask(Ask::PlanReject(verbs::PlanReject { plan: id, feedback }));
+    let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: true });
     tell_refusal(said, session).map(|()| Decided::GoesOn)
 }
 
@@ -115,7 +110,7 @@ fn seat(who: &str) -> &str {
 }
 
 /// Somebody else was faster, say: the run goes on either way.
-fn tell_refusal(said: Result<Answer, Failure>, session: &Session) -> Result<(), Failure> {
+fn tell_refusal<T>(said: Result<T, Failure>, session: &Session) -> Result<(), Failure> {
     match said {
         Ok(_) => Ok(()),
         Err(failure) => match failure.refused() {

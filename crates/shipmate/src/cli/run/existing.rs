@@ -5,7 +5,7 @@
 //! the person's to decide about.
 
 use shipmate_protocol::verbs::TeamCreate;
-use shipmate_protocol::view::{Counts, TeamView};
+use shipmate_protocol::view::{Counts, PhaseState, TeamState, TeamView};
 use shipmate_protocol::{Ask, ClientFailure, Code, Refused, verbs};
 
 use super::take_back;
@@ -59,7 +59,7 @@ fn is_stillborn(
     let has_tasks = pending + in_progress + completed + failed + deleted > 0;
     let has_teams = teams.iter().any(|team| team.parent.as_deref() == Some(&there.name));
     let has_begun = has_tasks || has_teams || has_begun(there);
-    if there.phase != "active" || there.description != description || has_begun {
+    if there.phase != TeamState::Active || there.description != description || has_begun {
         return Ok(false);
     }
     session.client.team = Some(there.name.clone());
@@ -69,7 +69,7 @@ fn is_stillborn(
 
 /// Nothing where the playbook is not over, somebody still runs, or nobody knows where its work is.
 fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<Finished> {
-    if there.phase != "active" || !there.is_over() {
+    if there.phase != TeamState::Active || !there.is_over() {
         return None;
     }
     let runs = |team: &TeamView| team.running > 0;
@@ -88,7 +88,7 @@ fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<F
 
 /// A phase of it runs or has ended.
 fn has_begun(team: &TeamView) -> bool {
-    team.phases.iter().any(|phase| !matches!(phase.state.as_str(), "ahead" | "waits"))
+    team.phases.iter().any(|phase| !matches!(phase.state, PhaseState::Ahead | PhaseState::Waits))
 }
 
 /// The log stays on disk, and what is in no branch of the person's under its ref.
@@ -134,8 +134,8 @@ fn not_merged(team: &str, commits: u64, session: &Session) -> Failure {
 
 fn in_the_way(there: &TeamView) -> Failure {
     let team = &there.name;
-    match there.phase.as_str() {
-        "active" => refused(
+    match there.phase {
+        TeamState::Active => refused(
             Code::TeamExists,
             format!("there is a team {team} already"),
             format!(
@@ -169,7 +169,7 @@ mod tests {
     fn a_playbook_is_over_when_its_last_phase_has_ended_or_one_has_failed() {
         let team = |states: &[&str]| {
             let phase =
-                |state: &&str| PhaseView { state: (*state).to_owned(), ..PhaseView::default() };
+                |state: &&str| PhaseView { state: state.parse().unwrap(), ..PhaseView::default() };
             TeamView { phases: states.iter().map(phase).collect(), ..TeamView::default() }
         };
         for over in [&["done", "done"][..], &["done", "skipped"], &["failed", "ahead"]] {

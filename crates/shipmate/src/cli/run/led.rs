@@ -3,10 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use shipmate_model::event::{MessageKind, Mode, Profile, Seat};
 
-use super::account::{first_line, text};
+use super::account::{Told, first_line};
 use super::progress::EventKind;
+
+/// What a lead hands over that makes no plan.
+const NO_PLAN: &str = "no_plan";
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Led {
@@ -29,13 +32,12 @@ pub(crate) struct Led {
 }
 
 impl Led {
-    pub(super) fn added(&mut self, name: &str, fields: &Value) {
-        let profile = &fields["profile"];
-        if profile["seat"] == "lead" && !name.contains('/') {
+    pub(super) fn added(&mut self, name: &str, profile: &Profile) {
+        if profile.seat == Seat::Lead && !name.contains('/') {
             self.seat = Some(name.to_owned());
-            self.hears = profile["hears"] == true;
+            self.hears = profile.hears;
         }
-        if profile["seat"] == "lead" && profile["mode"] == "plan" {
+        if profile.seat == Seat::Lead && profile.mode == Mode::Plan {
             self.lead = Some(name.to_owned());
         }
     }
@@ -52,20 +54,23 @@ impl Led {
         self.lead.as_deref() == Some(name)
     }
 
+    /// It leads, with a plan to hand in or without.
+    pub(super) fn leads(&self, name: &str) -> bool {
+        self.seat() == Some(name) || self.is_lead(name)
+    }
+
     /// It is the lead, and at its plan.
     pub(super) fn plans(&self, name: &str) -> bool {
         self.is_lead(name) && !self.approved
     }
 
-    /// Whether the lead has handed in a plan, and the one it takes the place of.
-    pub(super) fn submitted(&mut self, n: u64, who: &str, fields: &Value) -> (bool, Option<u64>) {
-        match fields.get("work").is_some() || self.seat.as_deref() == Some(who) {
-            true => (true, self.open.replace(n)),
-            false => {
-                self.others.insert(n);
-                (false, None)
-            }
+    /// Somebody has handed in a plan; gives the one that a plan of the lead takes the place of.
+    pub(super) fn submitted(&mut self, n: u64, is_leads: bool) -> Option<u64> {
+        if is_leads {
+            return self.open.replace(n);
         }
+        self.others.insert(n);
+        None
     }
 
     /// Plans that nobody but a person decides.
@@ -81,37 +86,19 @@ impl Led {
         self.lead.clone().or_else(|| self.seat.clone())
     }
 
-    /// What a person hears of a message of `from` to these members, and to the person where its
-    /// fields say so. A report waits for the end of the run, and is shown at once when a later one
-    /// takes its place.
-    pub(super) fn message(
-        &mut self,
-        fields: &Value,
-        from: &str,
-        members: &[String],
-    ) -> Option<(EventKind, String)> {
-        let kind = &fields["kind"];
-        let is_own = self.seat.as_deref() == Some(from) || self.is_lead(from);
-        if kind == "work_done" {
-            let told =
-                |lead: Option<&str>| lead.is_some_and(|lead| members.iter().any(|m| m == lead));
-            self.is_done |= told(self.seat()) || told(self.lead());
-            return None;
+    /// What a person hears of a message that `from` sent them. A report waits for the end of the
+    /// run, and is shown at once when a later one takes its place.
+    pub(super) fn says(&mut self, from: &str, kind: &MessageKind, body: &str) -> Told {
+        let body = body.to_owned();
+        match kind {
+            MessageKind::Handoff(name) if name.as_str() == NO_PLAN && self.is_lead(from) => {
+                self.no_plan = Some(body);
+                return None;
+            }
+            MessageKind::Message | MessageKind::Broadcast => {}
+            _ => return None,
         }
-        let to_person =
-            fields["to"].as_array().is_some_and(|to| to.iter().any(|to| to == "person"));
-        if !to_person || ["person", "runtime"].contains(&from) {
-            return None;
-        }
-        let body = text(fields, "body").to_owned();
-        if kind["handoff"] == "no_plan" && self.is_lead(from) {
-            self.no_plan = Some(body);
-            return None;
-        }
-        if kind != "message" && kind != "broadcast" {
-            return None;
-        }
-        let shown = match (is_own, self.is_done) {
+        let shown = match (self.leads(from), self.is_done) {
             (true, true) => self.report.replace(body)?,
             (true, false) => body,
             // All of it is in the inbox; a teammate's page is not the run's.

@@ -6,26 +6,28 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use shipmate_model::phase::PhaseEnd;
+use shipmate_model::playbook::Playbook;
+use shipmate_model::{Event, Name};
 
-use super::account::text;
+use super::account::Told;
 use super::progress::EventKind;
 
 /// The phases of all teams of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
-    root: Option<String>,
-    teams: BTreeMap<String, Course>,
+    root: Option<Name>,
+    teams: BTreeMap<Name, Course>,
     pub(crate) ended: Vec<PhaseLine>,
 }
 
 #[derive(Debug, Default)]
 struct Course {
     /// Names of its phases, in order.
-    all: Vec<String>,
+    all: Vec<Name>,
     /// Those of them in which the lead makes the tasks.
-    led: Vec<String>,
-    now: Option<String>,
+    led: Vec<Name>,
+    now: Option<Name>,
     begun: bool,
     missing: Vec<String>,
     /// What was said about the phase that waits.
@@ -38,111 +40,101 @@ struct Course {
 /// A phase that is over.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PhaseLine {
-    pub(crate) team: String,
-    pub(crate) phase: String,
-    pub(crate) round: u64,
+    pub(crate) team: Name,
+    pub(crate) phase: Name,
+    pub(crate) round: u32,
     /// `done`, `skipped`, `failed`, `passed` or `back`.
-    pub(crate) end: String,
+    pub(crate) end: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) why: String,
 }
 
 impl Phases {
-    pub(crate) fn created(&mut self, fields: &Value) {
-        let team = text(fields, "team").to_owned();
+    pub(crate) fn created(&mut self, team: &Name, playbook: Option<&Playbook>) {
         self.root.get_or_insert_with(|| team.clone());
-        let Some(playbook) = fields.pointer("/setup/playbook") else { return };
-        let list = |key: &str| playbook.get(key).and_then(Value::as_array).into_iter().flatten();
-        let has_departments = list("departments").next().is_some();
-        let own = text(playbook, "department");
-        let level = if own.is_empty() { "root" } else { "team" };
-        let department = list("departments").find(|one| text(one, "name") == own);
-        let without = department.and_then(|one| one.get("without")).and_then(Value::as_array);
-        let is_left_out = |name: &str| {
-            without.is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
-        };
-        let goes_through = |phase: &&Value| {
-            let at = phase.get("level").and_then(Value::as_str).unwrap_or("team");
-            (!has_departments || at == level) && !is_left_out(text(phase, "name"))
-        };
-        let all = list("phases").filter(goes_through).map(|phase| text(phase, "name").to_owned());
-        let led = list("phases").filter(|phase| phase["lead_plans"] == true);
-        let led = led.map(|phase| text(phase, "name").to_owned()).collect();
-        let course = Course { all: all.collect(), led, ..Course::default() };
-        self.teams.insert(team, course);
+        let Some(playbook) = playbook else { return };
+        let all = playbook.course().map(|phase| phase.name.clone()).collect();
+        let led = playbook.phases.iter().filter(|phase| phase.lead_plans);
+        let led = led.map(|phase| phase.name.clone()).collect();
+        self.teams.insert(team.clone(), Course { all, led, ..Course::default() });
     }
 
     /// What a person should hear of a record about a phase.
-    pub(crate) fn take(&mut self, event: &str, fields: &Value) -> Option<(EventKind, String)> {
-        let (team, phase) = (text(fields, "team").to_owned(), text(fields, "phase").to_owned());
-        let is_root = self.root.as_ref() == Some(&team);
-        let shown =
-            if is_root { format!("phase {phase}") } else { format!("{team}: phase {phase}") };
+    pub(crate) fn take(&mut self, event: &Event) -> Told {
+        let (Event::PhaseWaits { team, phase, .. }
+        | Event::PhaseBegan { team, phase, .. }
+        | Event::PhaseLeftToLead { team, phase, .. }
+        | Event::PhaseEnded { team, phase, .. }) = event
+        else {
+            return None;
+        };
+        let shown = match self.root.as_ref() == Some(team) {
+            true => format!("phase {phase}"),
+            false => format!("{team}: phase {phase}"),
+        };
         let course = self.teams.entry(team.clone()).or_default();
         match event {
-            "phase.waits" => {
-                let missing = fields.get("missing").and_then(Value::as_array).into_iter().flatten();
-                course.missing = missing.filter_map(Value::as_str).map(str::to_owned).collect();
-                course.outside = fields.get("outside").and_then(Value::as_bool) == Some(true);
-                let told = match course.missing.as_slice() {
+            Event::PhaseWaits { missing, outside, .. } => {
+                course.missing.clone_from(missing);
+                course.outside = *outside;
+                let told = match missing.as_slice() {
                     [] => format!("{shown} has what it waited for"),
                     missing => format!("{shown} waits: {}", missing.join("; ")),
                 };
-                course.waits = Some(told.clone()).filter(|_| !course.missing.is_empty());
+                course.waits = Some(told.clone()).filter(|_| !missing.is_empty());
                 Some((EventKind::Health, told))
             }
-            "phase.began" => {
-                course.now = Some(phase);
+            Event::PhaseBegan { round, notes, .. } => {
+                course.now = Some(phase.clone());
                 course.waits = None;
                 course.begun = true;
                 course.missing.clear();
                 course.outside = false;
-                let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
-                let again = if round > 1 { format!(", round {round}") } else { String::new() };
-                let notes = fields.get("notes").and_then(Value::as_array).into_iter().flatten();
-                let notes: String =
-                    notes.filter_map(Value::as_str).map(|note| format!("\n  {note}")).collect();
+                let again = if *round > 1 { format!(", round {round}") } else { String::new() };
+                let notes: String = notes.iter().map(|note| format!("\n  {note}")).collect();
                 Some((EventKind::Step, format!("{shown} begins{again}{notes}")))
             }
             // Before any phase has begun nothing fell back: it is work for one from the start.
-            "phase.left_to_lead" if !course.begun => {
-                let told = format!("one agent does it all: {}", text(fields, "reason"));
-                Some((EventKind::Step, told))
+            Event::PhaseLeftToLead { reason, .. } if !course.begun => {
+                Some((EventKind::Step, format!("one agent does it all: {reason}")))
             }
-            "phase.left_to_lead" => {
-                let told = format!("{shown} is left to the lead: {}", text(fields, "reason"));
-                Some((EventKind::Fallback, told))
+            Event::PhaseLeftToLead { reason, .. } => {
+                Some((EventKind::Fallback, format!("{shown} is left to the lead: {reason}")))
             }
-            "phase.ended" => {
-                let (end, detail) = fields.get("end")?.as_object()?.iter().next()?;
-                let why = [text(detail, "reason"), text(detail, "note")].concat();
+            Event::PhaseEnded { round, end, .. } => {
                 course.now = None;
                 course.waits = None;
-                let is_last = course.all.last() == Some(&phase);
-                match end.as_str() {
-                    "failed" => course.over = Some(false),
-                    "done" | "skipped" | "passed" if is_last => course.over = Some(true),
+                let is_last = course.all.last() == Some(phase);
+                let (kind, word, told, why) = match end {
+                    PhaseEnd::Done { note } => (EventKind::Step, "done", "is done", note),
+                    PhaseEnd::Skipped { reason } => {
+                        (EventKind::Step, "skipped", "is left out", reason)
+                    }
+                    PhaseEnd::Back { reason, .. } => {
+                        (EventKind::Health, "back", "goes back", reason)
+                    }
+                    PhaseEnd::Passed { reason } => {
+                        (EventKind::Health, "passed", "failed, and the team goes on", reason)
+                    }
+                    PhaseEnd::Failed { reason } => (EventKind::Health, "failed", "failed", reason),
+                };
+                match end {
+                    PhaseEnd::Failed { .. } => course.over = Some(false),
+                    PhaseEnd::Back { .. } => {}
+                    _ if is_last => course.over = Some(true),
                     _ => {}
                 }
-                let round = fields.get("round").and_then(Value::as_u64).unwrap_or(1);
-                let line = PhaseLine { team, phase, round, end: end.clone(), why: why.clone() };
-                self.ended.push(line);
-                let reason = if why.is_empty() { why } else { format!(": {why}") };
-                let (kind, word) = match end.as_str() {
-                    "done" => (EventKind::Step, "is done"),
-                    "skipped" => (EventKind::Step, "is left out"),
-                    "back" => (EventKind::Health, "goes back"),
-                    "passed" => (EventKind::Health, "failed, and the team goes on"),
-                    _ => (EventKind::Health, "failed"),
-                };
-                Some((kind, format!("{shown} {word}{reason}")))
+                let (team, phase, why) = (team.clone(), phase.clone(), why.clone());
+                let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
+                self.ended.push(PhaseLine { team, phase, round: *round, end: word, why });
+                Some((kind, format!("{shown} {told}{reason}")))
             }
             _ => None,
         }
     }
 
-    pub(crate) fn root(&self) -> Option<&str> {
-        self.root.as_deref()
+    pub(crate) fn root(&self) -> Option<&Name> {
+        self.root.as_ref()
     }
 
     /// Whether the run has a playbook that is not over yet.
@@ -161,7 +153,7 @@ impl Phases {
         let waits =
             |course: &Course| course.now.is_none() && !course.missing.is_empty() && !course.outside;
         // The team above the departments waits for them, in a phase of its own.
-        let is_above = |team: &String| self.root.as_ref() == Some(team) && open().count() > 1;
+        let is_above = |team: &Name| self.root.as_ref() == Some(team) && open().count() > 1;
         open().all(|(team, course)| waits(course) || is_above(team))
     }
 
@@ -179,7 +171,7 @@ impl Phases {
     /// The phase that the run's team is in, and what it waits for.
     pub(crate) fn now(&self) -> Option<String> {
         let course = self.root_course()?;
-        let place = |name: &String| course.all.iter().position(|one| one == name).map(|at| at + 1);
+        let place = |name: &Name| course.all.iter().position(|one| one == name).map(|at| at + 1);
         let now = course.now.as_ref()?;
         Some(format!("phase {now} ({}/{})", place(now)?, course.all.len()))
     }

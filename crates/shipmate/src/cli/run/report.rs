@@ -5,7 +5,7 @@
 //! command away.
 
 use serde::Serialize;
-use serde_json::Value;
+use shipmate_model::usage::Usage;
 
 use super::phases::PhaseLine;
 use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
@@ -91,13 +91,11 @@ pub(crate) struct Spent {
 
 impl Spent {
     /// Takes in the usage of one record.
-    pub(crate) fn add(&mut self, usage: &Value) {
-        let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
-        let tokens = number("tokens_in").saturating_add(number("tokens_out"));
-        let cost = number("cost_micros");
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        let tokens = usage.tokens();
         self.tokens = self.tokens.saturating_add(tokens);
-        self.cost_micros = self.cost_micros.saturating_add(cost);
-        if cost == 0 {
+        self.cost_micros = self.cost_micros.saturating_add(usage.cost_micros);
+        if usage.cost_micros == 0 {
             self.tokens_unpriced = self.tokens_unpriced.saturating_add(tokens);
         }
     }
@@ -255,7 +253,7 @@ impl Report {
             return String::new();
         }
         match self.phases.iter().rev().find(|phase| phase.end == "failed") {
-            Some(failed) => format!(", but phase {} failed,", plain(&failed.phase)),
+            Some(failed) => format!(", but phase {} failed,", failed.phase),
             None => ", but not all phases,".to_owned(),
         }
     }
@@ -524,9 +522,9 @@ next       shipmate task show 2         what is known about its failure
     fn a_price_that_is_not_known_is_not_called_nothing() {
         let mut spent = Spent::default();
         assert_eq!(spent.text(), "");
-        spent.add(&serde_json::json!({ "tokens_in": 11_000, "tokens_out": 520 }));
+        spent.add(&Usage { tokens_in: 11_000, tokens_out: 520, ..Usage::default() });
         assert_eq!(spent.text(), "11.5k tokens, price unknown");
-        spent.add(&serde_json::json!({ "tokens_in": 100, "cost_micros": 4_000 }));
+        spent.add(&Usage { tokens_in: 100, cost_micros: 4_000, ..Usage::default() });
         assert_eq!(spent.text(), "11.6k tokens, $0.004 + unknown");
     }
 

@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use shipmate_protocol::Ask;
+use shipmate_protocol::view::TeammateState;
 
 use super::Begun;
 use super::account::Account;
@@ -197,6 +198,7 @@ impl<'a> Watcher<'a> {
         loop {
             match self.wait(told) {
                 Some(News::Record(record)) => self.events.extend(self.account.take(&record)),
+                Some(News::Unreadable) => self.account.skip(),
                 Some(News::Interrupted) => {
                     if self.interrupted()? == Choice::Leave {
                         return Ok(None);
@@ -476,7 +478,7 @@ fn add_words(view: &mut RunView, session: &mut Session) {
         view.phases.extend(team.phases.iter().map(|phase| PhaseRow {
             team: department.clone(),
             name: phase.name.clone(),
-            state: phase.state.clone(),
+            state: phase.state.to_string(),
             round: phase.round,
             why: phase.why.clone(),
         }));
@@ -485,10 +487,10 @@ fn add_words(view: &mut RunView, session: &mut Session) {
         let (team, name) = row.name.split_once('/').unwrap_or((&view.team, &row.name));
         let mate = status.teammates.iter().find(|mate| mate.name == name && mate.team == team);
         let Some(mate) = mate else { continue };
-        let said = match mate.state.as_str() {
+        let said = match mate.state {
             // What it holds is shown already.
-            "active" => &mate.last_words,
-            "idle" if !mate.last_words.is_empty() => &mate.last_words,
+            TeammateState::Active => &mate.last_words,
+            TeammateState::Idle if !mate.last_words.is_empty() => &mate.last_words,
             _ => &mate.why,
         };
         said.clone_into(&mut row.last_words);

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use shipmate_model::event::{Outcome, ShutdownAnswer};
+use shipmate_model::{Event, Record};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::TeammateView;
-use shipmate_protocol::view::words::outcome_words;
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, plain};
 use crate::cli::session::Session;
-use crate::record::Record;
 
 /// `team/name@epoch`
 pub(crate) fn life(mate: &TeammateView) -> String {
@@ -92,46 +92,38 @@ struct Awaiting {
 
 impl Awaiting {
     fn note(&mut self, record: &Record) -> Result<(), Failure> {
-        let Some((event, fields)) = record.event.iter().next() else { return Ok(()) };
-        let who = fields.get("who").and_then(Value::as_str).unwrap_or_default();
-        match event.as_str() {
-            "shutdown.requested" => {
-                self.requests.insert(record.n, who.to_owned());
+        match &record.event {
+            Event::ShutdownRequested { who, .. } => {
+                self.requests.insert(record.n, who.to_string());
                 Ok(())
             }
-            "shutdown.answered" => {
-                let asked = fields.get("shutdown").and_then(Value::as_u64);
-                let Some(who) = asked.and_then(|id| self.requests.get(&id)).cloned() else {
-                    return Ok(());
-                };
-                let reason = fields.pointer("/answer/rejected/reason").and_then(Value::as_str);
-                let Some(reason) = reason else { return Ok(()) };
+            Event::ShutdownAnswered { shutdown, answer: ShutdownAnswer::Rejected { reason } } => {
+                let Some(who) = self.requests.get(shutdown).cloned() else { return Ok(()) };
                 self.became.rejected |= self.lives.contains(&who);
-                self.ended(&who, &format!("rejected: {reason}"))
+                self.ended(&who, None, &format!("rejected: {reason}"))
             }
-            "teammate.stopped" => {
-                let outcome = fields.get("outcome").map(outcome_words).unwrap_or_default();
-                self.ended(who, &outcome)
+            Event::TeammateStopped { who, outcome } => {
+                self.ended(&who.to_string(), Some(outcome), &outcome.to_string())
             }
-            "teammate.disappeared" => {
-                let reason = fields.get("reason").and_then(Value::as_str).unwrap_or_default();
-                self.ended(who, &format!("disappeared: {reason}"))
+            Event::TeammateDisappeared { who, reason, .. } => {
+                self.ended(&who.to_string(), None, &format!("disappeared: {reason}"))
             }
             _ => Ok(()),
         }
     }
 
-    fn ended(&mut self, who: &str, outcome: &str) -> Result<(), Failure> {
+    /// Without an outcome it did not stop, or not by itself.
+    fn ended(&mut self, who: &str, how: Option<&Outcome>, words: &str) -> Result<(), Failure> {
         let Some(at) = self.lives.iter().position(|life| life == who) else { return Ok(()) };
         self.lives.remove(at);
-        let clean = outcome == "clean";
+        let clean = how == Some(&Outcome::Clean);
         self.became.clean &= clean;
-        self.became.as_asked &= clean || outcome == "forced";
+        self.became.as_asked &= clean || how == Some(&Outcome::Forced);
         if self.screen.json {
-            return self.screen.json(&json!({ "who": who, "outcome": outcome }));
+            return self.screen.json(&json!({ "who": who, "outcome": words }));
         }
         let paint = if clean { Paint::Good } else { Paint::Bad };
-        let outcome = self.screen.paint(paint, &plain(outcome));
+        let outcome = self.screen.paint(paint, &plain(words));
         self.screen.line(&format!("{}: {outcome}", plain(who)))
     }
 }

@@ -163,6 +163,7 @@ impl<'a> Graph<'a> {
 mod tests {
     use super::*;
     use crate::cli::screen::Screen;
+    use shipmate_protocol::view::TaskStatus;
 
     /// Tasks from `id: blockers` lines; `*` marks a completed one and `(g)` its group.
     fn rows(plan: &str) -> Vec<TaskRow> {
@@ -174,7 +175,7 @@ mod tests {
             TaskRow {
                 id: id.parse().unwrap(),
                 subject: format!("Task {id}"),
-                status: if done { "completed" } else { "pending" }.to_owned(),
+                status: if done { TaskStatus::Completed } else { TaskStatus::Pending },
                 available: !done && on.trim().is_empty(),
                 blocked_by: on.split_whitespace().map(str::to_owned).collect(),
                 group: group.map(str::to_owned),

@@ -2,7 +2,7 @@
 
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::TaskFilter;
-use shipmate_protocol::view::TaskRow;
+use shipmate_protocol::view::{TaskRow, TaskStage};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen, status_paint};
@@ -94,7 +94,7 @@ pub(crate) fn table(rows: &[TaskRow], screen: &Screen) -> String {
         table.row([
             owned(row.id.to_string(), Paint::Plain),
             cell(if several { &row.team } else { "" }),
-            painted(&row.status, status_paint(&row.status)),
+            painted(row.status.word(), status_paint(row.status.word())),
             cell(short_owner(row)),
             cell(row.group.as_deref().unwrap_or_default()),
             cell(row.alias.as_deref().unwrap_or_default()),
@@ -116,7 +116,7 @@ fn note(row: &TaskRow) -> String {
     if row.available {
         facts.push("available");
     }
-    facts.extend(row.stage.as_deref().filter(|stage| *stage != "claimed"));
+    facts.extend(row.stage.map(TaskStage::word).filter(|stage| *stage != "claimed"));
     facts.extend(row.why.iter().map(String::as_str));
     facts.join("; ")
 }
@@ -129,7 +129,7 @@ mod tests {
         TaskRow {
             id,
             subject: format!("Task {id}"),
-            status: status.to_owned(),
+            status: status.parse().unwrap(),
             available: status == "pending" && !why.iter().any(|why| why.starts_with("blocked")),
             why: why.iter().map(|why| (*why).to_owned()).collect(),
             team: "alpha".to_owned(),
@@ -141,7 +141,7 @@ mod tests {
     fn a_list_says_why_a_task_cannot_be_taken() {
         let mut held = row(2, "in_progress", &[]);
         held.owner = Some("alpha/ana@1".to_owned());
-        held.stage = Some("submitted".to_owned());
+        held.stage = Some(TaskStage::Submitted);
         let rows = [
             row(1, "pending", &[]),
             held,

@@ -1,7 +1,7 @@
 //! `shipmate task show`.
 
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::TaskView;
+use shipmate_protocol::view::{TaskStage, TaskView};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
@@ -39,7 +39,8 @@ pub(crate) fn text(task: &TaskView) -> String {
     };
     let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
     let time = |ms: Option<u64>| ms.map(duration).unwrap_or_default();
-    let stage = row.stage.as_deref().map(|stage| format!(", {stage}")).unwrap_or_default();
+    let stage =
+        row.stage.map(TaskStage::word).map(|stage| format!(", {stage}")).unwrap_or_default();
     fact("status", &format!("{}{stage}", row.status));
     fact("why not", &row.why.join("; "));
     if row.available {

@@ -1,7 +1,7 @@
 //! `shipmate team show`.
 
 use shipmate_protocol::verbs;
-use shipmate_protocol::view::TeamView;
+use shipmate_protocol::view::{BreakerState, TeamView};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
@@ -58,8 +58,8 @@ fn text(team: &TeamView) -> String {
             tasks.pending, tasks.in_progress, tasks.completed, tasks.failed, tasks.deleted
         ),
     );
-    if team.breaker != "closed" {
-        fact("breaker", plain(&team.breaker).into_owned());
+    if team.breaker != BreakerState::Closed {
+        fact("breaker", plain(team.breaker.word()).into_owned());
     }
     let limit = team.tokens_max.map_or(String::new(), |max| format!(" of {max}"));
     fact("tokens", format!("{}{limit}", team.tokens_used));

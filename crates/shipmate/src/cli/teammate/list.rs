@@ -1,8 +1,8 @@
 //! `shipmate teammate list`.
 
-use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Context;
-use shipmate_protocol::view::TeammateView;
+use shipmate_protocol::view::{TeammateState, TeammateView};
+use shipmate_protocol::{Mode, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Paint, Screen};
@@ -59,10 +59,10 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
         Column::Elastic("LAST WORDS"),
     ]);
     for mate in teammates {
-        let paint = match mate.state.as_str() {
-            "active" => Paint::Busy,
-            "disappeared" | "failed" => Paint::Bad,
-            "stopped" | "added" => Paint::Dim,
+        let paint = match mate.state {
+            TeammateState::Active => Paint::Busy,
+            TeammateState::Disappeared | TeammateState::Failed => Paint::Bad,
+            TeammateState::Stopped | TeammateState::Added => Paint::Dim,
             _ => Paint::Plain,
         };
         let lead = if mate.lead { " (lead)" } else { "" };
@@ -70,9 +70,9 @@ pub(crate) fn table(teammates: &[TeammateView], screen: &Screen) -> String {
             owned(format!("{}@{}{lead}", mate.name, mate.epoch), Paint::Plain),
             cell(if several { &mate.team } else { "" }),
             cell(mate.role.as_deref().unwrap_or_default()),
-            painted(&mate.state, paint),
+            painted(mate.state.word(), paint),
             cell(&mate.why),
-            cell(if mate.mode == "normal" { "" } else { &mate.mode }),
+            cell(if mate.mode == Mode::Normal { "" } else { mate.mode.word() }),
             cell(&mate.agent),
             owned(mate.unread.to_string(), Paint::Plain),
             owned(fill(mate), Paint::Plain),

@@ -19,5 +19,6 @@ pub(crate) struct PauseArgs {
 
 pub(crate) fn run(args: PauseArgs, mut session: Session) -> Result<(), Failure> {
     let said = format!("{} is paused", args.name);
-    session.change(verbs::TeammatePause { name: args.name, reason: args.reason }, &said)
+    session
+        .change(verbs::TeammatePause { name: args.name, reason: args.reason, spent: false }, &said)
 }

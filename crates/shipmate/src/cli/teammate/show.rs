@@ -1,7 +1,7 @@
 //! `shipmate teammate show`.
 
 use shipmate_protocol::verbs;
-use shipmate_protocol::verbs::Context;
+use shipmate_protocol::verbs::{Context, Supervision};
 use shipmate_protocol::view::TeammateView;
 
 use crate::cli::failure::Failure;
@@ -51,7 +51,7 @@ fn text(mate: &TeammateView) -> String {
     fact("state", &format!("{}{why}", mate.state));
     fact("seat", if mate.lead { "lead" } else { "member" });
     fact("role", mate.role.as_deref().unwrap_or_default());
-    fact("mode", &mate.mode);
+    fact("mode", mate.mode.word());
     fact("agent", &mate.agent);
     fact("command", &mate.command);
     fact("model", &mate.model);
@@ -66,9 +66,9 @@ fn text(mate: &TeammateView) -> String {
     fact("cost", &if mate.cost_micros > 0 { money(mate.cost_micros) } else { String::new() });
     fact(
         "watched",
-        match mate.supervision.as_str() {
-            "supervised" => "by a supervisor, for as long as there is work",
-            "one_shot" => "by a supervisor, for one task",
+        match mate.supervision {
+            Supervision::Supervised => "by a supervisor, for as long as there is work",
+            Supervision::OneShot => "by a supervisor, for one task",
             _ => "",
         },
     );

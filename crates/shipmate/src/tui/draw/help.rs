@@ -4,6 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
+use shipmate_protocol::view::TeammateState;
+
 use super::super::app::{App, Page, Place};
 use super::super::keys;
 use super::super::list::Scroll;
@@ -22,7 +24,7 @@ pub(super) fn hints(app: &App) -> Vec<Hint> {
     let paused = app.store.root_team().is_some_and(|team| team.paused.is_some());
     let team = if paused { ("p", "continue") } else { ("p", "pause") };
     let task = [("e", "edit"), ("a", "assign"), ("x", "release"), ("r", "retry")];
-    let mate_paused = keys::mate(app).is_some_and(|mate| mate.state == "paused");
+    let mate_paused = keys::mate(app).is_some_and(|mate| mate.state == TeammateState::Paused);
     let mate = [
         ("m", "message"),
         if mate_paused { ("p", "continue") } else { ("p", "pause") },

@@ -98,7 +98,7 @@ fn body(message: &MessageRow, columns: usize) -> Vec<Line<'static>> {
 
 fn deliveries(message: &MessageRow, app: &App) -> Vec<Line<'static>> {
     let one = |to: &shipmate_protocol::view::Delivery| {
-        let state = delivery_state(&to.state);
+        let state = delivery_state(to.state.word());
         let since = ago(app.now.saturating_sub(to.at));
         let detail =
             if to.detail.is_empty() { String::new() } else { format!(": {}", safe(&to.detail)) };

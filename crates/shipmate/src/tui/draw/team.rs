@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use shipmate_protocol::view::{TeamView, TeammateView};
+use shipmate_protocol::view::{BreakerState, PhaseState, TeamView, TeammateView};
 
 use super::super::app::App;
 use super::super::text::{Columns, fit, safe, width};
@@ -74,8 +74,9 @@ fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
     if let Some(reason) = super::paused(team) {
         words.push((format!("‖ {}", safe(&reason)), Tone::Busy));
     }
-    if team.breaker != "closed" && !team.breaker.is_empty() {
-        let text = format!("✕ breaker {}: nobody is started", team.breaker.replace('_', " "));
+    if team.breaker != BreakerState::Closed && !team.breaker.word().is_empty() {
+        let text =
+            format!("✕ breaker {}: nobody is started", team.breaker.word().replace('_', " "));
         words.push((text, Tone::Bad));
     }
     if team.tokens_used > 0 || team.cost_micros > 0 {
@@ -102,17 +103,19 @@ fn team_words(team: &TeamView) -> Vec<(String, Tone)> {
 /// The phases in one line, around the one that runs.
 fn phases(team: &TeamView, app: &App, columns: usize) -> Line<'static> {
     let word = |phase: &shipmate_protocol::view::PhaseView| {
-        let state = phase_state(&phase.state);
+        let state = phase_state(phase.state.word());
         let round = if phase.round > 1 { format!(" ×{}", phase.round) } else { String::new() };
-        let why = match phase.state.as_str() {
-            "waits" | "failed" if !phase.why.is_empty() => format!(" ({})", safe(&phase.why)),
+        let why = match phase.state {
+            PhaseState::Waits | PhaseState::Failed if !phase.why.is_empty() => {
+                format!(" ({})", safe(&phase.why))
+            }
             _ => String::new(),
         };
         let text = format!("{} {} {}{round}{why}  ", state.sign, safe(&phase.name), state.word);
         (text, state.tone)
     };
     let is_over = |state: &str| matches!(state, "done" | "skipped" | "passed");
-    let now = team.phases.iter().position(|phase| !is_over(&phase.state));
+    let now = team.phases.iter().position(|phase| !is_over(phase.state.word()));
     let mut from = now.unwrap_or(team.phases.len()).saturating_sub(1);
     let fits = |from: usize| {
         let used: usize = team.phases[from..].iter().map(|phase| width(&word(phase).0)).sum();
@@ -133,7 +136,7 @@ fn phases(team: &TeamView, app: &App, columns: usize) -> Line<'static> {
 }
 
 fn first_line(mate: &TeammateView, app: &App, role: usize) -> Line<'static> {
-    let state = mate_state(&mate.state);
+    let state = mate_state(mate.state.word());
     let dim = app.theme.style(Tone::Dim);
     let lead = if mate.lead { " (lead)" } else { "" };
     let name = match app.store.teams.len() > 1 && mate.team != app.store.root {
@@ -211,7 +214,7 @@ pub(super) fn choice(buffer: &mut Buffer, area: Rect, app: &App) {
         let tasks = format!("{}, {done} completed", count(open, "open task"));
         let line = Columns::default()
             .column(&safe(&tree.name), 20, app.theme.style(Tone::Bold))
-            .column(&tree.phase, 8, app.theme.style(Tone::Plain))
+            .column(tree.phase.word(), 8, app.theme.style(Tone::Plain))
             .column(&running, 14, app.theme.style(Tone::Plain))
             .column(&tasks, 28, app.theme.style(Tone::Plain))
             .word(safe(&tree.description), app.theme.style(Tone::Dim))

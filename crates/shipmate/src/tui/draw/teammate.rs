@@ -29,7 +29,7 @@ pub(super) fn draw(
     };
     let columns = usize::from(area.width) - 2;
     let inside = Rect { x: area.x + 1, width: area.width - 2, ..area };
-    let state = mate_state(&mate.state);
+    let state = mate_state(mate.state.word());
     let lead = if mate.lead { ", leads the team" } else { "" };
     let title = format!("{}/{}@{}{lead}", mate.team, mate.name, mate.epoch);
     rule(buffer, area, area.y, &safe(&title), app);
@@ -44,7 +44,7 @@ pub(super) fn draw(
     let role = mate.role.as_deref().unwrap_or("any");
     let fence =
         if mate.fence.is_empty() { String::new() } else { format!(", fence {}", mate.fence) };
-    let mode = format!("{role}, mode {}{fence}", mate.mode.replace('_', " "));
+    let mode = format!("{role}, mode {}{fence}", mate.mode.word().replace('_', " "));
     fact(&mut lines, "Role", &mode, app, columns);
     fact(&mut lines, "Scope", &mate.scope.join(", "), app, columns);
     let id = |id: &u32| match app.store.cards.get(id) {

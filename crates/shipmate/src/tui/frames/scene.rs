@@ -1,12 +1,13 @@
 //! A team at work, as it would be told to a screen.
 
+use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{
-    Card, Counts, DecidedRow, DecisionView, Delivery, Delta, GateMark, GateRow, LogLine,
-    MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView, TaskRow, TaskView,
-    TeamView, TeammateView, WorkView,
+    BreakerState, Card, Counts, DecidedRow, DecisionView, Delivery, Delta, GateMark, GateRow,
+    LogLine, MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView, TaskRow,
+    TaskStage, TaskStatus, TaskView, TeamState, TeamView, TeammateView, WorkView,
 };
 use shipmate_protocol::watch::TaskPage;
-use shipmate_protocol::{Answer, ClientFailure, Refused};
+use shipmate_protocol::{Answer, ClientFailure, Mode, Refused};
 
 use super::super::app::App;
 use super::super::message::{Message, Then};
@@ -25,19 +26,19 @@ fn app() -> App {
 pub(crate) fn alpha() -> TeamView {
     let phase = |name: &str, state: &str| PhaseView {
         name: name.to_owned(),
-        state: state.to_owned(),
+        state: state.parse().unwrap(),
         ..PhaseView::default()
     };
     TeamView {
         name: "alpha".to_owned(),
         description: "a parser".to_owned(),
-        phase: "active".to_owned(),
+        phase: TeamState::Active,
         lead: Some("lea".to_owned()),
         teammates: 4,
         running: 3,
         tasks: Counts { pending: 3, in_progress: 3, completed: 1, failed: 1, deleted: 0 },
         branch: Some("shipmate/alpha".to_owned()),
-        breaker: "closed".to_owned(),
+        breaker: BreakerState::Closed,
         tokens_used: 123_400,
         cost_micros: 1_230_000,
         cost_micros_max: Some(5_000_000),
@@ -52,8 +53,8 @@ pub(crate) fn empty() -> App {
     let mut app = app();
     let team = TeamView {
         name: "alpha".to_owned(),
-        phase: "active".to_owned(),
-        breaker: "closed".to_owned(),
+        phase: TeamState::Active,
+        breaker: BreakerState::Closed,
         ..TeamView::default()
     };
     app.begin(vec![team.clone()]);
@@ -74,7 +75,7 @@ pub(crate) fn several() -> App {
     let mut app = app();
     let other = TeamView {
         name: "beta".to_owned(),
-        phase: "ending".to_owned(),
+        phase: TeamState::Ending,
         description: "漢字 \u{1b}[2J".to_owned(),
         ..TeamView::default()
     };
@@ -113,7 +114,7 @@ fn card(id: u32, subject: &str, status: &str) -> Card {
     Card {
         id,
         subject: subject.to_owned(),
-        status: status.to_owned(),
+        status: status.parse().unwrap(),
         team: "alpha".to_owned(),
         priority: 100,
         retries_max: 2,
@@ -129,7 +130,7 @@ pub(crate) fn cards() -> Vec<Card> {
     vec![
         Card { owner: some("alpha/bo@1"), ..card(1, "Write the lexer", "completed") },
         Card {
-            stage: some("claimed"),
+            stage: Some(TaskStage::Claimed),
             owner: some("alpha/ana@2"),
             files: list("src/parser.rs"),
             retries: 1,
@@ -148,12 +149,12 @@ pub(crate) fn cards() -> Vec<Card> {
             available: true, role: some("writer"), ..card(4, "漢字の説明を書く", "pending")
         },
         Card {
-            stage: some("submitted"),
+            stage: Some(TaskStage::Submitted),
             owner: some("alpha/bo@1"),
             ..card(5, "Print errors with their lines", "in_progress")
         },
         Card {
-            stage: some("returned"),
+            stage: Some(TaskStage::Returned),
             owner: some("alpha/cy@1"),
             ..card(6, "Read files in pieces", "in_progress")
         },
@@ -176,11 +177,11 @@ fn teammates() -> Vec<TeammateView> {
         name: name.to_owned(),
         team: "alpha".to_owned(),
         epoch: 1,
-        state: state.to_owned(),
+        state: state.parse().unwrap(),
         why: why.to_owned(),
         agent: "native".to_owned(),
-        mode: "normal".to_owned(),
-        supervision: "supervised".to_owned(),
+        mode: Mode::Normal,
+        supervision: Supervision::Supervised,
         ..TeammateView::default()
     };
     vec![
@@ -216,7 +217,7 @@ fn teammates() -> Vec<TeammateView> {
 fn message(id: u64, from: &str, to: &[(&str, &str)], body: &str) -> MessageRow {
     let delivery = |(to, state): &(&str, &str)| Delivery {
         to: (*to).to_owned(),
-        state: (*state).to_owned(),
+        state: state.parse().unwrap(),
         at: ago(30),
         detail: if *state == "bounced" { "cy has stopped".to_owned() } else { String::new() },
     };
@@ -280,7 +281,7 @@ fn decisions() -> Vec<DecisionView> {
         teammates: vec![PlannedTeammateView {
             name: "ana".to_owned(),
             agent: "native".to_owned(),
-            mode: "normal".to_owned(),
+            mode: Mode::Normal,
             ..PlannedTeammateView::default()
         }],
         width: 1,
@@ -421,7 +422,7 @@ pub(crate) fn task_answer() -> Message {
     let row = TaskRow {
         id: 6,
         subject: "Read files in pieces".to_owned(),
-        status: "in_progress".to_owned(),
+        status: TaskStatus::InProgress,
         team: "alpha".to_owned(),
         ..TaskRow::default()
     };

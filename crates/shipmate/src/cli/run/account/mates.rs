@@ -1,124 +1,100 @@
 //! What the records say about teammates: their lives, and who takes nothing any more.
 
-use serde_json::Value;
-use shipmate_protocol::view::words::outcome_words;
+use shipmate_model::event::{Loss, Outcome, Supervision};
+use shipmate_model::{Actor, Address, Record};
+use shipmate_protocol::view::PauseView;
 
-use super::{Account, BROKEN, EventKind, SILENT, first_line, number, pause, text, who};
+use super::{Account, BROKEN, EventKind, Told, first_line, health, step};
 
 impl Account {
-    pub(super) fn set_mate(&mut self, name: &str, word: &'static str, at: u64) {
+    pub(super) fn set_mate(&mut self, name: &str, word: &'static str) {
         let mate = self.mates.entry(name.to_owned()).or_default();
-        (mate.word, mate.since_ms) = (word, at);
+        (mate.word, mate.since_ms) = (word, self.now_ms);
     }
 
-    pub(super) fn teammate(
-        &mut self,
-        event: &str,
-        fields: &Value,
-        record: &Value,
-    ) -> Option<(EventKind, String)> {
-        let at = number(record, "at");
-        let name = who(self.phases.root(), fields, "who");
-        let health = |text: String| Some((EventKind::Health, text));
-        match event {
-            "teammate.added" => {
-                self.led.added(&name, fields);
-                self.set_mate(&name, "waits", at);
-                None
+    pub(super) fn mate_started(&mut self, who: &Address, supervision: Supervision) -> Told {
+        let name = self.name(who);
+        let plans = self.led.plans(&name);
+        self.set_mate(&name, if plans { "plans" } else { "idle" });
+        let mate = self.mates.get_mut(&name)?;
+        mate.running = true;
+        mate.by_hand = supervision == Supervision::None;
+        mate.lives += 1;
+        match (supervision, mate.lives) {
+            // Asked for, in task mode or by its role: nothing has failed.
+            (Supervision::OneShot, _) if !self.open_breakers.contains(&who.team) => {
+                step(format!("{name} runs as a one-shot agent"))
             }
-            "teammate.started" => {
-                let one_shot = text(fields, "supervision") == "one_shot";
-                let team = text(fields, "who").split('/').next().unwrap_or_default().to_owned();
-                let plans = self.led.plans(&name);
-                self.set_mate(&name, if plans { "plans" } else { "idle" }, at);
-                let mate = self.mates.get_mut(&name)?;
-                mate.running = true;
-                mate.by_hand = text(fields, "supervision") == "none";
-                mate.lives += 1;
-                let lives = mate.lives;
-                match (one_shot, lives) {
-                    (false, 1) if plans => {
-                        let told = format!("{name} reads the repository and makes a plan");
-                        Some((EventKind::Step, told))
-                    }
-                    // Asked for, in task mode or by its role: nothing has failed.
-                    (true, _) if !self.open_breakers.contains(&team) => {
-                        Some((EventKind::Step, format!("{name} runs as a one-shot agent")))
-                    }
-                    (true, _) => {
-                        let text = format!("{BROKEN}: switching from teammate to task for {name}");
-                        Some((EventKind::Fallback, text))
-                    }
-                    (false, 1) => Some((EventKind::Step, format!("{name} starts"))),
-                    (false, n) => health(format!("{name} starts again, life {n}")),
-                }
+            (Supervision::OneShot, _) => {
+                let text = format!("{BROKEN}: switching from teammate to task for {name}");
+                Some((EventKind::Fallback, text))
             }
-            "teammate.disappeared" => {
-                self.set_mate(&name, "gone", at);
-                self.mates.get_mut(&name)?.running = false;
-                self.disappeared += 1;
-                let told = match (text(fields, "loss"), text(fields, "reason")) {
-                    // A key, a program, an address: nobody vanished.
-                    ("unable", reason) => format!("{name} cannot work: {}", first_line(reason)),
-                    ("silent", _) | ("" | "died", SILENT) => {
-                        let seconds = self.answer_ms / 1000;
-                        format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
-                    }
-                    (_, reason) => {
-                        format!("[HEALTH] Agent {name} disappeared: {}", first_line(reason))
-                    }
-                };
-                self.deviates(None, &told);
-                health(told)
-            }
-            "teammate.stopped" => {
-                self.set_mate(&name, "stopped", at);
-                self.mates.get_mut(&name)?.running = false;
-                let asked = self.asked.extract_if(.., |_, (who, _)| *who == name).next();
-                if asked.is_some() {
-                    let told = format!(
-                        "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {name} ended \
-                         without an answer"
-                    );
-                    self.deviates(None, &told);
-                    return health(told);
-                }
-                if fields.get("outcome").and_then(Value::as_str) == Some("clean") {
-                    return None;
-                }
-                let told =
-                    format!("{name} did not stop cleanly: {}", outcome_words(&fields["outcome"]));
-                self.deviates(None, &told);
-                health(told)
-            }
-            "teammate.paused" => {
-                let reason = first_line(text(fields, "reason"));
-                let pause = pause(record, fields)?;
-                self.set_mate(&name, "paused", at);
-                let by = self.phases.root().and_then(|root| pause.teammate(root));
-                let told = match by {
-                    Some(by) if by == name => format!("{name} takes no more: {reason}"),
-                    Some(by) => format!("{by} has paused {name}: {reason}"),
-                    None => format!("{name} is paused: {reason}"),
-                };
-                let mate = self.mates.get_mut(&name)?;
-                (mate.paused, mate.spent) = (true, pause.kind == "budget");
-                if mate.spent {
-                    self.deviates(None, &told);
-                }
-                health(told)
-            }
-            "teammate.continued" => {
-                self.set_mate(&name, "idle", at);
-                let mate = self.mates.get_mut(&name)?;
-                (mate.paused, mate.spent) = (false, false);
-                health(format!("{name} goes on"))
-            }
-            "teammate.stalled" => match number(fields, "step") {
-                0 => health(format!("{name} moves again")),
-                n => health(format!("{name} makes no progress (warning {n})")),
-            },
-            _ => None,
+            (_, 1) if plans => step(format!("{name} reads the repository and makes a plan")),
+            (_, 1) => step(format!("{name} starts")),
+            (_, n) => health(format!("{name} starts again, life {n}")),
         }
+    }
+
+    pub(super) fn mate_disappeared(&mut self, name: &str, reason: &str, loss: Loss) -> Told {
+        self.set_mate(name, "gone");
+        self.mates.get_mut(name)?.running = false;
+        self.disappeared += 1;
+        let why = first_line(reason);
+        self.deviation(
+            None,
+            match loss {
+                // A key, a program, an address: nobody vanished.
+                Loss::Unable => format!("{name} cannot work: {why}"),
+                _ if loss.is_silence(reason) => {
+                    let seconds = self.answer_ms / 1000;
+                    format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
+                }
+                _ => format!("[HEALTH] Agent {name} disappeared: {why}"),
+            },
+        )
+    }
+
+    pub(super) fn mate_stopped(&mut self, name: &str, outcome: &Outcome) -> Told {
+        self.set_mate(name, "stopped");
+        self.mates.get_mut(name)?.running = false;
+        if self.asked.extract_if(.., |_, (who, _)| *who == name).next().is_some() {
+            let told = format!(
+                "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {name} ended without \
+                 an answer"
+            );
+            return self.deviation(None, told);
+        }
+        if *outcome == Outcome::Clean {
+            return None;
+        }
+        self.deviation(None, format!("{name} did not stop cleanly: {outcome}"))
+    }
+
+    pub(super) fn mate_paused(&mut self, record: &Record, who: &Address, reason: &str) -> Told {
+        let (name, reason) = (self.name(who), first_line(reason));
+        self.set_mate(&name, "paused");
+        let told = match &record.by {
+            Actor::Teammate(by) if by.address == *who => format!("{name} takes no more: {reason}"),
+            Actor::Teammate(by) => {
+                format!("{} has paused {name}: {reason}", self.name(&by.address))
+            }
+            Actor::Person | Actor::Runtime | Actor::Outside => {
+                format!("{name} is paused: {reason}")
+            }
+        };
+        let spent = PauseView::of_record(record)?.kind == "budget";
+        let mate = self.mates.get_mut(&name)?;
+        (mate.paused, mate.spent) = (true, spent);
+        if spent {
+            self.deviates(None, &told);
+        }
+        health(told)
+    }
+
+    pub(super) fn mate_continued(&mut self, name: &str) -> Told {
+        self.set_mate(name, "idle");
+        let mate = self.mates.get_mut(name)?;
+        (mate.paused, mate.spent) = (false, false);
+        health(format!("{name} goes on"))
     }
 }

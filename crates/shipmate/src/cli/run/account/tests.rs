@@ -1,11 +1,17 @@
 //! Records in, what a person hears of them out.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
-fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
-    account.take(&json!({ "n": 1, "at": 1, "by": by, "event": event })).map(|told| told.text)
+/// A record as it is stored.
+pub(super) fn record(n: u64, by: &str, event: Value) -> Record {
+    let stored = json!({ "n": n, "at": 1, "by": by, "event": event });
+    serde_json::from_value(stored).unwrap()
+}
+
+pub(super) fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
+    account.take(&record(1, by, event)).map(|told| told.text)
 }
 
 #[test]
@@ -32,12 +38,12 @@ fn fold(tasks: u32) -> u64 {
         json!({ "subject": "s", "group": format!("p{plan}"), "blocked_by": needs })
     };
     let created = |id| json!({ "task.created": { "task": id, "team": "a", "spec": spec(id) } });
-    let record = |event: Value| json!({ "n": 1, "at": 1, "by": "runtime", "event": event });
-    let mut records: Vec<Value> = (1..=tasks).map(|id| record(created(id))).collect();
+    let record = |event: Value| record(1, "runtime", event);
+    let mut records: Vec<Record> = (1..=tasks).map(|id| record(created(id))).collect();
     for id in 1..=tasks {
         let claimed = json!({ "task.claimed": { "task": id, "by": "a/ana@1" } });
-        let submitted = json!({ "task.submitted": { "task": id } });
-        let completed = json!({ "task.completed": { "task": id } });
+        let submitted = json!({ "task.submitted": { "task": id, "token": 1 } });
+        let completed = json!({ "task.completed": { "task": id, "token": 1 } });
         records.extend([claimed, submitted, completed].map(record));
     }
     let mut account = Account::default();
@@ -66,8 +72,9 @@ fn led() -> Account {
     account
 }
 
-fn started(who: &str) -> Value {
-    json!({ "teammate.started": { "who": who, "supervision": "supervised" } })
+pub(super) fn started(who: &str) -> Value {
+    let started = json!({ "who": who, "token_hash": "", "supervision": "supervised" });
+    json!({ "teammate.started": started })
 }
 
 #[test]
@@ -75,8 +82,8 @@ fn a_lead_plans_until_its_plan_is_approved_and_leads_then() {
     let mut account = led();
     let told = take(&mut account, "runtime", started("a/lead@1"));
     assert_eq!(told.unwrap(), "lead reads the repository and makes a plan");
-    let submitted = json!({ "plan.submitted": { "who": "a/lead@1", "work": { "tasks": [] } } });
-    take(&mut account, "a/lead@1", submitted);
+    let submitted = json!({ "who": "a/lead@1", "body": "", "work": { "tasks": [] } });
+    take(&mut account, "a/lead@1", json!({ "plan.submitted": submitted }));
     assert_eq!((account.led.open, account.waiting.len()), (Some(1), 1));
     assert_eq!(account.mates["lead"].word, "plans");
     let rejected = json!({ "plan.rejected": { "plan": 1, "feedback": "smaller\nplease" } });
@@ -116,7 +123,7 @@ fn a_run_waits_for_the_gate_that_is_tried_before_anybody_is_started() {
 fn a_phase_whose_lead_is_gone_before_it_made_a_task_is_stuck() {
     let mut account = Account::default();
     let phases = json!([{ "name": "plan", "lead_plans": true }, { "name": "work" }]);
-    let setup = json!({ "playbook": { "phases": phases, "departments": [] } });
+    let setup = json!({ "playbook": { "name": "p", "roles": {}, "phases": phases } });
     take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
     let began = json!({ "phase.began": { "team": "a", "phase": "plan", "round": 1 } });
     take(&mut account, "runtime", began);
@@ -129,8 +136,8 @@ fn a_phase_whose_lead_is_gone_before_it_made_a_task_is_stuck() {
     let gone = json!({ "teammate.disappeared": { "who": "a/lead@1", "reason": "no key" } });
     take(&mut account, "runtime", gone);
     assert!(account.is_stuck());
-    let done = json!({ "phase.ended": { "team": "a", "phase": "plan", "end": { "done": {} } } });
-    take(&mut account, "runtime", done);
+    let done = json!({ "team": "a", "phase": "plan", "round": 1, "end": { "done": {} } });
+    take(&mut account, "runtime", json!({ "phase.ended": done }));
     assert!(!account.is_stuck(), "the next phase may need no lead");
 }
 
@@ -152,7 +159,7 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
     take(&mut account, "person", task);
     assert!(!account.awaits_report());
     take(&mut account, "a/ana@1", json!({ "task.claimed": { "task": 1, "by": "a/ana@1" } }));
-    take(&mut account, "runtime", json!({ "task.completed": { "task": 1 } }));
+    take(&mut account, "runtime", json!({ "task.completed": { "task": 1, "token": 1 } }));
     assert!(account.awaits_report());
     let to = json!([{ "member": "a/lead" }]);
     let done = json!({ "message.sent": { "to": to, "kind": "work_done", "body": "" } });
@@ -167,7 +174,8 @@ fn what_a_lead_says_is_shown_and_after_the_work_it_is_the_report() {
 #[test]
 fn what_a_lead_of_a_playbook_says_last_is_the_report_and_what_it_said_before_is_a_line() {
     let mut account = Account::default();
-    let setup = json!({ "playbook": { "phases": [{ "name": "work" }], "departments": [] } });
+    let playbook = json!({ "name": "p", "roles": {}, "phases": [{ "name": "work" }] });
+    let setup = json!({ "playbook": playbook });
     take(&mut account, "person", json!({ "team.created": { "team": "a", "setup": setup } }));
     let below = json!({ "team": "b", "parent": "a", "setup": {} });
     take(&mut account, "person", json!({ "team.created": below }));
@@ -196,10 +204,8 @@ fn what_a_lead_of_a_playbook_says_last_is_the_report_and_what_it_said_before_is_
 #[test]
 fn health_shutdown_and_fallback_are_told_in_the_words_that_programs_look_for() {
     let mut account = Account::default();
-    let mut told = |n: u64, event: Value| {
-        let record = json!({ "n": n, "at": 1, "by": "runtime", "event": event });
-        account.take(&record).map(|event| event.text)
-    };
+    let mut told =
+        |n: u64, event: Value| account.take(&record(n, "runtime", event)).map(|event| event.text);
     told(1, json!({ "team.created": { "team": "a", "setup": { "answer_ms": 60_000 } } }));
     let below = json!({ "team": "yolo-backend", "parent": "a", "setup": { "answer_ms": 60_000 } });
     told(2, json!({ "team.created": below }));

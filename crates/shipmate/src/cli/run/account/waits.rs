@@ -1,8 +1,9 @@
 //! What waits for a person, and the command that decides it.
 
-use serde_json::Value;
+use shipmate_model::Name;
+use shipmate_model::event::{QuestionKind, TaskId};
 
-use super::{Account, PausedBy, first_line, text};
+use super::{Account, PausedBy, first_line};
 use crate::cli::run::progress::Waiting;
 
 impl Account {
@@ -15,7 +16,9 @@ impl Account {
                 None => first_line(&pause.reason).to_owned(),
             },
             command: if pause.is_question { "continue" } else { "resume" }.to_owned(),
-            team: Some(pause.team.clone()).filter(|team| self.phases.root() != Some(team)),
+            team: Some(&pause.team)
+                .filter(|team| self.phases.root() != Some(*team))
+                .map(Name::to_string),
             // Who paused it knows.
             calls: pause.by == PausedBy::Runtime || pause.is_question || pause.who.is_some(),
             ..Waiting::default()
@@ -49,21 +52,24 @@ pub(super) fn plan(n: u64) -> Waiting {
 }
 
 /// All that a person sees of a teammate's plan where there is no terminal.
-pub(super) fn plan_told(n: u64, who: &str, fields: &Value) -> String {
-    let task = fields.get("task").and_then(Value::as_u64);
+pub(super) fn plan_told(n: u64, who: &str, task: Option<TaskId>, body: &str) -> String {
     let task = task.map(|task| format!(" for task {task}")).unwrap_or_default();
-    let first = first_line(text(fields, "body").trim());
+    let first = first_line(body.trim());
     format!("plan {n} of {who}{task}: {first} (shipmate plan list, shipmate plan approve {n})")
 }
 
 /// A question, and all that a person sees of it where there is no terminal.
-pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
-    let options = fields.get("options").and_then(Value::as_array).into_iter().flatten();
-    let options: Vec<&str> = options.filter_map(Value::as_str).collect();
+pub(super) fn question(
+    n: u64,
+    kind: QuestionKind,
+    text: &str,
+    options: &[String],
+    task: Option<TaskId>,
+) -> (Waiting, String) {
     let answer = if options.is_empty() { "…".to_owned() } else { options.join("|") };
-    let what = format!("question {n}: {}", text(fields, "text"));
+    let what = format!("question {n}: {text}");
     let told = format!("{what} (shipmate answer {n} {answer})");
-    let (first, others) = match options.as_slice() {
+    let (first, others) = match options {
         [] => ("\"…\"".to_owned(), String::new()),
         [first, others @ ..] => {
             let others: Vec<String> = others.iter().map(|other| quoted(other)).collect();
@@ -71,8 +77,6 @@ pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
         }
     };
     let command = format!("answer {n} {first}");
-    let task = fields.get("task").and_then(Value::as_u64).map(|id| id as u32);
-    let kind = text(fields, "kind");
     let waits = Waiting {
         id: n,
         what,
@@ -80,8 +84,8 @@ pub(super) fn question(n: u64, fields: &Value) -> (Waiting, String) {
         instead: others,
         calls: true,
         task,
-        for_lead: kind != "permission",
-        may_go_on: kind == "question",
+        for_lead: kind != QuestionKind::Permission,
+        may_go_on: kind == QuestionKind::Question,
         ..Waiting::default()
     };
     (waits, told)
@@ -98,20 +102,24 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::super::tests::{record, started, take};
+    use super::*;
 
     #[test]
     fn a_question_is_answered_by_a_command_that_a_shell_takes_as_it_stands() {
-        let asked =
-            |options: Value| question(41, &json!({ "text": "Which?", "options": options })).0;
-        let one = asked(json!(["nom", "it's winnow"]));
+        let asked = |options: &[&str]| {
+            let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+            question(41, QuestionKind::Question, "Which?", &options, None).0
+        };
+        let one = asked(&["nom", "it's winnow"]);
         assert_eq!(
             (one.command.as_str(), one.instead.as_str()),
             ("answer 41 nom", r"'it'\''s winnow'")
         );
-        assert_eq!(asked(json!(["a; rm x"])).command, "answer 41 'a; rm x'");
-        assert_eq!(asked(json!([])).command, "answer 41 \"…\"");
+        assert_eq!(asked(&["a; rm x"]).command, "answer 41 'a; rm x'");
+        assert_eq!(asked(&[]).command, "answer 41 \"…\"");
     }
 
     #[test]
@@ -119,23 +127,19 @@ mod tests {
         let mut account = Account::default();
         let mut paused = |n: u64, by: &str, team: &str, reason: &str| {
             let fields = json!({ "team": team, "reason": reason });
-            account.take(&json!({ "n": n, "at": 1, "by": by, "event": { "team.paused": fields } }));
+            account.take(&record(n, by, json!({ "team.paused": fields })));
             account.decisions().remove(0)
         };
         assert!(!paused(3, "person", "alpha", "lunch").calls);
         assert!(paused(4, "runtime", "alpha", "the gate fails").calls);
-        let approval = paused(5, "runtime", "alpha", "approval: begin?\nwith a page of detail");
-        let (what, command) = ("approval: begin?", "continue");
+        let approval =
+            paused(5, "runtime", "alpha", "approval: phase build begins\nwith a page of detail");
+        let (what, command) = ("approval: phase build begins", "continue");
         assert!(approval.calls && approval.what == what && approval.command == command);
         // The same words of a lead are no question of the runtime.
-        let forged = paused(6, "alpha/lea@1", "alpha", "approval: begin?");
-        let (what, command) = ("lea has paused the team: approval: begin?", "resume");
+        let forged = paused(6, "alpha/lea@1", "alpha", "approval: phase build begins");
+        let (what, command) = ("lea has paused the team: approval: phase build begins", "resume");
         assert!(forged.calls && forged.what == what && forged.command == command, "{forged:?}");
-    }
-
-    fn take(account: &mut Account, by: &str, event: Value) -> Option<String> {
-        let record = json!({ "n": 5, "at": 1, "by": by, "event": event });
-        account.take(&record).map(|event| event.text)
     }
 
     #[test]
@@ -160,11 +164,7 @@ mod tests {
                 "person",
                 json!({ "teammate.added": { "who": who, "profile": {} } }),
             );
-            take(
-                &mut account,
-                "person",
-                json!({ "teammate.started": { "who": format!("{who}@1") } }),
-            );
+            take(&mut account, "person", started(&format!("{who}@1")));
             let reason = "its budget is spent: 10 tokens";
             let paused = json!({ "who": who, "reason": reason, "cause": cause });
             take(&mut account, by, json!({ "teammate.paused": paused }));

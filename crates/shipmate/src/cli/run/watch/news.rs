@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::mpsc::Sender;
 
-use serde_json::Value;
+use shipmate_model::Record;
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::{Ask, Notice, verbs};
 
@@ -14,7 +14,9 @@ use crate::cli::session::Session;
 use crate::web;
 
 pub(in crate::cli::run) enum News {
-    Record(Box<Value>),
+    Record(Box<Record>),
+    /// A record that only a newer release can read.
+    Unreadable,
     /// The log is followed, from its beginning or again after the coordinator was away.
     Following,
     Interrupted,
@@ -43,9 +45,10 @@ pub(super) fn follow(mut session: Session, tell: Sender<News>) {
                 return ControlFlow::Continue(());
             };
             for record in records {
-                let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
-                after.set(record["n"].as_u64().unwrap_or_default().max(after.get()));
-                if tell.send(News::Record(Box::new(record))).is_err() {
+                // They come without gaps.
+                after.set(after.get() + 1);
+                let record = serde_json::from_str::<Box<Record>>(record.get());
+                if tell.send(record.map_or(News::Unreadable, News::Record)).is_err() {
                     return ControlFlow::Break(());
                 }
             }

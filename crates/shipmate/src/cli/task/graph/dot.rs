@@ -2,7 +2,7 @@
 
 use super::Graph;
 use crate::cli::screen::plain;
-use shipmate_protocol::view::TaskRow;
+use shipmate_protocol::view::{TaskRow, TaskStatus};
 
 pub(super) fn text(graph: &Graph<'_>) -> String {
     let mut text = String::from(
@@ -46,10 +46,10 @@ fn quoted(text: &str) -> String {
 }
 
 fn colour(row: &TaskRow) -> &'static str {
-    match row.status.as_str() {
-        "completed" => "palegreen",
-        "in_progress" => "khaki",
-        "failed" => "lightsalmon",
+    match row.status {
+        TaskStatus::Completed => "palegreen",
+        TaskStatus::InProgress => "khaki",
+        TaskStatus::Failed => "lightsalmon",
         _ if row.available => "white",
         _ => "gray92",
     }

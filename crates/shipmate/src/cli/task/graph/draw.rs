@@ -3,7 +3,7 @@
 use super::Graph;
 use crate::cli::screen::{Paint, Screen, columns, cut, plain, status_paint};
 use crate::cli::task::list::short_owner;
-use shipmate_protocol::view::TaskRow;
+use shipmate_protocol::view::{TaskRow, TaskStatus};
 
 const LEGEND: &str = "✓ completed  ▶ in progress  ○ available  · blocked  ✗ failed\n";
 
@@ -85,11 +85,13 @@ pub(super) fn levels(graph: &Graph<'_>, screen: &Screen) -> String {
 
 fn line(row: &TaskRow, on: &[&str], indent: &str, screen: &Screen) -> String {
     let owner = match short_owner(row) {
-        owner if row.status == "in_progress" && !owner.is_empty() => format!("  {}", plain(owner)),
+        owner if row.status == TaskStatus::InProgress && !owner.is_empty() => {
+            format!("  {}", plain(owner))
+        }
         _ => String::new(),
     };
     let on = if on.is_empty() { String::new() } else { format!("  ← {}", plain(&on.join(", "))) };
-    let mark = screen.paint(status_paint(&row.status), mark(row));
+    let mark = screen.paint(status_paint(row.status.word()), mark(row));
     let id = row.id.to_string();
     let subject = plain(&row.subject);
     let subject = match screen.width {
@@ -104,10 +106,10 @@ fn line(row: &TaskRow, on: &[&str], indent: &str, screen: &Screen) -> String {
 }
 
 fn mark(row: &TaskRow) -> &'static str {
-    match row.status.as_str() {
-        "completed" => "✓",
-        "in_progress" => "▶",
-        "failed" => "✗",
+    match row.status {
+        TaskStatus::Completed => "✓",
+        TaskStatus::InProgress => "▶",
+        TaskStatus::Failed => "✗",
         _ if row.available => "○",
         _ => "·",
     }

@@ -18,17 +18,17 @@ const IDLE_MAX: usize = 2;
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Clients {
     pub(super) place: Place,
     launch: Launch,
     room: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Client>>>,
 }
 
-impl Desk {
-    pub(super) fn new(place: Place, launch: Launch) -> Desk {
+impl Clients {
+    pub(super) fn new(place: Place, launch: Launch) -> Clients {
         let room = Arc::new(Semaphore::new(CLIENTS_MAX));
-        Desk { place, launch, room, idle: Arc::default() }
+        Clients { place, launch, room, idle: Arc::default() }
     }
 
     /// A client of its own, for whoever listens.
@@ -74,7 +74,7 @@ impl Desk {
         });
         match asked.await {
             Ok(answer) => answer.map_err(|failure| why(&failure)),
-            Err(broken) => Err(refused(Code::Bug, &format!("the request broke off: {broken}"), "")),
+            Err(broken) => Err(refused(Code::Bug, format!("the request broke off: {broken}"), "")),
         }
     }
 }

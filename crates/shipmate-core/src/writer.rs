@@ -1,9 +1,9 @@
-//! The desk: where one writer decides commands in batches.
+//! A writer: decides commands in batches, ahead of the log.
 //!
 //! Commands are decided and applied one after the other, so each sees those before
 //! it; their records wait until the log confirms them together. Nobody may be
 //! answered before that. When the log does not confirm, the state has run ahead of
-//! it and must be thrown away: the caller builds a new desk from the log and
+//! it and must be thrown away: the caller builds a new one from the log and
 //! decides the same commands again, which request ids make safe.
 
 use shipmate_model::command::{Act, Command};
@@ -16,7 +16,7 @@ use crate::decide::{Decided, decide, decide_act};
 use crate::state::State;
 
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct Writer {
     state: State,
     confirmed: Position,
     pending: Vec<Record>,
@@ -35,10 +35,10 @@ pub enum Outcome {
     Refused(Refusal),
 }
 
-impl Desk {
-    /// A desk over the state that the whole log folds to.
-    pub fn new(state: State) -> Desk {
-        Desk { confirmed: state.position, state, pending: Vec::new() }
+impl Writer {
+    /// One over the state that the whole log folds to.
+    pub fn new(state: State) -> Writer {
+        Writer { confirmed: state.position, state, pending: Vec::new() }
     }
 
     /// Includes what is not confirmed yet.
@@ -105,7 +105,7 @@ impl Desk {
 
     /// Takes in records that another writer appended.
     pub fn catch_up(&mut self, record: &Record) {
-        assert!(self.pending.is_empty(), "a desk with a batch under way cannot catch up");
+        assert!(self.pending.is_empty(), "a writer with a batch under way cannot catch up");
         apply(&mut self.state, record);
         self.confirmed = record.n;
     }

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use shipmate_model::Event;
 use shipmate_protocol::tools::Board;
 use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::{Answer, Ask, Refused};
@@ -22,7 +23,7 @@ pub(crate) const CALL_MAX: Duration = Duration::from_secs(17);
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct SessionBoard {
     hub: Arc<Hub>,
     link: Link,
     /// Empty for a visitor.
@@ -33,7 +34,7 @@ pub(crate) struct Desk {
     created: Mutex<Option<String>>,
 }
 
-impl Board for Desk {
+impl Board for SessionBoard {
     async fn ask_any(&self, ask: Ask) -> Result<Answer, Refused> {
         match ask {
             Ask::TeamCreate(create) => self.create(create).await,
@@ -59,9 +60,9 @@ impl Board for Desk {
     }
 }
 
-impl Desk {
-    pub(crate) fn new(hub: &Arc<Hub>, link: &Link, team: &str, until: Instant) -> Desk {
-        Desk {
+impl SessionBoard {
+    pub(crate) fn new(hub: &Arc<Hub>, link: &Link, team: &str, until: Instant) -> SessionBoard {
+        SessionBoard {
             hub: Arc::clone(hub),
             link: link.clone(),
             team: team.to_owned(),
@@ -101,11 +102,10 @@ impl Desk {
 async fn happens(news: &mut Receiver<Happening>) {
     loop {
         let worth_a_look = match news::next(news).await {
-            Some(Happening::Record(record)) => {
-                record.kind == "message.sent"
-                    || !(record.kind.starts_with("message.") || record.kind.starts_with("usage."))
+            Some(Happening::Record(event)) => {
+                matches!(*event, Event::MessageSent { .. }) || news::is_of_board(&event)
             }
-            Some(Happening::Connected | Happening::Missed) => true,
+            Some(Happening::Connected | Happening::Missed | Happening::Unreadable) => true,
             // Nothing will happen any more: the call ends with its time.
             None => std::future::pending().await,
         };

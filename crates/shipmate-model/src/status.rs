@@ -1,0 +1,138 @@
+//! How things stand, in words that screens, programs and the log share. What is decided about them is
+//! the core's; these are what is shown.
+
+use serde::{Deserialize, Serialize};
+
+/// Closed sets of words: each an enum that is its word in JSON. The first is the default.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $first:ident = $word:literal),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$about])* #[serde(rename = $word)] $first,)*
+        }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$first),*];
+
+            pub fn word(self) -> &'static str {
+                match self {
+                    $($name::$first => $word,)*
+                }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name::ALL[0]
+            }
+        }
+
+        /// The error is the word that is none.
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<$name, String> {
+                let found = $name::ALL.iter().find(|one| one.word() == word);
+                found.copied().ok_or_else(|| word.to_owned())
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+    )*};
+}
+
+words! {
+    /// A task on the board. That it is blocked or available is derived.
+    TaskStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Failed = "failed",
+        Deleted = "deleted",
+    }
+
+    /// How far a task in progress is.
+    TaskStage {
+        Claimed = "claimed",
+        /// A gate or the merge queue has it.
+        Submitted = "submitted",
+        /// It came back from there.
+        Returned = "returned",
+    }
+
+    TeammateState {
+        Added = "added",
+        Active = "active",
+        Idle = "idle",
+        Paused = "paused",
+        Stopping = "stopping",
+        Stopped = "stopped",
+        Disappeared = "disappeared",
+        /// Not started again until somebody says so.
+        Failed = "failed",
+        Removed = "removed",
+    }
+
+    TeamState {
+        Active = "active",
+        /// It is being deleted.
+        Ending = "ending",
+        Deleted = "deleted",
+    }
+
+    /// Whether teammates are started in a department.
+    BreakerState {
+        Closed = "closed",
+        Open = "open",
+        HalfOpen = "half_open",
+    }
+
+    /// A phase of a playbook.
+    PhaseState {
+        Ahead = "ahead",
+        Waits = "waits",
+        Runs = "runs",
+        Done = "done",
+        Skipped = "skipped",
+        Failed = "failed",
+        /// It failed, and the team went on.
+        Passed = "passed",
+        /// An earlier one began again.
+        Back = "back",
+    }
+
+    PlanState {
+        Open = "open",
+        Approved = "approved",
+        Rejected = "rejected",
+        Withdrawn = "withdrawn",
+    }
+
+    QuestionState {
+        Open = "open",
+        Answered = "answered",
+        Withdrawn = "withdrawn",
+    }
+
+    /// How far a message came with one recipient.
+    DeliveryState {
+        Queued = "queued",
+        Offered = "offered",
+        Injected = "injected",
+        Acknowledged = "acknowledged",
+        Expired = "expired",
+        Bounced = "bounced",
+    }
+}
+
+impl PhaseState {
+    /// Ahead, or under way.
+    pub fn is_open(self) -> bool {
+        matches!(self, PhaseState::Ahead | PhaseState::Waits | PhaseState::Runs)
+    }
+}
