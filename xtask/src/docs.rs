@@ -1,4 +1,5 @@
-//! The reference pages, as the binary itself prints them.
+//! What is written down once in the code and copied for readers: the reference pages, as the binary
+//! itself prints them, and the page's files that come from Rust.
 //!
 //! Commands, exit codes, environment, settings and JSON shapes are written down once, in the code
 //! that has them; `docs/reference` is their copy for readers. The folder belongs to this command:
@@ -11,25 +12,33 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cargo::{cargo, output, run as run_command};
+use crate::page_files;
 use crate::tree;
 use crate::violation::counted;
 
 const FOLDER: &str = "docs/reference";
 
-/// Write the reference pages, or check that they are up to date
+/// Write the reference pages and the generated files of the web page, or check that they are up to date
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Change nothing, and fail if a page differs from what the binary prints
+    /// Change nothing, and fail if a file differs from what would be written
     #[arg(long)]
     check: bool,
+
+    /// Only the files of the web page, which need no build of the binary
+    #[arg(long)]
+    web: bool,
 }
 
 /// File name to text.
 type Pages = BTreeMap<String, String>;
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
-    if args.check {
-        return check();
+    match (args.check, args.web) {
+        (true, true) => return page_files::check(),
+        (true, false) => return check(),
+        (false, true) => return page_files::write(),
+        (false, false) => page_files::write()?,
     }
     let folder = tree::root().join(FOLDER);
     let (now, wanted) = (read(&folder)?, generate()?);
@@ -50,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 }
 
 pub(crate) fn check() -> Result<(), String> {
+    page_files::check()?;
     let wanted = generate()?;
     let changes = compare(&read(&tree::root().join(FOLDER))?, &wanted);
     if changes.is_empty() {

@@ -21,6 +21,7 @@ mod memory;
 mod mutants;
 mod nats;
 mod page;
+mod page_files;
 mod rust_text;
 mod seeds;
 mod shots;
@@ -29,6 +30,7 @@ mod test;
 mod tidy;
 mod tree;
 mod violation;
+mod wire_types;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ use std::process::Command;
 use crate::browser;
 use crate::cargo::run as run_command;
 use crate::clients;
+use crate::page_files;
 use crate::tree::{self, Tree};
 use crate::violation::{Violation, counted, report};
 
@@ -44,6 +45,7 @@ pub(crate) fn run(_: &Args) -> Result<(), String> {
 pub(crate) fn rules() -> Result<(), String> {
     let tree = Tree::read()?;
     report("page", check(&tree))?;
+    page_files::check_in(&tree)?;
     let scripts: Vec<&str> = files(&tree).map(|(path, _)| path).filter(|p| is_script(p)).collect();
     if scripts.is_empty() {
         println!("page: {FOLDER} holds no script");

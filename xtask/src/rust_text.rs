@@ -26,7 +26,10 @@ pub(crate) fn mask(source: &str) -> String {
 }
 
 /// What to blank and where to go on, if a comment or a literal begins at `at`.
-fn literal_or_comment(bytes: &[u8], at: usize) -> Option<(std::ops::Range<usize>, usize)> {
+pub(crate) fn literal_or_comment(
+    bytes: &[u8],
+    at: usize,
+) -> Option<(std::ops::Range<usize>, usize)> {
     let rest = &bytes[at..];
     match rest {
         [b'/', b'/', ..] => {
@@ -114,7 +117,7 @@ fn utf8_len(first: u8) -> usize {
     }
 }
 
-fn is_word(byte: u8) -> bool {
+pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 

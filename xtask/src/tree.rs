@@ -69,6 +69,13 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
     }
 }
 
+#[cfg(test)]
+impl FromIterator<(String, String)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(files: I) -> Self {
+        Self(files.into_iter().map(|(path, text)| (path, Some(text))).collect())
+    }
+}
+
 /// The root of the workspace.
 ///
 /// What cargo says at run time comes first: with a target folder shared by two checkouts, the

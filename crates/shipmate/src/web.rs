@@ -14,6 +14,7 @@ mod output;
 mod patience;
 mod reply;
 mod seats;
+mod shapes;
 mod stream;
 mod tree;
 

@@ -7,14 +7,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use shipmate_protocol::watch::Picture;
 use shipmate_protocol::{Code, verbs};
 
 use crate::web::Deck;
-use crate::web::output::{self, Output};
+use crate::web::output::{self, Output, Slice};
 use crate::web::reply::{self, Refusal};
+use crate::web::shapes::{
+    CostsPage, MessagesPage, MomentsPage, OutputPage, OutputPiece, TaskAnswer, TimelinePage,
+};
 use crate::web::tree::{self, Looking};
 
 type Read = Result<Response, Refusal>;
@@ -82,13 +85,7 @@ pub(super) async fn task(
     };
     let show = verbs::TaskShow { task: id.to_string() };
     let task = deck.clients.ask(Some(root), show).await?;
-    #[derive(Serialize)]
-    struct Page<'p> {
-        task: &'p shipmate_protocol::view::TaskView,
-        #[serde(flatten)]
-        page: &'p shipmate_protocol::watch::TaskPage,
-    }
-    Ok(reply::json(&Page { task: &task, page: &page }))
+    Ok(reply::json(&TaskAnswer { task, page }))
 }
 
 pub(super) async fn diff(
@@ -108,23 +105,23 @@ pub(super) async fn timeline(State(deck): State<Arc<Deck>>, Path(root): Path<Str
     let page = deck.say(&root, |picture| {
         let story = &picture.story;
         let began = story.moments().first().map_or(0, |(_, at)| *at);
-        json!({
-            "position": story.position,
-            "spans": story.spans(),
-            "lives": story.lives(),
-            "path": picture.critical_path(),
-            "began": began,
-            "now": now_ms(),
-        })
+        TimelinePage {
+            position: story.position,
+            spans: story.spans(),
+            lives: story.lives(),
+            path: picture.critical_path(),
+            began,
+            now: now_ms(),
+        }
     });
     Ok(reply::json(&page.await?))
 }
 
 pub(super) async fn costs(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {
-    let page = deck.say(
-        &root,
-        |picture| json!({ "position": picture.story.position, "costs": picture.story.costs() }),
-    );
+    let page = deck.say(&root, |picture| {
+        let story = &picture.story;
+        CostsPage { position: story.position, costs: story.costs() }
+    });
     Ok(reply::json(&page.await?))
 }
 
@@ -144,12 +141,12 @@ pub(super) async fn messages(
     let before = older.before.unwrap_or(u64::MAX);
     let max = older.max.unwrap_or(MESSAGES_MAX).min(MESSAGES_MAX);
     let page =
-        deck.say(&root, |picture| json!({ "messages": picture.story.messages(before, max) }));
+        deck.say(&root, |picture| MessagesPage { messages: picture.story.messages(before, max) });
     Ok(reply::json(&page.await?))
 }
 
 pub(super) async fn moments(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {
-    let page = deck.say(&root, |picture| json!({ "moments": picture.story.moments() }));
+    let page = deck.say(&root, |picture| MomentsPage { moments: picture.story.moments() });
     Ok(reply::json(&page.await?))
 }
 
@@ -190,15 +187,9 @@ pub(super) async fn output(
         let mut output = Output::open(&output::path(&place, &root, &who, life))?;
         let to = which.before.unwrap_or(u64::MAX).min(output.size());
         let slice = output.read_before(to)?;
-        Ok::<_, std::io::Error>(json!({
-            "who": address,
-            "life": life,
-            "lives": lives,
-            "from": slice.from,
-            "to": slice.to,
-            "size": output.size(),
-            "text": slice.text,
-        }))
+        let Slice { from, to, text } = slice;
+        let piece = OutputPiece { who: address, life, from, text };
+        Ok::<_, std::io::Error>(OutputPage { piece, lives, to, size: output.size() })
     });
     match read.await {
         Ok(Ok(page)) => Ok(reply::json(&page)),

@@ -24,6 +24,7 @@ use tokio::time::Instant;
 
 use crate::web::output::{Follower, Piece, teammate};
 use crate::web::reply::Refusal;
+use crate::web::shapes::OutputPiece;
 use crate::web::tree::{Looking, Next};
 use crate::web::{Deck, Visits};
 
@@ -225,7 +226,7 @@ impl Page {
         let Some(life) = life.flatten().filter(|life| *life > 0) else { return Ok(false) };
         let Some(Piece { life, from, text }) = follower.next(life).await else { return Ok(false) };
         let who = format!("{}/{}", who.0, who.1);
-        let piece = json!({ "who": who, "life": life, "from": from, "text": text });
+        let piece = OutputPiece { who, life, from, text };
         self.say(event("output", None, &piece)).await?;
         Ok(true)
     }

@@ -4,8 +4,10 @@
 use std::io::IsTerminal;
 use std::sync::mpsc::channel;
 
+use serde::Serialize;
+
 use super::RunArgs;
-use super::report::Report;
+use super::report::{Outcome, Report};
 use super::watch::{interrupts, read_line, when_left};
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, columns};
@@ -37,16 +39,27 @@ pub(super) fn begin(args: &RunArgs, session: &Session) -> Result<Option<web::Bes
     }
 }
 
+/// How a run ended, as the page is told.
+#[derive(Debug, Serialize)]
+struct Ended {
+    outcome: Outcome,
+    text: String,
+    /// How to go on from there.
+    next: Vec<NextStep>,
+}
+
+#[derive(Debug, Serialize)]
+struct NextStep {
+    command: String,
+    why: String,
+}
+
 /// Shows on the page how the run ended, and serves it until the person leaves: by Enter, by Ctrl-C
 /// or by closing its last tab.
 pub(super) fn stay(page: &web::Beside, report: &Report, screen: &Screen) -> Result<(), Failure> {
-    let next = report.next().into_iter();
-    let next = next.map(|(command, why)| serde_json::json!({ "command": command, "why": why }));
-    page.ended(&serde_json::json!({
-        "outcome": report.outcome,
-        "text": report.in_short(),
-        "next": next.collect::<Vec<_>>(),
-    }));
+    let next = report.next().into_iter().map(|(command, why)| NextStep { command, why });
+    let (outcome, text) = (report.outcome, report.in_short());
+    page.ended(&Ended { outcome, text, next: next.collect() });
     if !page.is_open() || !std::io::stdin().is_terminal() {
         return Ok(());
     }

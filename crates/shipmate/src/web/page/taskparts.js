@@ -1,7 +1,7 @@
 // The parts of a task's page that only show: gate runs, story, messages, cost. Given rows, they
 // give nodes, and keep nothing.
 
-/** @import { CostRow, GateRow, MessageRow, Step } from "./types.d.ts" */
+/** @import { CostRow, GateRow, LogLine, MessageRow } from "./types.d.ts" */
 
 import { badge, button, el, put } from "./dom.js";
 import {
@@ -76,7 +76,7 @@ export function gateRun(gate, open) {
   );
 }
 
-/** Newest first. The task's own id is left out of the words. @param {Step[]} steps @param {number} id */
+/** Newest first. The task's own id is left out of the words. @param {LogLine[]} steps @param {number} id */
 export function story(steps, id) {
   if (steps.length === 0) return el("p", { class: "dim" }, "Nothing has happened to it yet.");
   return el(
@@ -104,7 +104,7 @@ export function story(steps, id) {
 
 /**
  * What is said beyond who, what and which task: those stand there already.
- * @param {Step} step @param {number} id
+ * @param {LogLine} step @param {number} id
  */
 export function about({ text = "", by = "", event }, id) {
   const task = `(?:task )?${id}\\b(?: \\([^)]*\\))?[,:]? ?`;

@@ -1,351 +1,66 @@
-// The shapes that cross the wire, as the server sends them, and what screens are given.
-// Empty lists, empty texts and absent options are left out by the server, so they are
-// optional here and are read with a default. Times are milliseconds since 1970.
-// Types only: no code, and nothing here reaches a browser.
+// What crosses the wire as the page has it, and what screens are given. The shapes themselves are
+// generated (wire.d.ts); here are the words that the server has as plain texts, and the page's own
+// names. Times are milliseconds since 1970. Types only: no code, and nothing here reaches a browser.
 
 import type { Outbox } from "./outbox.js";
 import type { Store } from "./store.js";
+import type * as wire from "./wire.d.ts";
 
-export type TaskStatus = "pending" | "in_progress" | "completed" | "failed" | "deleted";
+export type {
+  Card,
+  CostRow,
+  CostsPage,
+  DeliveryState,
+  TaskDiff as DiffPage,
+  Ended,
+  GateRow,
+  LogLine,
+  MessageRow,
+  MomentsPage,
+  OutputPage,
+  OutputPiece,
+  PhaseView,
+  PlannedTaskView,
+  PlannedTeammateView,
+  TeammateView,
+  WorkView,
+} from "./wire.d.ts";
 
-/** How the run ended beside which the page is served, and the commands that go on from there. */
-export interface Ended {
-  outcome: "complete" | "partial" | "failed" | "stopped" | "waits";
-  text: string;
-  next: { command: string; why: string }[];
-}
+/** A shape of which more is known; what is known has to be there, and to be a part of what is sent. */
+type Known<Sent, More extends { [Key in keyof More]: Key extends keyof Sent ? Sent[Key] : never }> =
+  Omit<Sent, keyof More> & More;
 
-/** A task as a screen shows it. */
-export interface Card {
-  id: number;
-  subject: string;
-  status: TaskStatus;
-  stage?: "claimed" | "submitted" | "returned";
-  /** `team/name@epoch` */
-  owner?: string;
-  available: boolean;
-  why?: string[];
-  blocked_by?: string[];
-  alias?: string;
-  group?: string;
-  /** Lower is sooner; 100 is usual. */
-  priority: number;
-  team: string;
-  files?: string[];
-  role?: string;
-  assignee?: string;
-  duration_ms?: number;
-  path_ms: number;
-  retries: number;
-  retries_max: number;
-  last_failure?: string;
-  changed_at: number;
-  created_at: number;
-  gate?: { passed: boolean; at: number; runs: number; red: number };
-}
+export type DecisionKind = "plan" | "permission" | "scope" | "question" | "approval";
 
-export interface TaskView extends Omit<Card, "gate"> {
-  description?: string;
-  active_form?: string;
-  blocks?: number[];
-  metadata?: Record<string, string>;
-  token?: number;
-  lease_ms?: number;
-  commit?: string;
-  result?: string;
-  set_aside?: string[];
-  created_by: string;
-}
+export type DecisionView = Known<wire.DecisionView, { kind: DecisionKind }>;
 
-export interface Counts {
-  pending: number;
-  in_progress: number;
-  completed: number;
-  failed: number;
-  deleted: number;
-}
+export type DecidedRow = Known<wire.DecidedRow, { kind: DecisionKind }>;
 
-export interface PhaseView {
-  name: string;
-  title?: string;
-  state: "ahead" | "waits" | "runs" | "done" | "skipped" | "failed" | "passed" | "back";
-  round: number;
-  why?: string;
-  optional?: boolean;
-}
+export type PauseView = Known<
+  wire.PauseView,
+  { kind: "asked" | "approval" | "budget" | "time_over" | "halt" | "trouble" }
+>;
 
-/** What a pause is, and whose words its reason is. */
-export interface PauseView {
-  /** The record that began it; the id of an approval. */
-  id: number;
-  kind: "asked" | "approval" | "budget" | "time_over" | "halt" | "trouble";
-  /** `person`, `runtime` or `team/name@epoch` */
-  by: string;
-  at: number;
-  phase?: string;
-}
+export type TeamView = Known<wire.TeamView, { pause?: PauseView }>;
 
-export interface TeamView {
-  name: string;
-  parent?: string | null;
-  description?: string;
-  phase: "active" | "ending" | "deleted";
-  lead?: string | null;
-  gate: boolean;
-  teammates: number;
-  running: number;
-  tasks: Counts;
-  paused?: string;
-  pause?: PauseView;
-  base?: string;
-  branch?: string;
-  breaker: "closed" | "open" | "half_open";
-  tokens_used: number;
-  cost_micros: number;
-  tokens_max?: number | null;
-  cost_micros_max?: number | null;
-  playbook?: string;
-  phases?: PhaseView[];
-  lead_tools?: string[];
-}
-
-export interface TeammateView {
-  name: string;
-  team: string;
-  lead: boolean;
-  epoch: number;
-  state: "added" | "active" | "idle" | "paused" | "stopping" | "stopped" | "disappeared" | "failed";
-  why?: string;
-  role?: string | null;
-  agent?: string;
-  model?: string;
-  mode?: string;
-  tools?: string[];
-  scope?: string[];
-  holds?: number[];
-  submitted?: number[];
-  returned?: number[];
-  unread: number;
-  tasks_max: number;
-  tokens_used: number;
-  cost_micros: number;
-  host?: string | null;
-  command?: string;
-  supervision: "none" | "supervised" | "one_shot";
-  session?: string;
-  fence?: string;
-  last_words?: string;
-  pid?: number;
-  sign_at?: number;
-  context_used?: number;
-  context_max?: number;
-}
-
-export interface PlannedTaskView {
-  key: string;
-  subject: string;
-  description?: string;
-  files?: string[];
-  blocked_by?: string[];
-  role?: string;
-  assignee?: string;
-  duration_ms?: number;
-}
-
-export interface PlannedTeammateView {
-  name: string;
-  role?: string;
-  agent?: string;
-  model?: string;
-  command?: string;
-  scope?: string[];
-  mode?: string;
-}
-
-export interface WorkView {
-  tasks?: PlannedTaskView[];
-  teammates?: PlannedTeammateView[];
-  single?: string;
-  width?: number;
-  critical_path?: string[];
-  critical_path_ms?: number;
-}
-
-export interface DecisionView {
-  id: number;
-  kind: "plan" | "permission" | "scope" | "question" | "approval";
-  team: string;
-  /** `team/name@epoch`, empty for an approval. */
-  who?: string;
-  task?: number;
-  text?: string;
-  options?: string[];
-  work?: WorkView;
-  at: number;
-  /** How many tasks wait behind it, and how long their path is. */
-  waiting: number;
-  waiting_ms: number;
-}
-
-/** A decision that was made. */
-export interface DecidedRow {
-  /** The record that decided it. */
-  n: number;
-  at: number;
-  /** `person` or `team/name@epoch` */
-  by: string;
-  answer: string;
-  feedback?: string;
-  id: number;
-  kind: DecisionView["kind"];
-  team: string;
-  /** Who asked; `runtime` for an approval. */
-  who: string;
-  task?: number;
-  text?: string;
-  asked_at: number;
-}
-
-export type DeliveryState =
-  "queued" | "offered" | "injected" | "acknowledged" | "expired" | "bounced";
-
-export interface MessageRow {
-  id: number;
-  from: string;
-  kind: string;
-  body?: string;
-  cut?: boolean;
-  reply_to?: number;
-  thread: number;
-  sent_at: number;
-  to?: { to: string; state: DeliveryState; at: number; detail?: string }[];
-  task?: number;
-}
+export type SpanPart = Known<wire.SpanPart, { kind: "works" | "gate" | "returned" }>;
 
 /** One claim of one task by one teammate. */
-export interface Span {
-  id: string | number;
-  who: string;
-  epoch: number;
-  task: number;
-  began: number;
-  ended?: number;
-  parts?: { kind: "works" | "gate" | "returned"; from: number; to?: number }[];
-  end?: "completed" | "returned" | "released" | "failed" | "gone";
-}
+export type Span = Known<
+  wire.Span,
+  { parts: SpanPart[]; end?: "completed" | "returned" | "released" | "failed" | "gone" }
+>;
 
-export interface Life {
-  who: string;
-  epoch: number;
-  began: number;
-  ended?: number;
-  end?: "stopped" | "disappeared";
-  detail?: string;
-}
+export type Life = Known<wire.LifeRow, { end?: "stopped" | "disappeared" }>;
 
-export interface CostRow {
-  who: string;
-  model?: string;
-  /** Absent: coordination. */
-  task?: number;
-  tokens_in: number;
-  tokens_out: number;
-  tokens_cached: number;
-  cost_micros: number;
-  calls: number;
-}
+export type Delta = Known<
+  wire.Delta,
+  { teams?: TeamView[]; decisions?: DecisionView[]; decided?: DecidedRow[]; spans?: Span[]; lives?: Life[] }
+>;
 
-export interface GateRow {
-  n: number;
-  at: number;
-  team: string;
-  tasks?: number[];
-  commit?: string;
-  passed: boolean;
-  took_ms: number;
-  output?: string;
-}
+export type TaskPage = Known<wire.TaskAnswer, { spans: Span[] }>;
 
-export interface Step {
-  n: number;
-  at: number;
-  by?: string;
-  event: string;
-  text: string;
-}
-
-export type LogLine = Step;
-
-export interface Delta {
-  position: number;
-  whole?: boolean;
-  root: string;
-  log?: string;
-  queue?: string;
-  now: number;
-  teams?: TeamView[];
-  teammates?: TeammateView[];
-  gone?: string[];
-  tasks?: Card[];
-  decisions?: DecisionView[];
-  decided?: DecidedRow[];
-  messages?: MessageRow[];
-  spans?: Span[];
-  lives?: Life[];
-  costs?: CostRow[];
-  lines?: LogLine[];
-}
-
-/** A piece of what a teammate printed. `from` is its place in bytes. */
-export interface OutputPiece {
-  who: string;
-  life: number;
-  from: number;
-  text: string;
-}
-
-export interface OutputPage extends OutputPiece {
-  lives?: number[];
-  to: number;
-  size: number;
-}
-
-export interface TaskPage {
-  task: TaskView;
-  card: Card;
-  steps?: Step[];
-  gates?: GateRow[];
-  messages?: MessageRow[];
-  spans?: Span[];
-  costs?: CostRow[];
-}
-
-export interface DiffPage {
-  from?: string;
-  to?: string;
-  text?: string;
-  cut?: boolean;
-  files?: { path: string; added: number; removed: number }[];
-  note?: string;
-}
-
-export interface TimelinePage {
-  position: number;
-  spans?: Span[];
-  lives?: Life[];
-  path?: number[];
-  began: number;
-  now: number;
-}
-
-export interface CostsPage {
-  position: number;
-  costs?: CostRow[];
-}
-
-export interface MomentsPage {
-  moments: [number, number][];
-}
+export type TimelinePage = Known<wire.TimelinePage, { spans: Span[]; lives: Life[] }>;
 
 /** What changed since the last frame, by name of the store's part. */
 export type Part =
@@ -378,7 +93,7 @@ export interface Screen {
   close?(): void;
   keys?: Record<string, Key>;
   /** Pieces of output, for the screen that asked for them with `ctx.listen`. */
-  output?(piece: OutputPiece): void;
+  output?(piece: wire.OutputPiece): void;
 }
 
 export interface RootApi {

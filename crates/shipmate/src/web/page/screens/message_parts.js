@@ -84,7 +84,6 @@ export function messageNode(ctx, row, does) {
       el("span", { class: "message-to" }, (row.to ?? []).length > 3 || (row.to ?? []).length === 0 ? recipients(row) : listed(ctx, row)),
       unread ? el("span", { class: "unread-mark" }, el("span", { "aria-hidden": "true" }, "◆ "), "unread") : null,
       row.kind !== "message" ? el("span", { class: "chip" }, kindWord(row.kind)) : null,
-      row.task === undefined || row.task === null ? null : el("a", { class: "small", href: ctx.href(`task/${row.task}`) }, `task ${row.task}`),
       el("time", { class: "message-at", datetime: new Date(row.sent_at).toISOString(), title: moment(row.sent_at) }, clock(row.sent_at)),
     ),
     back ? el("p", { class: "message-quote cut" }, `${called(back.from)}: ${(back.body ?? "").split("\n")[0]}`) : null,

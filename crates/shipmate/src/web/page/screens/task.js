@@ -41,8 +41,7 @@ export function open(ctx, params) {
     title: `Task ${params[0]}`,
     update: (changed) => {
       const { touched } = ctx.store;
-      const about = [...touched.messages].some((one) => ctx.store.messages.get(one)?.task === id);
-      if (touched.whole || touched.tasks.has(id) || about) page.again();
+      if (touched.whole || touched.tasks.has(id)) page.again();
       // What it waits for shows its state too.
       else if (changed.has("tasks")) page.links();
       if (changed.has("decisions")) page.drawHead();
