@@ -31,6 +31,7 @@ mod tidy;
 mod tree;
 mod violation;
 mod wire_types;
+mod word_table;
 
 use std::process::ExitCode;
 

@@ -1,13 +1,13 @@
-//! The page's files that are written from Rust: the types of the wire.
+//! The page's files that are written from Rust: the types of the wire and the table of words.
 //!
-//! They are in the repository, because the page is served and checked as it lies there. They need no
+//! Both are in the repository, because the page is served and checked as it lies there. They need no
 //! build, so every check of the page looks whether they are up to date.
 
 use std::fs;
 
 use crate::tree::{self, Tree};
 use crate::violation::counted;
-use crate::wire_types;
+use crate::{wire_types, word_table};
 
 const FOLDER: &str = "crates/shipmate/src/web/page";
 
@@ -15,7 +15,10 @@ const FOLDER: &str = "crates/shipmate/src/web/page";
 type Files = Vec<(String, String)>;
 
 fn generate(tree: &Tree) -> Result<Files, String> {
-    Ok(vec![(format!("{FOLDER}/wire.d.ts"), wire_types::declarations(tree)?)])
+    Ok(vec![
+        (format!("{FOLDER}/wire.d.ts"), wire_types::declarations(tree)?),
+        (format!("{FOLDER}/wordtable.js"), word_table::module(tree)?),
+    ])
 }
 
 pub(crate) fn write() -> Result<(), String> {

@@ -57,6 +57,14 @@ pub(crate) fn declarations(tree: &Tree) -> Result<String, String> {
     Ok(text)
 }
 
+/// The words of one closed set, in their order.
+pub(crate) fn words_of(tree: &Tree, set: &str) -> Result<Vec<String>, String> {
+    let shapes = Shapes::read(tree, &SOURCES)?;
+    let (path, item) = &shapes.all[shapes.find(set, "").map_err(|why| format!("{set} {why}"))?];
+    let words = words(item).map_err(|why| format!("{path}:{}: {why}", item.line))?;
+    Ok(words.into_iter().map(|(_, word)| word).collect())
+}
+
 /// Every struct and enum of the sources, with the file it is in.
 struct Shapes {
     all: Vec<(String, Item)>,

@@ -13,6 +13,7 @@ mod time;
 mod trace;
 mod tui;
 mod web;
+mod wordtable;
 
 use std::process::ExitCode;
 

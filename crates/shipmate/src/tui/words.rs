@@ -1,5 +1,5 @@
-//! The words and signs for what is shown, in one place: the same as on the web page. Every state
-//! has a word and a sign, so that colour alone carries nothing.
+//! The words and signs for what is shown: those of states are the table's, which the web page shares.
+//! Every state has a word and a sign, so that colour alone carries nothing.
 
 use shipmate_protocol::view::{
     Card, DecisionView, DeliveryState, MessageRow, TaskStage, TaskStatus,
@@ -7,6 +7,7 @@ use shipmate_protocol::view::{
 
 use super::theme::Tone;
 pub(super) use crate::money::{cost, money, tokens};
+use crate::wordtable::{DELIVERIES, PHASES, Shown, TASKS, TEAMMATES};
 
 /// A state as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,26 @@ pub(super) struct State {
 
 fn state(sign: &'static str, word: &str, tone: Tone) -> State {
     State { sign, word: word.to_owned(), tone }
+}
+
+/// As the table has it. What a newer release says is shown as it is.
+fn state_in(table: &[Shown], word: &str) -> State {
+    match table.iter().find(|row| row.state == word) {
+        Some(row) => state(row.sign, row.word, tone(row.like)),
+        None => state("○", word, Tone::Plain),
+    }
+}
+
+/// The tone of a place on the board.
+fn tone(of: &str) -> Tone {
+    match of {
+        "ready" => Tone::Notice,
+        "claimed" | "returned" | "submitted" => Tone::Busy,
+        "completed" => Tone::Good,
+        "failed" => Tone::Bad,
+        "deleted" => Tone::Dim,
+        _ => Tone::Plain,
+    }
 }
 
 /// Where a task stands on the board; the order is that of the list.
@@ -61,58 +82,32 @@ impl Standing {
     }
 
     pub(super) fn state(self) -> State {
-        match self {
-            Standing::Pending => state("○", "pending", Tone::Plain),
-            Standing::Ready => state("◌", "ready", Tone::Notice),
-            Standing::Claimed => state("◐", "in progress", Tone::Busy),
-            Standing::Returned => state("↩", "returned", Tone::Busy),
-            Standing::Submitted => state("◑", "in the gate", Tone::Busy),
-            Standing::Asks => state("◇", "asks you", Tone::Notice),
-            Standing::Completed => state("●", "completed", Tone::Good),
-            Standing::Failed => state("✕", "failed", Tone::Bad),
-            Standing::Deleted => state("⌫", "deleted", Tone::Dim),
-        }
+        let place = match self {
+            Standing::Pending => "pending",
+            Standing::Ready => "ready",
+            Standing::Claimed => "claimed",
+            Standing::Returned => "returned",
+            Standing::Submitted => "submitted",
+            // The page shows the decision beside the task.
+            Standing::Asks => return state("◇", "asks you", Tone::Notice),
+            Standing::Completed => "completed",
+            Standing::Failed => "failed",
+            Standing::Deleted => "deleted",
+        };
+        state_in(&TASKS, place)
     }
 }
 
 pub(super) fn mate_state(word: &str) -> State {
-    match word {
-        "added" => state("○", "not started", Tone::Plain),
-        "active" => state("◐", "working", Tone::Busy),
-        "idle" => state("◌", "idle", Tone::Notice),
-        "paused" => state("‖", "paused", Tone::Busy),
-        "stopping" => state("◑", "stopping", Tone::Busy),
-        "stopped" => state("■", "stopped", Tone::Dim),
-        "disappeared" => state("✕", "disappeared", Tone::Bad),
-        "failed" => state("✕", "failed", Tone::Bad),
-        other => state("○", other, Tone::Plain),
-    }
+    state_in(&TEAMMATES, word)
 }
 
 pub(super) fn phase_state(word: &str) -> State {
-    match word {
-        "ahead" => state("○", "ahead", Tone::Plain),
-        "waits" => state("◌", "waits", Tone::Notice),
-        "runs" => state("◐", "runs", Tone::Busy),
-        "done" => state("●", "done", Tone::Good),
-        "skipped" => state("⌫", "left out", Tone::Dim),
-        "failed" => state("✕", "failed", Tone::Bad),
-        "passed" => state("✕", "failed, went on", Tone::Busy),
-        "back" => state("↩", "went back", Tone::Busy),
-        other => state("○", other, Tone::Plain),
-    }
+    state_in(&PHASES, word)
 }
 
 pub(super) fn delivery_state(word: &str) -> State {
-    match word {
-        "queued" => state("○", "queued", Tone::Plain),
-        "offered" => state("◌", "offered", Tone::Notice),
-        "injected" => state("◐", "injected", Tone::Busy),
-        "acknowledged" => state("●", "read", Tone::Good),
-        "expired" => state("⌫", "expired", Tone::Dim),
-        "bounced" => state("✕", "bounced", Tone::Bad),
-        other => state("○", other, Tone::Plain),
-    }
+    state_in(&DELIVERIES, word)
 }
 
 /// How far a message came with all of its recipients: the one who is the furthest behind.
@@ -254,6 +249,29 @@ mod tests {
         assert_eq!([0, 5, 1_234_500].map(money), ["$0.00", "<$0.0001", "$1.23"]);
         assert_eq!([940, 12_340, 4_100_000].map(tokens), ["940", "12.3k", "4.1M"]);
         assert_eq!([name_of("alpha/ana@2"), name_of("person")], ["ana", "person"]);
+    }
+
+    #[test]
+    fn a_state_is_shown_as_the_table_has_it_and_an_unknown_one_as_it_is() {
+        let all = [
+            Standing::Returned,
+            Standing::Claimed,
+            Standing::Submitted,
+            Standing::Failed,
+            Standing::Ready,
+            Standing::Pending,
+            Standing::Completed,
+            Standing::Deleted,
+        ];
+        for standing in all {
+            let shown = standing.state();
+            assert!(TASKS.iter().any(|row| row.word == shown.word), "{standing:?}: {shown:?}");
+        }
+        assert_eq!(mate_state("active"), state("◐", "working", Tone::Busy));
+        assert_eq!(mate_state("stopped"), state("■", "stopped", Tone::Dim));
+        assert_eq!(phase_state("passed"), state("✕", "failed, went on", Tone::Busy));
+        assert_eq!(delivery_state("acknowledged"), state("●", "read", Tone::Good));
+        assert_eq!(delivery_state("resting"), state("○", "resting", Tone::Plain));
     }
 
     #[test]

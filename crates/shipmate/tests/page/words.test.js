@@ -1,11 +1,12 @@
-// Every state has a word and a sign, one name for one thing, the same as in the terminal; amounts
-// and times are rounded as people read them.
+// Every state has a word and a sign, one name for one thing; amounts and times are rounded as people
+// read them. That they are those of the terminal needs no test: both have them from one table.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import * as words from "../../src/web/page/words.js";
+import * as table from "../../src/web/page/wordtable.js";
 import { card } from "./made.js";
 
 const shown = ({ sign, word }) => `${sign} ${word}`;
@@ -45,34 +46,20 @@ test("no two states of a task have the same sign, word or key", () => {
   for (const [name, state] of states) assert.equal(state.key, name);
 });
 
-/** The arms `"word" => state("sign", "shown", …)` of a function of the terminal. */
-function terminal(name) {
-  const rust = source("tui/words.rs");
-  const from = rust.indexOf(`fn ${name}(`);
-  assert.ok(from >= 0, `the terminal has ${name}`);
-  const body = rust.slice(from, rust.indexOf("\n}\n", from));
-  const arms = [...body.matchAll(/"(\w+)" => state\("(.+?)", "(.+?)", Tone/g)];
-  assert.ok(arms.length >= 6, `${name} has arms that can be read`);
-  return arms.map(([, word, sign, said]) => [word, `${sign} ${said}`]);
-}
-
-test("teammates, phases and deliveries have the words and signs of the terminal", () => {
-  for (const [name, of] of [
-    ["mate_state", (state) => words.mateState({ state })],
-    ["phase_state", (state) => words.phaseState({ state })],
-    ["delivery_state", (state) => words.deliveryState(state)],
+test("teammates, phases and deliveries are shown as their table says", () => {
+  for (const [states, of] of [
+    [table.TEAMMATE_STATES, (state) => words.mateState({ state })],
+    [table.PHASE_STATES, (state) => words.phaseState({ state })],
+    [table.DELIVERY_STATES, (state) => words.deliveryState(state)],
   ]) {
-    for (const [word, expected] of terminal(name)) assert.equal(shown(of(word)), expected, `${name} ${word}`);
+    for (const [name, state] of Object.entries(states)) {
+      assert.deepEqual(of(name), state);
+      assert.ok(state.key in words.TASK_STATES, `${name} has the colour of a task`);
+    }
   }
-});
-
-test("tasks have the words and signs of the terminal", () => {
-  const arms = [...source("tui/words.rs").matchAll(/Standing::(\w+) => state\("(.+?)", "(.+?)", Tone/g)];
-  const there = new Map(arms.map(([, name, sign, word]) => [name.toLowerCase(), `${sign} ${word}`]));
-  // Which only the terminal has: the page shows the decision beside the task.
-  there.delete("asks");
-  assert.equal(there.size, Object.keys(words.TASK_STATES).length);
-  for (const [name, state] of Object.entries(words.TASK_STATES)) assert.equal(shown(state), there.get(name), name);
+  assert.equal(shown(words.mateState({ state: "active" })), "◐ working");
+  assert.equal(shown(words.phaseState({ state: "skipped" })), "⌫ left out");
+  assert.equal(shown(words.deliveryState("acknowledged")), "● read");
 });
 
 test("every state that the page knows of has a colour in its styles", () => {

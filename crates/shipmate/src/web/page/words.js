@@ -3,20 +3,11 @@
 // carries nothing. Pure: no nodes, no state; the time is always given.
 
 /** @import { Card, TeamView, TeammateView, PhaseView, DecisionView, DeliveryState } from "./types.d.ts" */
+/** @import { State } from "./wordtable.js" */
 
-/** @typedef {{ key: string, sign: string, word: string }} State */
+import { DELIVERY_STATES, PHASE_STATES, TASK_STATES, TEAMMATE_STATES } from "./wordtable.js";
 
-/** The states a task is shown in, in the order of its life. */
-export const TASK_STATES = /** @type {const} */ ({
-  pending: { key: "pending", sign: "○", word: "pending" },
-  ready: { key: "ready", sign: "◌", word: "ready" },
-  claimed: { key: "claimed", sign: "◐", word: "in progress" },
-  returned: { key: "returned", sign: "↩", word: "returned" },
-  submitted: { key: "submitted", sign: "◑", word: "in the gate" },
-  completed: { key: "completed", sign: "●", word: "completed" },
-  failed: { key: "failed", sign: "✕", word: "failed" },
-  deleted: { key: "deleted", sign: "⌫", word: "deleted" },
-});
+export { TASK_STATES };
 
 /**
  * @param {Pick<Card, "status" | "stage" | "available">} card
@@ -47,53 +38,19 @@ export function waitsFor({ why = [] }) {
   return why.filter((one) => !FAILED.test(one));
 }
 
-/** @type {Record<string, State>} */
-const MATE_STATES = {
-  added: { key: "pending", sign: "○", word: "not started" },
-  active: { key: "claimed", sign: "◐", word: "working" },
-  idle: { key: "ready", sign: "◌", word: "idle" },
-  paused: { key: "returned", sign: "‖", word: "paused" },
-  stopping: { key: "submitted", sign: "◑", word: "stopping" },
-  stopped: { key: "deleted", sign: "■", word: "stopped" },
-  disappeared: { key: "failed", sign: "✕", word: "disappeared" },
-  failed: { key: "failed", sign: "✕", word: "failed" },
-};
-
 /** @param {Pick<TeammateView, "state">} mate @returns {State} */
 export function mateState(mate) {
-  return MATE_STATES[mate.state] ?? { key: "pending", sign: "○", word: mate.state };
+  return TEAMMATE_STATES[mate.state] ?? { key: "pending", sign: "○", word: mate.state };
 }
-
-/** @type {Record<string, State>} */
-const PHASE_STATES = {
-  ahead: { key: "pending", sign: "○", word: "ahead" },
-  waits: { key: "ready", sign: "◌", word: "waits" },
-  runs: { key: "claimed", sign: "◐", word: "runs" },
-  done: { key: "completed", sign: "●", word: "done" },
-  skipped: { key: "deleted", sign: "⌫", word: "left out" },
-  failed: { key: "failed", sign: "✕", word: "failed" },
-  passed: { key: "returned", sign: "✕", word: "failed, went on" },
-  back: { key: "returned", sign: "↩", word: "went back" },
-};
 
 /** @param {Pick<PhaseView, "state">} phase @returns {State} */
 export function phaseState(phase) {
   return PHASE_STATES[phase.state] ?? { key: "pending", sign: "○", word: phase.state };
 }
 
-/** @type {Record<DeliveryState, State>} */
-const DELIVERY = {
-  queued: { key: "pending", sign: "○", word: "queued" },
-  offered: { key: "ready", sign: "◌", word: "offered" },
-  injected: { key: "claimed", sign: "◐", word: "injected" },
-  acknowledged: { key: "completed", sign: "●", word: "read" },
-  expired: { key: "deleted", sign: "⌫", word: "expired" },
-  bounced: { key: "failed", sign: "✕", word: "bounced" },
-};
-
 /** @param {DeliveryState} state @returns {State} */
 export function deliveryState(state) {
-  return DELIVERY[state] ?? { key: "pending", sign: "○", word: state };
+  return DELIVERY_STATES[state] ?? { key: "pending", sign: "○", word: state };
 }
 
 /**
