@@ -111,7 +111,9 @@ fn summary(state: &State) -> String {
     }
     lines.push(format!("person {:?}", state.person_inbox));
     for (id, plan) in &state.plans {
-        lines.push(format!("plan {id} of {} {:?} {:?}", plan.who, plan.task, plan.decision));
+        let line = format!("plan {id} of {} {:?} {:?}", plan.who, plan.task, plan.decision);
+        // What is usual goes without saying, as before there was a field for it.
+        lines.push(line.replace(", unworkable: false", ""));
         let work = plan.work.as_ref().map(|work| format!("  {work:?}"));
         let work = work.map(|text| text.replace(", gate: None", ""));
         let work = work.map(|text| text.replace(", no_change: false", ""));

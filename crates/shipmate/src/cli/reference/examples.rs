@@ -370,8 +370,8 @@ pub(super) fn plan() -> PlanView {
         task: Some(2),
         body: "split the parser, then test it".into(),
         state: PlanState::Rejected,
-        feedback: Some("keep the public interface".into()),
-        unworkable: false,
+        feedback: Some("it cannot be carried out: task 2 is completed".into()),
+        unworkable: true,
         submitted_at: THEN,
         work: None,
     }
