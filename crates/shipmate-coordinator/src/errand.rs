@@ -65,9 +65,14 @@ pub(crate) fn take(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
 /// Fills in who stands behind the teammates that a request is about. Gives back the commands that
 /// have to be looked at before the board hears of it.
 fn prepare(crew: &Attendance, job: &mut Job) -> Result<Vec<Line>, Refused> {
-    money::limits(crew, job)?;
     let team = job.about(&crew.board.root);
     match &mut job.ask {
+        Ask::TeamBudget(verbs::TeamBudget { budget }) => {
+            money::limits(crew, &team, None, budget).map(|()| Vec::new())
+        }
+        Ask::TeammateBudget(verbs::TeammateBudget { name, budget }) => {
+            money::limits(crew, &team, Some(name), budget).map(|()| Vec::new())
+        }
         Ask::TeammateAdd(add) => {
             staffed(crew, &job.actor, &team, add).map(|line| line.into_iter().collect())
         }
@@ -123,16 +128,15 @@ fn route(crew: &Rc<Attendance>, job: Job) -> Option<Job> {
             beside(crew, job, after_hooks);
             return None;
         }
-        Way::Decide(_) if lacks_commit(&job.ask) && crew.has_tree(&job.actor) => {
+        Way::Decide(verb) if verb.lacks_commit() && crew.has_tree(&job.actor) => {
             let text = "work in a tree is handed in by its commit".to_owned();
             let remedy = "commit it and name the commit, or end with exit code 0: your supervisor \
                           commits and hands in what is there. Where no change is needed, write why \
                           into the file that SHIPMATE_RESULT names first";
             Err(refused(Code::CommitNeeded, text, remedy))
         }
-        Way::Decide(_) => {
-            if matches!(job.ask, Ask::TeamContinue | Ask::PhaseApprove(_)) {
-                // Somebody may have committed by hand what a phase waits for.
+        Way::Decide(verb) => {
+            if verb.wakes_phases() {
                 crew.phases.nudge();
                 crew.board.look();
             }
@@ -156,14 +160,6 @@ fn asks_hook(crew: &Attendance, job: &Job, event: HookEvent) -> bool {
     // Who does one task and ends is not idle.
     let is_idle = event == HookEvent::TeammateIdle;
     crew.has_hooks(event) && !(is_idle && crew.is_one_shot(&job.actor))
-}
-
-fn lacks_commit(ask: &Ask) -> bool {
-    matches!(
-        ask,
-        Ask::TaskSubmit(verbs::TaskSubmit { commit: None, .. })
-            | Ask::TaskSubmitNext(verbs::TaskSubmitNext { commit: None, .. })
-    )
 }
 
 fn beside<F>(crew: &Rc<Attendance>, job: Job, errand: impl FnOnce(Rc<Attendance>, Job) -> F)

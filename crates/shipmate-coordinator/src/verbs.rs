@@ -221,6 +221,16 @@ pub(crate) trait Decides: Verb<Answer: FromRecords> {
         false
     }
 
+    /// It hands in work and names no commit.
+    fn lacks_commit(&self) -> bool {
+        false
+    }
+
+    /// Somebody may have committed by hand what a phase waits for.
+    fn wakes_phases(&self) -> bool {
+        false
+    }
+
     /// The hook that is asked before the board hears of it.
     fn hook(&self) -> Option<HookEvent> {
         None
@@ -239,6 +249,8 @@ pub(crate) trait AnyDecides {
     fn then(&self, scene: &Scene<'_>) -> Option<Act>;
     fn waits(&self) -> bool;
     fn hands_out_mail(&self) -> bool;
+    fn lacks_commit(&self) -> bool;
+    fn wakes_phases(&self) -> bool;
     fn hook(&self) -> Option<HookEvent>;
     fn payloads(&self, state: &State, of: Payload) -> Vec<Payload>;
 }
@@ -262,6 +274,14 @@ impl<T: Decides> AnyDecides for T {
 
     fn hands_out_mail(&self) -> bool {
         Decides::hands_out_mail(self)
+    }
+
+    fn lacks_commit(&self) -> bool {
+        Decides::lacks_commit(self)
+    }
+
+    fn wakes_phases(&self) -> bool {
+        Decides::wakes_phases(self)
     }
 
     fn hook(&self) -> Option<HookEvent> {

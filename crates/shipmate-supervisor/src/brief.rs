@@ -100,7 +100,7 @@ pub(crate) fn identity(order: &Order, mode: Mode) -> String {
     let (name, team, role) = (&order.name, &order.team, role(&order.role));
     let scope = scope(&order.scope);
     let scope = match scope.len() > SCOPE_BYTES_MAX {
-        true => format!("{}…", cut(&scope, SCOPE_BYTES_MAX)),
+        true => format!("{}…", &scope[..scope.floor_char_boundary(SCOPE_BYTES_MAX)]),
         false => scope,
     };
     let mode = mode_words(order.lead, mode, Has::of(order, mode).reads());
@@ -148,12 +148,6 @@ fn scope(scope: &[String]) -> String {
         [] => "anything in the repository".to_owned(),
         scope => scope.join(", "),
     }
-}
-
-/// The beginning of a text, at most so many bytes.
-fn cut(text: &str, max: usize) -> &str {
-    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-    &text[..end.unwrap_or(0)]
 }
 
 fn mode_words(lead: bool, mode: Mode, reads: bool) -> &'static str {
@@ -411,7 +405,9 @@ fn excerpt(own: &[(&str, String)], plan: &str) -> String {
     if parts.is_empty() {
         parts.push("The subject says it all.");
     }
-    let approach = format!("The plan it belongs to: {}", cut(plan.trim(), PLAN_BYTES_MAX));
+    let plan = plan.trim();
+    let plan = &plan[..plan.floor_char_boundary(PLAN_BYTES_MAX)];
+    let approach = format!("The plan it belongs to: {plan}");
     if !plan.trim().is_empty() {
         parts.push(&approach);
     }

@@ -89,15 +89,6 @@ fn is_shipmate(command: &str) -> bool {
     Path::new(command).file_name().is_some_and(|name| name == "shipmate")
 }
 
-/// A word of a shell's line.
-fn quoted(word: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-+".contains(&b);
-    match word.bytes().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 impl Site {
     /// Reads a file and works out its text. A file that was not there before the installation and
     /// is left with nothing is none again.
@@ -125,7 +116,7 @@ impl Site {
             let mut text = text.to_owned();
             for event in EVENTS {
                 let tail = format!(" inbox --hook {event}");
-                let command = format!("{}{tail}", quoted(&self.command));
+                let command = format!("{}{tail}", crate::plain::shell_word(&self.command));
                 let hook = serde_json::json!({ "type": "command", "command": command });
                 let group = serde_json::json!({ "hooks": [hook] });
                 let keys = ["hooks", event];

@@ -72,3 +72,12 @@ pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     }
     Cow::Owned(kept)
 }
+
+/// As a shell takes it for one word.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:+".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

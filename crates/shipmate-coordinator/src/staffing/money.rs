@@ -13,9 +13,9 @@ use shipmate_programs::around::Around;
 use shipmate_programs::models::{self, prices};
 use shipmate_programs::programs::{self, NATIVE, Protocol};
 use shipmate_protocol::refused;
-use shipmate_protocol::{Ask, Code, Refused, verbs};
+use shipmate_protocol::verbs::Budget;
+use shipmate_protocol::{Code, Refused};
 
-use crate::board::Job;
 use crate::crew::Crew;
 use crate::scene;
 
@@ -99,22 +99,23 @@ fn in_money(state: &State, team: &Name) -> bool {
     false
 }
 
-/// A ceiling in money that is set for those who are there.
-pub(crate) fn limits(crew: &Crew, job: &Job) -> Result<(), Refused> {
-    let in_money = |budget: &shipmate_protocol::verbs::Budget| budget.cost_micros_max.is_some();
-    let team = job.about(&crew.board.root);
-    let whom: Option<Address> = match &job.ask {
-        Ask::TeamBudget(verbs::TeamBudget { budget }) if in_money(budget) => None,
-        Ask::TeammateBudget(verbs::TeammateBudget { name, budget }) if in_money(budget) => {
-            Some(Address { team: team.clone(), name: scene::name(name)? })
-        }
-        _ => return Ok(()),
-    };
+/// A ceiling that is set for those who are there: for one of a team, or for all.
+pub(crate) fn limits(
+    crew: &Crew,
+    team: &Name,
+    whom: Option<&String>,
+    budget: &Budget,
+) -> Result<(), Refused> {
+    if budget.cost_micros_max.is_none() {
+        return Ok(());
+    }
+    let address = |name: &String| Ok(Address { team: team.clone(), name: scene::name(name)? });
+    let whom = whom.map(address).transpose()?;
     crew.board.with_state(|state| {
         let is_meant = |who: &Address, mate: &Teammate| match &whom {
             Some(whom) => who == whom,
             // Who comes by itself is not ours to start.
-            None => mate.profile.start == StartRule::WhenNeeded && is_below(state, who, &team),
+            None => mate.profile.start == StartRule::WhenNeeded && is_below(state, who, team),
         };
         for who in state.members() {
             let mate = &state.teammates[&who];

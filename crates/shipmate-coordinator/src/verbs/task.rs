@@ -240,6 +240,10 @@ impl Decides for TaskSubmit {
             result: self.result.clone(),
         })
     }
+
+    fn lacks_commit(&self) -> bool {
+        self.commit.is_none()
+    }
 }
 
 impl Decides for TaskSubmitNext {
@@ -255,6 +259,10 @@ impl Decides for TaskSubmitNext {
 
     fn then(&self, _: &Scene<'_>) -> Option<Act> {
         Some(Act::ClaimNext { lease_ms: self.lease_ms })
+    }
+
+    fn lacks_commit(&self) -> bool {
+        self.commit.is_none()
     }
 }
 

@@ -135,11 +135,19 @@ impl Decides for TeamContinue {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
         Ok(Act::ContinueTeam { team: scene.team.clone() })
     }
+
+    fn wakes_phases(&self) -> bool {
+        true
+    }
 }
 
 impl Decides for PhaseApprove {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
         Ok(Act::ApprovePhase { team: scene.team.clone(), question: self.approval })
+    }
+
+    fn wakes_phases(&self) -> bool {
+        true
     }
 }
 

@@ -163,7 +163,7 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
         "" => prompt.trim().lines().next().unwrap_or_default(),
         description => description.lines().next().unwrap_or_default(),
     };
-    let subject = cut(subject, SUBJECT_BYTES_MAX);
+    let subject = &subject[..subject.floor_char_boundary(SUBJECT_BYTES_MAX)];
     let mut add = TeammateAdd { when_needed: false, ..recruit.add };
     let base = words::slug(subject);
     for attempt in 1.. {
@@ -205,13 +205,4 @@ async fn one_shot(board: &impl Board, seat: &Seat, recruit: Recruit) -> Reply {
     );
     let agent = format!("{name}@{}", seat.team);
     Ok(Outcome::done(text, json!({ "task_id": id.to_string(), "name": name, "agent_id": agent })))
-}
-
-/// The beginning of a text, at most so many bytes.
-fn cut(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

@@ -5,6 +5,7 @@ use shipmate_model::event::{QuestionKind, TaskId};
 
 use super::{Account, PausedBy, first_line};
 use crate::cli::run::progress::Waiting;
+use crate::plain::shell_word;
 
 impl Account {
     /// Everything that waits for a person now.
@@ -72,8 +73,8 @@ pub(super) fn question(
     let (first, others) = match options {
         [] => ("\"…\"".to_owned(), String::new()),
         [first, others @ ..] => {
-            let others: Vec<String> = others.iter().map(|other| quoted(other)).collect();
-            (quoted(first), others.join(", "))
+            let others: Vec<String> = others.iter().map(|other| shell_word(other)).collect();
+            (shell_word(first), others.join(", "))
         }
     };
     let command = format!("answer {n} {first}");
@@ -89,15 +90,6 @@ pub(super) fn question(
         ..Waiting::default()
     };
     (waits, told)
-}
-
-/// As a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
