@@ -17,7 +17,7 @@ use shipmate_core::State;
 use shipmate_model::Act;
 use shipmate_protocol::verbs::{TaskFilter, Verb};
 use shipmate_protocol::view::LookOf;
-use shipmate_protocol::{Answer, Ask, Refused, verbs};
+use shipmate_protocol::{Answer, Ask, Code, Refused, refused, verbs};
 
 pub(crate) use answers::{FromRecords, Wrote};
 pub(crate) use talk::{peek, untaken};
@@ -245,7 +245,8 @@ pub(crate) trait Decides: Verb<Answer: FromRecords> {
 /// The same of any verb that changes a team.
 pub(crate) trait AnyDecides {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused>;
-    fn answer(&self, wrote: &Wrote<'_>) -> Answer;
+    /// Refused where the records are another request's, or what it is about is gone since.
+    fn answer(&self, wrote: &Wrote<'_>) -> Result<Answer, Refused>;
     fn then(&self, scene: &Scene<'_>) -> Option<Act>;
     fn waits(&self) -> bool;
     fn hands_out_mail(&self) -> bool;
@@ -260,8 +261,12 @@ impl<T: Decides> AnyDecides for T {
         Decides::act(self, scene)
     }
 
-    fn answer(&self, wrote: &Wrote<'_>) -> Answer {
-        <T::Answer as FromRecords>::from_records(wrote).into()
+    fn answer(&self, wrote: &Wrote<'_>) -> Result<Answer, Refused> {
+        let answer = <T::Answer as FromRecords>::from_records(wrote).map(Into::into);
+        answer.ok_or_else(|| {
+            let text = "what this request once brought about was another request's, or is gone";
+            refused(Code::StaleRequest, text, "ask anew, with a request id of its own")
+        })
     }
 
     fn then(&self, scene: &Scene<'_>) -> Option<Act> {

@@ -6,6 +6,7 @@
 
 use shipmate_model::event::{Event, Outcome, Record, TaskId};
 use shipmate_model::name::{Address, TeammateRef};
+use shipmate_model::old;
 
 use crate::state::{Deviation, Health, HealthWord, ShutdownEnd, State, Teammate};
 
@@ -19,7 +20,7 @@ fn note_health(state: &mut State, record: &Record) {
         Event::TeammateIdle { who, .. } if is_free(state, who) => (who, HealthWord::Idle, false),
         Event::TeammateStopped { who, .. } => (who, HealthWord::Stop, false),
         Event::TeammateDisappeared { who, reason, loss, .. } => {
-            (who, HealthWord::Disappeared, loss.is_silence(reason))
+            (who, HealthWord::Disappeared, old::is_silence(*loss, reason))
         }
         _ => return,
     };
@@ -103,7 +104,7 @@ fn of(state: &State, event: &Event) -> Vec<Deviation> {
         Event::TeammateDisappeared { who, reason, loss, .. } => {
             let mate = &state.teammates[&who.address];
             let seconds = state.teams[&who.address.team].setup.answer_ms / 1000;
-            let text = match loss.is_silence(reason) {
+            let text = match old::is_silence(*loss, reason) {
                 true => {
                     format!("[HEALTH] Agent {} disappeared after {seconds}s timeout.", who.address)
                 }

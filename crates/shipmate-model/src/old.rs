@@ -6,6 +6,7 @@
 use crate::event::{Event, Record};
 use crate::name::{Actor, Address, Name};
 use crate::pause::{APPROVAL, Pause, PauseCause};
+use crate::profile::Loss;
 use crate::usage::SPENT;
 
 /// The phase that a pause without a cause asks a person about. No teammate could have meant the
@@ -21,14 +22,9 @@ pub fn is_spent(by: &Actor, who: &Address, reason: &str) -> bool {
     reason.starts_with(SPENT) && matches!(by, Actor::Teammate(me) if me.address == *who)
 }
 
-impl PauseCause {
-    /// Of somebody who pauses in their own words.
-    pub fn of(by: &Actor) -> PauseCause {
-        match by {
-            Actor::Runtime => PauseCause::Trouble,
-            Actor::Person | Actor::Outside | Actor::Teammate(_) => PauseCause::Asked,
-        }
-    }
+/// A life was given up because its supervisor did not answer.
+pub fn is_silence(loss: Loss, reason: &str) -> bool {
+    loss == Loss::Silent || (loss == Loss::Died && reason == Loss::SILENT)
 }
 
 impl Pause {
@@ -50,5 +46,18 @@ impl Pause {
         let cause = cause.unwrap_or_else(|| PauseCause::of(by));
         let (by, reason) = (by.clone(), reason.clone());
         Some(Pause { n: record.n, at: record.at, by, cause, reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_record_tells_of_silence_in_its_reason_alone() {
+        assert!(is_silence(Loss::Silent, "whatever"));
+        assert!(is_silence(Loss::Died, Loss::SILENT));
+        assert!(!is_silence(Loss::Died, "its process ended"));
+        assert!(!is_silence(Loss::Broken, Loss::SILENT));
     }
 }

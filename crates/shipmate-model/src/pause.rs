@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Actor, Address, Name, Position};
+use crate::status::PauseKind;
 
 /// What a pause is. Only the runtime's own commands lead to another one than `Asked`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,16 @@ pub enum PauseCause {
     Halt { team: Name },
     /// The runtime cannot go on: a red base, a merge queue that is stuck, files it cannot write.
     Trouble,
+}
+
+impl PauseCause {
+    /// Of somebody who pauses in their own words.
+    pub fn of(by: &Actor) -> PauseCause {
+        match by {
+            Actor::Runtime => PauseCause::Trouble,
+            Actor::Person | Actor::Outside | Actor::Teammate(_) => PauseCause::Asked,
+        }
+    }
 }
 
 /// A pause that holds.
@@ -66,15 +77,14 @@ impl Pause {
         }
     }
 
-    /// The cause in one word.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> PauseKind {
         match self.cause {
-            PauseCause::Asked => "asked",
-            PauseCause::Approval { .. } => "approval",
-            PauseCause::Budget => "budget",
-            PauseCause::TimeOver => "time_over",
-            PauseCause::Halt { .. } => "halt",
-            PauseCause::Trouble => "trouble",
+            PauseCause::Asked => PauseKind::Asked,
+            PauseCause::Approval { .. } => PauseKind::Approval,
+            PauseCause::Budget => PauseKind::Budget,
+            PauseCause::TimeOver => PauseKind::TimeOver,
+            PauseCause::Halt { .. } => PauseKind::Halt,
+            PauseCause::Trouble => PauseKind::Trouble,
         }
     }
 }

@@ -123,12 +123,6 @@ pub enum Loss {
 impl Loss {
     /// Why a life is given up that is lost to silence.
     pub const SILENT: &str = "its supervisor did not answer in time";
-
-    /// Its supervisor was asked and said nothing in time. Records from before that was told apart
-    /// have the words alone.
-    pub fn is_silence(self, reason: &str) -> bool {
-        self == Loss::Silent || (self == Loss::Died && reason == Loss::SILENT)
-    }
 }
 
 /// How one life of a teammate ended.
@@ -179,13 +173,5 @@ mod tests {
         ] {
             assert_eq!(outcome.to_string(), words);
         }
-    }
-
-    #[test]
-    fn an_old_record_tells_of_silence_in_its_reason_alone() {
-        assert!(Loss::Silent.is_silence("whatever"));
-        assert!(Loss::Died.is_silence(Loss::SILENT));
-        assert!(!Loss::Died.is_silence("its process ended"));
-        assert!(!Loss::Broken.is_silence(Loss::SILENT));
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::QuestionKind;
+
 /// Closed sets of words: each an enum that is its word in JSON. The first is the default.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $first:ident = $word:literal),* $(,)? })*) => {$(
@@ -128,11 +130,68 @@ words! {
         Expired = "expired",
         Bounced = "bounced",
     }
+
+    /// What somebody decides.
+    DecisionKind {
+        Question = "question",
+        Permission = "permission",
+        Scope = "scope",
+        Plan = "plan",
+        /// A person lets a phase begin.
+        Approval = "approval",
+    }
+
+    PauseKind {
+        /// In the words of whoever it is by.
+        Asked = "asked",
+        /// A person lets a phase begin.
+        Approval = "approval",
+        /// It is spent.
+        Budget = "budget",
+        TimeOver = "time_over",
+        /// A phase stops every team.
+        Halt = "halt",
+        /// The runtime cannot go on.
+        Trouble = "trouble",
+    }
+
+    /// What a claim is about for a while.
+    SpanKind {
+        Works = "works",
+        Gate = "gate",
+        Returned = "returned",
+    }
+
+    /// How a claim ended.
+    SpanEnd {
+        Completed = "completed",
+        Returned = "returned",
+        Released = "released",
+        Failed = "failed",
+        /// With the life that held it.
+        Gone = "gone",
+    }
+
+    /// How a life ended.
+    LifeEnd {
+        Stopped = "stopped",
+        Disappeared = "disappeared",
+    }
 }
 
 impl PhaseState {
     /// Ahead, or under way.
     pub fn is_open(self) -> bool {
         matches!(self, PhaseState::Ahead | PhaseState::Waits | PhaseState::Runs)
+    }
+}
+
+impl From<QuestionKind> for DecisionKind {
+    fn from(kind: QuestionKind) -> DecisionKind {
+        match kind {
+            QuestionKind::Question => DecisionKind::Question,
+            QuestionKind::Permission => DecisionKind::Permission,
+            QuestionKind::Scope => DecisionKind::Scope,
+        }
     }
 }

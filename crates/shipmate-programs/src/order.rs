@@ -80,6 +80,8 @@ pub struct Order {
     /// Its playbook leaves the board to the lead.
     #[serde(default)]
     pub fills_board: bool,
+    /// What does not say it may not write.
+    #[serde(default = "read_only")]
     pub mode: Mode,
     /// For a native agent.
     #[serde(default)]
@@ -107,6 +109,10 @@ pub struct Order {
     pub output_bytes_max: u64,
     pub stop_grace_ms: u64,
     pub program: PathBuf,
+}
+
+fn read_only() -> Mode {
+    Mode::ReadOnly
 }
 
 /// How a native agent thinks and is held.

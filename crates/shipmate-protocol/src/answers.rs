@@ -149,7 +149,6 @@ answers! {
     plain {
     Created(Created),
     Claimed(Claimed),
-    Sent(Sent),
     Opened(Opened),
     Started(Started),
     Messages(Vec<InboxMessage>),
@@ -253,6 +252,23 @@ impl FromAnswer for Submitted {
 pub struct Sent {
     pub message: u64,
     pub to: Vec<String>,
+}
+
+impl From<Sent> for Answer {
+    fn from(sent: Sent) -> Answer {
+        Answer::Sent(sent)
+    }
+}
+
+impl FromAnswer for Sent {
+    fn from_answer(answer: Answer) -> Result<Sent, Answer> {
+        match answer {
+            Answer::Sent(sent) => Ok(sent),
+            // It was recorded, and there was nobody who could be written to.
+            Answer::Done { first, .. } => Ok(Sent { message: first, to: Vec::new() }),
+            other => Err(other),
+        }
+    }
 }
 
 /// A plan, question, shutdown request or reservation, by its id.

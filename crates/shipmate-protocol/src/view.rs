@@ -27,8 +27,8 @@ pub use playbook::{
     PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
 };
 pub use shipmate_model::status::{
-    BreakerState, DeliveryState, PhaseState, PlanState, QuestionState, TaskStage, TaskStatus,
-    TeamState, TeammateState,
+    BreakerState, DecisionKind, DeliveryState, LifeEnd, PauseKind, PhaseState, PlanState,
+    QuestionState, SpanEnd, SpanKind, TaskStage, TaskStatus, TeamState, TeammateState,
 };
 
 /// One line of a task list.

@@ -264,7 +264,11 @@ async fn read(wire: &mut Wire) -> Result<Reply, Trouble> {
     if line.last() != Some(&b'\n') {
         return Err(Trouble::Lost);
     }
-    serde_json::from_slice(&line).map_err(|_| Trouble::Lost)
+    serde_json::from_slice(&line).map_err(|e| {
+        let text = format!("the coordinator sent something this release does not understand: {e}");
+        let refused = shipmate_protocol::refused(Code::UnexpectedAnswer, text, "");
+        Trouble::Final(LinkEnd::Refused(refused))
+    })
 }
 
 /// A link that several tasks take turns on.

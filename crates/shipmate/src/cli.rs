@@ -80,7 +80,8 @@ In five minutes:
   shipmate log                                    everything that happened, record by record
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 nothing to do, 5 the claim is another's,
-6 no coordinator, 7 storage, 8 not all done, 70 a bug. Colour is off with NO_COLOR or outside a terminal.";
+6 no coordinator, 7 storage, 8 not all done, 9 waits for a person, 70 a bug. Colour is off with
+NO_COLOR or outside a terminal.";
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {

@@ -81,10 +81,16 @@ impl Bounded {
 }
 
 fn opened(path: &Path) -> io::Result<(File, u64)> {
+    // Whatever somebody may have put in its place is neither followed nor waited for.
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
-    let file = options.create(true).append(true).mode(0o600).open(path)?;
-    let bytes = file.metadata()?.len();
-    Ok((file, bytes))
+    options.create(true).append(true).mode(0o600).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    match found.is_file() {
+        true => Ok((file, found.len())),
+        false => Err(io::Error::other("it is no regular file")),
+    }
 }
 
 impl Write for Bounded {

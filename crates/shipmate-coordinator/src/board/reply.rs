@@ -82,7 +82,7 @@ impl Worker {
         };
         let writer = self.board.writer.borrow();
         let (state, secrets) = (writer.state(), &*self.secrets);
-        Ok(verb.answer(&Wrote { records: own, state, secrets, mail }))
+        verb.answer(&Wrote { records: own, state, secrets, mail })
     }
 
     /// Answers a request that only looks, and says whether it took the log.

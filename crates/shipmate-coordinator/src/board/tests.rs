@@ -306,3 +306,23 @@ fn a_teammate_of_an_earlier_life_is_refused_by_name() {
         assert_eq!(ana.ask(&table, claim).await.unwrap_err().code, Code::StaleTeammate);
     });
 }
+
+#[test]
+fn a_request_id_that_was_another_verbs_is_refused_and_the_board_goes_on() {
+    with_board(|table| async move {
+        let (mut person, mut ana, _) = table.team().await;
+        person.ask(&table, task("parse")).await.unwrap();
+        let (to, body) = ("bo".to_owned(), "hello".to_owned());
+        ana.ask(&table, verbs::Send { to, body, kind: None, reply_to: None }).await.unwrap();
+        ana.send_again(&table, verbs::TaskNext { lease_ms: Some(60_000), wait: false });
+        let refused = ana.answer::<verbs::TaskNext>().await.unwrap_err();
+        assert_eq!(refused.code, Code::StaleRequest);
+        person.send_again(
+            &table,
+            verbs::TeammateStart { name: "ana".to_owned(), supervision: verbs::Supervision::None },
+        );
+        let refused = person.answer::<verbs::TeammateStart>().await.unwrap_err();
+        assert_eq!(refused.code, Code::StaleRequest);
+        assert_eq!(person.ask(&table, task("print")).await.unwrap().tasks, [2]);
+    });
+}

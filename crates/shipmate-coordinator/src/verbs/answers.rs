@@ -32,40 +32,40 @@ impl<'a> Wrote<'a> {
         self.records.iter().find_map(look)
     }
 
-    fn started(&self) -> &'a TeammateRef {
-        let started = self.find(|record| match &record.event {
+    fn started(&self) -> Option<&'a TeammateRef> {
+        self.find(|record| match &record.event {
             Event::TeammateStarted { who, .. } => Some(who),
             _ => None,
-        });
-        started.expect("a start wrote that it started")
+        })
     }
 }
 
 /// An answer that is made from records.
 pub(crate) trait FromRecords: FromAnswer {
-    fn from_records(wrote: &Wrote<'_>) -> Self;
+    /// None where the records are another request's: an id was used twice.
+    fn from_records(wrote: &Wrote<'_>) -> Option<Self>;
 }
 
 impl FromRecords for Changed {
-    fn from_records(wrote: &Wrote<'_>) -> Changed {
+    fn from_records(wrote: &Wrote<'_>) -> Option<Changed> {
         let last = wrote.records.last().expect("a request that is done wrote a record").n;
-        Changed::Done { first: wrote.first(), last }
+        Some(Changed::Done { first: wrote.first(), last })
     }
 }
 
 impl FromRecords for Opened {
-    fn from_records(wrote: &Wrote<'_>) -> Opened {
-        Opened { id: wrote.first() }
+    fn from_records(wrote: &Wrote<'_>) -> Option<Opened> {
+        Some(Opened { id: wrote.first() })
     }
 }
 
 impl FromRecords for Created {
-    fn from_records(wrote: &Wrote<'_>) -> Created {
+    fn from_records(wrote: &Wrote<'_>) -> Option<Created> {
         let made = wrote.records.iter().filter_map(|record| match record.event {
             Event::TaskCreated { task, .. } => Some(task),
             _ => None,
         });
-        Created { tasks: made.collect() }
+        Some(Created { tasks: made.collect() })
     }
 }
 
@@ -83,20 +83,20 @@ fn claimed(wrote: &Wrote<'_>) -> Option<Claimed> {
 }
 
 impl FromRecords for Claimed {
-    fn from_records(wrote: &Wrote<'_>) -> Claimed {
-        claimed(wrote).expect("a claim wrote that it was made")
+    fn from_records(wrote: &Wrote<'_>) -> Option<Claimed> {
+        claimed(wrote)
     }
 }
 
 impl FromRecords for Submitted {
-    fn from_records(wrote: &Wrote<'_>) -> Submitted {
-        let only = || Submitted::Only(Changed::from_records(wrote));
-        claimed(wrote).map_or_else(only, Submitted::AndClaimed)
+    fn from_records(wrote: &Wrote<'_>) -> Option<Submitted> {
+        let only = || Changed::from_records(wrote).map(Submitted::Only);
+        claimed(wrote).map(Submitted::AndClaimed).or_else(only)
     }
 }
 
 impl FromRecords for Sent {
-    fn from_records(wrote: &Wrote<'_>) -> Sent {
+    fn from_records(wrote: &Wrote<'_>) -> Option<Sent> {
         let sent = wrote.find(|record| match &record.event {
             Event::MessageSent { to, .. } => {
                 Some(Sent { message: record.n, to: to.iter().map(ToString::to_string).collect() })
@@ -104,35 +104,37 @@ impl FromRecords for Sent {
             _ => None,
         });
         // What climbs to somebody who cannot be written to is recorded all the same.
-        sent.unwrap_or_else(|| Sent { message: wrote.first(), to: Vec::new() })
+        Some(sent.unwrap_or_else(|| Sent { message: wrote.first(), to: Vec::new() }))
     }
 }
 
 impl FromRecords for Started {
-    fn from_records(wrote: &Wrote<'_>) -> Started {
-        let who = wrote.started();
-        Started { who: who.to_string(), token: wrote.secrets.token(wrote.state, who) }
+    fn from_records(wrote: &Wrote<'_>) -> Option<Started> {
+        let who = wrote.started()?;
+        let token = wrote.secrets.token(wrote.state, who);
+        Some(Started { who: who.to_string(), token })
     }
 }
 
 impl FromRecords for Enrolled {
-    fn from_records(wrote: &Wrote<'_>) -> Enrolled {
-        let (who, state) = (wrote.started(), wrote.state);
-        let mate = state.member(&who.address).expect("whoever was enrolled is a member");
+    fn from_records(wrote: &Wrote<'_>) -> Option<Enrolled> {
+        let (who, state) = (wrote.started()?, wrote.state);
+        // The seat may be gone since.
+        let mate = state.member(&who.address)?;
         let seat = views::teammate(state, &who.address, mate, &Signs::default());
-        Enrolled { seat: Box::new(seat), token: wrote.secrets.token(state, who) }
+        Some(Enrolled { seat: Box::new(seat), token: wrote.secrets.token(state, who) })
     }
 }
 
 impl FromRecords for Vec<InboxMessage> {
-    fn from_records(wrote: &Wrote<'_>) -> Vec<InboxMessage> {
-        wrote.mail.clone()
+    fn from_records(wrote: &Wrote<'_>) -> Option<Vec<InboxMessage>> {
+        Some(wrote.mail.clone())
     }
 }
 
 /// Nothing is the answer only where nothing was written.
 impl<T: FromRecords> FromRecords for Option<T> {
-    fn from_records(wrote: &Wrote<'_>) -> Option<T> {
-        Some(T::from_records(wrote))
+    fn from_records(wrote: &Wrote<'_>) -> Option<Option<T>> {
+        T::from_records(wrote).map(Some)
     }
 }

@@ -163,8 +163,10 @@ impl Decides for PlanApprove {
 }
 
 impl Decides for PlanReject {
-    fn act(&self, _: &Scene<'_>) -> Result<Act, Refused> {
-        let (feedback, unworkable) = (self.feedback.clone(), self.unworkable);
+    fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
+        // Only a person's own run tries what nobody has read.
+        let unworkable = self.unworkable && *scene.actor == Actor::Person;
+        let feedback = self.feedback.clone();
         let verdict = Verdict::Reject { feedback, unworkable };
         Ok(Act::DecidePlan { plan: self.plan, verdict })
     }

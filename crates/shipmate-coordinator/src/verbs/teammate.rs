@@ -4,7 +4,7 @@ use shipmate_core::State;
 use shipmate_model::command::StartTeammate;
 use shipmate_model::event::{Mode, Profile, Seat};
 use shipmate_model::profile::StartRule;
-use shipmate_model::{Act, TeammateRef};
+use shipmate_model::{Act, TeammateRef, old};
 use shipmate_protocol::verbs::{
     Enrol, Session, TeammateAdd, TeammateBudget, TeammateContinue, TeammateIdle, TeammateMode,
     TeammatePause, TeammateRemove, TeammateShow, TeammateStart, Teammates,
@@ -101,8 +101,10 @@ impl Decides for TeammateRemove {
 
 impl Decides for TeammatePause {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
-        let (reason, spent) = (self.reason.clone(), self.spent);
-        Ok(Act::PauseTeammate { who: scene.address(&self.name)?, reason, spent })
+        let (who, reason) = (scene.address(&self.name)?, self.reason.clone());
+        // A supervisor of an earlier release says it in words.
+        let spent = self.spent || old::is_spent(scene.actor, &who, &reason);
+        Ok(Act::PauseTeammate { who, reason, spent })
     }
 }
 

@@ -6,7 +6,7 @@ use shipmate_core::state::{Decision, State, Status, Task, TeamPhase};
 use shipmate_core::{around, behind};
 use shipmate_model::pause::APPROVAL;
 use shipmate_model::{TaskId, TeammateRef};
-use shipmate_protocol::view::{Card, DecisionView, Look, LookOf};
+use shipmate_protocol::view::{Card, DecisionKind, DecisionView, Look, LookOf};
 
 use super::{planned, questions, row, status};
 use crate::signs::Signs;
@@ -65,7 +65,7 @@ fn decisions(state: &State) -> Vec<DecisionView> {
         let (waiting, waiting_ms) = waits(state, &known.who, known.task);
         found.push(DecisionView {
             id: question.id,
-            kind: question.kind.word().to_owned(),
+            kind: question.kind.into(),
             team: known.who.address.team.to_string(),
             who: question.who,
             task: known.task,
@@ -96,7 +96,7 @@ fn plans(state: &State) -> Vec<DecisionView> {
         };
         DecisionView {
             id: *id,
-            kind: "plan".to_owned(),
+            kind: DecisionKind::Plan,
             team: plan.who.address.team.to_string(),
             who: plan.who.to_string(),
             task: plan.task,
@@ -134,7 +134,7 @@ fn approvals(state: &State) -> impl Iterator<Item = DecisionView> {
         Some(DecisionView {
             id: pause.n,
             at: pause.at,
-            kind: "approval".to_owned(),
+            kind: DecisionKind::Approval,
             team: name.to_string(),
             text: text.to_owned(),
             waiting,

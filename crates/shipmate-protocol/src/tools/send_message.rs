@@ -296,6 +296,7 @@ async fn send(board: &impl Board, to: String, kind: Option<String>, body: String
     };
     let wire::Sent { message, to: reached } = sent;
     let text = match (to.as_str(), reached.len()) {
+        (_, 0) => format!("Recorded as {message}; nobody could be written to."),
         ("all", count) => format!("Message {message} sent to {count}: {}", reached.join(", ")),
         _ => format!("Message {message} sent to {to}'s inbox"),
     };

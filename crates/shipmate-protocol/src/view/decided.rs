@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::pause::Pause;
+use shipmate_model::status::DecisionKind;
 use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
 /// A longer text is cut; the log has all of it.
@@ -33,8 +34,7 @@ pub struct DecidedRow {
     pub feedback: String,
     /// Of the plan, question or approval.
     pub id: u64,
-    /// `plan`, `permission`, `scope`, `question` or `approval`.
-    pub kind: String,
+    pub kind: DecisionKind,
     pub team: String,
     /// Who asked: `team/name@epoch`, or `runtime`.
     pub who: String,
@@ -69,22 +69,23 @@ impl Decided {
     /// Takes in one record; gives what it decided.
     pub fn take(&mut self, record: &Record) -> Option<DecidedRow> {
         let (n, at) = (record.n, record.at);
-        let asked = |kind: &str, who: &TeammateRef, task: Option<TaskId>, text: &str| DecidedRow {
-            id: n,
-            kind: kind.to_owned(),
-            team: who.address.team.to_string(),
-            who: who.to_string(),
-            task,
-            text: cut(text),
-            asked_at: at,
-            ..DecidedRow::default()
-        };
+        let asked =
+            |kind: DecisionKind, who: &TeammateRef, task: Option<TaskId>, text: &str| DecidedRow {
+                id: n,
+                kind,
+                team: who.address.team.to_string(),
+                who: who.to_string(),
+                task,
+                text: cut(text),
+                asked_at: at,
+                ..DecidedRow::default()
+            };
         let (id, answer, feedback) = match &record.event {
             Event::PlanSubmitted { who, task, body, .. } => {
-                return self.ask(asked("plan", who, *task, body));
+                return self.ask(asked(DecisionKind::Plan, who, *task, body));
             }
             Event::QuestionAsked { who, kind, text, task, .. } => {
-                return self.ask(asked(kind.word(), who, *task, text));
+                return self.ask(asked((*kind).into(), who, *task, text));
             }
             Event::TeamPaused { team, reason, .. } => {
                 let pause = Pause::of_record(record)?;
@@ -92,7 +93,7 @@ impl Decided {
                 self.approvals.insert(team.to_string(), (n, phase));
                 return self.ask(DecidedRow {
                     id: n,
-                    kind: "approval".to_owned(),
+                    kind: DecisionKind::Approval,
                     team: team.to_string(),
                     who: "runtime".to_owned(),
                     text: cut(reason),

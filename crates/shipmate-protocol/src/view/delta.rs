@@ -3,7 +3,7 @@
 use crate::view::DeliveryState;
 use serde::{Deserialize, Serialize};
 
-use super::{Card, DecidedRow, DecisionView, TeamView, TeammateView};
+use super::{Card, DecidedRow, DecisionView, LifeEnd, SpanEnd, SpanKind, TeamView, TeammateView};
 
 /// What changed up to a record; with `whole` everything there is, in place of all before.
 /// What is empty is left out.
@@ -94,16 +94,14 @@ pub struct Span {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
     pub parts: Vec<SpanPart>,
-    /// `completed`, `returned` (and claimed anew), `released`, `failed` or `gone`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<String>,
+    pub end: Option<SpanEnd>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpanPart {
-    /// `works`, `gate` (handed in, not decided) or `returned` (works again on what came back).
-    pub kind: String,
+    pub kind: SpanKind,
     pub from: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u64>,
@@ -118,9 +116,8 @@ pub struct LifeRow {
     pub began: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
-    /// `stopped` or `disappeared`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub end: Option<String>,
+    pub end: Option<LifeEnd>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }

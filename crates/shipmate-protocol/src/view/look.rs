@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Status, TaskStage, TaskStatus, WorkView};
+use super::{DecisionKind, Status, TaskStage, TaskStatus, WorkView};
 
 /// A task on a screen. What is empty is left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -68,8 +68,7 @@ pub struct GateMark {
 pub struct DecisionView {
     /// Of the plan or question, or the record with which the runtime asks for an approval.
     pub id: u64,
-    /// `plan`, `permission`, `scope`, `question` or `approval`.
-    pub kind: String,
+    pub kind: DecisionKind,
     pub team: String,
     /// `team/name@epoch`; nobody for an approval, which the runtime asks for.
     pub who: String,

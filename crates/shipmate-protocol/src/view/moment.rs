@@ -45,6 +45,8 @@ mod tests {
         assert_eq!(iso(1_771_324_200_999), "2026-02-17T10:30:00Z");
         assert_eq!(date(4_102_444_799_000), "2099-12-31");
         assert_eq!(time_of_day(1_794_711_787_000), "03:03:07");
+        assert_eq!(date_and_time(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date_and_time(951_782_400_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(date_and_time(1_794_711_787_000), "2026-11-15 03:03:07 UTC");
         assert_eq!(iso(u64::MAX), "9999-12-31T23:59:59Z");
     }

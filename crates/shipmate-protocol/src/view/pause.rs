@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shipmate_model::Record;
 use shipmate_model::pause::Pause;
 
-use super::{PhaseView, TeamView};
+use super::{PauseKind, PhaseView, TeamView};
 
 /// What a pause is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,10 +16,7 @@ use super::{PhaseView, TeamView};
 pub struct PauseView {
     /// The record that began it; the id of an approval.
     pub id: u64,
-    /// `asked` (in the words of whoever it is by), `approval` (a person lets a phase begin),
-    /// `budget` (it is spent), `time_over`, `halt` (a phase stops every team) or `trouble` (the
-    /// runtime cannot go on).
-    pub kind: String,
+    pub kind: PauseKind,
     /// `person`, `runtime` or `team/name@epoch`.
     pub by: String,
     /// Milliseconds since 1970.
@@ -38,7 +35,7 @@ impl PauseView {
     pub fn of(pause: &Pause) -> PauseView {
         PauseView {
             id: pause.n,
-            kind: pause.kind().to_owned(),
+            kind: pause.kind(),
             by: pause.by.to_string(),
             at: pause.at,
             phase: pause.approval().map(ToString::to_string),
@@ -47,7 +44,7 @@ impl PauseView {
 
     /// The runtime asks a person to let a phase begin.
     pub fn is_approval(&self) -> bool {
-        self.kind == "approval"
+        self.kind == PauseKind::Approval
     }
 
     /// The teammate whose words the reason is, as members of `team` know it.
@@ -99,7 +96,7 @@ mod tests {
         let of = if fields.get("who").is_some() { "teammate.paused" } else { "team.paused" };
         let record = json!({ "n": 7, "at": 1, "by": by, "event": { of: fields } });
         let record: Record = serde_json::from_value(record).expect("a record");
-        PauseView::of_record(&record).expect("it is a pause").kind
+        PauseView::of_record(&record).expect("it is a pause").kind.to_string()
     }
 
     #[test]

@@ -13,8 +13,8 @@ use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
 use super::words;
 use super::{
-    CostRow, Decided, DecidedRow, Delivery, GateMark, GateRow, LifeRow, LogLine, MessageRow, Span,
-    SpanPart,
+    CostRow, Decided, DecidedRow, Delivery, GateMark, GateRow, LifeEnd, LifeRow, LogLine,
+    MessageRow, Span, SpanEnd, SpanKind, SpanPart,
 };
 
 /// Messages that are kept; older ones are in the log.
@@ -93,20 +93,22 @@ impl Story {
         let (n, at) = (record.n, record.at);
         match &record.event {
             Event::TaskClaimed { task, by, .. } => self.claim(n, at, *task, by, touched),
-            Event::TaskSubmitted { token, .. } => self.go_on(*token, "gate", at, touched),
-            Event::TaskReturned { token, .. } => self.go_on(*token, "returned", at, touched),
+            Event::TaskSubmitted { token, .. } => self.go_on(*token, SpanKind::Gate, at, touched),
+            Event::TaskReturned { token, .. } => {
+                self.go_on(*token, SpanKind::Returned, at, touched)
+            }
             Event::TaskCompleted { task, token, .. } => {
-                self.end(*task, Some(*token), "completed", at, touched);
+                self.end(*task, Some(*token), SpanEnd::Completed, at, touched);
             }
             Event::TaskFailed { task, token, .. } => {
-                self.end(*task, Some(*token), "failed", at, touched);
+                self.end(*task, Some(*token), SpanEnd::Failed, at, touched);
             }
             Event::TaskReleased { task, token, cause, .. } => {
                 let gone = matches!(cause, ReleaseCause::HolderGone | ReleaseCause::HostGone);
-                let end = if gone { "gone" } else { "released" };
+                let end = if gone { SpanEnd::Gone } else { SpanEnd::Released };
                 self.end(*task, Some(*token), end, at, touched);
             }
-            Event::TaskDeleted { task } => self.end(*task, None, "released", at, touched),
+            Event::TaskDeleted { task } => self.end(*task, None, SpanEnd::Released, at, touched),
             Event::TeammateAdded { who, profile } => {
                 let named = [&profile.model, &profile.agent];
                 let named = named.into_iter().find(|word| !word.is_empty());
@@ -121,10 +123,10 @@ impl Story {
                 touched.lives.insert(key);
             }
             Event::TeammateStopped { who, outcome } => {
-                self.end_life(who, "stopped", outcome.to_string(), at, touched);
+                self.end_life(who, LifeEnd::Stopped, outcome.to_string(), at, touched);
             }
             Event::TeammateDisappeared { who, reason, .. } => {
-                self.end_life(who, "disappeared", reason.clone(), at, touched);
+                self.end_life(who, LifeEnd::Disappeared, reason.clone(), at, touched);
             }
             Event::MessageSent { to, kind, body, reply_to, .. } => {
                 let row = self.sent(line, to, kind, body, *reply_to);
@@ -188,8 +190,8 @@ impl Story {
 
     fn claim(&mut self, n: u64, at: u64, task: u32, by: &TeammateRef, touched: &mut Touched) {
         // What came back from a gate is claimed anew, with a token of its own.
-        self.end_span(self.claimed.get(&task).copied(), at, Some("returned"), touched);
-        let ((who, epoch), parts) = (key(by), vec![part("works", at)]);
+        self.end_span(self.claimed.get(&task).copied(), at, Some(SpanEnd::Returned), touched);
+        let ((who, epoch), parts) = (key(by), vec![part(SpanKind::Works, at)]);
         let span = Span { id: n, who, epoch, task, began: at, parts, ..Span::default() };
         self.spans.insert(n, span);
         self.claimed.insert(task, n);
@@ -197,26 +199,32 @@ impl Story {
     }
 
     /// What a claim is about from here on.
-    fn go_on(&mut self, token: u64, next: &str, at: u64, touched: &mut Touched) {
+    fn go_on(&mut self, token: u64, next: SpanKind, at: u64, touched: &mut Touched) {
         self.end_span(Some(token), at, None, touched);
         if let Some(span) = self.spans.get_mut(&token) {
             span.parts.push(part(next, at));
         }
     }
 
-    fn end(&mut self, task: u32, token: Option<u64>, end: &str, at: u64, touched: &mut Touched) {
+    fn end(&mut self, task: u32, token: Option<u64>, end: SpanEnd, at: u64, touched: &mut Touched) {
         let claimed = self.claimed.remove(&task);
         self.end_span(token.or(claimed), at, Some(end), touched);
     }
 
     /// Ends what a claim was about last, and with an end the claim itself.
-    fn end_span(&mut self, token: Option<u64>, at: u64, end: Option<&str>, touched: &mut Touched) {
+    fn end_span(
+        &mut self,
+        token: Option<u64>,
+        at: u64,
+        end: Option<SpanEnd>,
+        touched: &mut Touched,
+    ) {
         let Some(span) = token.and_then(|token| self.spans.get_mut(&token)) else { return };
         if let Some(last) = span.parts.last_mut().filter(|last| last.to.is_none()) {
             last.to = Some(at);
         }
         if let Some(end) = end {
-            (span.ended, span.end) = (Some(at), Some(end.to_owned()));
+            (span.ended, span.end) = (Some(at), Some(end));
         }
         touched.spans.insert(span.id);
     }
@@ -224,14 +232,14 @@ impl Story {
     fn end_life(
         &mut self,
         who: &TeammateRef,
-        end: &str,
+        end: LifeEnd,
         detail: String,
         at: u64,
         touched: &mut Touched,
     ) {
         let key = key(who);
         let Some(life) = self.lives.get_mut(&key) else { return };
-        (life.ended, life.end, life.detail) = (Some(at), Some(end.to_owned()), detail);
+        (life.ended, life.end, life.detail) = (Some(at), Some(end), detail);
         touched.lives.insert(key);
     }
 
@@ -418,8 +426,8 @@ impl Story {
     }
 }
 
-fn part(kind: &str, from: u64) -> SpanPart {
-    SpanPart { kind: kind.to_owned(), from, to: None }
+fn part(kind: SpanKind, from: u64) -> SpanPart {
+    SpanPart { kind, from, to: None }
 }
 
 /// A life by its teammate and epoch.

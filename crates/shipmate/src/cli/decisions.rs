@@ -66,7 +66,7 @@ impl Listed {
             id: one.id,
             // Nobody's words: the runtime asks.
             who: if one.who.is_empty() { "runtime".to_owned() } else { one.who },
-            kind: one.kind,
+            kind: one.kind.to_string(),
             team: one.team,
             task: one.task,
             text: one.text,
@@ -81,7 +81,7 @@ impl Listed {
         Listed {
             state: "decided",
             id: row.id,
-            kind: row.kind,
+            kind: row.kind.to_string(),
             team: row.team,
             who: row.who,
             task: row.task,
@@ -188,6 +188,7 @@ mod tests {
         let open = |kind: &str, who: &str, text: &str| {
             let [kind, who, text] = [kind, who, text].map(str::to_owned);
             let team = "alpha".to_owned();
+            let kind = kind.parse().unwrap();
             Listed::open(DecisionView { id: 41, kind, who, text, team, ..DecisionView::default() })
         };
         let lines = |one: Listed| super::text(&one, "shipmate", &screen);
@@ -203,7 +204,7 @@ mod tests {
         );
         let row = DecidedRow {
             id: 6,
-            kind: "plan".to_owned(),
+            kind: shipmate_protocol::view::DecisionKind::Plan,
             who: "alpha/ana@1".to_owned(),
             text: "split it".to_owned(),
             by: "person".to_owned(),

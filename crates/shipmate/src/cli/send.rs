@@ -40,5 +40,8 @@ pub(crate) fn run(args: &SendArgs, mut session: Session) -> Result<(), Failure> 
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "message": message, "to": to }));
     }
-    session.screen.line(&format!("sent message {message} to {}", plain(&to.join(", "))))
+    session.screen.line(&match to.is_empty() {
+        true => format!("recorded as {message}; nobody could be written to"),
+        false => format!("sent message {message} to {}", plain(&to.join(", "))),
+    })
 }

@@ -105,7 +105,8 @@ impl Session {
             }
         }
         let answer = self.client.ask_hearing(ask, each)?;
-        Ok(answer.of().map_err(ClientFailure::Refused)?)
+        Ok(<V::Answer as shipmate_protocol::answers::FromAnswer>::from_answer(answer)
+            .map_err(|other| ClientFailure::Nonsense(format!("{} as an answer", other.word())))?)
     }
 
     /// Carries out a change and says so in words, or that nothing had to change.

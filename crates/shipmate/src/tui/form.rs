@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::{TaskChanges, TaskNew};
-use shipmate_protocol::view::{DecisionView, TaskView};
+use shipmate_protocol::view::{DecisionKind, DecisionView, TaskView};
 
 use super::input::Input;
 use super::message::{Asked, Then};
@@ -159,8 +159,8 @@ impl Form {
 
     pub(super) fn deny(one: &DecisionView) -> Form {
         let (id, who) = (one.id, super::words::name_of(&one.who));
-        let form = match one.kind.as_str() {
-            "plan" => {
+        let form = match one.kind {
+            DecisionKind::Plan => {
                 let fields = vec![lines("Feedback", "")];
                 Form::new(format!("Reject plan {id}"), &one.team, Does::Reject(id), fields)
                     .hint(format!("what should be different: {who} revises by it"))

@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::view::{Card, DecisionView, TeammateState, TeammateView};
+use shipmate_protocol::view::{Card, DecisionKind, DecisionView, TeammateState, TeammateView};
 
 use super::app::{App, Page, Place, Said};
 use super::form::{Form, Outcome};
@@ -431,11 +431,11 @@ fn decided(app: &mut App, c: char) -> Vec<Effect> {
         app.said = Some(Said::Refused(no_verdict(&one, c)));
         return Vec::new();
     };
-    let (ask, told) = match (kind.as_str(), c) {
-        ("plan", 'y') => {
+    let (ask, told) = match (kind, c) {
+        (DecisionKind::Plan, 'y') => {
             (Ask::PlanApprove(verbs::PlanApprove { plan: *id }), format!("plan {id} is approved"))
         }
-        ("approval", 'y') => (
+        (DecisionKind::Approval, 'y') => (
             Ask::PhaseApprove(verbs::PhaseApprove { approval: *id }),
             format!("approved; team {team} goes on"),
         ),
@@ -464,8 +464,8 @@ fn decide(app: &mut App, key: String, asked: Asked, form: Option<Form>) {
 }
 
 fn no_verdict(one: &DecisionView, c: char) -> String {
-    match (one.kind.as_str(), c) {
-        ("approval", _) => {
+    match (one.kind, c) {
+        (DecisionKind::Approval, _) => {
             "until it is approved the team stays where it is; S shuts it down".to_owned()
         }
         _ if one.options.is_empty() => "this needs words: Enter writes the answer".to_owned(),
@@ -484,7 +484,7 @@ fn answer(app: &mut App) -> Vec<Effect> {
         decide(app, key, Asked { team: Some(one.team), ask, then }, None);
         return Vec::new();
     }
-    if one.kind == "question" && one.options.is_empty() {
+    if one.kind == DecisionKind::Question && one.options.is_empty() {
         app.form = Some(Form::answer(&one));
     } else if options(&one).is_empty() {
         let said = verdicts(&one);

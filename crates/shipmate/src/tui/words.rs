@@ -2,7 +2,7 @@
 //! Every state has a word and a sign, so that colour alone carries nothing.
 
 use shipmate_protocol::view::{
-    Card, DecisionView, DeliveryState, MessageRow, TaskStage, TaskStatus,
+    Card, DecisionKind, DecisionView, DeliveryState, MessageRow, TaskStage, TaskStatus,
 };
 
 use super::theme::Tone;
@@ -146,9 +146,9 @@ pub(super) struct Verdicts {
 
 pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
     let some = |word: &str| Some(word.to_owned());
-    match one.kind.as_str() {
-        "plan" => return Verdicts { yes: some("approve"), no: some("reject") },
-        "approval" => return Verdicts { yes: some("approve"), no: None },
+    match one.kind {
+        DecisionKind::Plan => return Verdicts { yes: some("approve"), no: some("reject") },
+        DecisionKind::Approval => return Verdicts { yes: some("approve"), no: None },
         _ => {}
     }
     let said = |words: [&str; 4]| {
@@ -160,7 +160,7 @@ pub(super) fn verdicts(one: &DecisionView) -> Verdicts {
     if yes.is_some() && no.is_some() {
         return Verdicts { yes, no };
     }
-    match one.kind != "question" && one.options.is_empty() {
+    match one.kind != DecisionKind::Question && one.options.is_empty() {
         true => Verdicts { yes: some("allow"), no: some("deny") },
         false => Verdicts::default(),
     }
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn yes_and_no_are_answers_only_where_they_can_be() {
         let decision = |kind: &str, options: &[&str]| DecisionView {
-            kind: kind.to_owned(),
+            kind: kind.parse().unwrap(),
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             ..DecisionView::default()
         };

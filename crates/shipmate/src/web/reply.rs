@@ -59,6 +59,7 @@ impl From<Refused> for Refusal {
         let status = match refused.code {
             Code::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
             Code::Slow => StatusCode::GATEWAY_TIMEOUT,
+            Code::UnexpectedAnswer => StatusCode::BAD_GATEWAY,
             code if code.is_unknown() || code == Code::UnknownPrice => StatusCode::NOT_FOUND,
             _ => StatusCode::CONFLICT,
         };

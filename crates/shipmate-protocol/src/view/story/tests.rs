@@ -24,8 +24,8 @@ fn a_claim_is_a_span_from_its_beginning_to_its_end() {
     let spans = story.spans();
     let [span] = spans.as_slice() else { panic!("one claim, one span: {spans:?}") };
     assert_eq!((span.who.as_str(), span.epoch, span.began), ("alpha/ana", 2, 2000));
-    assert_eq!((span.ended, span.end.as_deref()), (Some(5000), Some("gone")));
-    let parts: Vec<_> = span.parts.iter().map(|p| (p.kind.as_str(), p.from, p.to)).collect();
+    assert_eq!((span.ended, span.end.map(SpanEnd::word)), (Some(5000), Some("gone")));
+    let parts: Vec<_> = span.parts.iter().map(|p| (p.kind.word(), p.from, p.to)).collect();
     assert_eq!(
         parts,
         [("works", 2000, Some(3000)), ("gate", 3000, Some(4000)), ("returned", 4000, Some(5000))]
@@ -44,8 +44,8 @@ fn work_that_came_back_is_a_span_of_its_own() {
         r#"{"task.completed":{"task":7,"token":4}}"#,
     ]);
     let ends: Vec<_> = story.spans().into_iter().map(|s| (s.id, s.ended, s.end)).collect();
-    let end = |word: &str| Some(word.to_owned());
-    assert_eq!(ends, [(1, Some(4000), end("returned")), (4, Some(5000), end("completed"))]);
+    let (back, done) = (Some(SpanEnd::Returned), Some(SpanEnd::Completed));
+    assert_eq!(ends, [(1, Some(4000), back), (4, Some(5000), done)]);
 }
 
 #[test]

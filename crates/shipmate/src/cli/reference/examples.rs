@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use shipmate_protocol::Mode;
 use shipmate_protocol::verbs::{QuestionKind, Supervision};
 use shipmate_protocol::view::{
-    AgentView, BreakerState, Counts, DecidedRow, DecisionView, DeliveryState, DeliveryStep,
-    DeliveryTrace, DiffFile, InboxMessage, Leftover, Merged, MessageTrace, OwnFolder, PauseView,
-    PhaseState, PhaseView, PlanState, PlanView, PlannedTaskView, PlannedTeammateView,
-    PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView, ProblemView,
-    QuestionState, QuestionView, Resumed, Status, TaskDiff, TaskRow, TaskStage, TaskStatus,
-    TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
+    AgentView, BreakerState, Counts, DecidedRow, DecisionKind, DecisionView, DeliveryState,
+    DeliveryStep, DeliveryTrace, DiffFile, InboxMessage, Leftover, Merged, MessageTrace, OwnFolder,
+    PauseKind, PauseView, PhaseState, PhaseView, PlanState, PlanView, PlannedTaskView,
+    PlannedTeammateView, PlaybookChecked, PlaybookEntry, PlaybookPart, PlaybookRow, PlaybookView,
+    ProblemView, QuestionState, QuestionView, Resumed, Status, TaskDiff, TaskRow, TaskStage,
+    TaskStatus, TaskView, TeamState, TeamView, TeammateState, TeammateView, WorkView,
 };
 
 use crate::cli::decisions::Listed;
@@ -208,7 +208,7 @@ pub(super) fn team() -> TeamView {
         paused: Some("wait for the review".into()),
         pause: Some(PauseView {
             id: 57,
-            kind: "asked".into(),
+            kind: PauseKind::Asked,
             by: "alpha/lou@1".into(),
             at: THEN,
             phase: None,
@@ -393,7 +393,7 @@ pub(super) fn question() -> QuestionView {
 pub(super) fn decisions() -> Value {
     let open = DecisionView {
         id: 52,
-        kind: "question".into(),
+        kind: DecisionKind::Question,
         team: "alpha".into(),
         who: "alpha/ana@1".into(),
         task: Some(2),
@@ -410,7 +410,7 @@ pub(super) fn decisions() -> Value {
         answer: "rejected".into(),
         feedback: "keep the public interface".into(),
         id: 50,
-        kind: "plan".into(),
+        kind: DecisionKind::Plan,
         team: "alpha".into(),
         who: "alpha/ana@1".into(),
         task: Some(2),

@@ -51,7 +51,7 @@ pub(super) fn decide(
     match wish {
         Wish::Approve => return approve(&plan, yes, session),
         Wish::Reject(feedback) => {
-            let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: true });
+            let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: false });
             tell_refusal(said, session)?;
         }
         Wish::Stop => return Ok(Decided::Stop),

@@ -116,7 +116,7 @@ fn note(row: &TaskRow) -> String {
     if row.available {
         facts.push("available");
     }
-    facts.extend(row.stage.map(TaskStage::word).filter(|stage| *stage != "claimed"));
+    facts.extend(row.stage.filter(|stage| *stage != TaskStage::Claimed).map(TaskStage::word));
     facts.extend(row.why.iter().map(String::as_str));
     facts.join("; ")
 }

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
-use shipmate_protocol::view::{DecisionView, WorkView};
+use shipmate_protocol::view::{DecisionKind, DecisionView, WorkView};
 
 use super::super::app::App;
 use super::super::keys;
@@ -126,7 +126,7 @@ fn line(one: &DecisionView, app: &App) -> Line<'static> {
     };
     Columns::default()
         .column(
-            &format!("{} {}", decision_sign(&one.kind), one.kind),
+            &format!("{} {}", decision_sign(one.kind.word()), one.kind),
             12,
             app.theme.style(Tone::Busy),
         )
@@ -213,7 +213,7 @@ fn answers(one: &DecisionView, app: &App) -> Line<'static> {
     } else if said.yes.is_none() {
         words.push(format!("1–{} choose, then Enter", one.options.len().min(9)));
     }
-    if one.kind == "approval" {
+    if one.kind == DecisionKind::Approval {
         words.push("until then the team stays where it is".to_owned());
     }
     Line::styled(format!(" {}", words.join("   ")), app.theme.style(Tone::Bold))

@@ -2,9 +2,9 @@
 
 use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{
-    BreakerState, Card, Counts, DecidedRow, DecisionView, Delivery, Delta, GateMark, GateRow,
-    LogLine, MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView, TaskRow,
-    TaskStage, TaskStatus, TaskView, TeamState, TeamView, TeammateView, WorkView,
+    BreakerState, Card, Counts, DecidedRow, DecisionKind, DecisionView, Delivery, Delta, GateMark,
+    GateRow, LogLine, MessageRow, PauseView, PhaseView, PlannedTaskView, PlannedTeammateView,
+    TaskRow, TaskStage, TaskStatus, TaskView, TeamState, TeamView, TeammateView, WorkView,
 };
 use shipmate_protocol::watch::TaskPage;
 use shipmate_protocol::{Answer, ClientFailure, Mode, Refused};
@@ -292,7 +292,7 @@ fn decisions() -> Vec<DecisionView> {
     vec![
         DecisionView {
             id: 41,
-            kind: "plan".to_owned(),
+            kind: DecisionKind::Plan,
             team: "alpha".to_owned(),
             who: "alpha/lea@1".to_owned(),
             text: "First the lexer, then the parser.\nBoth in one crate.".to_owned(),
@@ -304,7 +304,7 @@ fn decisions() -> Vec<DecisionView> {
         },
         DecisionView {
             id: 52,
-            kind: "question".to_owned(),
+            kind: DecisionKind::Question,
             team: "alpha".to_owned(),
             who: "alpha/ana@2".to_owned(),
             task: Some(2),
@@ -316,7 +316,7 @@ fn decisions() -> Vec<DecisionView> {
         },
         DecisionView {
             id: 60,
-            kind: "permission".to_owned(),
+            kind: DecisionKind::Permission,
             team: "alpha".to_owned(),
             who: "alpha/bo@1".to_owned(),
             text: "wants to run `rm -rf build`\nAnswer \"allow\"; anything else is a refusal."
@@ -334,7 +334,7 @@ fn decided() -> Vec<DecidedRow> {
         by: by.to_owned(),
         answer: answer.to_owned(),
         id: n - 9,
-        kind: kind.to_owned(),
+        kind: kind.parse().unwrap(),
         team: "alpha".to_owned(),
         who: who.to_owned(),
         text: text.to_owned(),
@@ -356,7 +356,7 @@ pub(crate) fn paused_by(by: &str, kind: &str) -> App {
     let reason = "approval: phase build begins when you say so";
     let pause = PauseView {
         id: 400,
-        kind: kind.to_owned(),
+        kind: kind.parse().unwrap(),
         by: by.to_owned(),
         at: ago(60),
         phase: (kind == "approval").then(|| "build".to_owned()),
@@ -364,7 +364,7 @@ pub(crate) fn paused_by(by: &str, kind: &str) -> App {
     let team = TeamView { paused: Some(reason.to_owned()), pause: Some(pause), ..alpha() };
     let approval = DecisionView {
         id: 400,
-        kind: "approval".to_owned(),
+        kind: DecisionKind::Approval,
         team: "alpha".to_owned(),
         text: "phase build begins when you say so\n  ana: writes the parser".to_owned(),
         at: ago(60),

@@ -1,6 +1,6 @@
 // What crosses the wire as the page has it, and what screens are given. The shapes themselves are
-// generated (wire.d.ts); here are the words that the server has as plain texts, and the page's own
-// names. Times are milliseconds since 1970. Types only: no code, and nothing here reaches a browser.
+// generated (wire.d.ts); here are the page's own names. Times are milliseconds since 1970. Types only:
+// no code, and nothing here reaches a browser.
 
 import type { Outbox } from "./outbox.js";
 import type { Store } from "./store.js";
@@ -10,57 +10,32 @@ export type {
   Card,
   CostRow,
   CostsPage,
+  DecidedRow,
+  DecisionKind,
+  DecisionView,
   DeliveryState,
+  Delta,
   TaskDiff as DiffPage,
   Ended,
   GateRow,
+  LifeRow as Life,
   LogLine,
   MessageRow,
   MomentsPage,
   OutputPage,
   OutputPiece,
+  PauseView,
   PhaseView,
   PlannedTaskView,
   PlannedTeammateView,
+  Span,
+  SpanPart,
+  TaskAnswer as TaskPage,
+  TeamView,
   TeammateView,
+  TimelinePage,
   WorkView,
 } from "./wire.d.ts";
-
-/** A shape of which more is known; what is known has to be there, and to be a part of what is sent. */
-type Known<Sent, More extends { [Key in keyof More]: Key extends keyof Sent ? Sent[Key] : never }> =
-  Omit<Sent, keyof More> & More;
-
-export type DecisionKind = "plan" | "permission" | "scope" | "question" | "approval";
-
-export type DecisionView = Known<wire.DecisionView, { kind: DecisionKind }>;
-
-export type DecidedRow = Known<wire.DecidedRow, { kind: DecisionKind }>;
-
-export type PauseView = Known<
-  wire.PauseView,
-  { kind: "asked" | "approval" | "budget" | "time_over" | "halt" | "trouble" }
->;
-
-export type TeamView = Known<wire.TeamView, { pause?: PauseView }>;
-
-export type SpanPart = Known<wire.SpanPart, { kind: "works" | "gate" | "returned" }>;
-
-/** One claim of one task by one teammate. */
-export type Span = Known<
-  wire.Span,
-  { parts: SpanPart[]; end?: "completed" | "returned" | "released" | "failed" | "gone" }
->;
-
-export type Life = Known<wire.LifeRow, { end?: "stopped" | "disappeared" }>;
-
-export type Delta = Known<
-  wire.Delta,
-  { teams?: TeamView[]; decisions?: DecisionView[]; decided?: DecidedRow[]; spans?: Span[]; lives?: Life[] }
->;
-
-export type TaskPage = Known<wire.TaskAnswer, { spans: Span[] }>;
-
-export type TimelinePage = Known<wire.TimelinePage, { spans: Span[]; lives: Life[] }>;
 
 /** What changed since the last frame, by name of the store's part. */
 export type Part =

@@ -55,6 +55,43 @@ export type DeliveryState =
   | "expired"
   | "bounced";
 
+/** What somebody decides. */
+export type DecisionKind =
+  | "question"
+  | "permission"
+  | "scope"
+  | "plan"
+  /** A person lets a phase begin. */
+  | "approval";
+
+export type PauseKind =
+  /** In the words of whoever it is by. */
+  | "asked"
+  /** A person lets a phase begin. */
+  | "approval"
+  /** It is spent. */
+  | "budget"
+  | "time_over"
+  /** A phase stops every team. */
+  | "halt"
+  /** The runtime cannot go on. */
+  | "trouble";
+
+/** What a claim is about for a while. */
+export type SpanKind = "works" | "gate" | "returned";
+
+/** How a claim ended. */
+export type SpanEnd =
+  | "completed"
+  | "returned"
+  | "released"
+  | "failed"
+  /** With the life that held it. */
+  | "gone";
+
+/** How a life ended. */
+export type LifeEnd = "stopped" | "disappeared";
+
 export type Supervision =
   /** Nobody watches the process: claims need a lease. */
   | "none"
@@ -275,8 +312,7 @@ export interface DecidedRow {
   feedback?: string;
   /** Of the plan, question or approval. */
   id: number;
-  /** `plan`, `permission`, `scope`, `question` or `approval`. */
-  kind: string;
+  kind: DecisionKind;
   team: string;
   /** Who asked: `team/name@epoch`, or `runtime`. */
   who: string;
@@ -351,13 +387,11 @@ export interface Span {
   began: number;
   ended?: number;
   parts: SpanPart[];
-  /** `completed`, `returned` (and claimed anew), `released`, `failed` or `gone`. */
-  end?: string;
+  end?: SpanEnd;
 }
 
 export interface SpanPart {
-  /** `works`, `gate` (handed in, not decided) or `returned` (works again on what came back). */
-  kind: string;
+  kind: SpanKind;
   from: number;
   to?: number;
 }
@@ -368,8 +402,7 @@ export interface LifeRow {
   epoch: number;
   began: number;
   ended?: number;
-  /** `stopped` or `disappeared`. */
-  end?: string;
+  end?: LifeEnd;
   detail?: string;
 }
 
@@ -482,8 +515,7 @@ export interface GateMark {
 export interface DecisionView {
   /** Of the plan or question, or the record with which the runtime asks for an approval. */
   id: number;
-  /** `plan`, `permission`, `scope`, `question` or `approval`. */
-  kind: string;
+  kind: DecisionKind;
   team: string;
   /** `team/name@epoch`; nobody for an approval, which the runtime asks for. */
   who: string;
@@ -502,12 +534,7 @@ export interface DecisionView {
 export interface PauseView {
   /** The record that began it; the id of an approval. */
   id: number;
-  /**
-   * `asked` (in the words of whoever it is by), `approval` (a person lets a phase begin),
-   * `budget` (it is spent), `time_over`, `halt` (a phase stops every team) or `trouble` (the
-   * runtime cannot go on).
-   */
-  kind: string;
+  kind: PauseKind;
   /** `person`, `runtime` or `team/name@epoch`. */
   by: string;
   /** Milliseconds since 1970. */

@@ -2,7 +2,7 @@
 
 use shipmate_model::event::{Loss, Outcome, Supervision};
 use shipmate_model::{Actor, Address, Record};
-use shipmate_protocol::view::PauseView;
+use shipmate_protocol::view::{PauseKind, PauseView};
 
 use super::{Account, BROKEN, EventKind, Told, first_line, health, step};
 
@@ -45,7 +45,7 @@ impl Account {
             match loss {
                 // A key, a program, an address: nobody vanished.
                 Loss::Unable => format!("{name} cannot work: {why}"),
-                _ if loss.is_silence(reason) => {
+                _ if shipmate_model::old::is_silence(loss, reason) => {
                     let seconds = self.answer_ms / 1000;
                     format!("[HEALTH] Agent {name} disappeared after {seconds}s timeout.")
                 }
@@ -82,7 +82,7 @@ impl Account {
                 format!("{name} is paused: {reason}")
             }
         };
-        let spent = PauseView::of_record(record)?.kind == "budget";
+        let spent = PauseView::of_record(record)?.kind == PauseKind::Budget;
         let mate = self.mates.get_mut(&name)?;
         (mate.paused, mate.spent) = (true, spent);
         if spent {
