@@ -13,9 +13,10 @@ use std::rc::Rc;
 
 use shipmate_model::{Actor, Name};
 use shipmate_process::environment;
+use shipmate_protocol::answers::Changed;
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::refused;
-use shipmate_protocol::wire::{Changed, Reply, Request};
+use shipmate_protocol::wire::{Reply, Request};
 use shipmate_protocol::{Answer, Ask, Code, Place, Refused, socket, verbs};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};

@@ -11,7 +11,7 @@ mod planned;
 mod resume;
 mod survey;
 
-use shipmate_protocol::wire::{Attached, Changed};
+use shipmate_protocol::answers::{Attached, Changed};
 use std::path::Path;
 use std::rc::Rc;
 

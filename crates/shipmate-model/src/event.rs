@@ -429,10 +429,9 @@ impl Event {
         }
     }
 
-    /// The tasks that it names.
-    pub fn tasks(&self) -> &[TaskId] {
+    /// The task that it changes.
+    pub fn task(&self) -> Option<&TaskId> {
         match self {
-            Event::GateRan(run) => &run.tasks,
             Event::TaskCreated { task, .. }
             | Event::TaskUpdated { task, .. }
             | Event::TaskClaimed { task, .. }
@@ -448,12 +447,20 @@ impl Event {
             | Event::TaskDeleted { task }
             | Event::TaskWorkSetAside { task, .. }
             | Event::TaskScopeGranted { task, .. }
-            | Event::TaskScopeLeftOut { task, .. } => std::slice::from_ref(task),
+            | Event::TaskScopeLeftOut { task, .. } => Some(task),
+            _ => None,
+        }
+    }
+
+    /// The tasks that it names.
+    pub fn tasks(&self) -> &[TaskId] {
+        match self {
+            Event::GateRan(run) => &run.tasks,
             Event::PlanSubmitted { task, .. }
             | Event::QuestionAsked { task, .. }
             | Event::EscalationRaised { task, .. }
             | Event::UsageRecorded { task, .. } => task.as_slice(),
-            _ => &[],
+            event => event.task().map_or(&[], std::slice::from_ref),
         }
     }
 }

@@ -12,11 +12,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 
 use crate::Code;
+use crate::answers::{Answer, FromAnswer};
 use crate::place::{BadPlace, Place, read_token};
+use crate::refused::Refused;
 use crate::socket::{self, Patience, Patient, Silence, SilenceCause};
 use crate::verbs;
 use crate::verbs::{Ask, Verb};
-use crate::wire::{Answer, FromAnswer, Hello, Notice, Refused, Reply, Request, Welcome};
+use crate::wire::{Hello, Notice, Reply, Request, Welcome};
 use crate::{LINE_BYTES_MAX, PROTOCOL};
 
 /// How often one request may find the coordinator gone. Each time costs the start of a

@@ -27,8 +27,9 @@ use serde_json::{Value, json};
 
 use crate::Code;
 use crate::Mode;
+use crate::answers::Answer;
+use crate::refused::Refused;
 use crate::verbs::{Ask, Verb};
-use crate::wire::{Answer, Refused};
 use arguments::Arguments;
 use outcome::{Reply, refused};
 

@@ -13,12 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::answers::Answer;
 use crate::client::{Client, ClientFailure, Heard};
 use crate::verbs;
 use crate::verbs::Ask;
 use crate::view::story::Touched;
 use crate::view::{Delta, Look, LookOf, TeammateView};
-use crate::wire::{Answer, Notice};
+use crate::wire::Notice;
 
 pub use picture::{Picture, TaskPage};
 

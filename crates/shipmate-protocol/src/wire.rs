@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub use crate::answers::*;
-pub use crate::refused::{Refused, refused};
+use crate::answers::Answer;
+use crate::refused::Refused;
 use crate::verbs::Ask;
 use crate::view::TeammateView;
 

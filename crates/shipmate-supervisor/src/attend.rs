@@ -26,9 +26,7 @@ pub(super) fn attend(line: &Rc<Line>, control: &SharedLink, over: mpsc::Unbounde
     tokio::task::spawn_local(async move {
         while let Some(notice) = notices.recv().await {
             match notice {
-                Notice::Alive { asked } => {
-                    drop(control.ask(Ask::Alive(verbs::Alive { asked })).await)
-                }
+                Notice::Alive { asked } => drop(control.ask(verbs::Alive { asked }).await),
                 Notice::Environment { variables } => {
                     shipmate_process::environment::renew(variables)
                 }
@@ -67,7 +65,7 @@ pub(super) fn tell_progress(
         while progress.changed().await.is_ok() {
             let seen = progress.borrow_and_update().clone();
             let Progress { bytes, last_words, context } = seen;
-            drop(control.ask(Ask::Progress(verbs::Progress { bytes, last_words, context })).await);
+            drop(control.ask(verbs::Progress { bytes, last_words, context }).await);
             tokio::time::sleep_until(tokio::time::Instant::now() + TELL_EVERY).await;
         }
     });

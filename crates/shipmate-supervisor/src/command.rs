@@ -15,10 +15,10 @@ use shipmate_process::{
     Distrust, Exit, Fence, Launcher, Marker, Output, Program, Spec, Stdin, Tree,
 };
 use shipmate_programs::order::{LifeFolder, Order};
+use shipmate_protocol::Mode;
 use shipmate_protocol::tools::Board;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::{InboxMessage, PlanState};
-use shipmate_protocol::{Ask, Mode};
 use tokio::sync::watch;
 
 use super::desk::Desk;
@@ -146,11 +146,7 @@ impl CommandAgent {
         };
         let body = shipmate_process::tail(&body, PLAN_BYTES_MAX).to_owned();
         let task = self.desk.task().map(|task| task.to_string());
-        match self
-            .desk
-            .ask(Ask::PlanSubmit(verbs::PlanSubmit { task, body: body.clone(), work: None }))
-            .await
-        {
+        match self.desk.ask(verbs::PlanSubmit { task, body: body.clone(), work: None }).await {
             Ok(_) => Finished::Done { result: body },
             Err(refused) => Finished::Failed { reason: refused.one_line() },
         }

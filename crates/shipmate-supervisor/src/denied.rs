@@ -11,7 +11,6 @@ use std::path::{Component, Path, PathBuf};
 use shipmate_process::regular_file::read_end;
 use shipmate_programs::FenceSetting;
 use shipmate_programs::order::LifeFolder;
-use shipmate_protocol::Ask;
 use shipmate_protocol::verbs;
 
 use super::Supervisor;
@@ -56,11 +55,7 @@ impl<D: Driver> Supervisor<D> {
             if told.len() < TOLD_MAX && told.insert(path.display().to_string()) {
                 let body = words(&self.order.name, &path, &grounds.write);
                 let (to, kind) = ("person".to_owned(), None);
-                drop(
-                    self.control
-                        .ask(Ask::Send(verbs::Send { to, body, kind, reply_to: None }))
-                        .await,
-                );
+                drop(self.control.ask(verbs::Send { to, body, kind, reply_to: None }).await);
                 drop(fs::write(
                     &kept,
                     told.iter().map(|path| format!("{path}\n")).collect::<String>(),

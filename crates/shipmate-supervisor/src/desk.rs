@@ -17,7 +17,7 @@ use shipmate_programs::order::Order;
 use shipmate_protocol::tools::{self, Board, Outcome, Seat, SeatKind, Tool};
 use shipmate_protocol::verbs::Usage;
 use shipmate_protocol::view::{InboxMessage, PlanState, PlanView};
-use shipmate_protocol::{Answer, Ask, Code, Mode, Refused, Verb, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Code, Mode, Refused, Verb, answers, verbs};
 use tokio::sync::oneshot;
 
 use super::driver::Work;
@@ -321,7 +321,7 @@ impl Board for Desk {
             }
             Ask::PlanSubmit(_) => {
                 let submitted = self.carry(ask).await;
-                if let Ok(Answer::Opened(wire::Opened { id })) = submitted {
+                if let Ok(Answer::Opened(answers::Opened { id })) = submitted {
                     self.0.said.borrow_mut().plan = Some(id);
                 }
                 submitted

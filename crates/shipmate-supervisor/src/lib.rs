@@ -32,7 +32,7 @@ mod transcript;
 mod tree;
 mod turns;
 
-use shipmate_protocol::wire::Claimed;
+use shipmate_protocol::answers::Claimed;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -352,9 +352,7 @@ impl<D: Driver> Supervisor<D> {
         let messages = ids(&self.handed);
         if !messages.is_empty() {
             // Read by the agent itself meanwhile: then there is nothing to mark.
-            drop(
-                self.control.ask(Ask::MessageInject(verbs::MessageInject { messages, turn })).await,
-            );
+            drop(self.control.ask(verbs::MessageInject { messages, turn }).await);
         }
         Ok(())
     }
@@ -382,11 +380,7 @@ impl<D: Driver> Supervisor<D> {
     async fn read(&self, messages: &[InboxMessage]) {
         let messages = ids(messages);
         if !messages.is_empty() {
-            drop(
-                self.control
-                    .ask(Ask::MessageAcknowledge(verbs::MessageAcknowledge { messages }))
-                    .await,
-            );
+            drop(self.control.ask(verbs::MessageAcknowledge { messages }).await);
         }
     }
 
@@ -420,9 +414,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn answer(&self, shutdown: u64, answer: ShutdownAnswer) {
         // Out of time, or asked again: the end of the process says the rest.
-        drop(
-            self.control.ask(Ask::ShutdownAnswer(verbs::AnswerShutdown { shutdown, answer })).await,
-        );
+        drop(self.control.ask(verbs::AnswerShutdown { shutdown, answer }).await);
     }
 
     /// Does one task. Gives an ending when this life ends with it.
@@ -445,11 +437,7 @@ impl<D: Driver> Supervisor<D> {
         }
         for (task, token, work) in std::mem::take(&mut ready.set_aside) {
             let task = task.to_string();
-            drop(
-                self.control
-                    .ask(Ask::TaskSetAside(verbs::TaskSetAside { task, token, work }))
-                    .await,
-            );
+            drop(self.control.ask(verbs::TaskSetAside { task, token, work }).await);
         }
         if let Some(reason) = self.not_ready(&ready, id).await {
             let told = self.fail(id, token, reason).await;
@@ -535,11 +523,7 @@ impl<D: Driver> Supervisor<D> {
             Err(LinkEnd::Refused(refused)) if refused.code == Code::StaleClaim => {
                 let Some(work) = late else { return Ok(()) };
                 let task = id.to_string();
-                drop(
-                    self.control
-                        .ask(Ask::TaskSetAside(verbs::TaskSetAside { task, token, work }))
-                        .await,
-                );
+                drop(self.control.ask(verbs::TaskSetAside { task, token, work }).await);
                 Ok(())
             }
             // Handed in by the agent itself.
@@ -554,11 +538,7 @@ impl<D: Driver> Supervisor<D> {
     }
 
     async fn fail(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
-        match self
-            .work
-            .ask(Ask::TaskFail(verbs::TaskFail { task: id.to_string(), token, reason }))
-            .await
-        {
+        match self.work.ask(verbs::TaskFail { task: id.to_string(), token, reason }).await {
             // The claim is over, whoever ended it.
             Err(LinkEnd::Refused(refused))
                 if matches!(refused.code, Code::StaleClaim | Code::NotInProgress) =>
@@ -572,7 +552,7 @@ impl<D: Driver> Supervisor<D> {
 
     async fn give_back(&mut self, id: u32, token: u64, reason: String) -> Result<(), LinkEnd> {
         let (task, token) = (id.to_string(), Some(token));
-        match self.work.ask(Ask::TaskRelease(verbs::TaskRelease { task, token, reason })).await {
+        match self.work.ask(verbs::TaskRelease { task, token, reason }).await {
             Err(over @ LinkEnd::Over(_)) => Err(over),
             _ => Ok(()),
         }
@@ -584,7 +564,7 @@ impl<D: Driver> Supervisor<D> {
         if session != self.order.session || fence != self.fence {
             self.order.session.clone_from(&session);
             self.fence.clone_from(&fence);
-            drop(self.control.ask(Ask::Session(verbs::Session { session, fence })).await);
+            drop(self.control.ask(verbs::Session { session, fence }).await);
         }
     }
 
@@ -617,11 +597,7 @@ impl<D: Driver> Supervisor<D> {
             match self.agent.inject(&message).await {
                 Injected::Now => {
                     let (messages, turn) = (ids(std::slice::from_ref(&message)), self.turn);
-                    drop(
-                        self.control
-                            .ask(Ask::MessageInject(verbs::MessageInject { messages, turn }))
-                            .await,
-                    );
+                    drop(self.control.ask(verbs::MessageInject { messages, turn }).await);
                     self.handed.push(message);
                 }
                 Injected::Later => {

@@ -10,7 +10,7 @@ use shipmate_model::files::{FileSet, Pattern};
 use shipmate_process::Fence;
 use shipmate_programs::fence::{self, Fenced, Yard};
 use shipmate_protocol::verbs::QuestionKind;
-use shipmate_protocol::{Ask, Place, verbs, wire};
+use shipmate_protocol::{Place, answers, verbs};
 use tokio::sync::oneshot;
 
 use super::desk::{Desk, May};
@@ -34,7 +34,7 @@ impl Desk {
         let text = format!("{text}\nAnswer \"allow\"; anything else is a refusal and its reason.");
         let asked = self.carry(verbs::Question { kind, text, options: Vec::new() }).await;
         let id = match asked {
-            Ok(wire::Opened { id }) => id,
+            Ok(answers::Opened { id }) => id,
             Err(refused) => {
                 return May::No(permission::refused(&request, whom, &refused.message));
             }
@@ -60,10 +60,7 @@ impl Desk {
             }
             if tokio::time::timeout_at(until, told).await.is_err() {
                 let reason = "nobody answered in time".to_owned();
-                drop(
-                    self.carry(Ask::QuestionWithdraw(verbs::QuestionWithdraw { question, reason }))
-                        .await,
-                );
+                drop(self.carry(verbs::QuestionWithdraw { question, reason }).await);
                 // Answered in the last moment is answered.
                 return self.found_answer(question).await;
             }

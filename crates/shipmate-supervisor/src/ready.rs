@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use shipmate_process::{Exit, Launcher, Output, Program, Spec};
 use shipmate_programs::fence;
-use shipmate_protocol::{Ask, Place, verbs};
+use shipmate_protocol::{Place, verbs};
 
 use super::Supervisor;
 use super::driver::Driver;
@@ -29,7 +29,7 @@ impl<D: Driver> Supervisor<D> {
                 let body = format!("task {task} was not begun: {reason}");
                 let (to, kind, reply_to) = ("lead".to_owned(), None, None);
                 // Without a lead the board tells: the attempt ends with the same words.
-                drop(self.control.ask(Ask::Send(verbs::Send { to, body, kind, reply_to })).await);
+                drop(self.control.ask(verbs::Send { to, body, kind, reply_to }).await);
                 return Some(reason);
             }
         }

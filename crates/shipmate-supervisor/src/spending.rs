@@ -16,7 +16,7 @@ use std::time::Duration;
 use shipmate_programs::models::prices;
 use shipmate_protocol::native::Price;
 use shipmate_protocol::verbs::Usage;
-use shipmate_protocol::{Code, verbs, wire};
+use shipmate_protocol::{Code, answers, verbs};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::desk::Desk;
@@ -238,7 +238,7 @@ impl Book {
     async fn set_aside(&mut self) {
         let usage = self.usual;
         match self.desk.carry(verbs::UsageReserve { usage }).await {
-            Ok(Some(wire::Opened { id })) => self.aside.push_back(id),
+            Ok(Some(answers::Opened { id })) => self.aside.push_back(id),
             Ok(None) => {}
             Err(refused) if refused.code == NO_ROOM => {
                 self.spent.send_replace(Some(refused.message));

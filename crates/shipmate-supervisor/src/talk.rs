@@ -6,9 +6,9 @@
 //! task comes.
 
 use shipmate_model::usage::SPENT;
+use shipmate_protocol::Code;
 use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::{Ask, Code};
 
 use super::driver::{Driver, Finished};
 use super::link::LinkEnd;
@@ -54,7 +54,7 @@ impl<D: Driver> Supervisor<D> {
                     self.order.name
                 );
                 let (to, kind, reply_to) = ("person".to_owned(), None, None);
-                drop(self.control.ask(Ask::Send(verbs::Send { to, body, kind, reply_to })).await);
+                drop(self.control.ask(verbs::Send { to, body, kind, reply_to }).await);
             }
         }
     }
@@ -65,11 +65,7 @@ impl<D: Driver> Supervisor<D> {
         let Finished::Done { result } = finished else { return };
         if asked && !self.desk.said().reported && !result.trim().is_empty() {
             let (to, body) = ("person".to_owned(), result.clone());
-            drop(
-                self.control
-                    .ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None }))
-                    .await,
-            );
+            drop(self.control.ask(verbs::Send { to, body, kind: None, reply_to: None }).await);
         }
     }
 
@@ -77,11 +73,7 @@ impl<D: Driver> Supervisor<D> {
     /// as often as the coordinator lets it.
     pub(super) async fn say_idle(&mut self) -> Result<(), Ending> {
         loop {
-            match self
-                .control
-                .ask(Ask::TeammateIdle(verbs::TeammateIdle { reason: "no task".to_owned() }))
-                .await
-            {
+            match self.control.ask(verbs::TeammateIdle { reason: "no task".to_owned() }).await {
                 Err(LinkEnd::Over(reason)) => return Err(Ending::Over(reason)),
                 Err(LinkEnd::Refused(refused)) if refused.code == Code::HookRejected => {
                     self.feed_back(refused.message).await?;
@@ -144,6 +136,6 @@ impl<D: Driver> Supervisor<D> {
         }
         let body = format!("{} could not answer what it was told: {reason}", self.order.name);
         let (to, kind, reply_to) = ("person".to_owned(), None, None);
-        drop(self.control.ask(Ask::Send(verbs::Send { to, body, kind, reply_to })).await);
+        drop(self.control.ask(verbs::Send { to, body, kind, reply_to }).await);
     }
 }

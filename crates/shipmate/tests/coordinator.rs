@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
 use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, answers, verbs};
 use temp::TempDir;
 
 const SHIPMATE: &str = env!("CARGO_BIN_EXE_shipmate");
@@ -145,7 +145,7 @@ fn start(person: &mut Client, name: &str) -> String {
         supervision: Supervision::None,
     });
     match ask(person, start).unwrap() {
-        Answer::Started(wire::Started { token, .. }) => token,
+        Answer::Started(answers::Started { token, .. }) => token,
         other => panic!("{other:?}"),
     }
 }
@@ -234,7 +234,7 @@ fn a_killed_coordinator_is_replaced_and_nothing_acknowledged_is_missing() {
     create(&mut person, 30);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     for expected in 1..=30 {
-        let Answer::Claimed(wire::Claimed { task, token }) = next(&mut ana).unwrap() else {
+        let Answer::Claimed(answers::Claimed { task, token }) = next(&mut ana).unwrap() else {
             panic!()
         };
         assert_eq!(task.row.id, expected);
@@ -285,7 +285,7 @@ fn a_teammate_acts_only_as_itself_and_only_in_its_present_life() {
     create(&mut person, 2);
     let mut ana = workspace.client(TokenSource::Given(tokens[0].clone()));
     assert_eq!(ana.welcome().unwrap().actor, "alpha/ana@1");
-    let Answer::Claimed(wire::Claimed { token, .. }) = next(&mut ana).unwrap() else { panic!() };
+    let Answer::Claimed(answers::Claimed { token, .. }) = next(&mut ana).unwrap() else { panic!() };
 
     let mut bo = workspace.client(TokenSource::Given(tokens[1].clone()));
     let stolen = Ask::TaskComplete(verbs::TaskComplete {
@@ -339,7 +339,7 @@ fn a_waiting_reader_hears_of_mail_and_a_waiting_claimer_of_work() {
     let (to, body) = ("bo".to_owned(), "hello".to_owned());
     person.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })).unwrap();
     assert!(
-        matches!(claimer.join().unwrap().unwrap(), Answer::Claimed(wire::Claimed { task, .. }) if task.row.id == 1)
+        matches!(claimer.join().unwrap().unwrap(), Answer::Claimed(answers::Claimed { task, .. }) if task.row.id == 1)
     );
     assert!(
         matches!(reader.join().unwrap().unwrap(), Answer::Messages(mail) if mail[0].body == "hello")
@@ -495,7 +495,7 @@ fn two_coordinators_share_a_team_on_a_nats_server() {
         let mut worker = workspace.client(TokenSource::Given(token.clone()));
         tell.push(std::thread::spawn(move || {
             let mut done = Vec::new();
-            while let Ok(Answer::Claimed(wire::Claimed { task, token })) = next(&mut worker) {
+            while let Ok(Answer::Claimed(answers::Claimed { task, token })) = next(&mut worker) {
                 let (id, token) = (task.row.id, Some(token));
                 let result = String::new();
                 let task = id.to_string();

@@ -4,7 +4,7 @@ use shipmate_log::Log as _;
 use shipmate_model::event::Event;
 use shipmate_model::profile::StartRule;
 use shipmate_model::{Position, Record};
-use shipmate_protocol::wire::{Following, Verified};
+use shipmate_protocol::answers::{Following, Verified};
 use shipmate_protocol::{Answer, Code, Refused, refused, verbs};
 
 use super::{Decided, Job, LOOK_AFTER_MS, REST_AFTER_MS, What, Worker};

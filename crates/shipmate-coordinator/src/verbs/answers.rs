@@ -4,10 +4,10 @@
 use shipmate_core::State;
 use shipmate_model::event::Event;
 use shipmate_model::{Record, TeammateRef};
-use shipmate_protocol::view::InboxMessage;
-use shipmate_protocol::wire::{
+use shipmate_protocol::answers::{
     Changed, Claimed, Created, Enrolled, FromAnswer, Opened, Sent, Started, Submitted,
 };
+use shipmate_protocol::view::InboxMessage;
 
 use crate::secret::Secrets;
 use crate::signs::Signs;

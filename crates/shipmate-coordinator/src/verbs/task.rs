@@ -248,13 +248,8 @@ impl Decides for TaskSubmit {
 
 impl Decides for TaskSubmitNext {
     fn act(&self, scene: &Scene<'_>) -> Result<Act, Refused> {
-        check_result(scene, &self.result)?;
-        Ok(Act::SubmitTask {
-            task: scene.task(&self.task)?,
-            token: self.token,
-            commit: self.commit.clone(),
-            result: self.result.clone(),
-        })
+        let TaskSubmitNext { task, token, commit, result, .. } = self.clone();
+        Decides::act(&TaskSubmit { task, token, commit, result }, scene)
     }
 
     fn then(&self, _: &Scene<'_>) -> Option<Act> {

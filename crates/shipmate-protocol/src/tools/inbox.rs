@@ -5,13 +5,13 @@
 
 use serde_json::json;
 
+use crate::refused::Refused;
 use crate::tools::arguments::Arguments;
 use crate::tools::envelope::envelope;
 use crate::tools::outcome::Reply;
 use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
 use crate::verbs;
 use crate::view::InboxMessage;
-use crate::wire::Refused;
 
 const READ_DEFAULT: u64 = 50;
 const READ_MAX: u64 = 1000;

@@ -5,9 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::Code;
+use crate::refused::Refused;
 use crate::tools::Outcome;
 use crate::tools::arguments::Bad;
-use crate::wire::Refused;
 
 /// Either way it is what the model reads; `Err` ends a call early.
 pub(crate) type Reply = Result<Outcome, Outcome>;
@@ -26,7 +26,7 @@ impl Outcome {
     }
 }
 
-pub(crate) use crate::wire::refused;
+pub(crate) use crate::refused::refused;
 
 pub(crate) fn as_fields(refused: &Refused) -> Map<String, Value> {
     let mut fields = Map::new();

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Code;
 use crate::Mode;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::one_line;
@@ -14,7 +15,6 @@ use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema};
 use crate::verbs;
 use crate::verbs::{Ask, PlannedWork};
 use crate::view::{PlanState, PlanView};
-use crate::wire::Refused;
 
 /// How a plan is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::answers;
 use crate::tools::arguments::{Arguments, Bad, word};
 use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::task_read::one_line;
@@ -9,7 +10,6 @@ use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs;
 use crate::verbs::QuestionKind;
-use crate::wire;
 
 /// Most questions of one call.
 const QUESTIONS_MAX: usize = 16;
@@ -150,7 +150,7 @@ pub(crate) async fn ask(board: &impl Board, _seat: &Seat, arguments: &mut Argume
         let said = one_line(text.lines().next().unwrap_or_default());
         let ask = verbs::Question { kind: QuestionKind::Question, text, options };
         let failed = match board.ask(ask).await {
-            Ok(wire::Opened { id }) => {
+            Ok(answers::Opened { id }) => {
                 lines.push(format!("Question {id} is asked: {said}"));
                 asked.push(json!({ "question_id": id.to_string(), "question": said }));
                 continue;

@@ -8,6 +8,8 @@ mod plain_words;
 use serde_json::{Value, json};
 
 use crate::Code;
+use crate::answers;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::team::{deadline, shut_down};
@@ -15,8 +17,6 @@ use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, plan, schema};
 use crate::verbs;
 use crate::verbs::ShutdownAnswer;
-use crate::wire;
-use crate::wire::Refused;
 
 pub(crate) fn tool() -> Tool {
     let text = |what: &str| json!({ "type": "string", "description": what });
@@ -294,7 +294,7 @@ async fn send(board: &impl Board, to: String, kind: Option<String>, body: String
         }
         (sent, _) => sent?,
     };
-    let wire::Sent { message, to: reached } = sent;
+    let answers::Sent { message, to: reached } = sent;
     let text = match (to.as_str(), reached.len()) {
         (_, 0) => format!("Recorded as {message}; nobody could be written to."),
         ("all", count) => format!("Message {message} sent to {count}: {}", reached.join(", ")),

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::Code;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::task_create::create;
@@ -13,7 +14,6 @@ use crate::tools::words;
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs;
 use crate::verbs::{Ask, Supervision, TaskNew, TeammateAdd};
-use crate::wire::Refused;
 
 /// Names tried for an agent that was given none.
 const NAMES_TRIED: usize = 50;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs;
 use crate::verbs::{TaskChanges, TaskNew};
-use crate::wire::Refused;
 
 /// Most tasks of one call; the board's own limit for a command.
 const TASKS_MAX: usize = 10_000;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::Code;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, refused};
 use crate::tools::task_read::{page, show};
@@ -12,7 +13,6 @@ use crate::tools::{Board, Outcome, Seat, Tool, WAIT_MAX_MS, schema};
 use crate::verbs;
 use crate::verbs::{Ask, Supervision};
 use crate::view::{TaskStatus, TaskView, TeammateState, TeammateView};
-use crate::wire::Refused;
 
 pub(crate) fn output_tool() -> Tool {
     Tool {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::Reply;
 use crate::tools::words::{self, Status};
@@ -11,7 +12,6 @@ use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs;
 use crate::verbs::TaskFilter;
 use crate::view::{TaskRow, TaskStage, TaskView};
-use crate::wire::Refused;
 
 /// Tasks of one answer, unless the caller says otherwise.
 const LIST_DEFAULT: usize = 200;

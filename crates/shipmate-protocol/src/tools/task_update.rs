@@ -7,6 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::Code;
+use crate::answers::Answer;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Did, Parts, Reply, refused};
 use crate::tools::task_create::{block, last, metadata, priority};
@@ -16,7 +18,6 @@ use crate::tools::{Board, Seat, SeatKind, Tool, schema};
 use crate::verbs;
 use crate::verbs::{Ask, TaskChanges};
 use crate::view::{TaskStatus, TaskView};
-use crate::wire::{Answer, Refused};
 
 pub(crate) fn tool() -> Tool {
     let list =

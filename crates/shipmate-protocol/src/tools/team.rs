@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::Code;
+use crate::answers;
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, as_fields, refused};
 use crate::tools::task_read::one_line;
@@ -11,8 +13,6 @@ use crate::tools::{Board, Outcome, Seat, SeatKind, Tool, schema, spawn};
 use crate::verbs;
 use crate::verbs::{Ask, Setup, TeamCreate};
 use crate::view::TeammateView;
-use crate::wire;
-use crate::wire::Refused;
 
 /// How long a teammate has to stop when nobody says otherwise.
 pub(crate) const SHUTDOWN_DEFAULT_MS: u64 = 30_000;
@@ -326,7 +326,7 @@ pub(crate) async fn shut_down(
     deadline_ms: u64,
 ) -> Reply {
     let whom = name.clone().unwrap_or_else(|| "all".to_owned());
-    let Some(wire::Opened { id }) =
+    let Some(answers::Opened { id }) =
         board.ask(verbs::Shutdown { name, reason, deadline_ms }).await?
     else {
         let text = format!("{whom} was asked to shut down already.");

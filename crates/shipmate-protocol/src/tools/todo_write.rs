@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::refused::Refused;
 use crate::tools::arguments::{Arguments, Bad};
 use crate::tools::outcome::{Reply, as_fields};
 use crate::tools::task_create::{create, priority};
@@ -14,7 +15,6 @@ use crate::tools::words::{self, Status};
 use crate::tools::{Board, Outcome, Seat, Tool, schema};
 use crate::verbs::{TaskFilter, TaskNew};
 use crate::view::TaskRow;
-use crate::wire::Refused;
 
 const TODOS_MAX: usize = 1000;
 

@@ -86,7 +86,7 @@ impl Desk {
         let planning = self.planning().get();
         self.planning().set(Planning { stage: Stage::GivenUp, ..planning });
         let (to, kind) = ("person".to_owned(), Some(NO_PLAN.to_owned()));
-        drop(self.carry(Ask::Send(verbs::Send { to, body, kind, reply_to: None })).await);
+        drop(self.carry(verbs::Send { to, body, kind, reply_to: None }).await);
     }
 
     /// A person who has a word for the lead gives it leave to plan again; so does a rejection.

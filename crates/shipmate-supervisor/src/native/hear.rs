@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use shipmate_protocol::native::{Does, Ended, FromAgent, Said, ToAgent};
 use shipmate_protocol::verbs::{Context, Usage};
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
 
@@ -188,7 +188,7 @@ impl Ear {
 
     async fn reserve(&self, usage: Usage, heard: &Heard) -> Said {
         match self.desk.carry(verbs::UsageReserve { usage }).await {
-            Ok(Some(wire::Opened { id })) => {
+            Ok(Some(answers::Opened { id })) => {
                 heard.reserved.borrow_mut().insert(id);
                 Said::Reserved(Some(id))
             }

@@ -14,7 +14,7 @@ use shipmate_model::{Event, Record, TeammateRef};
 use shipmate_protocol::client::Heard;
 use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::{TeammateState, TeammateView};
-use shipmate_protocol::{Answer, Ask, ClientFailure, Code, Notice, Refused, verbs, wire};
+use shipmate_protocol::{Answer, Ask, ClientFailure, Code, Notice, Refused, answers, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -149,7 +149,7 @@ impl Looking {
     /// Says what comes after, if this was the end of it.
     fn hear(&mut self, heard: Heard) -> Result<Option<Next>, Failure> {
         match heard {
-            Heard::Answer(Answer::Attached(wire::Attached { output, who })) => {
+            Heard::Answer(Answer::Attached(answers::Attached { output, who })) => {
                 self.open(output.into(), who)?;
                 Ok(None)
             }
@@ -272,7 +272,7 @@ fn send_lines(mut session: Session, to: &str, page: &SharedPage) {
         }
         let ask = verbs::Send { to: to.to_owned(), body: line, kind: None, reply_to: None };
         let (event, detail) = match session.ask(ask) {
-            Ok(wire::Sent { message, .. }) => {
+            Ok(answers::Sent { message, .. }) => {
                 ("gets your message with its next task", message.to_string())
             }
             Err(failure) => {

@@ -327,7 +327,7 @@ fn found(
     made.map_err(|e| session.advise_repository(e))?;
     session.client.team = Some(team.to_owned());
     if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())
-        && let Err(failure) = session.ask(Ask::TeamBudget(verbs::TeamBudget { budget }))
+        && let Err(failure) = session.ask(verbs::TeamBudget { budget })
     {
         take_back(session);
         return Err(failure);
@@ -351,7 +351,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
     }
     for batch in plan.batches() {
         let tasks = batch.iter().map(|(task, _)| task.clone()).collect();
-        session.ask(Ask::TaskCreate(verbs::TaskCreate { tasks }))?;
+        session.ask(verbs::TaskCreate { tasks })?;
     }
     Ok(())
 }
@@ -360,12 +360,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
 /// failed too would only hide it.
 fn take_back(session: &mut Session) {
     let reason = "the run was refused".to_owned();
-    drop(session.ask(Ask::TeamDelete(verbs::TeamDelete {
-        team: None,
-        reason,
-        deadline_ms: 0,
-        now: true,
-    })));
+    drop(session.ask(verbs::TeamDelete { team: None, reason, deadline_ms: 0, now: true }));
     drop(session.ask(Ask::TeamEnd));
 }
 

@@ -1,6 +1,6 @@
 //! `shipmate send`.
 
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
@@ -36,7 +36,7 @@ pub(crate) struct SendArgs {
 pub(crate) fn run(args: &SendArgs, mut session: Session) -> Result<(), Failure> {
     let body = text_or_stdin(&args.text)?;
     let (to, kind, reply_to) = (args.to.clone(), args.kind.clone(), args.reply_to);
-    let wire::Sent { message, to } = session.ask(verbs::Send { to, body, kind, reply_to })?;
+    let answers::Sent { message, to } = session.ask(verbs::Send { to, body, kind, reply_to })?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "message": message, "to": to }));
     }

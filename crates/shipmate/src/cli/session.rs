@@ -13,7 +13,7 @@ use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::problem::nearest;
 use shipmate_protocol::socket::Silence;
 use shipmate_protocol::{
-    Answer, Ask, BadPlace, Client, ClientFailure, Code, Notice, Place, Verb, verbs, wire,
+    Answer, Ask, BadPlace, Client, ClientFailure, Code, Notice, Place, Verb, answers, verbs,
 };
 
 use crate::cli::failure::{Failure, unexpected};
@@ -98,7 +98,7 @@ impl Session {
         let ask: Ask = verb.into();
         if !self.renewed && !ask.only_looks() {
             self.renewed = true;
-            match self.client.ask(Ask::Renew(verbs::Renew { environment: environment() })) {
+            match self.client.ask(verbs::Renew { environment: environment() }) {
                 // A coordinator of an earlier release keeps what it began with.
                 Err(ClientFailure::Refused(refused)) if refused.code == Code::BadRequest => {}
                 renewed => drop(renewed?),
@@ -121,7 +121,7 @@ impl Session {
             Answer::Done { first, last } if self.screen.json => {
                 self.screen.json(&serde_json::json!({ "first": first, "last": last }))
             }
-            Answer::Opened(wire::Opened { id }) if self.screen.json => {
+            Answer::Opened(answers::Opened { id }) if self.screen.json => {
                 self.screen.json(&serde_json::json!({ "id": id }))
             }
             Answer::Unchanged if self.screen.json => {

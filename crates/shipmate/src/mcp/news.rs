@@ -30,25 +30,7 @@ pub(crate) enum Happening {
 
 /// It is about this task.
 pub(crate) fn is_of_task(event: &Event, id: TaskId) -> bool {
-    match event {
-        Event::TaskCreated { task, .. }
-        | Event::TaskUpdated { task, .. }
-        | Event::TaskClaimed { task, .. }
-        | Event::TaskRenewed { task, .. }
-        | Event::TaskSubmitted { task, .. }
-        | Event::TaskCompleted { task, .. }
-        | Event::TaskReturned { task, .. }
-        | Event::TaskReleased { task, .. }
-        | Event::TaskFailed { task, .. }
-        | Event::TaskRetried { task }
-        | Event::TaskReverted { task, .. }
-        | Event::TaskAssigned { task, .. }
-        | Event::TaskDeleted { task }
-        | Event::TaskWorkSetAside { task, .. }
-        | Event::TaskScopeGranted { task, .. }
-        | Event::TaskScopeLeftOut { task, .. } => *task == id,
-        _ => false,
-    }
+    event.task() == Some(&id)
 }
 
 /// Into whose inbox it puts something, or out of whose it takes it.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use shipmate_protocol::tools::{Seat, SeatKind};
 use shipmate_protocol::verbs::Enrol;
 use shipmate_protocol::view::{TeamState, TeamView, TeammateState, TeammateView};
-use shipmate_protocol::{Ask, Code, Mode, Refused, verbs, wire};
+use shipmate_protocol::{Ask, Code, Mode, Refused, answers, verbs};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -330,7 +330,7 @@ impl Session {
         let person = Link::new(self.hub.client(&Caller::Person, Some(team)));
         let name = self.wish.name.clone().unwrap_or_else(|| name_of(program));
         let enrol = Enrol { name, lead, agent: program.to_owned() };
-        let wire::Enrolled { seat, token } = person.ask(enrol, until).await?;
+        let answers::Enrolled { seat, token } = person.ask(enrol, until).await?;
         let caller = Caller::Token(token.clone());
         let client = |team: &str| Link::new(self.hub.client(&caller, Some(team.to_owned())));
         let stay = client(&seat.team);

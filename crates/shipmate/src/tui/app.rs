@@ -8,7 +8,7 @@ use shipmate_protocol::verbs::Supervision;
 use shipmate_protocol::view::words::short;
 use shipmate_protocol::view::{Delta, TaskView, TeamView};
 use shipmate_protocol::watch::TaskPage;
-use shipmate_protocol::{Answer, Ask, ClientFailure, verbs, wire};
+use shipmate_protocol::{Answer, Ask, ClientFailure, answers, verbs};
 
 use super::form::Form;
 use super::input::Input;
@@ -360,14 +360,14 @@ impl App {
                 let said = "nothing to change: it is so already".to_owned();
                 self.said = Some(Said::Done(said));
             }
-            (Then::Say(_), Answer::Created(wire::Created { tasks })) => {
+            (Then::Say(_), Answer::Created(answers::Created { tasks })) => {
                 let ids: Vec<String> = tasks.iter().map(ToString::to_string).collect();
                 self.said = Some(Said::Done(format!("created task {}", ids.join(", "))));
                 if let Some(id) = tasks.first() {
                     self.board.select(id);
                 }
             }
-            (Then::Say(_), Answer::Sent(wire::Sent { message, to })) => {
+            (Then::Say(_), Answer::Sent(answers::Sent { message, to })) => {
                 let to: Vec<&str> = to.iter().map(|to| short(to, &self.store.root)).collect();
                 let said = format!("message {message} is on its way to {}", to.join(", "));
                 self.said = Some(Said::Done(said));

@@ -13,7 +13,7 @@ use shipmate_protocol::client::Heard;
 use shipmate_protocol::view::words;
 use shipmate_protocol::view::{LogLine, TeamView};
 use shipmate_protocol::watch::{Told, Watch};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Notice, answers, verbs};
 
 use super::message::{Asked, Effect, Found, Message, Output, Then};
 use crate::output::Output as Printed;
@@ -236,7 +236,7 @@ impl Tailing {
 
     /// Whether to go on; `next` is set when another life has begun, with a file of its own.
     fn hear(&self, heard: Heard, life: &mut Life, next: &Cell<bool>) -> bool {
-        if let Heard::Answer(Answer::Attached(wire::Attached { output, who })) = &heard
+        if let Heard::Answer(Answer::Attached(answers::Attached { output, who })) = &heard
             && *who != life.who
         {
             let first = life.who.is_empty();

@@ -13,7 +13,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::{Answer, Ask, Code, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Code, answers, verbs};
 
 use crate::web::Deck;
 use crate::web::door::{BODY_BYTES_MAX, too_large};
@@ -79,7 +79,7 @@ pub(super) async fn ask(
         .map_err(|e| Refusal::bad(&format!("this is not {{\"team\"?, \"ask\"}}: {e}")))?;
     let ask = permitted(ask)?;
     let mut answer = deck.clients.ask(Some(team.unwrap_or(root)), ask).await?;
-    if let Answer::Started(wire::Started { token, .. }) = &mut answer {
+    if let Answer::Started(answers::Started { token, .. }) = &mut answer {
         token.clear();
     }
     Ok(reply::json(&json!({ "answer": answer })))

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 use shipmate_testkit::model::Server;
 use shipmate_testkit::programs::{Environment, Program, Surroundings};
 
@@ -63,7 +63,7 @@ pub(crate) fn bo(stage: &mut Stage) -> Client {
     stage.ask(Ask::TeammateAdd(TeammateAdd { name: name(), ..TeammateAdd::default() }));
     let start =
         Ask::TeammateStart(verbs::TeammateStart { name: name(), supervision: Supervision::None });
-    let Answer::Started(wire::Started { token, .. }) = stage.ask(start) else { panic!() };
+    let Answer::Started(answers::Started { token, .. }) = stage.ask(start) else { panic!() };
     stage.client_of(token)
 }
 

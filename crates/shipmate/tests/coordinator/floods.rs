@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 use shipmate_protocol::client::TokenSource;
 use shipmate_protocol::verbs::{TaskFilter, TaskNew};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 
 use super::{Raw, Workspace, refusal};
 
@@ -131,7 +131,7 @@ fn a_large_request_and_a_large_answer_are_not_too_much() {
         ..TaskNew::default()
     };
     let tasks = (0..10_000).map(task).collect();
-    let Answer::Created(wire::Created { tasks }) =
+    let Answer::Created(answers::Created { tasks }) =
         person.ask(Ask::TaskCreate(verbs::TaskCreate { tasks })).unwrap()
     else {
         panic!()

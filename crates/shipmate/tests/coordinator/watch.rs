@@ -9,7 +9,7 @@ use shipmate_protocol::client::TokenSource;
 use shipmate_protocol::verbs::{QuestionKind, TaskChanges, TaskFilter, TaskNew};
 use shipmate_protocol::view::{Card, Delta, Look, LookOf, TeamView, TeammateView};
 use shipmate_protocol::watch::{Told, Watch};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 use shipmate_testkit::Random;
 
 use super::{Workspace, create, start};
@@ -127,7 +127,7 @@ fn act(random: &mut Random, person: &mut Client, mates: &mut [Client]) {
         _ => (mate, Ask::TaskNext(verbs::TaskNext { lease_ms: Some(600_000), wait: false })),
     };
     let answer = client.ask(ask);
-    if let Ok(Answer::Claimed(wire::Claimed { task, token })) = answer {
+    if let Ok(Answer::Claimed(answers::Claimed { task, token })) = answer {
         let task = task.row.id.to_string();
         let ask = match random.below(3) {
             0 => Ask::TaskFail(verbs::TaskFail { task, token, reason: "no".to_owned() }),

@@ -2,7 +2,7 @@
 //! playbooks are a few lines each, in the project's own folder.
 
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::{Answer, Ask, verbs, wire};
+use shipmate_protocol::{Answer, Ask, answers, verbs};
 
 use crate::features::nothing_began;
 use crate::processes;
@@ -433,7 +433,7 @@ fn a_lead_cannot_word_the_question_by_which_a_phase_begins() {
     scene.stage.follow();
     scene.stage.hear(|event| event["phase.waits"]["phase"] == "later");
     let (name, supervision) = ("lead".to_owned(), Supervision::None);
-    let Answer::Started(wire::Started { token, .. }) =
+    let Answer::Started(answers::Started { token, .. }) =
         scene.stage.ask(Ask::TeammateStart(verbs::TeammateStart { name, supervision }))
     else {
         panic!("a lead that nobody runs is started");

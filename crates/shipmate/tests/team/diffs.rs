@@ -2,7 +2,7 @@
 
 use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::TaskDiff;
-use shipmate_protocol::{Answer, Ask, ClientFailure, verbs, wire};
+use shipmate_protocol::{Answer, Ask, ClientFailure, answers, verbs};
 
 use crate::stage::{Stage, TEAM};
 
@@ -139,7 +139,7 @@ fn only_a_person_sees_the_work_of_others() {
         name: "ana".to_owned(),
         supervision: Supervision::None,
     });
-    let Answer::Started(wire::Started { token, .. }) = stage.ask(start) else { panic!() };
+    let Answer::Started(answers::Started { token, .. }) = stage.ask(start) else { panic!() };
     stage.tasks(&["true"]);
     let mut ana = stage.client_of(token);
     let asked = ana.ask(Ask::TaskDiff(verbs::TaskDiff { task: "1".to_owned() }));

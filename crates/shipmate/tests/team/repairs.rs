@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use shipmate_protocol::verbs::{Setup, Supervision, TaskNew, TeamSet, TeammateAdd};
 use shipmate_protocol::view::{Resumed, TeammateState};
-use shipmate_protocol::{Answer, Ask, verbs, wire};
+use shipmate_protocol::{Answer, Ask, answers, verbs};
 
 use crate::ran::Ran;
 use crate::stage::{Stage, TEAM};
@@ -128,7 +128,7 @@ fn a_team_takes_another_agent_and_another_gate_while_it_exists() {
     let name = "hand".to_owned();
     stage.ask(Ask::TeammateAdd(TeammateAdd { name: name.clone(), ..TeammateAdd::default() }));
     let by_hand = Ask::TeammateStart(verbs::TeammateStart { name, supervision: Supervision::None });
-    let Answer::Started(wire::Started { token, .. }) = stage.ask(by_hand) else { panic!() };
+    let Answer::Started(answers::Started { token, .. }) = stage.ask(by_hand) else { panic!() };
     let gate = Some(Vec::new());
     let asked = stage.client_of(token).ask(Ask::TeamSet(TeamSet { gate, ..TeamSet::default() }));
     assert!(asked.is_err(), "{asked:?}");

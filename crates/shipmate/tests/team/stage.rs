@@ -19,7 +19,7 @@ use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
 use shipmate_protocol::verbs::{Setup, TaskNew, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::{TaskView, TeammateView};
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Place, Refused, answers, verbs};
 
 use crate::fifos::{Arrival, fifo, listen};
 use crate::processes::{self, Marked, marked};
@@ -223,7 +223,7 @@ impl Stage {
 
     pub(crate) fn create(&mut self, tasks: Vec<TaskNew>) -> Vec<u32> {
         match self.ask(Ask::TaskCreate(verbs::TaskCreate { tasks })) {
-            Answer::Created(wire::Created { tasks }) => tasks,
+            Answer::Created(answers::Created { tasks }) => tasks,
             other => panic!("{other:?}"),
         }
     }

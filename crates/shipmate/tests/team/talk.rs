@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shipmate_protocol::verbs::{Setup, Supervision, TaskNew};
-use shipmate_protocol::{Answer, Ask, verbs, wire};
+use shipmate_protocol::{Answer, Ask, answers, verbs};
 
 use crate::stage::Stage;
 
@@ -31,7 +31,7 @@ fn an_endless_talk_ends_after_fifty_turns_until_a_person_has_a_word() {
         name: "b".to_owned(),
         supervision: Supervision::None,
     });
-    let Answer::Started(wire::Started { token, .. }) = stage.ask(started) else { panic!() };
+    let Answer::Started(answers::Started { token, .. }) = stage.ask(started) else { panic!() };
     let mut b = stage.client_of(token);
     for turn in 0..50 {
         b.ask(send("a", format!("and then? {turn}"))).unwrap();

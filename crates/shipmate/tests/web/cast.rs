@@ -5,7 +5,7 @@
 //! would for a person.
 
 use shipmate_protocol::verbs::{QuestionKind, Setup, TaskNew, TeammateAdd, Usage};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 
 use crate::scene::{Scene, claim, seat, task};
 use crate::stage::Stage;
@@ -137,7 +137,7 @@ fn send(from: &mut Client, to: &str, body: &str, reply_to: Option<u64>) -> u64 {
     let ask =
         Ask::Send(verbs::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to });
     match from.ask(ask).unwrap() {
-        Answer::Sent(wire::Sent { message, .. }) => message,
+        Answer::Sent(answers::Sent { message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }

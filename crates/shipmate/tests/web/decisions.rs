@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use shipmate_protocol::verbs::{QuestionKind, Setup, TaskNew, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 use shipmate_testkit::browser::Page;
 
 use crate::scene::{Scene, claim, seat, seated, task};
@@ -13,7 +13,7 @@ fn asks(seat: &mut Client, kind: QuestionKind, text: &str, options: &[&str]) -> 
     let options = options.iter().map(|one| (*one).to_owned()).collect();
     match seat.ask(Ask::Question(verbs::Question { kind, text: text.to_owned(), options })).unwrap()
     {
-        Answer::Opened(wire::Opened { id }) => id,
+        Answer::Opened(answers::Opened { id }) => id,
         other => panic!("{other:?}"),
     }
 }
@@ -126,7 +126,7 @@ fn a_plan_is_approved_or_rejected_with_words() {
             .ask(Ask::PlanSubmit(verbs::PlanSubmit { task, body: body.to_owned(), work: None }))
             .unwrap()
         {
-            Answer::Opened(wire::Opened { id }) => id,
+            Answer::Opened(answers::Opened { id }) => id,
             other => panic!("{other:?}"),
         }
     };

@@ -1,7 +1,7 @@
 //! Messages: written as the person, answered, and how far each got.
 
 use serde_json::Value;
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 
 use crate::scene::{Scene, seated};
 
@@ -10,7 +10,7 @@ fn send(seat: &mut Client, to: &str, body: &str, reply_to: Option<u64>) -> u64 {
     let ask =
         Ask::Send(verbs::Send { to: to.to_owned(), body: body.to_owned(), kind: None, reply_to });
     match seat.ask(ask).unwrap() {
-        Answer::Sent(wire::Sent { message, .. }) => message,
+        Answer::Sent(answers::Sent { message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 use shipmate_testkit::browser::{Browser, Page};
 
 use crate::stage::{SHIPMATE, Stage, TEAM, hermetic};
@@ -168,7 +168,7 @@ pub(crate) fn seat(
         supervision: Supervision::None,
     });
     match stage.ask(start) {
-        Answer::Started(wire::Started { token, .. }) => stage.client_of(token),
+        Answer::Started(answers::Started { token, .. }) => stage.client_of(token),
         other => panic!("{other:?}"),
     }
 }
@@ -184,7 +184,7 @@ pub(crate) fn claim(seat: &mut Client, task: u32) -> u64 {
         .ask(Ask::TaskClaim(verbs::TaskClaim { task: task.to_string(), lease_ms: None }))
         .unwrap()
     {
-        Answer::Claimed(wire::Claimed { token, .. }) => token,
+        Answer::Claimed(answers::Claimed { token, .. }) => token,
         other => panic!("{other:?}"),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::socket::Patience;
 use shipmate_protocol::verbs::{TaskNew, TeamCreate};
-use shipmate_protocol::{Answer, Ask, Client, Place, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, Place, answers, verbs};
 
 use crate::http::{LIMIT, Request, Response};
 use crate::temp::TempDir;
@@ -117,7 +117,7 @@ impl Stage {
     pub(crate) fn create(&self, subject: &str) -> u32 {
         let task = TaskNew { subject: subject.to_owned(), ..TaskNew::default() };
         match self.person().ask(Ask::TaskCreate(verbs::TaskCreate { tasks: vec![task] })).unwrap() {
-            Answer::Created(wire::Created { tasks }) => tasks[0],
+            Answer::Created(answers::Created { tasks }) => tasks[0],
             other => panic!("{other:?}"),
         }
     }

@@ -4,13 +4,13 @@
 //! Only the words of a lead, only to one other, and only where they can mean one thing. The board
 //! itself refuses a lead that may not decide: its words are then mail like any other.
 
+use crate::refused::Refused;
 use crate::tools::arguments::Bad;
 use crate::tools::outcome::Reply;
 use crate::tools::{Board, Outcome, Seat, SeatKind, plan, question, words};
 use crate::verbs;
 use crate::verbs::{Ask, QuestionKind};
 use crate::view::{QuestionState, QuestionView};
-use crate::wire::Refused;
 
 /// Sends the words, or does what they mean.
 pub(super) async fn say(

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use shipmate_protocol::verbs::{TaskChanges, TaskNew};
-use shipmate_protocol::{Answer, Ask, Client, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, answers, verbs};
 use shipmate_testkit::browser::{Browser, Page};
 
 use crate::arguments::Arguments;
@@ -100,7 +100,7 @@ fn fill(workspace: &mut Workspace, tasks: usize, teammates: usize) -> Result<Vec
 
 fn claim(worker: &mut Client) -> Result<Option<(String, u64)>, String> {
     match worker.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: Some(3_600_000), wait: false })) {
-        Ok(Answer::Claimed(wire::Claimed { task, token })) => {
+        Ok(Answer::Claimed(answers::Claimed { task, token })) => {
             Ok(Some((task.row.id.to_string(), token)))
         }
         Ok(_) => Ok(None),

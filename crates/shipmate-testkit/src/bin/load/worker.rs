@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use shipmate_protocol::client::Launch;
-use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Code, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, ClientFailure, Code, answers, verbs};
 
 use crate::arguments::Arguments;
 use crate::files::FileBoard;
@@ -153,7 +153,7 @@ pub(crate) fn complete(taken: Taken) -> Ask {
 /// What an answer to `TaskNext` means. A board that is empty or shutting down ends the work.
 pub(crate) fn taken(answer: Result<Answer, ClientFailure>) -> Result<Option<Taken>, String> {
     match answer {
-        Ok(Answer::Claimed(wire::Claimed { task, token })) => {
+        Ok(Answer::Claimed(answers::Claimed { task, token })) => {
             let is_end = task.row.subject == END;
             Ok(Some(Taken { task: u64::from(task.row.id), token, is_end }))
         }

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use shipmate_model::Record;
 use shipmate_protocol::client::{Launch, TokenSource};
 use shipmate_protocol::verbs::{Supervision, TaskNew, TeamCreate, TeammateAdd};
-use shipmate_protocol::{Answer, Ask, Client, Place, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, Place, answers, verbs};
 
 use crate::arguments::Arguments;
 
@@ -73,7 +73,7 @@ impl Workspace {
             name,
             supervision: Supervision::None,
         }))? {
-            Answer::Started(wire::Started { token, .. }) => Ok(token),
+            Answer::Started(answers::Started { token, .. }) => Ok(token),
             other => Err(format!("the start was answered by {other:?}")),
         }
     }
@@ -88,7 +88,7 @@ impl Workspace {
         let mut ids = Vec::with_capacity(tasks.len());
         for batch in tasks.chunks(BATCH) {
             match self.ask(Ask::TaskCreate(verbs::TaskCreate { tasks: batch.to_vec() }))? {
-                Answer::Created(wire::Created { tasks }) => ids.extend(tasks),
+                Answer::Created(answers::Created { tasks }) => ids.extend(tasks),
                 other => return Err(format!("the creation was answered by {other:?}")),
             }
         }

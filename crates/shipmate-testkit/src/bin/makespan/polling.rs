@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shipmate_protocol::client::ClientFailure;
-use shipmate_protocol::{Answer, Ask, Client, Code, verbs, wire};
+use shipmate_protocol::{Answer, Ask, Client, Code, answers, verbs};
 
 use crate::measure::pass;
 use crate::team::Team;
@@ -54,7 +54,7 @@ fn work(
 ) -> Result<(), String> {
     while !over.load(Ordering::Relaxed) && Instant::now() < limit {
         match client.ask(Ask::TaskNext(verbs::TaskNext { lease_ms: None, wait: false })) {
-            Ok(Answer::Claimed(wire::Claimed { task, token })) => {
+            Ok(Answer::Claimed(answers::Claimed { task, token })) => {
                 pass(Duration::from_millis(task.duration_ms.unwrap_or_default()));
                 let task = task.row.id.to_string();
                 let submit = Ask::TaskSubmit(verbs::TaskSubmit {

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 
 use shipmate_protocol::verbs::Budget;
-use shipmate_protocol::{Ask, ClientFailure, Code, verbs};
+use shipmate_protocol::{ClientFailure, Code, verbs};
 
 use super::{DemoArgs, stage};
 use crate::cli::failure::Failure;
@@ -87,12 +87,12 @@ pub(super) fn limit_spending(session: &mut Session) -> Result<String, Failure> {
     let tokens = Budget { tokens_max: Some(TOKENS_MAX), cost_micros_max: None };
     let both = Budget { cost_micros_max: Some(DOLLARS_MAX * 1_000_000), ..tokens };
     let in_tokens = format!("{} million tokens", TOKENS_MAX / 1_000_000);
-    match session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: both })) {
+    match session.ask(verbs::TeamBudget { budget: both }) {
         Ok(_) => Ok(format!("{DOLLARS_MAX} dollars, or {in_tokens}")),
         Err(Failure::Client(ClientFailure::Refused(refused)))
             if refused.code == Code::UnknownPrice =>
         {
-            session.ask(Ask::TeamBudget(verbs::TeamBudget { budget: tokens }))?;
+            session.ask(verbs::TeamBudget { budget: tokens })?;
             Ok(in_tokens)
         }
         Err(failure) => Err(failure),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use shipmate_protocol::{ClientFailure, Code, Place, verbs, wire};
+use shipmate_protocol::{ClientFailure, Code, Place, answers, verbs};
 
 use super::{Finding, Verdict};
 use crate::cli::coordinator;
@@ -44,7 +44,7 @@ fn teams(session: &mut Session) -> Result<(Finding, Vec<String>), Finding> {
 fn log(session: &mut Session, root: &str) -> Option<Finding> {
     session.client.team = Some(root.to_owned());
     Some(match session.ask(verbs::Verify) {
-        Ok(wire::Verified { records }) => {
+        Ok(answers::Verified { records }) => {
             Finding::ok("log", format!("{root}: {records} records, all sound"))
         }
         Err(failure) => {

@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
+use shipmate_protocol::verbs;
 use shipmate_protocol::view::PlanView;
-use shipmate_protocol::{Ask, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::plan::work;
@@ -62,7 +62,7 @@ pub(super) fn decide(
 
 /// A teammate's plan that was approved before it came.
 pub(super) fn say_yes(plan: u64, session: &mut Session) -> Result<(), Failure> {
-    let said = session.ask(Ask::PlanApprove(verbs::PlanApprove { plan }));
+    let said = session.ask(verbs::PlanApprove { plan });
     tell_refusal(said, session)
 }
 

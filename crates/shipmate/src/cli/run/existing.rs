@@ -95,12 +95,7 @@ fn has_begun(team: &TeamView) -> bool {
 fn replace(team: &str, session: &mut Session) -> Result<(), Failure> {
     session.client.team = Some(team.to_owned());
     let reason = "its work is over and merged, and a new run begins".to_owned();
-    session.ask(Ask::TeamDelete(verbs::TeamDelete {
-        team: None,
-        reason,
-        deadline_ms: 0,
-        now: true,
-    }))?;
+    session.ask(verbs::TeamDelete { team: None, reason, deadline_ms: 0, now: true })?;
     let left = session.ask(verbs::TeamEnd)?;
     if session.screen.json {
         return Ok(());

@@ -97,12 +97,7 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
 fn tell(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<(), Failure> {
     let to = lead.name.clone();
     session.ask(Ask::TeammateAdd(lead))?;
-    session.ask(Ask::Send(verbs::Send {
-        to,
-        body: goal.to_owned(),
-        kind: None,
-        reply_to: None,
-    }))?;
+    session.ask(verbs::Send { to, body: goal.to_owned(), kind: None, reply_to: None })?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use shipmate_protocol::Answer;
 use shipmate_protocol::view::TaskView;
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::screen::{plain, plain_lines};
@@ -36,8 +36,8 @@ pub(crate) fn run(args: ClaimArgs, mut session: Session) -> Result<(), Failure> 
     }
 }
 
-pub(crate) fn show(session: &Session, claimed: &wire::Claimed) -> Result<(), Failure> {
-    let wire::Claimed { task, token } = claimed;
+pub(crate) fn show(session: &Session, claimed: &answers::Claimed) -> Result<(), Failure> {
+    let answers::Claimed { task, token } = claimed;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "token": token, "task": task }));
     }

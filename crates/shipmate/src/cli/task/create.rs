@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use shipmate_protocol::verbs::TaskNew;
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::{Session, read_stdin};
@@ -99,7 +99,7 @@ pub(crate) fn run(args: CreateArgs, mut session: Session) -> Result<(), Failure>
         (None, subject) => vec![one(subject.unwrap_or_default(), args.spec)],
     };
     let subject = plain_subject(&tasks);
-    let wire::Created { tasks } = session.ask(verbs::TaskCreate { tasks })?;
+    let answers::Created { tasks } = session.ask(verbs::TaskCreate { tasks })?;
     if session.screen.json {
         return session.screen.json(&serde_json::json!({ "tasks": tasks }));
     }

@@ -1,6 +1,6 @@
 //! `shipmate task submit`.
 
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
@@ -53,10 +53,10 @@ pub(crate) fn run(args: SubmitArgs, mut session: Session) -> Result<(), Failure>
     let lease_ms = Some(session.lease_ms(args.lease)?);
     let next = verbs::TaskSubmitNext { task, token, commit, result, lease_ms };
     match session.ask(next)? {
-        wire::Submitted::Only(changed) => {
+        answers::Submitted::Only(changed) => {
             session.tell(&changed.into(), &format!("{said}; no task is available now"))
         }
-        wire::Submitted::AndClaimed(claimed) => {
+        answers::Submitted::AndClaimed(claimed) => {
             if !session.screen.json {
                 session.screen.line(&said)?;
             }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use shipmate_protocol::verbs::Supervision;
-use shipmate_protocol::{verbs, wire};
+use shipmate_protocol::{answers, verbs};
 
 use crate::cli::failure::{Failure, unexpected};
 use crate::cli::session::Session;
@@ -60,7 +60,7 @@ fn supervised(session: &mut Session, name: &str) -> Result<(), Failure> {
     session.say_if_unfenced()?;
     let supervision = Supervision::Supervised;
     let ask = verbs::TeammateStart { name: name.to_owned(), supervision };
-    let wire::Started { who, .. } = session.ask(ask)?;
+    let answers::Started { who, .. } = session.ask(ask)?;
     match session.screen.json {
         true => session.screen.json(&serde_json::json!({ "who": who })),
         false => session
@@ -77,7 +77,7 @@ pub(crate) fn begin(
     verb: &str,
 ) -> Result<(), Failure> {
     let ask = verbs::TeammateStart { name: name.to_owned(), supervision: Supervision::None };
-    let wire::Started { who, token } = session.ask(ask)?;
+    let answers::Started { who, token } = session.ask(ask)?;
     if shown == Shown::Token {
         return match session.screen.json {
             true => session.screen.json(&serde_json::json!({ "who": who, "token": token })),

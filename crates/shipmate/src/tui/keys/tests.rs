@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use serde_json::{Value, json};
 use shipmate_protocol::socket::{Silence, SilenceCause};
 use shipmate_protocol::view::{Card, Delta, LogLine};
-use shipmate_protocol::{Answer, ClientFailure, wire};
+use shipmate_protocol::{Answer, ClientFailure, answers};
 
 use super::super::app::{App, Place, Said};
 use super::super::frames::{self, scene, typed};
@@ -302,7 +302,7 @@ fn what_is_refused_and_what_is_done_is_said() {
     let why =
         "task 2 is claimed by ana@2; release it first with `shipmate task release 2`, or wait";
     assert_eq!(app.said, Some(Said::Refused(why.to_owned())));
-    let created = Ok(Answer::Created(wire::Created { tasks: vec![10] }));
+    let created = Ok(Answer::Created(answers::Created { tasks: vec![10] }));
     app.update(Message::Answered(Then::Say(String::new()), created));
     assert_eq!(app.said, Some(Said::Done("created task 10".to_owned())));
     let gone = ClientFailure::NotRunning("w".to_owned());

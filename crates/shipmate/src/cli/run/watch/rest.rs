@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use shipmate_protocol::Code;
 use shipmate_protocol::verbs;
-use shipmate_protocol::{Ask, Code};
 
 use super::super::account::PausedBy;
 use super::super::decide::say_yes;
@@ -127,7 +127,7 @@ impl Watcher<'_> {
         }
         if self.account.paused.is_none() {
             let reason = "the run ended: it waits for an answer".to_owned();
-            session.ask(Ask::TeamPause(verbs::TeamPause { reason }))?;
+            session.ask(verbs::TeamPause { reason })?;
         }
         Ok(true)
     }
@@ -173,9 +173,9 @@ impl Watcher<'_> {
         // Nobody new may begin while the others end.
         let reason = ENDED.to_owned();
         if outcome == Outcome::Stopped {
-            session.ask(Ask::TeamPause(verbs::TeamPause { reason: reason.clone() }))?;
+            session.ask(verbs::TeamPause { reason: reason.clone() })?;
         }
-        match session.ask(Ask::Shutdown(verbs::Shutdown { name: None, reason, deadline_ms })) {
+        match session.ask(verbs::Shutdown { name: None, reason, deadline_ms }) {
             Err(failure) if failure.refused().is_some_and(|r| r.code == Code::NobodyRuns) => Ok(()),
             Err(failure) => Err(failure),
             Ok(_) => Ok(()),
