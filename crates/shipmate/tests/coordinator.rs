@@ -338,9 +338,8 @@ fn a_waiting_reader_hears_of_mail_and_a_waiting_claimer_of_work() {
     create(&mut person, 1);
     let (to, body) = ("bo".to_owned(), "hello".to_owned());
     person.ask(Ask::Send(verbs::Send { to, body, kind: None, reply_to: None })).unwrap();
-    assert!(
-        matches!(claimer.join().unwrap().unwrap(), Answer::Claimed(answers::Claimed { task, .. }) if task.row.id == 1)
-    );
+    let Answer::Claimed(claimed) = claimer.join().unwrap().unwrap() else { panic!("a claim") };
+    assert_eq!(claimed.task.row.id, 1);
     assert!(
         matches!(reader.join().unwrap().unwrap(), Answer::Messages(mail) if mail[0].body == "hello")
     );
