@@ -7,19 +7,19 @@ use crate::message::QuestionKind;
 
 /// Closed sets of words: each an enum that is its word in JSON. The first is the default.
 macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $first:ident = $word:literal),* $(,)? })*) => {$(
+    ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $one:ident = $word:literal),* $(,)? })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum $name {
-            $($(#[$about])* #[serde(rename = $word)] $first,)*
+            $($(#[$about])* #[serde(rename = $word)] $one,)*
         }
 
         impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$first),*];
+            pub const ALL: &'static [$name] = &[$($name::$one),*];
 
             pub fn word(self) -> &'static str {
                 match self {
-                    $($name::$first => $word,)*
+                    $($name::$one => $word,)*
                 }
             }
         }

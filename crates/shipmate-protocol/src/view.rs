@@ -119,7 +119,6 @@ pub struct TeamView {
     pub name: String,
     pub parent: Option<String>,
     pub description: String,
-    /// `active`, `ending` or `deleted`.
     pub phase: TeamState,
     pub lead: Option<String>,
     pub gate: bool,
@@ -137,7 +136,6 @@ pub struct TeamView {
     pub base: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// `closed`, `open` or `half_open`.
     pub breaker: BreakerState,
     pub tokens_used: u64,
     pub cost_micros: u64,
@@ -184,8 +182,6 @@ pub struct PhaseView {
     pub name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it failed and the team went
-    /// on) or `back` (an earlier one began again).
     pub state: PhaseState,
     /// Which time it is; 0 before the first.
     pub round: u32,
@@ -203,8 +199,6 @@ pub struct TeammateView {
     pub team: String,
     pub lead: bool,
     pub epoch: u32,
-    /// `added`, `active`, `idle`, `paused`, `stopping`, `stopped`, `disappeared` or `failed` (not
-    /// started again until somebody says so).
     pub state: TeammateState,
     /// Why it is in that state.
     pub why: String,

@@ -457,14 +457,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace: "    if step > 1 {",
     },
     Mutant {
-        name: "desk-answers-without-records",
+        name: "writer-answers-without-records",
         guarantee: "G2",
         file: "crates/shipmate-core/src/writer.rs",
         find: "        (self.confirmed, &self.pending)\n",
         replace: "        (self.confirmed, &self.pending[..0])\n",
     },
     Mutant {
-        name: "desk-trusts-a-stale-end",
+        name: "writer-trusts-a-stale-end",
         guarantee: "G2",
         file: "crates/shipmate-core/src/writer.rs",
         find: "        self.confirmed = record.n;\n",

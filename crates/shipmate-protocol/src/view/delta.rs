@@ -73,7 +73,6 @@ pub struct MessageRow {
 pub struct Delivery {
     /// `person` or `team/name`.
     pub to: String,
-    /// `queued`, `offered`, `injected`, `acknowledged`, `expired` or `bounced`.
     pub state: DeliveryState,
     pub at: u64,
     #[serde(skip_serializing_if = "String::is_empty")]

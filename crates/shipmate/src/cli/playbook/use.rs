@@ -37,7 +37,7 @@ pub(crate) fn run(args: &UseArgs, mut session: Session) -> Result<(), Failure> {
                 "{name:?} is a path\n  put the file into .shipmate/playbooks/ and give its name"
             )));
         }
-        let _ = session.ask(PlaybookFile::named(name))?;
+        session.ask(PlaybookFile::named(name))?;
     }
     let path = session.place.config();
     let before = match fs::read_to_string(&path) {

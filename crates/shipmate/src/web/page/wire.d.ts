@@ -170,7 +170,6 @@ export interface TeamView {
   name: string;
   parent: string | null;
   description: string;
-  /** `active`, `ending` or `deleted`. */
   phase: TeamState;
   lead: string | null;
   gate: boolean;
@@ -184,7 +183,6 @@ export interface TeamView {
   /** The commit it began at and the branch its work is on. */
   base?: string;
   branch?: string;
-  /** `closed`, `open` or `half_open`. */
   breaker: BreakerState;
   tokens_used: number;
   cost_micros: number;
@@ -204,10 +202,6 @@ export interface TeamView {
 export interface PhaseView {
   name: string;
   title?: string;
-  /**
-   * `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` (it failed and the team went
-   * on) or `back` (an earlier one began again).
-   */
   state: PhaseState;
   /** Which time it is; 0 before the first. */
   round: number;
@@ -222,10 +216,6 @@ export interface TeammateView {
   team: string;
   lead: boolean;
   epoch: number;
-  /**
-   * `added`, `active`, `idle`, `paused`, `stopping`, `stopped`, `disappeared` or `failed` (not
-   * started again until somebody says so).
-   */
   state: TeammateState;
   /** Why it is in that state. */
   why: string;
@@ -370,7 +360,6 @@ export interface MessageRow {
 export interface Delivery {
   /** `person` or `team/name`. */
   to: string;
-  /** `queued`, `offered`, `injected`, `acknowledged`, `expired` or `bounced`. */
   state: DeliveryState;
   at: number;
   detail?: string;
