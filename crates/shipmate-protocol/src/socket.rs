@@ -26,10 +26,17 @@ const QUEUE_TRIES: u32 = 20;
 /// refused at once, and it holds no token.
 const PROBE: &[u8] = b"{\"protocol\":0,\"version\":\"probe\"}\n";
 
+/// A coordinator that answered is asked again after this many times as long, because what takes so
+/// long is a wait by its nature: somebody who waits for a day asks hardly ever.
+const PROBE_GROWTH: u32 = 10;
+
+/// At least this often, so that also a wait of days ends when the coordinator hangs.
+const PROBE_AFTER_MAX: Duration = Duration::from_secs(300);
+
 /// How long a coordinator may stay silent.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Silence after which it is asked whether it is there.
+    /// Silence after which it is asked whether it is there, for the first time.
     pub probe_after: Duration,
     /// After this much more, the person is told.
     pub tell_after: Duration,
@@ -225,7 +232,8 @@ impl Patient {
 
     /// Waits until the stream is ready, or nobody is there who could make it so.
     fn wait(&self, wanted: PollFlags) -> io::Result<()> {
-        while !ready(&[(&self.stream, wanted)], self.patience.probe_after)? {
+        let mut probe_after = self.patience.probe_after;
+        while !ready(&[(&self.stream, wanted)], probe_after)? {
             // None where its queue is full or its socket gone: it has until the end to answer.
             let probe = connect(&self.path).ok().filter(|probe| {
                 let mut probe = probe;
@@ -233,13 +241,13 @@ impl Patient {
             });
             let mut watched = vec![(&self.stream, wanted)];
             watched.extend(probe.iter().map(|probe| (probe, PollFlags::IN)));
-            if ready(&watched, self.patience.tell_after)? {
-                continue;
+            if !ready(&watched, self.patience.tell_after)? {
+                (self.tell)(self.silence());
+                if !ready(&watched, self.patience.give_up_after)? {
+                    return Err(ErrorKind::TimedOut.into());
+                }
             }
-            (self.tell)(self.silence());
-            if !ready(&watched, self.patience.give_up_after)? {
-                return Err(ErrorKind::TimedOut.into());
-            }
+            probe_after = (probe_after * PROBE_GROWTH).min(PROBE_AFTER_MAX);
         }
         Ok(())
     }
