@@ -264,7 +264,7 @@ impl Crew {
             let next = TeammateRef { address: who.clone(), epoch };
             hash(&self.secrets.token(state, &next))
         });
-        let start = StartTeammate { who, token_hash, supervision, host: None };
+        let start = StartTeammate { who, token_hash, supervision };
         self.board.tell(Act::StartTeammate(start));
     }
 

@@ -2,10 +2,12 @@
 
 use shipmate_model::event::{Event, Recipient, Record};
 use shipmate_model::name::{Name, TeammateRef};
+use shipmate_model::status::HostState;
 
 use crate::breaker;
 use crate::deviation;
 use crate::escalation;
+use crate::host;
 use crate::kept;
 use crate::life;
 use crate::mail;
@@ -218,6 +220,14 @@ fn apply_event(state: &mut State, record: &Record) {
         Event::PhaseEnded { team, phase, round, end } => {
             phase::apply_ended(state, record.at, team, phase, *round, end);
         }
+        Event::HostJoined { host, spec } => host::apply_joined(state, host, spec),
+        Event::HostDraining { host, draining } => {
+            let standing = if *draining { HostState::Draining } else { HostState::Joined };
+            state.host_mut(host).state = standing;
+        }
+        Event::HostLeft { host } => state.host_mut(host).state = HostState::Left,
+        Event::HostLost { host, .. } => state.host_mut(host).state = HostState::Lost,
+        Event::HomeMoved { host } => state.home = Some(host.clone()),
         Event::BreakerOpened { team } => {
             breaker::apply_breaker(state, team, BreakerPhase::Open { at: n });
         }

@@ -10,6 +10,7 @@ use shipmate_model::refusal::Refusal;
 use crate::breaker;
 use crate::escalation;
 use crate::health;
+use crate::host;
 use crate::mail;
 use crate::message;
 use crate::phase;
@@ -121,6 +122,11 @@ pub(crate) fn decide_act(state: &State, command: &Command) -> Result<Vec<Event>,
             teammate::decide_session(state, by, session, fence)
         }
         Act::ReportStopped { who, outcome } => teammate::decide_stopped(state, by, who, outcome),
+        Act::JoinHost { host, spec } => host::decide_join(state, by, host, spec),
+        Act::DrainHost { host, draining } => host::decide_drain(state, by, host, *draining),
+        Act::LeaveHost { host, now } => host::decide_leave(state, by, host, *now),
+        Act::ReportHostLost { host, boot } => host::decide_lost(state, by, host, boot),
+        Act::MoveHome { host } => host::decide_move_home(state, by, host),
         Act::CreateTasks { team, tasks } => create::decide_create(state, by, team, tasks),
         Act::UpdateTask { task, changes } => change::decide_update(state, by, *task, changes),
         Act::ClaimTask { task, lease_ms } => claim::decide_claim(state, by, *task, *lease_ms),

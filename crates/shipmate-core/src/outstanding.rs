@@ -15,10 +15,11 @@ use shipmate_model::profile::Loss;
 
 use crate::escalation;
 use crate::health;
+use crate::host;
 use crate::phase::{self, alone};
 use crate::staff::{self, Wanted};
 use crate::state::{
-    BreakerPhase, ShutdownEnd, Standing, State, TeamPhase, current, ends_by_process,
+    BreakerPhase, ShutdownEnd, Standing, State, TeamPhase, Teammate, current, ends_by_process,
     waiting_for_an_answer,
 };
 
@@ -78,6 +79,12 @@ pub enum Watch {
         who: TeammateRef,
         asked: u64,
     },
+    /// A host since its last sign.
+    Host {
+        host: Name,
+        boot: String,
+        seen: u64,
+    },
     /// The pause before a supervisor is started that could not be.
     Spawn {
         who: TeammateRef,
@@ -104,6 +111,13 @@ pub struct Observed {
     pub asked: BTreeMap<TeammateRef, u64>,
     /// Lives whose supervisor could not be started yet.
     pub not_spawned: BTreeMap<TeammateRef, NotSpawned>,
+    /// The host that this observer is, where it has joined: it sees only the lives there.
+    pub host: Option<Name>,
+    /// How long a host may be silent; nothing where this observer hears none.
+    pub host_lease_ms: Option<u64>,
+    /// Signs of other hosts, counted. What is heard again after a silence of the line itself counts
+    /// for all of them.
+    pub host_signs: BTreeMap<Name, u64>,
     /// The signs that had been seen when a teammate was found to stall.
     stalled_at: BTreeMap<TeammateRef, u64>,
 }
@@ -140,7 +154,7 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
     let mut found = BTreeMap::new();
     let waiting = waiting_for_an_answer(state);
     for (address, mate) in &state.teammates {
-        if !mate.is_running() || mate.supervision == Supervision::None {
+        if !mate.is_running() || mate.supervision == Supervision::None || !observed.sees(mate) {
             continue;
         }
         let (who, setup) = (current(address, mate), &state.teams[&address.team].setup);
@@ -155,6 +169,14 @@ fn watches(state: &State, observed: &Observed) -> BTreeMap<Watch, u64> {
             let (seen, step) = (observed.seen(&who), mate.stalls + 1);
             let silence_ms = health::silence_ms(setup.stall_ms, step);
             found.insert(Watch::Progress { who, seen, step }, silence_ms);
+        }
+    }
+    if let Some(lease_ms) = observed.host_lease_ms {
+        let others = state.hosts.iter().filter(|(name, _)| observed.host.as_ref() != Some(name));
+        for (name, host) in others.filter(|(_, host)| host.is_there()) {
+            let seen = observed.host_signs.get(name).copied().unwrap_or_default();
+            let (host, boot) = (name.clone(), host.spec.boot.clone());
+            found.insert(Watch::Host { host, boot, seen }, lease_ms);
         }
     }
     for (who, failed) in &observed.not_spawned {
@@ -227,6 +249,7 @@ fn spawn_pause_ms(tries: u32) -> u64 {
 fn when_over(watch: Watch) -> Option<Act> {
     Some(match watch {
         Watch::Spawn { .. } => return None,
+        Watch::Host { host, boot, .. } => Act::ReportHostLost { host, boot },
         Watch::Team { team } | Watch::Cap { team } => Act::ExpireTeam { team },
         Watch::Phase { team, began } => Act::ExpirePhase { team, began },
         Watch::Progress { who, step, .. } => Act::ReportStalled { who, step },
@@ -277,6 +300,11 @@ impl Observed {
         failed.tries >= SPAWN_TRIES_MAX || !over
     }
 
+    /// Signs of a life are seen on its own host only.
+    fn sees(&self, mate: &Teammate) -> bool {
+        mate.host.is_none() || mate.host == self.host
+    }
+
     fn seen(&self, who: &TeammateRef) -> u64 {
         self.progress.get(who).copied().unwrap_or_default()
     }
@@ -299,6 +327,7 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     let moving = observed.stalled_at.keys().filter(moves);
     owed.due.extend(moving.map(|who| Act::ReportStalled { who: who.clone(), step: 0 }));
     owed.due.extend(staff::retired(state));
+    owed.due.extend(host::disappeared(state));
     for shutdown in state.shutdowns.values() {
         if matches!(shutdown.end, ShutdownEnd::Ending { .. })
             && let Ok(mate) = state.require_current(&shutdown.who)
@@ -325,7 +354,11 @@ pub fn outstanding(state: &State, observed: &Observed, now_ms: u64) -> Outstandi
     for (address, mate) in &state.teammates {
         let supervised = mate.is_running() && mate.supervision != Supervision::None;
         let who = current(address, mate);
-        if supervised && !observed.present.contains(&who) && !observed.puts_off(&who, now_ms) {
+        if supervised
+            && observed.sees(mate)
+            && !observed.present.contains(&who)
+            && !observed.puts_off(&who, now_ms)
+        {
             owed.effects.push(Effect::Spawn { who });
         }
     }

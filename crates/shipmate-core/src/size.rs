@@ -23,11 +23,15 @@ pub(crate) fn check_texts(texts: &[(&'static str, &str, usize)]) -> Result<(), R
     Ok(())
 }
 
-pub(crate) fn check_files(what: &'static str, files: &FileSet) -> Result<(), Refusal> {
-    let (size, limit) = (files.iter().count(), PATTERNS_MAX);
-    if size > limit {
-        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
+pub(crate) fn check_count(what: &'static str, size: usize, limit: usize) -> Result<(), Refusal> {
+    match size > limit {
+        true => Err(Refusal::OverLimit { what, size, limit, unit: "entries" }),
+        false => Ok(()),
     }
+}
+
+pub(crate) fn check_files(what: &'static str, files: &FileSet) -> Result<(), Refusal> {
+    check_count(what, files.iter().count(), PATTERNS_MAX)?;
     let size = files.iter().map(|pattern| pattern.as_str().len()).sum();
     let limit = PATTERNS_BYTES_MAX;
     if size > limit {
@@ -37,18 +41,11 @@ pub(crate) fn check_files(what: &'static str, files: &FileSet) -> Result<(), Ref
 }
 
 pub(crate) fn check_dependencies(size: usize) -> Result<(), Refusal> {
-    let (what, limit) = ("the list of dependencies", DEPENDENCIES_MAX);
-    if size > limit {
-        return Err(Refusal::OverLimit { what, size, limit, unit: "entries" });
-    }
-    Ok(())
+    check_count("the list of dependencies", size, DEPENDENCIES_MAX)
 }
 
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), Refusal> {
-    if metadata.len() > METADATA_MAX {
-        let (size, limit) = (metadata.len(), METADATA_MAX);
-        return Err(Refusal::OverLimit { what: "the metadata", size, limit, unit: "entries" });
-    }
+    check_count("the metadata", metadata.len(), METADATA_MAX)?;
     let size = metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
     if size > TEXT_BYTES_MAX {
         let limit = TEXT_BYTES_MAX;

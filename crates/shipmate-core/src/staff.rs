@@ -13,7 +13,9 @@ use shipmate_model::event::{MessageId, MessageKind, Supervision, Usage};
 use shipmate_model::limits::BARREN_MAX;
 use shipmate_model::name::{Address, Name, TeammateRef};
 use shipmate_model::profile::StartRule;
+use shipmate_model::refusal::Refusal;
 
+use crate::host;
 use crate::shutdown::{self, PHASE_COMPLETE};
 use crate::state::{BreakerPhase, Course, Life, State, Team, TeamPhase, Teammate, current};
 use crate::task::claim::{another_for, available};
@@ -45,6 +47,10 @@ pub enum NotStarted {
     /// Somebody had it stopped.
     Dismissed,
     NoBudget,
+    /// No host has room for it, or what it needs.
+    NoHost {
+        why: &'static str,
+    },
     /// So much work waits to be merged that no more is handed out.
     QueueFull,
     NoTask,
@@ -66,9 +72,10 @@ pub fn not_started(state: &State, who: &Address, mate: &Teammate) -> NotStarted 
             _ if mate.dismissed => NotStarted::Dismissed,
             _ if !has_budget(state, who, mate) => NotStarted::NoBudget,
             _ if to_be_started(state).iter().any(|next| next.who == *who) => {
-                match needs_trial(state, &who.team, team) {
-                    true => NotStarted::Untried,
-                    false => NotStarted::Wanted,
+                match host::place(state, who, mate, &host::loads(state)) {
+                    Err(Refusal::NoHost { why, .. }) => NotStarted::NoHost { why },
+                    _ if needs_trial(state, &who.team, team) => NotStarted::Untried,
+                    _ => NotStarted::Wanted,
                 }
             }
             _ if team.counts.pending > 0 && full_queue(state, &who.team).is_some() => {
@@ -107,7 +114,17 @@ pub fn nobody_takes(state: &State) -> bool {
 pub(crate) fn wanted(state: &State) -> Vec<Wanted> {
     let open = state.teams.iter().filter(|(name, team)| is_open(state, name, team));
     let tried = open.filter(|(name, team)| !needs_trial(state, name, team));
-    tried.flat_map(|(name, team)| wanted_of(state, name, team)).collect()
+    let mut loads = host::loads(state);
+    let mut has_place = |wanted: &Wanted| {
+        let mate = &state.teammates[&wanted.who];
+        let place = host::place(state, &wanted.who, mate, &loads);
+        if let Ok(Some(host)) = &place {
+            *loads.entry(host.clone()).or_default() += 1;
+        }
+        place.is_ok()
+    };
+    let wanted = tried.flat_map(|(name, team)| wanted_of(state, name, team));
+    wanted.filter(|wanted| has_place(wanted)).collect()
 }
 
 /// Its teammates may be started. A playbook that is over, by its end or its failure, starts nobody.

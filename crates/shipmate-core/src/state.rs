@@ -17,12 +17,13 @@ use shipmate_model::event::{
     Verification,
 };
 use shipmate_model::files::FileSet;
+use shipmate_model::host::HostSpec;
 use shipmate_model::name::{Actor, Address, Alias, Name, Position, TeammateRef};
 use shipmate_model::pause::Pause;
 use shipmate_model::profile::StartRule;
 use shipmate_model::refusal::Refusal;
 use shipmate_model::setup::Setup;
-use shipmate_model::status::TaskStatus;
+use shipmate_model::status::{HostState, TaskStatus};
 
 use crate::ready::{LaneKey, Pool, Rank, Ready};
 use crate::request::Clients;
@@ -41,6 +42,12 @@ pub struct State {
     pub root: Option<Name>,
     pub teams: BTreeMap<Name, Team>,
     pub teammates: BTreeMap<Address, Teammate>,
+    /// Machines that share this log; none while there is only the one where the team was made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<Name, Host>,
+    /// The one of them that merges, gates and runs phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<Name>,
     /// Task `n` stands at index `n - 1`: ids are dense and tasks are never taken out.
     pub(crate) tasks: Vec<Task>,
     pub(crate) aliases: BTreeMap<Alias, TaskId>,
@@ -71,6 +78,19 @@ pub struct State {
     pub(crate) submitted: BTreeSet<TaskId>,
     #[serde(skip)]
     pub(crate) ready: Ready,
+}
+
+/// A machine that shares the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    pub spec: HostSpec,
+    pub state: HostState,
+}
+
+impl Host {
+    pub fn is_there(&self) -> bool {
+        matches!(self.state, HostState::Joined | HostState::Draining)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -495,6 +515,10 @@ impl State {
 
     pub(crate) fn team_mut(&mut self, team: &Name) -> &mut Team {
         self.teams.get_mut(team).expect("an event names a team created before it")
+    }
+
+    pub(crate) fn host_mut(&mut self, host: &Name) -> &mut Host {
+        self.hosts.get_mut(host).expect("an event names a host that joined before it")
     }
 
     pub(crate) fn teammate_mut(&mut self, who: &Address) -> &mut Teammate {

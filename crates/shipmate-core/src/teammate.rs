@@ -12,6 +12,7 @@ use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::refusal::Refusal;
 
 use crate::breaker;
+use crate::host;
 use crate::life::stop;
 use crate::mail;
 use crate::pause;
@@ -145,13 +146,17 @@ pub(crate) fn decide_start(
             Vec::new()
         }
     };
+    let host = match cmd.supervision {
+        Supervision::None => None,
+        _ => host::place(state, &cmd.who, teammate, &host::loads(state))?,
+    };
     let who = TeammateRef { address: cmd.who.clone(), epoch: teammate.epoch + 1 };
     events.extend(mail::expire_control(state, &cmd.who, "a new life began"));
     events.push(Event::TeammateStarted {
         who,
         token_hash: cmd.token_hash.clone(),
         supervision: cmd.supervision,
-        host: cmd.host.clone(),
+        host,
     });
     Ok(events)
 }

@@ -46,6 +46,13 @@ codes! {
     LeadExists
     AmbiguousTeammate
     Stopped
+    UnknownHost
+    HostExists
+    OtherRelease
+    HostGone
+    HostIsHome
+    HostBusy
+    NoHost
     StillRunning
     NotRunning
     StaleTeammate
@@ -205,6 +212,7 @@ impl Code {
             self,
             Code::UnknownTeam
                 | Code::UnknownTeammate
+                | Code::UnknownHost
                 | Code::UnknownTask
                 | Code::UnknownGroup
                 | Code::UnknownEscalation

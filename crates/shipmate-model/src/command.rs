@@ -8,6 +8,7 @@ use crate::event::{
     Supervision, TaskChanges, TaskId, TeamChanges, Token, Usage, Verification,
 };
 use crate::files::FileSet;
+use crate::host::HostSpec;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::planned::Draft;
 use crate::profile::Loss;
@@ -103,6 +104,28 @@ pub enum Act {
     ReportStopped {
         who: TeammateRef,
         outcome: Outcome,
+    },
+
+    JoinHost {
+        host: Name,
+        spec: HostSpec,
+    },
+    DrainHost {
+        host: Name,
+        draining: bool,
+    },
+    LeaveHost {
+        host: Name,
+        /// Also where somebody runs there.
+        now: bool,
+    },
+    /// An observer has missed a host's sign for a whole lease.
+    ReportHostLost {
+        host: Name,
+        boot: String,
+    },
+    MoveHome {
+        host: Name,
     },
 
     CreateTasks {
@@ -388,7 +411,6 @@ pub struct StartTeammate {
     /// Of the token that this life will show. The token itself never gets here.
     pub token_hash: String,
     pub supervision: Supervision,
-    pub host: Option<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
+use crate::host::HostSpec;
 use crate::name::{Actor, Address, Name, Position, TeammateRef};
 use crate::pause::PauseCause;
 use crate::phase::PhaseEnd;
@@ -333,6 +334,21 @@ pub enum Event {
     #[serde(rename = "phase.ended")]
     PhaseEnded { team: Name, phase: Name, round: u32, end: PhaseEnd },
 
+    /// A machine shares this log, or says something new of itself.
+    #[serde(rename = "host.joined")]
+    HostJoined { host: Name, spec: HostSpec },
+    /// Nobody is started there until it is taken back.
+    #[serde(rename = "host.draining")]
+    HostDraining { host: Name, draining: bool },
+    #[serde(rename = "host.left")]
+    HostLeft { host: Name },
+    /// It gave no sign for a whole lease: whoever ran there since this boot is gone.
+    #[serde(rename = "host.lost")]
+    HostLost { host: Name, boot: String },
+    /// Where the team's work is merged and its phases run.
+    #[serde(rename = "host.home")]
+    HomeMoved { host: Name },
+
     #[serde(rename = "breaker.opened")]
     BreakerOpened { team: Name },
     #[serde(rename = "breaker.half_opened")]
@@ -420,6 +436,11 @@ impl Event {
             Event::PhaseBegan { .. } => "phase.began",
             Event::PhaseLeftToLead { .. } => "phase.left_to_lead",
             Event::PhaseEnded { .. } => "phase.ended",
+            Event::HostJoined { .. } => "host.joined",
+            Event::HostDraining { .. } => "host.draining",
+            Event::HostLeft { .. } => "host.left",
+            Event::HostLost { .. } => "host.lost",
+            Event::HomeMoved { .. } => "host.home",
             Event::BreakerOpened { .. } => "breaker.opened",
             Event::BreakerHalfOpened { .. } => "breaker.half_opened",
             Event::BreakerClosed { .. } => "breaker.closed",

@@ -9,6 +9,7 @@ pub mod code;
 pub mod command;
 pub mod event;
 pub mod files;
+pub mod host;
 pub mod id;
 pub mod limits;
 pub mod message;

@@ -8,6 +8,7 @@ pub mod precedence;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::Place;
 use crate::id::PlanId;
 use crate::limits::PLANNED_TASKS_MAX;
 use crate::name::Name;
@@ -51,6 +52,7 @@ pub struct DraftTeammate {
     pub scope: Vec<String>,
     pub mode: Mode,
     pub hears: bool,
+    pub place: Place,
 }
 
 impl Draft {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileSet;
+use crate::host::Place;
 use crate::name::Name;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -79,6 +80,8 @@ pub struct Profile {
     /// A life for each task, whatever the team's mode; nobody writes to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
+    #[serde(default, skip_serializing_if = "Place::is_anywhere")]
+    pub place: Place,
 }
 
 fn is_by_hand(rule: &StartRule) -> bool {

@@ -45,6 +45,20 @@ pub enum Refusal {
     AmbiguousTeammate { name: Name, members: Vec<Address> },
     #[error("{who} has stopped and reads no more mail; members: {}", list(members))]
     Stopped { who: Address, members: Vec<Address> },
+    #[error("there is no host {host}; hosts: {}", list(hosts))]
+    UnknownHost { host: Name, hosts: Vec<Name> },
+    #[error("host {host} is there already")]
+    HostExists { host: Name },
+    #[error("host {host} has release {release} and the home has {home}")]
+    OtherRelease { host: Name, release: String, home: String },
+    #[error("host {host} is not there: it is {state}")]
+    HostGone { host: Name, state: &'static str },
+    #[error("host {host} is the home of the team")]
+    HostIsHome { host: Name },
+    #[error("{who} runs on host {host}")]
+    HostBusy { host: Name, who: Address },
+    #[error("{who} can be placed on no host: {why}")]
+    NoHost { who: Address, why: &'static str },
     #[error("{who} is running as epoch {epoch}")]
     StillRunning { who: Address, epoch: u32 },
     #[error("{who} is not running")]
@@ -205,6 +219,13 @@ impl Refusal {
             Refusal::LeadExists { .. } => Code::LeadExists,
             Refusal::AmbiguousTeammate { .. } => Code::AmbiguousTeammate,
             Refusal::Stopped { .. } => Code::Stopped,
+            Refusal::UnknownHost { .. } => Code::UnknownHost,
+            Refusal::HostExists { .. } => Code::HostExists,
+            Refusal::OtherRelease { .. } => Code::OtherRelease,
+            Refusal::HostGone { .. } => Code::HostGone,
+            Refusal::HostIsHome { .. } => Code::HostIsHome,
+            Refusal::HostBusy { .. } => Code::HostBusy,
+            Refusal::NoHost { .. } => Code::NoHost,
             Refusal::StillRunning { .. } => Code::StillRunning,
             Refusal::NotRunning { .. } => Code::NotRunning,
             Refusal::StaleTeammate { .. } => Code::StaleTeammate,
@@ -320,6 +341,17 @@ impl Refusal {
             Refusal::AmbiguousTeammate { .. } => "write it as team/name",
             Refusal::TeammateExists { .. } => "choose another name, or start this one again",
             Refusal::TeamExists { .. } => "choose another name, or use that team",
+            Refusal::UnknownHost { .. } => "`shipmate host list` names the hosts",
+            Refusal::HostExists { .. } => {
+                "choose another name with `--name`, or remove that host first"
+            }
+            Refusal::OtherRelease { .. } => "put the same release on both machines",
+            Refusal::HostGone { .. } => "`shipmate host list` says since when and why",
+            Refusal::HostIsHome { .. } => "move the home first: `shipmate host home NAME`",
+            Refusal::HostBusy { .. } => {
+                "`shipmate host drain` it and wait, or remove it with `--now`: its work is set aside"
+            }
+            Refusal::NoHost { .. } => "`shipmate host list` shows slots, labels and programs",
             Refusal::StillRunning { .. } => "shut it down first",
             Refusal::NotRunning { .. } => "start it first (`shipmate teammate start`)",
             Refusal::Cycle { .. } | Refusal::SelfDependency { .. } => {

@@ -58,6 +58,16 @@ words! {
         Deleted = "deleted",
     }
 
+    /// A machine that shares a team's log.
+    HostState {
+        Joined = "joined",
+        /// Nobody is started there any more.
+        Draining = "draining",
+        Left = "left",
+        /// It gave no sign for a whole lease.
+        Lost = "lost",
+    }
+
     /// How far a task in progress is.
     TaskStage {
         Claimed = "claimed",

@@ -224,6 +224,7 @@ fn part_of(state: &State, who: &Address, mate: &Teammate, there: There) -> (&'st
                 format!("`shipmate --team {team} team budget --cost DOLLARS` or --tokens N");
             ("failed", format!("its budget is spent; {budget}"))
         }
+        (_, NotStarted::NoHost { why }) => ("waits", format!("{why}; `shipmate host list`")),
         (_, NotStarted::QueueFull) => {
             ("waits", "it is started when what was handed in has been merged".to_owned())
         }

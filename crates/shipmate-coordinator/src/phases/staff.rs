@@ -137,6 +137,7 @@ async fn profile(
         start: StartRule::WhenNeeded,
         hears: add.hears && !role.one_shot,
         one_shot: role.one_shot,
+        place: add.place,
     })
 }
 

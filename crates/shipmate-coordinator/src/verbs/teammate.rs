@@ -55,6 +55,7 @@ impl Decides for TeammateAdd {
             start: if self.when_needed { StartRule::WhenNeeded } else { StartRule::ByHand },
             hears: self.hears,
             one_shot: false,
+            place: self.place.clone(),
         };
         Ok(Act::AddTeammate { who: scene.address(&self.name)?, profile })
     }
@@ -78,7 +79,6 @@ impl Decides for TeammateStart {
             who: now.address,
             token_hash: hash(&scene.secrets.token(scene.state, &next)),
             supervision: self.supervision,
-            host: None,
         }))
     }
 }

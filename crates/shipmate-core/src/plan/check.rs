@@ -195,6 +195,7 @@ fn teammate(
         start: StartRule::WhenNeeded,
         hears: mate.hears,
         one_shot: false,
+        place: mate.place.clone(),
     };
     Some(PlannedTeammate { name, profile })
 }

@@ -120,7 +120,6 @@ fn start(mate: usize) -> Command {
         token_hash: String::new(),
         // One that the breaker never holds back.
         supervision: Supervision::OneShot,
-        host: None,
     }))
 }
 

@@ -2,6 +2,8 @@
 //! (a person for the team's affairs, the runtime for what it observes), the token
 //! that the actor last got, the plan or question that was asked last.
 
+use std::collections::BTreeSet;
+
 use shipmate_model::command::{
     Act, CreateTeam, NewTask, StartTeammate, To, Urgency, Verdict, Whom,
 };
@@ -10,6 +12,7 @@ use shipmate_model::event::{
     Seat, ShutdownAnswer, Supervision, TaskChanges, TaskSpec, TeamChanges, Usage, Verification,
 };
 use shipmate_model::files::{FileSet, Pattern};
+use shipmate_model::host::{HostSpec, Place};
 use shipmate_model::profile::StartRule;
 use shipmate_model::setup::{Setup, TreeMode, Trees};
 use shipmate_model::{Actor, Address, Name, Refusal, TaskId};
@@ -105,8 +108,31 @@ fn team_act(world: &World, words: &Words) -> Read {
                 () if words.has("one-shot") => Supervision::OneShot,
                 () => Supervision::None,
             },
-            host: words.get("host").map(str::parse).transpose()?,
         })),
+        "host" => {
+            let spec = HostSpec {
+                boot: words.text("boot", "boot-1"),
+                place: words.text("place", words.plain(0)),
+                slots: words.number("slots").unwrap_or(2) as u32,
+                labels: names(words, "labels")?,
+                programs: words.list("programs").into_iter().collect(),
+                release: words.text("release", "1"),
+            };
+            runtime(Act::JoinHost { host: words.plain(0).parse()?, spec })
+        }
+        "drain" => {
+            let (host, draining) = (words.plain(0).parse()?, !words.has("undo"));
+            person(Act::DrainHost { host, draining })
+        }
+        "leave" => {
+            let (host, now) = (words.plain(0).parse()?, words.has("now"));
+            person(Act::LeaveHost { host, now })
+        }
+        "home" => person(Act::MoveHome { host: words.plain(0).parse()? }),
+        "lost-host" => {
+            let boot = words.text("boot", "boot-1");
+            runtime(Act::ReportHostLost { host: words.plain(0).parse()?, boot })
+        }
         "remove" => person(Act::RemoveTeammate { who: who()? }),
         "pause" => {
             let (who, reason, spent) = (who()?, reason(), words.has("spent"));
@@ -153,7 +179,15 @@ pub(crate) fn profile(words: &Words) -> Result<Profile, Refusal> {
         },
         hears: words.has("hears"),
         one_shot: words.has("one-task"),
+        place: Place {
+            host: words.get("host").map(str::parse).transpose()?,
+            labels: names(words, "labels")?,
+        },
     })
+}
+
+fn names(words: &Words, keyword: &str) -> Result<BTreeSet<Name>, Refusal> {
+    Ok(words.list(keyword).iter().map(|name| name.parse()).collect::<Result<_, _>>()?)
 }
 
 /// How a team works; what a line leaves out is as it is by default.

@@ -57,5 +57,6 @@ fn teammate(words: &Words) -> DraftTeammate {
         scope: words.list("scope"),
         mode: words.get("mode").map_or(Mode::Normal, mode),
         hears: words.has("hears"),
+        place: Default::default(),
     }
 }

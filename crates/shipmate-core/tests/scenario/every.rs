@@ -9,7 +9,7 @@ use shipmate_model::{Act, Event, Refusal};
 
 use crate::play::{Touched, first_word, play};
 use crate::{
-    alone, breaker, counts, dependencies, escalations, files, goals, led_phases, messages,
+    alone, breaker, counts, dependencies, escalations, files, goals, hosts, led_phases, messages,
     observer, pauses, phases, plans, repairs, requests, room, routes, scope, shutdown, staff,
     stalls, tasks, teammates, teams, unchanged, usage,
 };
@@ -37,7 +37,7 @@ every! { ACTS, is_act, Act:
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation
     AskApproval ApprovePhase BeginPhase HoldPhase EndPhase
     ExpirePhase ForgiveStrike ProbeBreaker ReportProbe ReserveUsage
-    ReportUsage
+    ReportUsage JoinHost DrainHost LeaveHost ReportHostLost MoveHome
 }
 
 every! { EVENTS, is_event, Event:
@@ -52,7 +52,7 @@ every! { EVENTS, is_event, Event:
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested
     ShutdownAnswered ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
-    UsageRecorded
+    UsageRecorded HostJoined HostDraining HostLeft HostLost HomeMoved
 }
 
 every! { REFUSALS, is_refusal, Refusal:
@@ -67,7 +67,8 @@ every! { REFUSALS, is_refusal, Refusal:
     UnknownEscalation OtherPhase ApprovalPast PhaseNeeded UnknownPlan PlanDecided PlanNotApproved
     PlanFirst PlanReplaced BadPlan
     UnknownQuestion QuestionAnswered NotAnOption UnknownShutdown NobodyRuns BreakerOpen
-    BreakerProbing BreakerElsewhere BudgetSpent StaleRequest
+    BreakerProbing BreakerElsewhere BudgetSpent StaleRequest UnknownHost HostExists OtherRelease HostGone
+    HostIsHome HostBusy NoHost
 }
 
 /// Events by the name they have in every log there is. A line here never changes.
@@ -138,6 +139,11 @@ pub(crate) const WIRE: &[(&str, &str)] = &[
     ("BreakerStrikeForgiven", "breaker.strike_forgiven"),
     ("UsageReserved", "usage.reserved"),
     ("UsageRecorded", "usage.recorded"),
+    ("HostJoined", "host.joined"),
+    ("HostDraining", "host.draining"),
+    ("HostLeft", "host.left"),
+    ("HostLost", "host.lost"),
+    ("HomeMoved", "host.home"),
 ];
 
 pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
@@ -150,6 +156,7 @@ pub(crate) fn all_scenarios() -> impl Iterator<Item = &'static (&'static str, &'
         escalations::ALL,
         files::ALL,
         goals::ALL,
+        hosts::ALL,
         led_phases::ALL,
         messages::ALL,
         observer::ALL,

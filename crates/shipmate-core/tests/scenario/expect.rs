@@ -97,6 +97,8 @@ pub(crate) fn check(world: &World, rest: &str, line: &str) {
         (["past", team], Some(expected)) => {
             (crate::playbooks::past(world, team), expected.to_owned())
         }
+        (["place", who], Some(expected)) => (place(world, who), expected.to_owned()),
+        (["host", name, words @ ..], None) => (host(world, name), words.join(" ")),
         (["due"], Some(expected)) => (due(world), expected.to_owned()),
         (["effects"], Some(expected)) => (effects(world), expected.to_owned()),
         (["wake"], Some(expected)) => (wake(world), expected.to_owned()),
@@ -287,6 +289,18 @@ fn due(world: &World) -> String {
 fn wake(world: &World) -> String {
     let owed = outstanding(world.state(), &world.observed, world.now_ms);
     owed.wake_at_ms.map_or("never".to_owned(), |at| format!("{}ms", at - world.now_ms))
+}
+
+fn place(world: &World, who: &str) -> String {
+    let mate = &world.state().teammates[&world.address(who).expect("a teammate")];
+    or_nothing(mate.host.iter().map(ToString::to_string).collect(), "")
+}
+
+fn host(world: &World, name: &str) -> String {
+    let (state, name) = (world.state(), name.parse().expect("a host"));
+    let home = if state.home.as_ref() == Some(&name) { " home" } else { "" };
+    let lives = shipmate_core::lives_on(state, &name).count();
+    format!("{}{home} with {lives}", state.hosts[&name].state.word())
 }
 
 fn effects(world: &World) -> String {

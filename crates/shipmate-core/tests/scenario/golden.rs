@@ -29,6 +29,7 @@ const LOGS: &[(&str, &str)] = &[
     (include_str!("../golden/v8.jsonl"), include_str!("../golden/v8.summary.txt")),
     (include_str!("../golden/v9.jsonl"), include_str!("../golden/v9.summary.txt")),
     (include_str!("../golden/v10.jsonl"), include_str!("../golden/v10.summary.txt")),
+    (include_str!("../golden/v11.jsonl"), include_str!("../golden/v11.summary.txt")),
 ];
 
 const HOW_TO_ADD: &str = "a log of this release has something that no golden log has. Write a \
@@ -102,6 +103,10 @@ fn summary(state: &State) -> String {
             lines.push(format!("  left out {:?} unchanged {}", task.left_out, task.unchanged));
         }
     }
+    for (name, host) in &state.hosts {
+        let home = state.home.as_ref() == Some(name);
+        lines.push(format!("host {name} {:?} home {home} {:?}", host.state, host.spec));
+    }
     for (name, group) in &state.groups {
         lines.push(format!("group {name} {:?} done {}", group.members, group.is_done()));
     }
@@ -117,7 +122,9 @@ fn summary(state: &State) -> String {
         let work = plan.work.as_ref().map(|work| format!("  {work:?}"));
         let work = work.map(|text| text.replace(", gate: None", ""));
         let work = work.map(|text| text.replace(", no_change: false", ""));
-        lines.extend(work.map(|text| text.replace(", one_shot: false", "")));
+        let work = work.map(|text| text.replace(", one_shot: false", ""));
+        let anywhere = ", place: Place { host: None, labels: {} }";
+        lines.extend(work.map(|text| text.replace(anywhere, "")));
     }
     for (id, question) in &state.questions {
         lines.push(format!("question {id} of {} {:?}", question.who, question.answer));
@@ -131,7 +138,7 @@ fn summary(state: &State) -> String {
 /// The first release's words, and what came later only where it says something.
 fn profile(profile: &Profile) -> String {
     let Profile { seat, role, agent, model, scope, mode, tasks_max, command, start, .. } = profile;
-    let Profile { hears, one_shot, .. } = profile;
+    let Profile { hears, one_shot, place, .. } = profile;
     let role = role.as_ref();
     let first = format!(
         "Profile {{ seat: {seat:?}, role: {role:?}, agent: {agent:?}, model: {model:?}, \
@@ -139,6 +146,10 @@ fn profile(profile: &Profile) -> String {
     );
     let hears = if *hears { " hears" } else { "" };
     let one_shot = if *one_shot { " one-shot" } else { "" };
+    let one_shot = match place.is_anywhere() {
+        true => one_shot.to_owned(),
+        false => format!("{one_shot} place {place:?}"),
+    };
     if command.is_empty() && *start == StartRule::ByHand {
         return format!("{first}{hears}{one_shot}");
     }
@@ -586,4 +597,23 @@ const STORIES: &[&str] = &[
     drop "the build is red" to ana end 31 by outside
     read by ana
 "#,
+    // Machines: hosts that join, drain, are lost and leave, and where somebody may run.
+    r#"
+    team alpha lead lia
+    host here slots 2 labels arm programs native,claude boot b-1 place 0123 release 1
+    host box slots 4 labels gpu,arm programs native boot b-2 place 4567 release 1
+    add ana agent native host box labels gpu when-needed
+    add bo agent claude when-needed
+    create x
+    create y
+    staff
+    drain box
+    drain box undo
+    lost-host box boot b-2
+    wait 0s
+    host box slots 4 labels gpu,arm programs native boot b-3 place 4567 release 1
+    home box
+    leave here now
+    wait 0s
+    "#,
 ];

@@ -29,6 +29,7 @@ mod expect;
 mod files;
 mod goals;
 mod golden;
+mod hosts;
 mod led_phases;
 mod messages;
 mod observations;

@@ -160,6 +160,12 @@ impl World {
                 let question = words.plain_or(1, "1").parse().expect("a question has a number");
                 self.observed.asked.insert(self.life(words.plain(0)), question);
             }
+            "here" => self.observed.host = Some(words.plain(0).parse().expect("a host is a name")),
+            "host-lease" => self.observed.host_lease_ms = Some(duration_ms(words.plain(0))),
+            "sign" => {
+                let host = words.plain(0).parse().expect("a host is a name");
+                *self.observed.host_signs.entry(host).or_default() += 1;
+            }
             "answered" => drop(self.observed.asked.remove(&self.life(words.plain(0)))),
             "not-spawned" => {
                 let who = self.life(words.plain(0));
@@ -190,7 +196,6 @@ impl World {
                 who: wanted.who.clone(),
                 token_hash: "hash".to_owned(),
                 supervision: wanted.supervision,
-                host: None,
             });
             came.push(self.give(&Command { by: Actor::Runtime, req: None, act }, None));
             self.observed.present.insert(self.life(&wanted.who.to_string()));

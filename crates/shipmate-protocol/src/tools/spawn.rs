@@ -4,6 +4,7 @@
 //! nothing. Where a later step is refused the earlier ones are undone.
 
 use serde_json::{Value, json};
+use shipmate_model::host::Place;
 
 use crate::Code;
 use crate::refused::Refused;
@@ -88,6 +89,7 @@ pub(crate) fn read(arguments: &mut Arguments) -> Result<Recruit, Bad> {
             command: arguments.text(&["command"])?.unwrap_or_default(),
             when_needed: true,
             hears: false,
+            place: Place::default(),
         },
         prompt: arguments.text(&["prompt", "instructions"])?.filter(filled),
         description: arguments.text(&["description"])?.unwrap_or_default(),

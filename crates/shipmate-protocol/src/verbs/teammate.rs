@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use shipmate_model::event::{Budget, Supervision};
+use shipmate_model::host::Place;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TeammateShow {
@@ -107,6 +108,9 @@ pub struct TeammateAdd {
     /// It can be talked to. Filled in by the coordinator.
     #[serde(default)]
     pub hears: bool,
+    /// Where it may run.
+    #[serde(default, skip_serializing_if = "Place::is_anywhere")]
+    pub place: Place,
 }
 
 /// A seat for a session that comes by itself.

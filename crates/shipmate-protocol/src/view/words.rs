@@ -91,7 +91,19 @@ pub fn describe(event: &Event, root: &str) -> String {
         Event::TeammateAdded { who: added, profile } => {
             joined([who(added), profile.role.as_ref().map(|role| format!("role {role}"))])
         }
-        Event::TeammateStarted { who: life, .. } => joined([who(life)]),
+        Event::TeammateStarted { who: life, host, .. } => {
+            joined([who(life), host.as_ref().map(|host| format!("on {host}"))])
+        }
+        Event::HostJoined { host, spec } => {
+            joined([who(host), Some(format!("{} slots, release {}", spec.slots, spec.release))])
+        }
+        Event::HostDraining { host, draining: false } => {
+            joined([who(host), Some("no longer".to_owned())])
+        }
+        Event::HostDraining { host, .. } | Event::HostLeft { host } | Event::HomeMoved { host } => {
+            joined([who(host)])
+        }
+        Event::HostLost { host, boot } => joined([who(host), text(boot)]),
         Event::TeammateContinued { who: mate }
         | Event::TeammateRemoved { who: mate }
         | Event::TeammateAgentChanged { who: mate, .. }

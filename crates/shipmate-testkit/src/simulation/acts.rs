@@ -3,6 +3,7 @@
 //! Each generator looks at a recent state, so that most commands make sense, and is wrong on
 //! purpose now and then: unknown ids, somebody else's task, a token that has ended.
 
+mod host;
 pub(crate) mod phase;
 mod talk;
 pub(crate) mod task;
@@ -33,7 +34,7 @@ pub(crate) struct Chooser<'a> {
 type Make = fn(&mut Chooser<'_>) -> Option<Act>;
 
 /// Weights for a person, a lead, a member and the runtime.
-const TABLE: [([u32; 4], Make); 67] = [
+const TABLE: [([u32; 4], Make); 72] = [
     ([3, 1, 0, 0], team::create_team),
     ([1, 1, 0, 0], team::delete_team),
     ([2, 1, 0, 0], team::set_team_budget),
@@ -53,6 +54,11 @@ const TABLE: [([u32; 4], Make); 67] = [
     ([0, 0, 1, 3], team::report_stopped),
     ([0, 0, 1, 3], team::report_stalled),
     ([1, 2, 3, 0], team::report_session),
+    ([0, 0, 1, 4], host::join),
+    ([1, 1, 1, 0], host::drain),
+    ([1, 1, 1, 0], host::leave),
+    ([0, 0, 1, 2], host::lost),
+    ([1, 0, 1, 0], host::move_home),
     ([16, 12, 4, 0], task::create),
     ([5, 5, 4, 0], task::update),
     ([1, 7, 20, 0], task::claim),

@@ -9,6 +9,7 @@ mod course;
 mod expect;
 mod expect_talk;
 mod health;
+mod hosts;
 mod ledger;
 mod mail;
 mod routes;
@@ -166,6 +167,8 @@ impl Checker {
             health::a_paused_team_rests(model, record)?;
             health::reservations_stay_in_the_budget(model, record)?;
             health::a_deleted_team_is_empty(model, record)?;
+            hosts::a_life_has_a_place(model, record)?;
+            hosts::g5_a_boot_is_one_time(model, record)?;
             course::phases_come_in_their_order(model, record)?;
             course::only_the_runtime_asks_and_only_a_person_answers(model, record)?;
             routes::mail_keeps_to_its_routes(model, record)?;

@@ -96,7 +96,7 @@ words!(ACTS, act_word, Act:
     Answer WithdrawQuestion RequestShutdown AnswerShutdown ExpireShutdown RaiseEscalation AskApproval
     ApprovePhase BeginPhase HoldPhase
     EndPhase ExpirePhase ForgiveStrike ProbeBreaker ReportProbe
-    ReserveUsage ReportUsage RevertTask);
+    ReserveUsage ReportUsage RevertTask JoinHost DrainHost LeaveHost ReportHostLost MoveHome);
 
 words!(EVENTS, event_word, Event:
     TeamCreated TeamPaused TeamContinued TeamDeletionRequested TeamDeleted TeamBudgetSet
@@ -110,7 +110,7 @@ words!(EVENTS, event_word, Event:
     PlanWithdrawn QuestionAsked QuestionAnswered QuestionWithdrawn ShutdownRequested ShutdownAnswered
     ShutdownTimedOut EscalationRaised EscalationResolved PhaseWaits PhaseBegan PhaseLeftToLead
     PhaseEnded BreakerOpened BreakerHalfOpened BreakerClosed BreakerStrikeForgiven UsageReserved
-    UsageRecorded TaskReverted);
+    UsageRecorded TaskReverted HostJoined HostDraining HostLeft HostLost HomeMoved);
 
 #[derive(Debug, Clone, Default)]
 pub struct Coverage {

@@ -7,6 +7,7 @@
 mod board;
 mod course;
 mod graph;
+mod hosts;
 mod mail;
 mod roster;
 mod routes;
@@ -23,11 +24,13 @@ use shipmate_model::{Actor, Address, Alias, Name, Position, TaskId, TeammateRef}
 
 pub(crate) use course::{CourseFacts, StandingFacts};
 pub(crate) use graph::NewEdges;
+use hosts::HostsFacts;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Model {
     pub(crate) end: Position,
     pub(crate) teams: BTreeMap<Name, TeamFacts>,
+    pub(crate) hosts: HostsFacts,
     pub(crate) mates: BTreeMap<Address, MateFacts>,
     pub(crate) tasks: Vec<TaskFacts>,
     pub(crate) groups: BTreeMap<Name, BTreeSet<TaskId>>,
@@ -245,6 +248,7 @@ impl Model {
             let known = self.requests.entry(req.clone()).or_insert((record.n, record.n));
             known.1 = record.n;
         }
+        self.apply_to_hosts(record);
         self.apply_to_roster(record);
         self.apply_to_board(record);
         self.apply_to_mail(record);

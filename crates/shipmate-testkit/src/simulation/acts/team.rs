@@ -138,6 +138,7 @@ pub(super) fn add_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         },
         hears: false,
         one_shot: false,
+        place: super::host::place(c),
     };
     Some(Act::AddTeammate { who, profile })
 }
@@ -156,9 +157,8 @@ pub(super) fn start_teammate(c: &mut Chooser<'_>) -> Option<Act> {
         10..17 => Supervision::None,
         _ => Supervision::OneShot,
     };
-    let host = c.random.chance(200).then(|| vocabulary::name("host-1"));
     let token_hash = c.text("hash");
-    Some(Act::StartTeammate(StartTeammate { who, token_hash, supervision, host }))
+    Some(Act::StartTeammate(StartTeammate { who, token_hash, supervision }))
 }
 
 pub(super) fn remove_teammate(c: &mut Chooser<'_>) -> Option<Act> {

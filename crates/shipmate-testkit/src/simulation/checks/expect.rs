@@ -72,7 +72,8 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
                 && model.has_planned(by)
                 && model.mates[&cmd.who].life != LifeFacts::Running
                 && (*by == Actor::Person || lets_start(model, &cmd.who.team, cmd.supervision))
-                && (cmd.supervision == Supervision::None || !model.teams[&cmd.who.team].paused)
+                && (cmd.supervision == Supervision::None
+                    || (!model.teams[&cmd.who.team].paused && model.has_place(&cmd.who)))
         }
         Act::RemoveTeammate { who } => {
             let alive = |who: &Address| {
@@ -105,7 +106,9 @@ pub(super) fn verdict(model: &Model, state: &State, command: &Command) -> Option
             let may = model.is_present(by) && model.has_planned(by);
             active(team) && may && plan_fits(model, team, tasks, &[])
         }
-        act => return phase_verdict(model, state, by, act),
+        act => {
+            return model.host_verdict(by, act).or_else(|| phase_verdict(model, state, by, act));
+        }
     })
 }
 

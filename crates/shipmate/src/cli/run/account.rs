@@ -366,6 +366,11 @@ impl Account {
             | Event::EscalationResolved { .. }
             | Event::BreakerHalfOpened { .. }
             | Event::BreakerStrikeForgiven { .. }
+            | Event::HostJoined { .. }
+            | Event::HostDraining { .. }
+            | Event::HostLeft { .. }
+            | Event::HostLost { .. }
+            | Event::HomeMoved { .. }
             | Event::UsageReserved { .. } => None,
         }
     }

@@ -1,5 +1,7 @@
 //! `shipmate teammate add`.
 
+use shipmate_model::Name;
+use shipmate_model::host::Place;
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
 
@@ -58,6 +60,14 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "MODE", value_parser = ["normal", "plan", "delegate", "read_only"])]
     mode: Option<String>,
 
+    /// Only on this host (`shipmate host list`)
+    #[arg(long, value_name = "HOST")]
+    host: Option<Name>,
+
+    /// Only on a host with this label; may be given several times
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<Name>,
+
     /// How many tasks it may hold at once
     #[arg(long, value_name = "N")]
     tasks_max: Option<u32>,
@@ -100,6 +110,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         command,
         when_needed: started,
         hears: false,
+        place: Place { host: args.host, labels: args.label.into_iter().collect() },
     });
     if started {
         session.say_if_unfenced()?;

@@ -1,0 +1,264 @@
+//! Hosts: machines that join, drain, leave and are lost; the home; and where a life is placed.
+//!
+//! As long as no machine has joined there is one, which is the home and has no name. Presence is an
+//! observation: what is on record is that a boot of a host is there or lost. Whoever ran on a host
+//! that is gone disappears by the commands that `outstanding` owes, one life after the other, and the
+//! host comes back only when none of them is left: so no life is ever taken for one of another boot.
+
+use std::collections::BTreeMap;
+
+use shipmate_model::command::Act;
+use shipmate_model::event::{Event, Supervision};
+use shipmate_model::host::HostSpec;
+use shipmate_model::limits::{HOSTS_MAX, SUBJECT_BYTES_MAX};
+use shipmate_model::name::{Actor, Address, Name};
+use shipmate_model::profile::Loss;
+use shipmate_model::refusal::Refusal;
+use shipmate_model::status::HostState;
+
+use crate::size::{check_count, check_texts};
+use crate::state::{Host, State, Teammate, current};
+
+/// A machine says that it is there, at its start and whenever it finds that it is not on record.
+pub(crate) fn decide_join(
+    state: &State,
+    by: &Actor,
+    host: &Name,
+    spec: &HostSpec,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "join a host")?;
+    check_texts(&[
+        ("the boot", &spec.boot, SUBJECT_BYTES_MAX),
+        ("the place", &spec.place, SUBJECT_BYTES_MAX),
+        ("the release", &spec.release, SUBJECT_BYTES_MAX),
+    ])?;
+    if spec.slots == 0 {
+        return Err(Refusal::Zero { what: "the number of slots" });
+    }
+    check_count("the labels of a host", spec.labels.len(), HOSTS_MAX)?;
+    check_count("the programs of a host", spec.programs.len(), HOSTS_MAX)?;
+    let joined = || vec![Event::HostJoined { host: host.clone(), spec: spec.clone() }];
+    let same_place = |(name, other): &(&Name, &Host)| {
+        *name != host && other.is_there() && other.spec.place == spec.place
+    };
+    if let Some((name, _)) = state.hosts.iter().find(same_place) {
+        return Err(Refusal::HostExists { host: name.clone() });
+    }
+    let home = state.home.as_ref().filter(|home| *home != host);
+    if let Some(at_home) = home.and_then(|home| state.hosts.get(home))
+        && at_home.spec.release != spec.release
+    {
+        let (release, home) = (spec.release.clone(), at_home.spec.release.clone());
+        return Err(Refusal::OtherRelease { host: host.clone(), release, home });
+    }
+    match state.hosts.get(host) {
+        None => {
+            check_count("the hosts of a team", state.hosts.len() + 1, HOSTS_MAX)?;
+            Ok(joined())
+        }
+        Some(before) if !before.is_there() => match lives_on(state, host).next() {
+            Some(_) => Ok(Vec::new()),
+            None => Ok(joined()),
+        },
+        Some(before) if before.spec.place != spec.place => {
+            Err(Refusal::HostExists { host: host.clone() })
+        }
+        Some(before) if before.spec == *spec => Ok(Vec::new()),
+        Some(before) if before.spec.boot == spec.boot => Ok(joined()),
+        Some(before) => Ok(lost(host, before)),
+    }
+}
+
+pub(crate) fn apply_joined(state: &mut State, host: &Name, spec: &HostSpec) {
+    let before = state.hosts.get(host).map(|before| before.state);
+    let draining = before == Some(HostState::Draining);
+    let standing = if draining { HostState::Draining } else { HostState::Joined };
+    state.hosts.insert(host.clone(), Host { spec: spec.clone(), state: standing });
+    // The first one is where the team was, and whoever runs runs there.
+    if state.home.is_none() {
+        state.home = Some(host.clone());
+        let lives = state.teammates.values_mut().filter(|mate| mate.is_running());
+        for mate in lives.filter(|mate| mate.supervision != Supervision::None) {
+            mate.host = Some(host.clone());
+        }
+    }
+}
+
+/// Nobody is started there any more, or again.
+pub(crate) fn decide_drain(
+    state: &State,
+    by: &Actor,
+    host: &Name,
+    draining: bool,
+) -> Result<Vec<Event>, Refusal> {
+    require_person(by, "drain a host")?;
+    let found = require_there(state, host)?;
+    match (found.state == HostState::Draining) == draining {
+        true => Ok(Vec::new()),
+        false => Ok(vec![Event::HostDraining { host: host.clone(), draining }]),
+    }
+}
+
+/// `now`: also where lives are left there, which disappear with it.
+pub(crate) fn decide_leave(
+    state: &State,
+    by: &Actor,
+    host: &Name,
+    now: bool,
+) -> Result<Vec<Event>, Refusal> {
+    require_person(by, "remove a host")?;
+    let found = require_known(state, host)?;
+    if found.state == HostState::Left {
+        return Ok(Vec::new());
+    }
+    if state.home.as_ref() == Some(host) {
+        return Err(Refusal::HostIsHome { host: host.clone() });
+    }
+    if let Some((who, _)) = lives_on(state, host).next().filter(|_| !now) {
+        return Err(Refusal::HostBusy { host: host.clone(), who: who.clone() });
+    }
+    Ok(vec![Event::HostLeft { host: host.clone() }])
+}
+
+/// An observer has missed its sign for a whole lease. Of another boot it says nothing.
+pub(crate) fn decide_lost(
+    state: &State,
+    by: &Actor,
+    host: &Name,
+    boot: &str,
+) -> Result<Vec<Event>, Refusal> {
+    state.require_runtime(by, "report that a host was lost")?;
+    let found = require_known(state, host)?;
+    match found.is_there() && found.spec.boot == boot {
+        true => Ok(lost(host, found)),
+        false => Ok(Vec::new()),
+    }
+}
+
+fn lost(host: &Name, found: &Host) -> Vec<Event> {
+    vec![Event::HostLost { host: host.clone(), boot: found.spec.boot.clone() }]
+}
+
+/// From now on merges, gates and phases are another machine's.
+pub(crate) fn decide_move_home(
+    state: &State,
+    by: &Actor,
+    host: &Name,
+) -> Result<Vec<Event>, Refusal> {
+    require_person(by, "move the home")?;
+    require_there(state, host)?;
+    match state.home.as_ref() == Some(host) {
+        true => Ok(Vec::new()),
+        false => Ok(vec![Event::HomeMoved { host: host.clone() }]),
+    }
+}
+
+fn require_person(by: &Actor, what: &'static str) -> Result<(), Refusal> {
+    match by {
+        Actor::Person => Ok(()),
+        _ => Err(Refusal::NotTheirs { by: by.clone(), what }),
+    }
+}
+
+fn require_known<'a>(state: &'a State, host: &Name) -> Result<&'a Host, Refusal> {
+    let hosts = || state.hosts.keys().cloned().collect();
+    let unknown = || Refusal::UnknownHost { host: host.clone(), hosts: hosts() };
+    state.hosts.get(host).ok_or_else(unknown)
+}
+
+fn require_there<'a>(state: &'a State, host: &Name) -> Result<&'a Host, Refusal> {
+    let found = require_known(state, host)?;
+    match found.is_there() {
+        true => Ok(found),
+        false => Err(Refusal::HostGone { host: host.clone(), state: found.state.word() }),
+    }
+}
+
+/// Lives that are on record as running on a host.
+pub fn lives_on<'a>(
+    state: &'a State,
+    host: &'a Name,
+) -> impl Iterator<Item = (&'a Address, &'a Teammate)> {
+    state.teammates.iter().filter(move |(_, mate)| is_on(mate, host))
+}
+
+fn is_on(mate: &Teammate, host: &Name) -> bool {
+    mate.is_running() && mate.supervision != Supervision::None && mate.host.as_ref() == Some(host)
+}
+
+/// Whoever ran on a host that is gone has disappeared with it.
+pub(crate) fn disappeared(state: &State) -> Vec<Act> {
+    if state.hosts.values().all(Host::is_there) {
+        return Vec::new();
+    }
+    let gone = |mate: &Teammate| {
+        let host = mate.host.as_ref().filter(|_| mate.supervision != Supervision::None)?;
+        let found = state.hosts.get(host).filter(|found| !found.is_there())?;
+        Some(match found.state {
+            HostState::Left => format!("host {host} was removed"),
+            _ => format!("host {host} was lost"),
+        })
+    };
+    let lives = state.teammates.iter().filter(|(_, mate)| mate.is_running());
+    let lost = lives.filter_map(|(address, mate)| {
+        let (who, reason) = (current(address, mate), gone(mate)?);
+        Some(Act::ReportDisappeared { who, reason, loss: Loss::Host })
+    });
+    lost.collect()
+}
+
+/// How many run where.
+pub(crate) type Loads = BTreeMap<Name, u32>;
+
+pub(crate) fn loads(state: &State) -> Loads {
+    let mut loads = Loads::new();
+    if !state.hosts.is_empty() {
+        for mate in state.teammates.values() {
+            if let Some(host) = mate.host.as_ref().filter(|host| is_on(mate, host)) {
+                *loads.entry(host.clone()).or_default() += 1;
+            }
+        }
+    }
+    loads
+}
+
+/// Where a teammate's next life runs; nothing while there is one machine only.
+///
+/// Among the hosts that it may run on and that have a free slot: the one it last ran on, which has its
+/// tree; then the least loaded; then the home.
+pub(crate) fn place(
+    state: &State,
+    who: &Address,
+    mate: &Teammate,
+    loads: &Loads,
+) -> Result<Option<Name>, Refusal> {
+    let wanted = &mate.profile.place;
+    let nowhere = |why| Refusal::NoHost { who: who.clone(), why };
+    if state.hosts.is_empty() {
+        return match wanted.is_anywhere() {
+            true => Ok(None),
+            false => Err(nowhere("no other machine has joined")),
+        };
+    }
+    let takes = |(name, host): &(&Name, &Host)| {
+        host.state == HostState::Joined
+            && wanted.host.as_ref().is_none_or(|wanted| wanted == *name)
+            && wanted.labels.is_subset(&host.spec.labels)
+            && (mate.profile.agent.is_empty() || host.spec.programs.contains(&mate.profile.agent))
+    };
+    let load = |name: &Name| loads.get(name).copied().unwrap_or_default();
+    let fit: Vec<(&Name, &Host)> = state.hosts.iter().filter(takes).collect();
+    if fit.is_empty() {
+        return Err(nowhere("no host that is there has its program and its labels"));
+    }
+    let free = fit.into_iter().filter(|(name, host)| load(name) < host.spec.slots);
+    let best = free.min_by_key(|(name, host)| {
+        let is_last = mate.host.as_ref() == Some(name);
+        let share = u64::from(load(name)) * 1_000 / u64::from(host.spec.slots);
+        (!is_last, share, state.home.as_ref() != Some(name), (*name).clone())
+    });
+    match best {
+        Some((name, _)) => Ok(Some(name.clone())),
+        None => Err(nowhere("every host that it may run on is full")),
+    }
+}

@@ -1,0 +1,175 @@
+//! Hosts: machines that join, drain, leave and are lost, and where a life is placed.
+
+scenarios! {
+    the_first_host_is_the_home_and_has_whoever_runs: "
+        join ana supervised
+        join bo
+        host here                      => host.joined
+        expect host here joined home with 1
+        host here                      => unchanged
+        host here slots 3              => host.joined
+        expect host here joined home with 1
+    ",
+    somebody_is_placed_on_the_least_loaded_host_and_comes_back_to_its_own: "
+        host here slots 2
+        host box slots 2
+        add ana when-needed
+        add bo when-needed
+        add cy when-needed
+        create x
+        create y
+        create z
+        staff                  => teammate.started, teammate.started, teammate.started
+        expect place ana: here
+        expect place bo: box
+        expect place cy: here
+        disappeared bo
+        disappeared cy
+        continue bo
+        start bo supervised
+        expect place bo: box
+    ",
+    a_host_that_is_full_or_draining_gets_nobody: "
+        host here slots 1
+        add ana when-needed
+        add bo when-needed
+        create x
+        create y
+        staff                  => teammate.started
+        expect effects: nothing
+        start bo supervised \
+            => refused: alpha/bo can be placed on no host: every host that it may run on is full
+        host box slots 4
+        expect effects: start alpha/bo
+        drain box              => host.draining
+        drain box              => unchanged
+        expect effects: nothing
+        host box slots 5       => host.joined
+        expect host box draining with 0
+        drain box undo         => host.draining
+        staff                  => teammate.started
+        expect place bo: box
+    ",
+    a_host_must_have_the_program_and_the_labels: "
+        host here programs native
+        host box slots 1 programs native,claude labels gpu
+        add ana agent claude when-needed
+        add bo labels gpu agent native when-needed
+        add cy host nowhere when-needed
+        create x
+        staff                  => teammate.started
+        expect place ana: box
+        start bo supervised \
+            => refused: alpha/bo can be placed on no host: every host that it may run on is full
+        start cy supervised \
+            => refused: alpha/cy can be placed on no host: no host that is there has its program and its labels
+    ",
+    without_other_machines_nobody_waits_for_one_in_silence: "
+        add ana host box when-needed
+        create x
+        expect effects: nothing
+        start ana supervised \
+            => refused: alpha/ana can be placed on no host: no other machine has joined
+        start ana              => teammate.started
+    ",
+    who_ran_on_a_lost_host_is_gone_and_its_task_is_free: "
+        host here slots 1
+        host box slots 2
+        here here
+        host-lease 60s
+        join ana supervised
+        join bo supervised
+        create x
+        claim 1 by bo
+        expect place bo: box
+        wait 59s               => unchanged
+        sign box
+        wait 59s               => unchanged
+        wait 1s                => host.lost
+        wait 0s \
+            => teammate.disappeared, task.released, message.sent
+        expect host box lost with 0
+        expect host here joined home with 1
+        expect 1 pending
+        submit 1 by bo@1 \
+            => refused: the claim # on task 1 has ended; the task is pending now
+        wait 600s              => unchanged
+    ",
+    word_of_an_old_boot_changes_nothing: "
+        host here
+        host box boot b-2
+        lost-host box boot b-1 => unchanged
+        lost-host box boot b-2 => host.lost
+        lost-host box boot b-2 => unchanged
+        lost-host nowhere      => refused: there is no host nowhere; hosts: box, here
+        lost-host box by person => refused: person may not report that a host was lost
+    ",
+    a_machine_that_was_started_again_comes_back_when_nobody_of_before_is_left: "
+        host here slots 1
+        host box boot b-1
+        join ana supervised
+        join bo supervised
+        host box boot b-2      => host.lost
+        host box boot b-2      => unchanged
+        wait 0s                => teammate.disappeared, message.sent
+        host box boot b-2      => host.joined
+        expect host box joined with 0
+    ",
+    a_lost_host_comes_back_with_its_old_boot: "
+        host here
+        host box
+        lost-host box
+        host box               => host.joined
+        expect host box joined with 0
+    ",
+    one_name_is_one_machine_and_one_machine_has_one_name: "
+        host here
+        host box
+        host box place elsewhere => refused: host box is there already
+        host crate place box     => refused: host box is there already
+        lost-host box
+        host box place elsewhere => host.joined
+        host crate release 2   => refused: host crate has release 2 and the home has 1
+        host crate slots 0     => refused: the number of slots is zero and must be at least 1
+        host crate by person   => refused: person may not join a host
+    ",
+    a_host_is_removed_when_nobody_runs_there_or_at_once: "
+        host here slots 1
+        host box
+        join ana supervised
+        join bo supervised
+        leave nowhere          => refused: there is no host nowhere; hosts: box, here
+        leave here             => refused: host here is the home of the team
+        leave box              => refused: alpha/bo runs on host box
+        leave box by bo        => refused: alpha/bo@1 may not remove a host
+        leave box now          => host.left
+        wait 0s                => teammate.disappeared, message.sent
+        leave box              => unchanged
+        drain box              => refused: host box is not there: it is left
+        drain here by ana      => refused: alpha/ana@1 may not drain a host
+        host box               => host.joined
+    ",
+    the_home_moves_by_hand: "
+        host here
+        host box
+        home box               => host.home
+        home box               => unchanged
+        leave here             => host.left
+        home here              => refused: host here is not there: it is left
+        home box by runtime    => refused: runtime may not move the home
+    ",
+    an_observer_watches_only_the_lives_of_its_own_host: "
+        team alpha stall 120s
+        host here slots 1
+        host box
+        here here
+        join ana supervised
+        join bo supervised
+        create x
+        claim 1 by bo
+        wait 600s              => unchanged
+        here box
+        wait 0s                => unchanged
+        wait 60s               => teammate.stalled, message.sent
+    ",
+}

@@ -1,0 +1,43 @@
+//! Hosts: the machines that share a team's log, and what each of them can run.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::Name;
+
+/// What a machine says of itself when it joins.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HostSpec {
+    /// The machine's own word for the time since it was started: another one means that everything
+    /// that ran on it has ended.
+    pub boot: String,
+    /// Digest of the workspace's place there. Two machines cannot have one name by having one place.
+    pub place: String,
+    /// How many teammates run there at once.
+    pub slots: u32,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<Name>,
+    /// The agent programs that work there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub programs: BTreeSet<String>,
+    /// The release that runs there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub release: String,
+}
+
+/// Where a teammate may run; nothing means anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Name>,
+    /// The host must have all of them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: BTreeSet<Name>,
+}
+
+impl Place {
+    pub fn is_anywhere(&self) -> bool {
+        self.host.is_none() && self.labels.is_empty()
+    }
+}

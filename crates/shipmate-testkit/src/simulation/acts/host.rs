@@ -1,0 +1,66 @@
+//! Machines: they join, drain, are lost, come back with an old or a new boot, and leave.
+
+use std::collections::BTreeSet;
+
+use shipmate_model::host::{HostSpec, Place};
+use shipmate_model::{Act, Name};
+
+use super::Chooser;
+use crate::simulation::vocabulary::{self, HOSTS};
+
+const BOOTS: [&str; 3] = ["boot-1", "boot-2", "boot-3"];
+const LABELS: [&str; 2] = ["gpu", "arm"];
+
+pub(super) fn place(c: &mut Chooser<'_>) -> Place {
+    let host = c.random.chance(60).then(|| vocabulary::pick_name(c.random, &HOSTS));
+    Place { host, labels: labels(c, 60) }
+}
+
+fn labels(c: &mut Chooser<'_>, chance: u32) -> BTreeSet<Name> {
+    LABELS.iter().filter(|_| c.random.chance(chance)).map(|name| vocabulary::name(name)).collect()
+}
+
+fn host(c: &mut Chooser<'_>) -> Name {
+    vocabulary::pick_name(c.random, &HOSTS)
+}
+
+pub(super) fn join(c: &mut Chooser<'_>) -> Option<Act> {
+    let host = host(c);
+    let before = c.state.hosts.get(&host).map(|host| host.spec.clone());
+    let boot = match before {
+        Some(before) if c.random.chance(700) => before.boot,
+        _ => BOOTS[c.random.index(BOOTS.len())].to_owned(),
+    };
+    // Now and then another machine with this name, or this machine with another name.
+    let place = if c.random.chance(50) { "elsewhere" } else { host.as_str() }.to_owned();
+    let spec = HostSpec {
+        boot,
+        place,
+        slots: 1 + c.random.below(6) as u32,
+        labels: labels(c, 700),
+        programs: BTreeSet::from(["simulated".to_owned()]),
+        release: if c.random.chance(40) { "2" } else { "1" }.to_owned(),
+    };
+    Some(Act::JoinHost { host, spec })
+}
+
+pub(super) fn drain(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::DrainHost { host: host(c), draining: c.random.chance(400) })
+}
+
+pub(super) fn leave(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::LeaveHost { host: host(c), now: c.random.chance(300) })
+}
+
+pub(super) fn lost(c: &mut Chooser<'_>) -> Option<Act> {
+    let host = host(c);
+    let boot = match c.state.hosts.get(&host) {
+        Some(found) if c.random.chance(800) => found.spec.boot.clone(),
+        _ => BOOTS[c.random.index(BOOTS.len())].to_owned(),
+    };
+    Some(Act::ReportHostLost { host, boot })
+}
+
+pub(super) fn move_home(c: &mut Chooser<'_>) -> Option<Act> {
+    Some(Act::MoveHome { host: host(c) })
+}

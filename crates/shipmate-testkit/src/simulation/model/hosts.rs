@@ -1,0 +1,126 @@
+//! Machines as the log tells of them, and whether somebody could be placed on one.
+
+use std::collections::BTreeMap;
+
+use shipmate_model::event::{Event, Record, Supervision};
+use shipmate_model::host::{HostSpec, Place};
+use shipmate_model::{Act, Actor, Address, Name};
+
+use super::{LifeFacts, Model};
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostsFacts {
+    pub(crate) all: BTreeMap<Name, HostFacts>,
+    pub(crate) home: Option<Name>,
+    /// Where each supervised life runs.
+    pub(crate) lives: BTreeMap<Address, Name>,
+    pub(crate) places: BTreeMap<Address, Place>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct HostFacts {
+    pub(crate) spec: HostSpec,
+    pub(crate) there: bool,
+    pub(crate) draining: bool,
+    pub(crate) left: bool,
+}
+
+impl Model {
+    pub(super) fn apply_to_hosts(&mut self, record: &Record) {
+        match &record.event {
+            Event::HostJoined { host, spec } => {
+                let draining =
+                    self.hosts.all.get(host).is_some_and(|before| before.there && before.draining);
+                let facts = HostFacts { spec: spec.clone(), there: true, draining, left: false };
+                self.hosts.all.insert(host.clone(), facts);
+                if self.hosts.home.is_none() {
+                    self.hosts.home = Some(host.clone());
+                    let runs = |who: &&Address| self.is_supervised(who);
+                    let lives: Vec<Address> = self.mates.keys().filter(runs).cloned().collect();
+                    self.hosts.lives = lives.into_iter().map(|who| (who, host.clone())).collect();
+                }
+            }
+            Event::HostDraining { host, draining } => self.host_mut(host).draining = *draining,
+            Event::HostLeft { host } => {
+                let facts = self.host_mut(host);
+                (facts.there, facts.left) = (false, true);
+            }
+            Event::HostLost { host, .. } => self.host_mut(host).there = false,
+            Event::HomeMoved { host } => self.hosts.home = Some(host.clone()),
+            Event::TeammateAdded { who, profile } => {
+                self.hosts.places.insert(who.clone(), profile.place.clone());
+            }
+            Event::TeammateStarted { who, host: Some(host), .. } => {
+                self.hosts.lives.insert(who.address.clone(), host.clone());
+            }
+            Event::TeammateStarted { who, .. } => {
+                self.hosts.lives.remove(&who.address);
+            }
+            Event::TeammateDisappeared { who, .. } | Event::TeammateStopped { who, .. } => {
+                self.hosts.lives.remove(&who.address);
+            }
+            _ => {}
+        }
+    }
+
+    fn host_mut(&mut self, host: &Name) -> &mut HostFacts {
+        self.hosts.all.get_mut(host).expect("checked before: the host exists")
+    }
+
+    fn is_supervised(&self, who: &Address) -> bool {
+        let mate = &self.mates[who];
+        mate.life == LifeFacts::Running && mate.supervision != Supervision::None
+    }
+
+    pub(crate) fn load(&self, host: &Name) -> u32 {
+        self.hosts.lives.values().filter(|at| *at == host).count() as u32
+    }
+
+    /// Somebody may be started there now.
+    pub(crate) fn takes(&self, host: &Name, who: &Address) -> bool {
+        let place = self.hosts.places.get(who).cloned().unwrap_or_default();
+        self.hosts.all.get(host).is_some_and(|facts| {
+            facts.there
+                && !facts.draining
+                && place.host.as_ref().is_none_or(|wanted| wanted == host)
+                && place.labels.iter().all(|label| facts.spec.labels.contains(label))
+                && self.load(host) < facts.spec.slots
+        })
+    }
+
+    pub(crate) fn has_place(&self, who: &Address) -> bool {
+        match self.hosts.all.is_empty() {
+            true => self.hosts.places.get(who).is_none_or(Place::is_anywhere),
+            false => self.hosts.all.keys().any(|host| self.takes(host, who)),
+        }
+    }
+
+    /// What has to become of a command about machines.
+    pub(crate) fn host_verdict(&self, by: &Actor, act: &Act) -> Option<bool> {
+        let (person, runtime) = (*by == Actor::Person, *by == Actor::Runtime);
+        let facts = |host: &Name| self.hosts.all.get(host);
+        let is_there = |host: &Name| facts(host).is_some_and(|facts| facts.there);
+        Some(match act {
+            Act::JoinHost { host, spec } => {
+                let twin = self.hosts.all.iter().any(|(name, facts)| {
+                    name != host && facts.there && facts.spec.place == spec.place
+                });
+                let home = self.hosts.home.as_ref().filter(|home| *home != host).and_then(facts);
+                let other_release = home.is_some_and(|home| home.spec.release != spec.release);
+                let taken = is_there(host) && self.hosts.all[host].spec.place != spec.place;
+                runtime && !twin && !other_release && !taken
+            }
+            Act::DrainHost { host, .. } => person && is_there(host),
+            Act::MoveHome { host } => person && is_there(host),
+            Act::ReportHostLost { host, .. } => runtime && facts(host).is_some(),
+            Act::LeaveHost { host, now } => {
+                let is_home = self.hosts.home.as_ref() == Some(host);
+                person
+                    && facts(host).is_some_and(|facts| {
+                        facts.left || (!is_home && (*now || self.load(host) == 0))
+                    })
+            }
+            _ => return None,
+        })
+    }
+}
