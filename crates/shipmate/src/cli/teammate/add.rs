@@ -1,6 +1,5 @@
 //! `shipmate teammate add`.
 
-use shipmate_model::Name;
 use shipmate_model::host::Place;
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
@@ -60,14 +59,6 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "MODE", value_parser = ["normal", "plan", "delegate", "read_only"])]
     mode: Option<String>,
 
-    /// Only on this host (`shipmate host list`)
-    #[arg(long, value_name = "HOST")]
-    host: Option<Name>,
-
-    /// Only on a host with this label; may be given several times
-    #[arg(long, value_name = "LABEL")]
-    label: Vec<Name>,
-
     /// How many tasks it may hold at once
     #[arg(long, value_name = "N")]
     tasks_max: Option<u32>,
@@ -110,7 +101,7 @@ pub(crate) fn run(args: AddArgs, mut session: Session) -> Result<(), Failure> {
         command,
         when_needed: started,
         hears: false,
-        place: Place { host: args.host, labels: args.label.into_iter().collect() },
+        place: Place::default(),
     });
     if started {
         session.say_if_unfenced()?;
