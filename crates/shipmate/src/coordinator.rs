@@ -82,14 +82,14 @@ fn read(place: &Place) -> Result<Agents, String> {
 }
 
 fn agents(config: &Config) -> std::io::Result<Agents> {
-    let hooks = config.hooks.commands.iter().filter(|(_, lines)| !lines.is_empty());
+    let hooks = config.hooks.commands().into_iter().filter(|(_, lines)| !lines.is_empty());
     Ok(Agents {
         shown: config.shown(),
         program: std::env::current_exe()?,
         output_bytes_max: config.agents.output_bytes,
-        stop_grace: Duration::from_millis(config.agents.stop_grace_ms),
+        stop_grace: config.agents.stop_grace,
         patience: Duration::from_secs(config.agents.patience_seconds),
-        hooks: hooks.map(|(event, lines)| ((*event).to_owned(), lines.clone())).collect(),
+        hooks: hooks.map(|(event, lines)| (event.to_owned(), lines.clone())).collect(),
         hook_timeout: Duration::from_secs(config.hooks.timeout_seconds),
         claude_hooks: config.hooks.claude_settings,
         views_in_repository: config.views.at == ViewsAt::Repository,

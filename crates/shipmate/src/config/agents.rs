@@ -1,16 +1,15 @@
-//! The `[agents]` table: settings of its own, and one table below it for each agent program.
-//!
-//! Read by hand, because the names of those tables are the user's: whatever key is no setting
-//! must be such a table, and a mistake in it is still told with its line.
+//! `[agents.NAME]`: a table for each agent program. The names are the user's: whatever key of
+//! `[agents]` is no setting must be such a table.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::{self, MapAccess, Visitor};
 use toml::Spanned;
+use toml::de::DeString;
 
 use super::Source;
+use super::value::{Written, Wrong, agent_name, any_line, choices, parse};
 
 /// An agent program as the files define it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,24 +22,8 @@ pub(crate) struct ProgramConfig {
     pub(crate) source: Source,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ProtocolConfig {
-    Claude,
-    Codex,
-    Acp,
-    Command,
-}
-
-impl ProtocolConfig {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            ProtocolConfig::Claude => "claude",
-            ProtocolConfig::Codex => "codex",
-            ProtocolConfig::Acp => "acp",
-            ProtocolConfig::Command => "command",
-        }
-    }
+choices! {
+    ProtocolConfig { Claude = "claude", Codex = "codex", Acp = "acp", Command = "command" }
 }
 
 impl ProgramConfig {
@@ -66,54 +49,42 @@ impl ProgramConfig {
     }
 }
 
-/// `[agents]` of one file.
-#[derive(Debug, Default)]
-pub(super) struct AgentsLayer {
-    pub(super) default: Option<Spanned<String>>,
-    pub(super) output_bytes: Option<Spanned<u64>>,
-    pub(super) stop_grace_seconds: Option<Spanned<f64>>,
-    pub(super) patience_seconds: Option<Spanned<u64>>,
-    pub(super) programs: Vec<(Spanned<String>, ProgramLayer)>,
-}
-
+/// `[agents.NAME]` of one file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(expecting = "a table with program, args, protocol or env; a setting of [agents] is \
                      default, output-bytes, stop-grace-seconds or patience-seconds")]
-pub(super) struct ProgramLayer {
-    pub(super) program: Option<Spanned<String>>,
-    pub(super) args: Option<Vec<String>>,
-    pub(super) protocol: Option<ProtocolConfig>,
+struct ProgramLayer {
+    program: Option<String>,
+    args: Option<Vec<String>>,
+    protocol: Option<ProtocolConfig>,
     #[serde(default)]
-    pub(super) env: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
 }
 
-impl<'de> Deserialize<'de> for AgentsLayer {
-    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(AgentsVisitor)
+pub(super) fn program(
+    key: &Spanned<DeString<'_>>,
+    written: Written<'_>,
+    folder: &Path,
+    source: Source,
+) -> Result<ProgramConfig, Wrong> {
+    let (at, name) = (key.span().start, key.get_ref());
+    let ProgramLayer { program, args, protocol, env } = parse(written)?;
+    agent_name(name).map_err(|found| (at, found))?;
+    let mut program = program.unwrap_or_default();
+    for word in args.iter().flatten().chain([&program]) {
+        any_line(&format!("agents.{name}"), word).map_err(|found| (at, found))?;
     }
-}
-
-struct AgentsVisitor;
-
-impl<'de> Visitor<'de> for AgentsVisitor {
-    type Value = AgentsLayer;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the table [agents]")
+    let variable = |name: &str| name.is_empty() || name.contains(['=', '\0']);
+    if let Some(bad) = env.keys().find(|name| variable(name)) {
+        let fact = format!("agents.{name}.env holds {bad:?}, which is no name of a variable");
+        return Err((at, (fact, "write NAME = \"value\"".to_owned())));
     }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentsLayer, A::Error> {
-        let mut layer = AgentsLayer::default();
-        while let Some(key) = map.next_key::<Spanned<String>>()? {
-            match key.get_ref().as_str() {
-                "default" => layer.default = Some(map.next_value()?),
-                "output-bytes" => layer.output_bytes = Some(map.next_value()?),
-                "stop-grace-seconds" => layer.stop_grace_seconds = Some(map.next_value()?),
-                "patience-seconds" => layer.patience_seconds = Some(map.next_value()?),
-                _ => layer.programs.push((key, map.next_value()?)),
-            }
-        }
-        Ok(layer)
+    // A path is from the file that names it, a bare name from PATH.
+    if program.contains('/') {
+        // Its components leave out every `.`.
+        let path: PathBuf = folder.join(program).components().collect();
+        program = path.display().to_string();
     }
+    Ok(ProgramConfig { program, args, protocol, env, source })
 }

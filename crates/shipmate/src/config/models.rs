@@ -1,14 +1,13 @@
-//! The `[models]` table: the default model, and one table below it for each provider.
-//!
-//! Read by hand like `[agents]`: the names of the tables are the user's.
+//! `[models.NAME]`: a table for each provider of models, whose names are the user's.
 
-use std::fmt;
+use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::{self, MapAccess, Visitor};
 use toml::Spanned;
+use toml::de::DeString;
 
 use super::Source;
+use super::value::{Written, Wrong, agent_name, choices, parse, variable};
 
 /// A provider of models as the files define it.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,13 +16,7 @@ pub(crate) struct ProviderConfig {
     pub(crate) source: Source,
 }
 
-/// `[models]` of one file.
-#[derive(Debug, Default)]
-pub(super) struct ModelsLayer {
-    pub(super) default: Option<Spanned<String>>,
-    pub(super) providers: Vec<(Spanned<String>, ProviderLayer)>,
-}
-
+/// `[models.NAME]` of one file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[serde(expecting = "a table with protocol, base-url, key-variable, model, context-tokens, \
@@ -39,22 +32,8 @@ pub(crate) struct ProviderLayer {
     pub(crate) price: Option<PriceConfig>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ProtocolConfig {
-    Anthropic,
-    Openai,
-    Recorded,
-}
-
-impl ProtocolConfig {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            ProtocolConfig::Anthropic => "anthropic",
-            ProtocolConfig::Openai => "openai",
-            ProtocolConfig::Recorded => "recorded",
-        }
-    }
+choices! {
+    ProtocolConfig { Anthropic = "anthropic", Openai = "openai", Recorded = "recorded" }
 }
 
 /// In the currency, for a million tokens.
@@ -106,29 +85,28 @@ impl ProviderConfig {
     }
 }
 
-impl<'de> Deserialize<'de> for ModelsLayer {
-    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ModelsVisitor)
+pub(super) fn provider(
+    key: &Spanned<DeString<'_>>,
+    written: Written<'_>,
+    folder: &Path,
+    source: Source,
+) -> Result<ProviderConfig, Wrong> {
+    let (at, name) = (key.span().start, key.get_ref());
+    let mut layer: ProviderLayer = parse(written)?;
+    agent_name(name).map_err(|found| (at, found))?;
+    if let Some(own) = &layer.key_variable {
+        variable(&format!("models.{name}.key-variable"), own).map_err(|found| (at, found))?;
     }
-}
-
-struct ModelsVisitor;
-
-impl<'de> Visitor<'de> for ModelsVisitor {
-    type Value = ModelsLayer;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the table [models]")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ModelsLayer, A::Error> {
-        let mut layer = ModelsLayer::default();
-        while let Some(key) = map.next_key::<Spanned<String>>()? {
-            match key.get_ref().as_str() {
-                "default" => layer.default = Some(map.next_value()?),
-                _ => layer.providers.push((key, map.next_value()?)),
-            }
+    match &mut layer.base_url {
+        // A file is from the one that names it.
+        Some(file) if layer.protocol == Some(ProtocolConfig::Recorded) => {
+            *file = folder.join(&*file).display().to_string();
         }
-        Ok(layer)
+        Some(url) if !url.starts_with("http://") && !url.starts_with("https://") => {
+            let fact = format!("models.{name}.base-url is {url:?}, which is no URL");
+            return Err((at, (fact, "write https://HOST/PATH".to_owned())));
+        }
+        _ => {}
     }
+    Ok(ProviderConfig { layer, source })
 }

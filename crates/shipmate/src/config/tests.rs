@@ -102,8 +102,8 @@ fn a_list_or_a_fraction_may_come_from_the_environment() {
     loaded.environment(get).unwrap();
     let config = loaded.config;
     assert_eq!(config.gate.commands, ["cargo build", "cargo test"]);
-    assert_eq!(config.hooks.commands["TaskCompleted"], ["./check \"it\""]);
-    assert_eq!(config.agents.stop_grace_ms, 250);
+    assert_eq!(config.hooks.task_completed, ["./check \"it\""]);
+    assert_eq!(config.agents.stop_grace.as_millis(), 250);
     assert_eq!(config.agents.default, "true");
 }
 
