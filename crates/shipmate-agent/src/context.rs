@@ -6,6 +6,7 @@
 //!
 //! Nothing is shortened before it must be: providers cache what stays the same.
 
+use shipmate_process::beginning;
 use shipmate_protocol::verbs::Context as Fill;
 
 use crate::message::{Arguments, Block, Call, CallResult, Message, Role};
@@ -257,11 +258,7 @@ fn shown(call: &Call) -> String {
 }
 
 fn start(text: &str, chars: usize) -> String {
-    let line = text.trim().replace('\n', " ");
-    match line.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    beginning(&text.trim().replace('\n', " "), chars)
 }
 
 fn bytes(message: &Message) -> usize {

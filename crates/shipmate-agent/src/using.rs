@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
+use shipmate_process::beginning;
 use shipmate_protocol::native::{Does, Offered};
 
 use crate::message::{Arguments, Call, CallResult};
@@ -123,9 +124,5 @@ impl Using {
 
 /// The beginning of the first line.
 fn short(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(120) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    beginning(text.trim().lines().next().unwrap_or_default(), 120)
 }

@@ -32,7 +32,7 @@ mod run;
 mod spec;
 mod streams;
 mod sweep;
-mod tail;
+mod text;
 mod tree;
 mod watched;
 
@@ -52,6 +52,6 @@ pub use run::{Ran, run};
 pub use rustix::process::{Pid, Signal};
 pub use spec::{Distrust, Output, Spec, Stdin};
 pub use sweep::{Swept, marked, sweep};
-pub use tail::tail;
+pub use text::{beginning, one_line, tail};
 pub use tree::{Ended, Exit, Tree};
 pub use watched::Watched;

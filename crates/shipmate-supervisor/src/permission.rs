@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use shipmate_model::event::Mode;
+use shipmate_process::beginning;
 
 pub use classify::{TEAM_SERVER, acp, claude, codex};
 pub use place::{Bounds, place};
@@ -268,9 +269,7 @@ fn question(verdict: &Verdict, request: &Request) -> String {
     };
     let mut text = format!("Permission for {}, {why}?", what(request));
     if !request.detail.is_empty() {
-        let detail: String = request.detail.chars().take(DETAIL_CHARS_MAX).collect();
-        let more = if detail.len() < request.detail.len() { "…" } else { "" };
-        let _ = write!(text, "\n{detail}{more}");
+        let _ = write!(text, "\n{}", beginning(&request.detail, DETAIL_CHARS_MAX));
     }
     text
 }

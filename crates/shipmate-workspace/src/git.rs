@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use shipmate_process::{Fence, MARKER_VARIABLE, Marker, environment};
+use shipmate_process::{Fence, MARKER_VARIABLE, Marker, beginning, environment};
 
 use super::Commit;
 
@@ -277,11 +277,7 @@ impl Git {
 
     fn shown(&self) -> String {
         let words: Vec<_> = self.what.iter().map(|word| word.to_string_lossy()).collect();
-        let shown = words.join(" ");
-        match shown.char_indices().nth(200) {
-            Some((end, _)) => format!("{}…", &shown[..end]),
-            None => shown,
-        }
+        beginning(&words.join(" "), 200)
     }
 }
 

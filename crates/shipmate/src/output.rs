@@ -148,19 +148,10 @@ fn tail(file: &mut File, lines: usize) -> Result<u64> {
 
 /// How many bytes of a text are whole characters, or can never be any.
 pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Err(e) if e.error_len().is_none() => e.valid_up_to(),
-        // Something else is wrong before: only what can still become a character waits.
-        Err(_) => {
-            let from = bytes.len().saturating_sub(3);
-            let begins = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
-            let waits = begins.filter(|at| {
-                matches!(std::str::from_utf8(&bytes[*at..]), Err(e) if e.error_len().is_none())
-            });
-            waits.unwrap_or(bytes.len())
-        }
-        Ok(_) => bytes.len(),
-    }
+    let from = bytes.len().saturating_sub(3);
+    let begins = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
+    let is_cut = |at: &usize| matches!(std::str::from_utf8(&bytes[*at..]), Err(e) if e.error_len().is_none());
+    begins.filter(is_cut).unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

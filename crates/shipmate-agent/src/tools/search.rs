@@ -19,6 +19,7 @@ use grep_searcher::{
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::OFlags;
+use shipmate_process::beginning;
 
 use super::grounds::Grounds;
 use super::output::{cut, readable};
@@ -259,10 +260,8 @@ impl Hits {
             self.text.push_str("\n--");
         }
         let line = readable(line);
-        let line = line.trim_end_matches('\n');
-        let kept: String = line.chars().take(LINE_CHARS_MAX).collect();
-        let more = if kept.len() < line.len() { "…" } else { "" };
-        self.text.push_str(&format!("\n{}{mark}{kept}{more}", number.unwrap_or_default()));
+        let line = beginning(line.trim_end_matches('\n'), LINE_CHARS_MAX);
+        self.text.push_str(&format!("\n{}{mark}{line}", number.unwrap_or_default()));
     }
 }
 

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use shipmate_process::beginning;
+
 use super::grounds::Grounds;
 
 const FOLDERS: [&str; 2] = [".shipmate/skills", ".claude/skills"];
@@ -83,11 +85,7 @@ fn plain(value: &str) -> String {
 
 /// One line for the tool's description.
 pub(super) fn line(skill: &Skill) -> String {
-    let mut words: String = skill.description.chars().take(DESCRIPTION_CHARS_MAX).collect();
-    if words.len() < skill.description.len() {
-        words.push('…');
-    }
-    format!("{}: {words}", skill.name)
+    format!("{}: {}", skill.name, beginning(&skill.description, DESCRIPTION_CHARS_MAX))
 }
 
 pub(super) fn given(skills: &[Skill], name: &str) -> Result<String, String> {

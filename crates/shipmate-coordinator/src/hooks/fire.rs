@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use shipmate_process::tail;
 use shipmate_process::{Exit, Fence, Launcher, Marker, Output, Program, Ran, Spec, Stdin, run};
+use shipmate_process::{beginning, tail};
 
 use super::evidence::ends;
 use super::{Hook, HookCommand, HookEvent, Hooks, Payload};
@@ -190,10 +190,6 @@ fn with_output(words: &str, stdout: &str, stderr: &str) -> String {
 
 /// As Claude Code words it, so that agents and people meet one form.
 fn feedback(hook: &Hook, words: &str) -> String {
-    let command = hook.command.to_string();
-    let mut shown: String = command.chars().take(COMMAND_CHARS_MAX).collect();
-    if shown.len() < command.len() {
-        shown.push('…');
-    }
+    let shown = beginning(&hook.command.to_string(), COMMAND_CHARS_MAX);
     ends(&format!("{} hook feedback:\n[{shown}]: {words}", hook.event), REASON_BYTES_MAX)
 }

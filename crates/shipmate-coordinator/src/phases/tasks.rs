@@ -18,6 +18,7 @@ use shipmate_model::playbook::{Each, RoundRule, TaskTemplate};
 use shipmate_playbook::fill::{Values, fill};
 use shipmate_playbook::weight;
 use shipmate_playbook::work::{Item, TASK, Work, is_piece};
+use shipmate_process::beginning;
 
 use super::stage::Stage;
 
@@ -300,9 +301,5 @@ fn patterns(files: &[String]) -> Result<FileSet, String> {
 /// A subject is one line, and not a long one.
 fn line(text: &str) -> String {
     const CHARS_MAX: usize = 120;
-    let first = text.trim().lines().next().unwrap_or_default();
-    match first.char_indices().nth(CHARS_MAX) {
-        None => first.to_owned(),
-        Some((end, _)) => format!("{}…", &first[..end]),
-    }
+    beginning(text.trim().lines().next().unwrap_or_default(), CHARS_MAX)
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use shipmate_process::one_line;
 use shipmate_protocol::verbs::Context;
 
 use crate::desk::SERVER;
@@ -270,11 +271,7 @@ fn plan_words(entries: &Value) -> String {
 
 /// As one line, cut where it would be too long to read.
 fn line(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(LINE_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    one_line(text, LINE_CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use shipmate_process::beginning;
 
 use super::super::desk::SERVER;
 
@@ -88,12 +89,8 @@ fn team_call(tool: &str, input: &Value) -> String {
 }
 
 fn short(text: &str) -> String {
-    let mut line = text.trim().lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(LINE_CHARS_MAX) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
+    let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    beginning(&lines.join(" "), LINE_CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use shipmate_process::one_line;
 use shipmate_protocol::verbs::{Context, Usage};
 
 use super::super::driver::Finished;
@@ -151,12 +152,7 @@ fn call(tool: &str, arguments: &Value) -> String {
 }
 
 fn line(text: &str) -> String {
-    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((cut, _)) = words.char_indices().nth(SHOWN_CHARS_MAX) {
-        words.truncate(cut);
-        words.push('…');
-    }
-    words
+    one_line(text, SHOWN_CHARS_MAX)
 }
 
 /// A command without the shell that codex puts around it.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use shipmate_protocol::Place;
 
+use crate::output::whole_characters;
 use crate::web::reply::Refusal;
 
 /// The most that is read at once, and what is shown of what was printed before.
@@ -260,14 +261,6 @@ fn open(path: &Path) -> Result<Option<File>> {
 
 fn length(file: &File) -> Result<u64> {
     Ok(file.metadata()?.len())
-}
-
-/// How many of these bytes are whole characters, or can never be any.
-fn whole_characters(bytes: &[u8]) -> usize {
-    let from = bytes.len().saturating_sub(3);
-    let begins = (from..bytes.len()).rev().find(|at| bytes[*at] & 0xc0 != 0x80);
-    let is_cut = |at: &usize| matches!(std::str::from_utf8(&bytes[*at..]), Err(e) if e.error_len().is_none());
-    begins.filter(is_cut).unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::phase::PhaseEnd;
 use shipmate_playbook::fill::fill;
+use shipmate_process::one_line;
 
 use super::moment::iso;
 use super::{Files, Sight, features};
@@ -133,11 +134,7 @@ fn state_of(task: &Task) -> String {
 
 /// One line of a text that may have many.
 fn line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LINE_CHARS_MAX) {
-        None => line,
-        Some((end, _)) => format!("{}…", &line[..end]),
-    }
+    one_line(text, LINE_CHARS_MAX)
 }
 
 /// The file with the run's section as it is now.

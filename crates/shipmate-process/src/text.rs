@@ -1,4 +1,4 @@
-//! The end of what a program printed.
+//! The end of what a program printed, and the beginning of a text that is shown in a line.
 
 /// The end of a text, at most so many bytes; from the start of a line if there is one.
 pub fn tail(output: &str, bytes_max: usize) -> &str {
@@ -10,6 +10,19 @@ pub fn tail(output: &str, bytes_max: usize) -> &str {
         Some(at) if at + 1 < end.len() => &end[at + 1..],
         _ => end,
     }
+}
+
+/// The beginning of a text, with `…` where it has more than so many characters.
+pub fn beginning(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The beginning of a text, on one line.
+pub fn one_line(text: &str, chars_max: usize) -> String {
+    beginning(&text.split_whitespace().collect::<Vec<_>>().join(" "), chars_max)
 }
 
 #[cfg(test)]
