@@ -236,14 +236,6 @@ impl Driver for AcpAgent {
         self.transcript.progress()
     }
 
-    fn wakes_for_messages(&self) -> bool {
-        true
-    }
-
-    fn reports(&self) -> bool {
-        true
-    }
-
     async fn cancel(&mut self, grace: Duration) {
         let asked = self.live.as_ref().is_some_and(|live| live.open.cancel());
         if !asked || tokio::time::timeout(grace, self.over()).await.is_err() {

@@ -352,14 +352,6 @@ impl Driver for ClaudeAgent {
         self.transcript.progress()
     }
 
-    fn wakes_for_messages(&self) -> bool {
-        true
-    }
-
-    fn reports(&self) -> bool {
-        true
-    }
-
     async fn cancel(&mut self, grace: Duration) {
         self.cancelled = true;
         let Some(process) = &self.running else { return };

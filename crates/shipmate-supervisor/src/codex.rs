@@ -315,14 +315,6 @@ impl Driver for CodexAgent {
         self.transcript.progress()
     }
 
-    fn wakes_for_messages(&self) -> bool {
-        true
-    }
-
-    fn reports(&self) -> bool {
-        true
-    }
-
     /// Ends the program and resumes its thread with the next piece of work: codex leaves commands
     /// running in a thread that was interrupted, and 0.166 may never run another one there.
     async fn cancel(&mut self, grace: Duration) {

@@ -269,6 +269,10 @@ impl Driver for CommandAgent {
         false
     }
 
+    fn reports(&self) -> bool {
+        false
+    }
+
     async fn stop(&mut self, grace: Duration) {
         if let Some(tree) = self.running.take() {
             tree.stop(grace).await;

@@ -175,11 +175,13 @@ pub(crate) trait Driver {
     fn progress(&self) -> tokio::sync::watch::Receiver<Progress>;
 
     /// An idle agent is woken for messages alone.
-    fn wakes_for_messages(&self) -> bool;
+    fn wakes_for_messages(&self) -> bool {
+        true
+    }
 
     /// It says itself, by a tool, what came of a task; the end of a turn alone says nothing.
     fn reports(&self) -> bool {
-        false
+        true
     }
 
     /// Breaks the turn off; the program goes on where it can.

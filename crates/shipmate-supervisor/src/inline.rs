@@ -87,8 +87,8 @@ impl Driver for InlineAgent {
         self.tell.subscribe()
     }
 
-    fn wakes_for_messages(&self) -> bool {
-        true
+    fn reports(&self) -> bool {
+        false
     }
 
     async fn stop(&mut self, _grace: Duration) {

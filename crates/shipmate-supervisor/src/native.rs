@@ -238,14 +238,6 @@ impl Driver for NativeAgent {
         self.transcript.progress()
     }
 
-    fn wakes_for_messages(&self) -> bool {
-        true
-    }
-
-    fn reports(&self) -> bool {
-        true
-    }
-
     async fn cancel(&mut self, grace: Duration) {
         if let Some(live) = &self.live {
             self.tell(live, &ToAgent::Cancel);
