@@ -57,7 +57,7 @@ pub enum SeatKind {
 }
 
 /// A tool as it is offered to a model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tool {
     pub name: &'static str,
     pub title: &'static str,

@@ -184,6 +184,26 @@ impl Arguments {
         }
     }
 
+    /// What each object of a list says, or without one what these arguments say themselves.
+    pub(crate) fn each<T>(
+        &mut self,
+        name: &str,
+        max: usize,
+        at_least: &str,
+        read: impl Fn(&mut Arguments) -> Result<T, Bad>,
+    ) -> Result<Vec<T>, Bad> {
+        let Some(items) = self.objects(&[name], max)? else { return Ok(vec![read(self)?]) };
+        if items.is_empty() {
+            return Err(Bad::missing(name, at_least));
+        }
+        let mut found = Vec::with_capacity(items.len());
+        for (place, mut item) in items {
+            found.push(read(&mut item).map_err(|bad| bad.within(&place))?);
+            self.leave(&place, item);
+        }
+        Ok(found)
+    }
+
     /// A list of objects, at most `max`.
     pub(crate) fn objects(
         &mut self,

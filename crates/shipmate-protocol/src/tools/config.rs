@@ -24,10 +24,8 @@ pub(crate) fn tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 

@@ -37,9 +37,7 @@ pub(crate) fn tool() -> Tool {
             "properties": { "messages": { "type": "array", "items": { "type": "object" } } },
         })),
         // What was read is read: not even a repetition is the same.
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -52,10 +52,7 @@ pub(crate) fn tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -86,10 +83,7 @@ pub(crate) fn exit_tool(seat: &Seat) -> Tool {
         title: "Submit your plan",
         description,
         input_schema: schema(properties, &[]),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -50,10 +50,7 @@ pub(crate) fn ask_tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -71,10 +68,7 @@ pub(crate) fn answer_tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -129,20 +123,7 @@ fn read(arguments: &mut Arguments) -> Result<Wanted, Bad> {
 }
 
 pub(crate) async fn ask(board: &impl Board, _seat: &Seat, arguments: &mut Arguments) -> Reply {
-    let wanted = match arguments.objects(&["questions"], QUESTIONS_MAX)? {
-        Some(items) if items.is_empty() => {
-            return Err(Bad::missing("questions", "at least one question").into());
-        }
-        Some(items) => {
-            let mut wanted = Vec::with_capacity(items.len());
-            for (place, mut item) in items {
-                wanted.push(read(&mut item).map_err(|bad| bad.within(&place))?);
-                arguments.leave(&place, item);
-            }
-            wanted
-        }
-        None => vec![read(arguments)?],
-    };
+    let wanted = arguments.each("questions", QUESTIONS_MAX, "at least one question", read)?;
     arguments.skip(&["answers", "annotations", "metadata"]);
     let (mut lines, mut asked) = (Vec::new(), Vec::new());
     let total = wanted.len();

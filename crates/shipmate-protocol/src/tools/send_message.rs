@@ -63,10 +63,7 @@ pub(crate) fn tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -30,10 +30,7 @@ pub(crate) fn tool(name: &'static str) -> Tool {
              agent for one task made from the prompt and ends with it; TaskOutput tells its result. \
              The call returns at once: what they do comes back as messages.",
         input_schema: schema(member_properties(), &["prompt"]),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -33,10 +33,7 @@ pub(crate) fn tool() -> Tool {
              open blockers waits until they are completed and is then free by itself; the answer \
              names the new ids. Anybody free takes it unless you name an assignee or role.",
         input_schema: schema(properties, &[]),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -171,20 +168,7 @@ pub(crate) fn metadata(arguments: &mut Arguments) -> Result<BTreeMap<String, Str
 
 pub(crate) async fn run(board: &impl Board, seat: &Seat, arguments: &mut Arguments) -> Reply {
     let team = arguments.word(&["team_name"])?.filter(|team| *team != seat.team);
-    let wanted = match arguments.objects(&["tasks"], TASKS_MAX)? {
-        Some(items) if items.is_empty() => {
-            return Err(Bad::missing("tasks", "at least one task").into());
-        }
-        Some(items) => {
-            let mut wanted = Vec::with_capacity(items.len());
-            for (place, mut item) in items {
-                wanted.push(read(&mut item).map_err(|bad| bad.within(&place))?);
-                arguments.leave(&place, item);
-            }
-            wanted
-        }
-        None => vec![read(arguments)?],
-    };
+    let wanted = arguments.each("tasks", TASKS_MAX, "at least one task", read)?;
     let of_team = |new: TaskNew| TaskNew { team: team.clone(), ..new };
     let (tasks, blocks): (Vec<TaskNew>, Vec<Vec<String>>) =
         wanted.into_iter().map(|wanted| (of_team(wanted.new), wanted.blocks)).unzip();

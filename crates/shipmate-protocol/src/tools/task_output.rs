@@ -40,8 +40,8 @@ pub(crate) fn output_tool() -> Tool {
             },
         })),
         read_only: true,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 
@@ -60,10 +60,8 @@ pub(crate) fn stop_tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
         destructive: true,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn list_tool() -> Tool {
             "properties": { "tasks": { "type": "array", "items": { "type": "object" } } },
         })),
         read_only: true,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn get_tool() -> Tool {
             "properties": { "task": { "type": "object" } },
         })),
         read_only: true,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 

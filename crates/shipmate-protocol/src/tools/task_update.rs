@@ -56,10 +56,8 @@ pub(crate) fn tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
         destructive: true,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 

@@ -48,10 +48,7 @@ pub(crate) fn create_tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -74,10 +71,8 @@ pub(crate) fn delete_tool() -> Tool {
             }),
             &[],
         ),
-        output_schema: None,
-        read_only: false,
         destructive: true,
-        idempotent: false,
+        ..Tool::default()
     }
 }
 
@@ -107,8 +102,8 @@ pub(crate) fn agents_tool() -> Tool {
             },
         })),
         read_only: true,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 

@@ -55,10 +55,8 @@ pub(crate) fn tool() -> Tool {
             }),
             &["todos"],
         ),
-        output_schema: None,
-        read_only: false,
-        destructive: false,
         idempotent: true,
+        ..Tool::default()
     }
 }
 
