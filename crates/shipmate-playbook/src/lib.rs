@@ -18,7 +18,6 @@ pub mod find;
 pub mod formats;
 pub mod ground;
 pub mod handoff;
-pub mod json_text;
 pub mod lines;
 #[cfg(test)]
 mod numbers;
@@ -27,5 +26,7 @@ pub mod schema;
 pub mod shown;
 pub mod weight;
 pub mod work;
+
+use shipmate_protocol::json_text;
 
 pub use find::{BUILTIN, Found, departments_of, find, given, order};

@@ -8,6 +8,7 @@
 
 pub mod answers;
 pub mod client;
+pub mod json_text;
 pub mod native;
 pub mod place;
 pub mod plan_file;

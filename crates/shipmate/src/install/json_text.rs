@@ -1,11 +1,8 @@
 //! Changes to JSON as text: a member or an element comes or goes, everything else stays as it was
 //! written.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
 use serde_json::Value;
-use serde_json::value::RawValue;
+use shipmate_protocol::json_text::{Span, parse_items, parse_members};
 
 /// Adds a member at the end of a path of keys. It is left alone if it is there already and the
 /// same; another one in its place is a refusal.
@@ -102,37 +99,28 @@ fn parse(text: &str) -> Result<Value, String> {
 }
 
 /// Where the value at this path is.
-fn look(text: &str, keys: &[&str]) -> Result<Option<Range<usize>>, String> {
-    let mut there = place(text, text.trim());
+fn look(text: &str, keys: &[&str]) -> Result<Option<Span>, String> {
+    let start = text.len() - text.trim_start().len();
+    let mut there = start..start + text.trim().len();
     parse(&text[there.clone()])?;
     for key in keys {
-        match members(text, &there)?.remove(*key) {
-            Some(value) => there = value,
+        match members(text, &there)?.into_iter().rfind(|(own, _)| own == key) {
+            Some((_, value)) => there = value,
             None => return Ok(None),
         }
     }
     Ok(Some(there))
 }
 
-fn members(text: &str, object: &Range<usize>) -> Result<BTreeMap<String, Range<usize>>, String> {
-    let read: BTreeMap<String, &RawValue> = serde_json::from_str(&text[object.clone()])
-        .map_err(|e| format!("an object is expected: {e}"))?;
-    Ok(read.into_iter().map(|(key, value)| (key, place(text, value.get()))).collect())
+fn members(text: &str, object: &Span) -> Result<Vec<(String, Span)>, String> {
+    parse_members(text, object).map_err(|e| format!("an object is expected: {e}"))
 }
 
-fn items(text: &str, list: &Range<usize>) -> Result<Vec<Range<usize>>, String> {
-    let read: Vec<&RawValue> = serde_json::from_str(&text[list.clone()])
-        .map_err(|e| format!("a list is expected: {e}"))?;
-    Ok(read.into_iter().map(|value| place(text, value.get())).collect())
+fn items(text: &str, list: &Span) -> Result<Vec<Span>, String> {
+    parse_items(text, list).map_err(|e| format!("a list is expected: {e}"))
 }
 
-/// Where a piece of the text is in it.
-fn place(text: &str, piece: &str) -> Range<usize> {
-    let start = piece.as_ptr() as usize - text.as_ptr() as usize;
-    start..start + piece.len()
-}
-
-fn splice(text: &str, at: Range<usize>, piece: &str) -> String {
+fn splice(text: &str, at: Span, piece: &str) -> String {
     format!("{}{piece}{}", &text[..at.start], &text[at.end..])
 }
 
@@ -159,7 +147,7 @@ fn add(text: &str, keys: &[&str], value: &Value) -> Result<String, String> {
     let missing = keys[known + 1..].iter().rev();
     let value = missing.fold(value.clone(), |inner, key| serde_json::json!({ *key: inner }));
     let key = Value::from(keys[known]);
-    let Some(last) = members.values().max_by_key(|value| value.end) else {
+    let Some((_, last)) = members.last() else {
         let outer = indent_before(text, object.start).unwrap_or_default();
         let outer = if known == 0 { "" } else { line_indent(text, object.start).unwrap_or(outer) };
         let indent = format!("{outer}  ");
@@ -203,8 +191,7 @@ fn cut(text: &str, keys: &[&str]) -> Result<String, String> {
     let (_, outer) = keys.split_last().expect("a member has a key");
     let object = look(text, outer)?.expect("the member is in it");
     let value = look(text, keys)?.expect("the member is there");
-    let mut all: Vec<Range<usize>> = members(text, &object)?.into_values().collect();
-    all.sort_by_key(|member| member.start);
+    let all: Vec<Span> = members(text, &object)?.into_iter().map(|(_, span)| span).collect();
     if all.len() == 1 {
         return match outer {
             [] => Ok(splice(text, object, "{}")),

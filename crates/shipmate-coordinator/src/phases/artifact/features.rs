@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use shipmate_core::state::{Status, Task};
 use shipmate_model::Alias;
-use shipmate_playbook::json_text::{self, Edits, Span};
+use shipmate_protocol::json_text::{self, Edits, Span};
 
 use super::{Files, Sight};
 

@@ -14,15 +14,25 @@ use serde_json::value::RawValue;
 pub type Span = Range<usize>;
 
 /// The members of the object at this place, in their order.
-pub fn members(text: &str, at: &Span) -> Result<Vec<(String, Span)>, String> {
-    let found: Members<'_> = serde_json::from_str(&text[at.clone()]).map_err(|e| told(&e))?;
+pub fn parse_members(text: &str, at: &Span) -> serde_json::Result<Vec<(String, Span)>> {
+    let found: Members<'_> = serde_json::from_str(&text[at.clone()])?;
     Ok(found.0.into_iter().map(|(key, raw)| (key, span(text, raw))).collect())
 }
 
 /// The items of the list at this place.
-pub fn items(text: &str, at: &Span) -> Result<Vec<Span>, String> {
-    let found: Vec<&RawValue> = serde_json::from_str(&text[at.clone()]).map_err(|e| told(&e))?;
+pub fn parse_items(text: &str, at: &Span) -> serde_json::Result<Vec<Span>> {
+    let found: Vec<&RawValue> = serde_json::from_str(&text[at.clone()])?;
     Ok(found.into_iter().map(|raw| span(text, raw)).collect())
+}
+
+/// The same; an error begins with its line.
+pub fn members(text: &str, at: &Span) -> Result<Vec<(String, Span)>, String> {
+    parse_members(text, at).map_err(|e| told(&e))
+}
+
+/// The same; an error begins with its line.
+pub fn items(text: &str, at: &Span) -> Result<Vec<Span>, String> {
+    parse_items(text, at).map_err(|e| told(&e))
 }
 
 /// The line of a place, as people count them.
