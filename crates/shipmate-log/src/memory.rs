@@ -30,7 +30,6 @@ pub enum MemoryFault {
 #[derive(Debug)]
 pub struct MemoryLog {
     shared: Arc<Shared>,
-    append_bytes_max: usize,
     broken: Option<String>,
 }
 
@@ -50,12 +49,7 @@ struct Contents {
 impl MemoryLog {
     pub fn new() -> Self {
         let shared = Shared { contents: Mutex::default(), end: watch::Sender::new(0) };
-        Self { shared: Arc::new(shared), append_bytes_max: APPEND_BYTES_MAX, broken: None }
-    }
-
-    /// Gives this handle another limit on the size of an append.
-    pub fn with_append_bytes_max(self, append_bytes_max: usize) -> Self {
-        Self { append_bytes_max, ..self }
+        Self { shared: Arc::new(shared), broken: None }
     }
 
     /// Lets the next append that would succeed, on any handle, go wrong; several faults queue up.
@@ -79,7 +73,7 @@ impl MemoryLog {
         if let Some(reason) = &self.broken {
             return Err(AppendFailure::Broken(reason.clone()));
         }
-        check_size(records, self.append_bytes_max)?;
+        check_size(records, APPEND_BYTES_MAX)?;
         let mut contents = self.contents();
         let end = contents.end();
         if expected_end != end {
@@ -174,11 +168,7 @@ impl Default for MemoryLog {
 impl Clone for MemoryLog {
     /// The second handle starts whole even if this one is broken: breaking is a handle's affair.
     fn clone(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-            append_bytes_max: self.append_bytes_max,
-            broken: None,
-        }
+        Self { shared: Arc::clone(&self.shared), broken: None }
     }
 }
 
@@ -213,6 +203,6 @@ impl Log for MemoryLog {
     }
 
     fn append_bytes_max(&self) -> usize {
-        self.append_bytes_max
+        APPEND_BYTES_MAX
     }
 }

@@ -195,26 +195,36 @@ impl Repository {
         Ok(Commit::parse(&found.text()))
     }
 
-    /// Looks whether the team branch can be merged into the branch that is checked out.
-    pub fn plan_merge(&self, team: &str) -> Result<PlannedMerge, UserMergeFailure> {
+    /// Where the team branch stands, then the commit and the branch that the user has checked out.
+    pub(super) fn team_and_checkout(
+        &self,
+        team: &str,
+    ) -> Result<(Commit, Commit, String), UserMergeFailure> {
         let name = || team.to_owned();
         let tip = self.tip(team)?.ok_or_else(|| UserMergeFailure::NoSuchTeam { team: name() })?;
         let head = self.head()?;
         let branch = head.branch.ok_or(UserMergeFailure::Detached)?;
-        if format!("refs/heads/{branch}") == team_ref(team) {
-            return Err(UserMergeFailure::OnTeamBranch { team: name() });
+        match format!("refs/heads/{branch}") == team_ref(team) {
+            true => Err(UserMergeFailure::OnTeamBranch { team: name() }),
+            false => Ok((tip, head.commit, branch)),
         }
-        if self.is_ancestor(&tip, &head.commit)? {
+    }
+
+    /// Looks whether the team branch can be merged into the branch that is checked out.
+    pub fn plan_merge(&self, team: &str) -> Result<PlannedMerge, UserMergeFailure> {
+        let (tip, head, branch) = self.team_and_checkout(team)?;
+        if self.is_ancestor(&tip, &head)? {
             return Ok(PlannedMerge::AlreadyMerged { branch });
         }
         self.check_checkout()?;
-        let tried = merge_trees(self.git(), head.commit.as_str(), tip.as_str())?;
+        let name = || team.to_owned();
+        let tried = merge_trees(self.git(), head.as_str(), tip.as_str())?;
         let tried = tried.ok_or_else(|| UserMergeFailure::Unrelated { team: name() })?;
         if !tried.clean {
             let (files, text) = (tried.conflicts(), tried.text);
             return Ok(PlannedMerge::Conflict { branch, files, text });
         }
-        let (tree, head) = (tried.tree, head.commit);
+        let tree = tried.tree;
         self.check_in_the_way(team, &head, &tree)?;
         let is_the_teams = tree == self.tree_of(&tip)?;
         Ok(PlannedMerge::Ready(ReadyMerge { team: name(), branch, head, tip, tree, is_the_teams }))

@@ -5,7 +5,7 @@
 use super::deliver::UserMergeFailure;
 use super::land::by;
 use super::merging::merge_trees;
-use super::repository::{Repository, team_ref};
+use super::repository::Repository;
 use super::{Author, Commit};
 
 /// What bringing the user's branch to the team would come to.
@@ -33,20 +33,13 @@ pub struct ReadyUpdate {
 
 impl Repository {
     pub fn plan_update(&self, team: &str) -> Result<PlannedUpdate, UserMergeFailure> {
-        let name = || team.to_owned();
-        let tip = self.tip(team)?.ok_or_else(|| UserMergeFailure::NoSuchTeam { team: name() })?;
-        let head = self.head()?;
-        let branch = head.branch.ok_or(UserMergeFailure::Detached)?;
-        if format!("refs/heads/{branch}") == team_ref(team) {
-            return Err(UserMergeFailure::OnTeamBranch { team: name() });
-        }
-        let head = head.commit;
+        let (tip, head, branch) = self.team_and_checkout(team)?;
         if self.is_ancestor(&head, &tip)? {
             return Ok(PlannedUpdate::UpToDate { branch });
         }
         let git = self.git().env("GIT_ATTR_SOURCE", &tip);
         let tried = merge_trees(git, tip.as_str(), head.as_str())?;
-        let tried = tried.ok_or_else(|| UserMergeFailure::Unrelated { team: name() })?;
+        let tried = tried.ok_or_else(|| UserMergeFailure::Unrelated { team: team.to_owned() })?;
         if !tried.clean {
             return Ok(PlannedUpdate::Conflict { branch, files: tried.conflicts() });
         }
