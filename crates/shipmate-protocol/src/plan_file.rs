@@ -11,6 +11,7 @@ mod graph;
 mod lines;
 mod overlap;
 mod record;
+mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::verbs::TaskNew;
 use crate::problem::Problems;
 pub use crate::problem::{Place, PlanErrors};
 pub use record::{bad_name, bad_path};
+pub use summary::{Summary, SummaryState, TestsSeen};
 
 /// Most tasks of one run.
 const TASKS_MAX: usize = 100_000;
@@ -70,7 +72,7 @@ pub struct AgentEntry {
     pub command: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TeammateEntry {
     pub name: String,
     pub role: Option<String>,

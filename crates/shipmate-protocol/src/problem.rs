@@ -12,7 +12,7 @@ const SHOWN_MAX: usize = 50;
 const KEPT_MAX: usize = 10_000;
 
 /// Where something stands. Line 0 is the file as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub file: Arc<str>,
     pub line: usize,

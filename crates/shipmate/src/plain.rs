@@ -53,6 +53,10 @@ pub(crate) fn graphemes(text: &str) -> impl Iterator<Item = (&str, usize)> {
     text.graphemes(true).map(|part| (part, part.width()))
 }
 
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 /// The beginning of a text that fits, with `…` where something was left out.
 pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {

@@ -44,10 +44,7 @@ pub(crate) fn go_on(mut session: Session) -> Result<(), Failure> {
             "teammates": teammates, "in_flight": in_flight, "queue": status.queue
         }))?,
         false => {
-            let own = match &session.client.team {
-                Some(team) => format!("shipmate{} --team {team}", session.here()),
-                None => format!("shipmate{}", session.here()),
-            };
+            let own = session.command_for(session.client.team.as_deref());
             let text = text(&teammates, &in_flight, &session.screen) + &waits(&status, &own);
             session.screen.print(&text)?;
         }

@@ -12,7 +12,6 @@ mod phases;
 mod playbook;
 mod progress;
 mod report;
-mod summary;
 mod tasks;
 pub(crate) mod watch;
 
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shipmate_protocol::Ask;
-use shipmate_protocol::plan_file::{self, PlanFile};
+use shipmate_protocol::plan_file::{self, PlanFile, TeammateEntry};
 use shipmate_protocol::verbs::{Budget, Setup, TeamCreate, TeammateAdd};
 use shipmate_protocol::view::KNOWN_AGENTS;
 
@@ -180,6 +179,16 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
+    /// Says how it stands with a team that goes on without this command.
+    fn leave(&self, text: &str, hint: Option<String>, session: &Session) -> Result<(), Failure> {
+        if session.screen.json {
+            let json = serde_json::json!({ "team": self.team, "detached": true });
+            return session.screen.json(&json);
+        }
+        session.screen.line(text)?;
+        hint.map_or(Ok(()), |hint| session.screen.line(&hint))
+    }
+
     /// How plans are decided that come while nobody watches. What `--yes` says of the phases is on
     /// record; plans are approved by the command that watches, and it has left.
     fn plans_hint(&self, own: &str) -> Option<String> {
@@ -199,19 +208,12 @@ impl Begun {
 pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure> {
     let begun = begin(args, &mut session)?;
     if args.detach {
-        let team = &begun.team;
-        if session.screen.json {
-            session.screen.json(&serde_json::json!({ "team": team, "detached": true }))?;
-        } else {
-            let own = format!("shipmate{} --team {team}", session.here());
-            session.screen.line(&format!(
-                "team {team} is at work: `{own} status`, `{own} tui`, `{own} attach NAME`, `{own} \
-                 shutdown`"
-            ))?;
-            if let Some(hint) = begun.plans_hint(&own) {
-                session.screen.line(&hint)?;
-            }
-        }
+        let own = session.command_for(Some(&begun.team));
+        let text = format!(
+            "team {} is at work: `{own} status`, `{own} tui`, `{own} attach NAME`, `{own} shutdown`",
+            begun.team
+        );
+        begun.leave(&text, begun.plans_hint(&own), &session)?;
         return Ok(Exit::Done);
     }
     let page = page::begin(args, &session)?;
@@ -228,7 +230,7 @@ pub(crate) fn run(args: &RunArgs, mut session: Session) -> Result<Exit, Failure>
 
 /// Checks everything, then makes the team, its tasks and its teammates.
 pub(crate) fn begin(args: &RunArgs, session: &mut Session) -> Result<Begun, Failure> {
-    if let Some(name) = playbook::chosen(args, session)? {
+    if let Some(name) = playbook::choose(args, session)? {
         return playbook::begin(args, &name, session);
     }
     if !args.set.is_empty() || !args.skip.is_empty() {
@@ -264,7 +266,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
             }
         }
     }
-    notes(&plan, &args.mode(&config, None), session)?;
+    print_notes(&plan, &args.mode(&config, None), session)?;
     let mut setup = setup(args, &plan, &config);
     setup.plans = own_paths(plans, &session.place.workspace);
     let without = plan.tasks.iter().find(|(task, _)| task.files.is_empty());
@@ -275,9 +277,9 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
             place.file, place.line, task.subject
         )));
     }
-    found(&team, &plan.title, setup, args.ceilings(), session)?;
+    create_team(&team, &plan.title, setup, args.ceilings(), session)?;
     if let Err(failure) = staff(&plan, roster, session) {
-        take_back(session);
+        delete_team(session);
         return Err(failure);
     }
     let summaries = args.summaries.clone();
@@ -285,7 +287,7 @@ fn begin_plans(args: &RunArgs, plans: &[PathBuf], session: &mut Session) -> Resu
     Ok(Begun { team, plan, summaries, goal: false, playbook: false, yes: args.yes })
 }
 
-fn notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Failure> {
+fn print_notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Failure> {
     let notes = plan.notes.iter().chain(&mode.fallback_notice);
     for note in notes.filter(|_| !session.screen.json) {
         session.screen.line(&format!("note: {note}"))?;
@@ -294,7 +296,7 @@ fn notes(plan: &PlanFile, mode: &Resolved, session: &Session) -> Result<(), Fail
 }
 
 /// Makes a team; from then on this session is about it.
-fn found(
+fn create_team(
     team: &str,
     description: &str,
     mut setup: Setup,
@@ -329,7 +331,7 @@ fn found(
     if (budget.cost_micros_max.is_some() || budget.tokens_max.is_some())
         && let Err(failure) = session.ask(verbs::TeamBudget { budget })
     {
-        take_back(session);
+        delete_team(session);
         return Err(failure);
     }
     Ok(())
@@ -358,7 +360,7 @@ fn staff(plan: &PlanFile, roster: Vec<TeammateAdd>, session: &mut Session) -> Re
 
 /// Half a team is worse than none: the next run would meet it. What refused it is told; that this
 /// failed too would only hide it.
-fn take_back(session: &mut Session) {
+fn delete_team(session: &mut Session) {
     let reason = "the run was refused".to_owned();
     drop(session.ask(verbs::TeamDelete { team: None, reason, deadline_ms: 0, now: true }));
     drop(session.ask(Ask::TeamEnd));
@@ -412,37 +414,28 @@ fn roster(args: &RunArgs, plan: &PlanFile, config: &Config) -> Vec<TeammateAdd> 
         .or(Some(config.agents.default.as_str()).filter(|command| !command.is_empty()));
     // Where nothing is named the coordinator finds one, or says what to do.
     let fallback = fallback.unwrap_or_default();
-    if plan.teammates.is_empty() {
-        let command = fallback;
-        let cap =
-            args.teammates.unwrap_or(config.team.cap as usize).clamp(1, plan.tasks.len().max(1));
-        let (agent, command) = agent_of(command, config);
-        let named = (1..=cap).map(|n| TeammateAdd {
-            name: format!("dev-{n}"),
-            agent: agent.clone(),
-            model: args.model.clone().unwrap_or_default(),
-            command: command.clone(),
-            when_needed: true,
-            ..TeammateAdd::default()
-        });
-        return named.collect();
-    }
-    let each = plan.teammates.iter().map(|entry| {
+    let cap = args.teammates.unwrap_or(config.team.cap as usize).clamp(1, plan.tasks.len().max(1));
+    let developer = |n| TeammateEntry { name: format!("dev-{n}"), ..TeammateEntry::default() };
+    let teammates = match plan.teammates.is_empty() {
+        true => (1..=cap).map(developer).collect(),
+        false => plan.teammates.clone(),
+    };
+    let each = teammates.into_iter().map(|entry| {
         // A name that is no agent of the plan's is a program.
         let own = entry.agent.as_deref().map(|name| commands.get(name).copied().unwrap_or(name));
         // What is said on the command line is meant for this run, and for all.
         let command = args.agent.as_deref().or(own).unwrap_or(fallback);
         let (agent, command) = agent_of(command, config);
         TeammateAdd {
-            name: entry.name.clone(),
+            name: entry.name,
             lead: entry.lead,
-            role: entry.role.clone(),
-            scope: entry.scope.clone(),
-            model: match (entry.model.as_str(), &args.model) {
-                ("", Some(model)) => model.clone(),
-                (own, _) => own.to_owned(),
-            },
-            mode: entry.mode.clone(),
+            role: entry.role,
+            scope: entry.scope,
+            model: Some(entry.model)
+                .filter(|own| !own.is_empty())
+                .or(args.model.clone())
+                .unwrap_or_default(),
+            mode: entry.mode,
             agent,
             command,
             when_needed: true,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::failure::Failure;
 
-pub(crate) use crate::plain::{columns, cut, hanging, plain, plain_lines};
+pub(crate) use crate::plain::{columns, cut, first_line, hanging, plain, plain_lines};
 
 /// How a command shows what it found.
 #[derive(Debug, Clone)]

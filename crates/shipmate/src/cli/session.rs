@@ -238,6 +238,12 @@ impl Session {
         }
         options
     }
+
+    /// How a command about a team begins, for a person to type. The team is named where it must be.
+    pub(crate) fn command_for(&self, team: Option<&str>) -> String {
+        let team = team.map(|team| format!(" --team {team}")).unwrap_or_default();
+        format!("shipmate{}{team}", self.here())
+    }
 }
 
 /// What a coordinator takes over of this command's environment: keys, paths, proxies, settings.

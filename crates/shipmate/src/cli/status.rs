@@ -38,16 +38,11 @@ pub(crate) fn run(_: &StatusArgs, mut session: Session) -> Result<(), Failure> {
         }
         let gap = if at > 0 { "\n" } else { "" };
         let work = branches(&status, many, &session);
-        let shown = text(&status, &session.screen, &own(&status.root, many, &session), &work);
+        let own = session.command_for(many.then_some(&status.root));
+        let shown = text(&status, &session.screen, &own, &work);
         session.screen.print(&format!("{gap}{shown}"))?;
     }
     Ok(())
-}
-
-/// How a command about this team begins. The team is named where it must be.
-fn own(team: &str, many: bool, session: &Session) -> String {
-    let team = if many { format!(" --team {team}") } else { String::new() };
-    format!("shipmate{}{team}", session.here())
 }
 
 /// Where the work is, and how much of it the person's branch does not have yet.
@@ -55,7 +50,7 @@ fn branches(status: &Status, many: bool, session: &Session) -> String {
     let lines = status.teams.iter().filter_map(|team| {
         let (branch, base) = (team.branch.as_ref()?, team.base.as_ref()?);
         let base = base.get(..12).unwrap_or(base);
-        let merge = format!("{} merge", own(&team.name, many, session));
+        let merge = format!("{} merge", session.command_for(many.then_some(&team.name)));
         let told = match unmerged(branch, &session.place.workspace) {
             Some(0) if team.tasks.completed > 0 => {
                 match has_work(branch, &team.name, base, &session.place.workspace) {

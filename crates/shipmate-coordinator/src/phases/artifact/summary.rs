@@ -4,31 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use shipmate_core::state::Course;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::TaskId;
 use shipmate_playbook::ground::Ground;
+use shipmate_protocol::plan_file::{Summary, SummaryState, TestsSeen};
 use shipmate_workspace::Commit;
 
 use super::plans::{self, Plan};
-use super::{Files, Sight, moment};
-
-#[derive(Serialize)]
-struct Line<'a> {
-    p: &'a str,
-    n: &'a str,
-    t: &'a str,
-    s: &'static str,
-    dt: String,
-    tc: usize,
-    tt: usize,
-    ch: Vec<String>,
-    fm: BTreeSet<String>,
-    dv: Vec<String>,
-    built: Vec<&'a str>,
-    tst: &'static str,
-}
+use super::{Files, Sight};
 
 pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
     let Some(team) = sight.state.teams.get(sight.team) else { return Ok(Files::new()) };
@@ -38,47 +22,42 @@ pub(super) fn render(sight: &Sight<'_>) -> Result<Files, String> {
     for plan in plans::of(sight, &work) {
         let begun = plan.tasks().next().is_some();
         if (begun && plan.is_settled()) || over {
-            let line = line(sight, &plan)?;
-            let text = serde_json::to_string(&line).map_err(|e| e.to_string())?;
-            files.push((sight.path.replace("{plan}", plan.id), text + "\n"));
+            let line = summary(sight, &plan)?.line();
+            files.push((sight.path.replace("{plan}", plan.id), line));
         }
     }
     Ok(files)
 }
 
-fn line<'a>(sight: &Sight<'a>, plan: &Plan<'a>) -> Result<Line<'a>, String> {
+fn summary(sight: &Sight<'_>, plan: &Plan<'_>) -> Result<Summary, String> {
     let (completed, total) = (plan.completed(), plan.pieces.len());
     let mut commits = Vec::new();
     let mut built = Vec::new();
     for (item, task) in &plan.pieces {
         let Some(Task { status: Status::Completed { commit, .. }, .. }) = task else { continue };
-        built.push(item.subject.as_str());
+        built.push(item.subject.clone());
         commits.extend(commit.as_deref().and_then(Commit::parse));
     }
-    let files = match sight.ground {
+    let files: BTreeSet<String> = match sight.ground {
         Some(Ground::Branch { repository, .. }) => {
-            repository.changed_by(&commits).map_err(|e| e.to_string())?
+            repository.changed_by(&commits).map_err(|e| e.to_string())?.into_iter().collect()
         }
-        _ => Vec::new(),
+        _ => BTreeSet::new(),
     };
     let at = plan.tasks().map(|task| task.changed_at).max();
-    Ok(Line {
-        p: plan.p,
-        n: plan.n,
-        t: plan.title,
-        s: match completed {
-            done if done == total => "complete",
-            0 => "failed",
-            _ => "partial",
-        },
-        dt: moment::date(at.unwrap_or(sight.now_s * 1000)),
-        tc: completed,
-        tt: total,
-        ch: commits.iter().map(|commit| commit.short().to_string()).collect(),
-        fm: files.into_iter().collect(),
-        dv: deviations(sight, plan),
+    Ok(Summary {
+        p: plan.p.to_owned(),
+        n: plan.n.to_owned(),
+        title: plan.title.to_owned(),
+        state: SummaryState::of(completed, total),
+        at_ms: at.unwrap_or(sight.now_s * 1000),
+        tasks_completed: completed,
+        tasks_total: total,
+        commits: commits.iter().map(|commit| commit.short().to_string()).collect(),
+        files_modified: files.into_iter().collect(),
+        deviations: deviations(sight, plan),
         built,
-        tst: tests(sight, plan),
+        tests: tests_seen(sight, plan),
     })
 }
 
@@ -115,12 +94,11 @@ fn deviations(sight: &Sight<'_>, plan: &Plan<'_>) -> Vec<String> {
     texts
 }
 
-/// Red before the work and green after it, only green, or nothing that was run.
-fn tests(sight: &Sight<'_>, plan: &Plan<'_>) -> &'static str {
-    let Some(playbook) = sight.playbook() else { return "no_tests" };
+fn tests_seen(sight: &Sight<'_>, plan: &Plan<'_>) -> TestsSeen {
+    let Some(playbook) = sight.playbook() else { return TestsSeen::NoTests };
     let red = plans::red_first(sight.state, playbook, sight.team.as_str());
     if plan.pieces.iter().any(|(item, _)| red.get(item.id.as_str()) == Some(&true)) {
-        return "red_green";
+        return TestsSeen::RedGreen;
     }
     let has_gate = |task: &Task| {
         let own = task.spec.gate.as_ref().and_then(|gate| playbook.gates.get(gate));
@@ -130,5 +108,5 @@ fn tests(sight: &Sight<'_>, plan: &Plan<'_>) -> &'static str {
             |line: &String| !shipmate_playbook::fill::fill(line, sight.values).trim().is_empty();
         commands.or(team).is_some_and(|lines| lines.iter().any(filled))
     };
-    if plan.tasks().any(has_gate) { "green_only" } else { "no_tests" }
+    if plan.tasks().any(has_gate) { TestsSeen::GreenOnly } else { TestsSeen::NoTests }
 }

@@ -10,18 +10,18 @@ mod sums;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use shipmate_model::event::{MessageKind, Recipient};
+use shipmate_model::pause::Pause;
 use shipmate_model::setup::GateRun;
 use shipmate_model::{Actor, Address, Event, Name, Record};
-use shipmate_protocol::view::PauseView;
 
 use super::led::Led;
 use super::phases::Phases;
 use super::progress::{self, EventKind, Row, RunView, Waiting};
 use super::report::{GateTally, Spent};
-use super::tasks::{Status, Tasks};
+use super::tasks::{Status, TaskLine, Tasks};
+use crate::cli::screen::first_line;
 
 /// Why one-shot agents take over.
 const BROKEN: &str = "teammates disappeared one after the other";
@@ -46,7 +46,7 @@ pub(crate) struct Account {
     /// The gate is tried where the team begins, and nobody is started before that.
     tries_gate: bool,
     /// Why the team waits, if it does.
-    pub(crate) paused: Option<Pause>,
+    pub(crate) paused: Option<TeamPause>,
     /// Questions and plans that wait for an answer.
     pub(crate) waiting: BTreeMap<u64, Waiting>,
     /// Of a run that began with a goal.
@@ -59,7 +59,7 @@ pub(crate) struct Account {
     /// Teams in which one-shot agents have taken over.
     open_breakers: BTreeSet<Name>,
     /// Requests to stop, with who was asked and the seconds it has.
-    asked: BTreeMap<u64, (String, u64)>,
+    shutdowns: BTreeMap<u64, (String, u64)>,
     /// What agents have used.
     pub(crate) spent: Spent,
     /// The last lines of a gate that is red where the team began.
@@ -79,25 +79,21 @@ pub(crate) struct Deviation {
     pub(crate) task: Option<u32>,
 }
 
+/// Why a team of the run waits.
 #[derive(Debug, Clone)]
-pub(crate) struct Pause {
-    pub(crate) reason: String,
-    pub(crate) by: PausedBy,
-    /// The record that says so.
-    n: u64,
+pub(crate) struct TeamPause {
+    pub(crate) pause: Pause,
     team: Name,
-    /// The runtime asks a person to let something begin.
-    is_question: bool,
     /// The teammate whose words the reason is.
     who: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PausedBy {
-    /// Somebody, who may let it go on.
-    Somebody,
-    /// The runtime itself: it found that it cannot go on.
-    Runtime,
+impl TeamPause {
+    /// The runtime found that it cannot go on. It may also only ask, and somebody else may let it
+    /// go on.
+    pub(crate) fn is_halt(&self) -> bool {
+        self.pause.by == Actor::Runtime && self.pause.approval().is_none()
+    }
 }
 
 #[derive(Debug, Default, Clone)]
@@ -119,18 +115,14 @@ pub(crate) struct MateLine {
 }
 
 /// What a person hears of a record.
-pub(super) type Told = Option<(EventKind, String)>;
+pub(super) type EventText = Option<(EventKind, String)>;
 
-fn step(text: String) -> Told {
+fn step(text: String) -> EventText {
     Some((EventKind::Step, text))
 }
 
-fn health(text: String) -> Told {
+fn health(text: String) -> EventText {
     Some((EventKind::Health, text))
-}
-
-pub(super) fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }
 
 impl Account {
@@ -170,18 +162,18 @@ impl Account {
         self.has_trees.then(|| format!("shipmate/{team}"))
     }
 
-    pub(crate) fn deviates(&mut self, task: Option<u32>, text: &str) {
+    pub(crate) fn add_deviation(&mut self, task: Option<u32>, text: &str) {
         self.deviations.push(Deviation { text: text.to_owned(), task });
     }
 
     /// A deviation that is told at once.
-    fn deviation(&mut self, task: Option<u32>, text: String) -> Told {
-        self.deviates(task, &text);
+    fn tell_deviation(&mut self, task: Option<u32>, text: String) -> EventText {
+        self.add_deviation(task, &text);
         health(text)
     }
 
     /// Every event has its place here, so that nothing new is passed over by mistake.
-    fn apply(&mut self, record: &Record) -> Told {
+    fn apply(&mut self, record: &Record) -> EventText {
         let n = record.n;
         match &record.event {
             Event::TeamCreated { team, setup, .. } => {
@@ -224,7 +216,10 @@ impl Account {
             Event::TeammateStalled { who, step: n } => {
                 health(format!("{} makes no progress (warning {n})", self.name(&who.address)))
             }
-            Event::TaskCreated { task, spec, .. } => self.task_created(*task, spec),
+            Event::TaskCreated { task, spec, .. } => {
+                self.tasks.create(*task, TaskLine::of(spec));
+                None
+            }
             Event::TaskClaimed { task, by, .. } => self.task_claimed(*task, &by.address),
             Event::TaskSubmitted { task, .. } => self.task_submitted(*task),
             Event::TaskCompleted { task, commit, .. } => {
@@ -241,12 +236,12 @@ impl Account {
             }
             Event::TaskFailed { task, reason, .. } => {
                 let (name, _) = self.set_back(*task, Status::Failed, reason)?;
-                self.deviation(Some(*task), format!("{name} failed: {}", first_line(reason)))
+                self.tell_deviation(Some(*task), format!("{name} failed: {}", first_line(reason)))
             }
             Event::TaskReverted { task, reason, .. } => {
                 let (name, _) = self.set_back(*task, Status::Failed, reason)?;
-                let told = format!("{name} was taken back: {}", first_line(reason));
-                self.deviation(Some(*task), told)
+                let text = format!("{name} was taken back: {}", first_line(reason));
+                self.tell_deviation(Some(*task), text)
             }
             Event::TaskRetried { task } => {
                 let (_, name) = self.task(*task)?;
@@ -260,16 +255,16 @@ impl Account {
             Event::TaskScopeLeftOut { task, files } => {
                 let (_, name) = self.task(*task)?;
                 let files: Vec<&str> = files.iter().map(|file| file.as_str()).collect();
-                let told = format!("{name} is merged without {}", files.join(", "));
-                self.deviation(Some(*task), told)
+                let text = format!("{name} is merged without {}", files.join(", "));
+                self.tell_deviation(Some(*task), text)
             }
             Event::TaskWorkSetAside { task, work, .. } => {
                 let (_, name) = self.task(*task)?;
-                self.deviation(Some(*task), format!("work on {name} was set aside: {work}"))
+                self.tell_deviation(Some(*task), format!("work on {name} was set aside: {work}"))
             }
             Event::GateRan(run) => self.gate_ran(run),
             Event::HookNoted { hook, note, .. } => {
-                self.deviation(None, format!("hook {hook}: {note}"))
+                self.tell_deviation(None, format!("hook {hook}: {note}"))
             }
             Event::MessageSent { to, kind, body, .. } => self.message(&record.by, to, kind, body),
             Event::PlanSubmitted { who, task, body, work } => {
@@ -278,9 +273,9 @@ impl Account {
                 let is_leads = work.is_some() || self.led.seat() == Some(who.as_str());
                 let before = self.led.submitted(n, is_leads);
                 before.map(|before| self.waiting.remove(&before));
-                let told = waits::plan_told(n, &who, *task, body);
+                let text = waits::describe_plan(n, &who, *task, body);
                 self.waiting.insert(n, Waiting { who, ..waits::plan(n) });
-                (!is_leads).then_some((EventKind::Health, told))
+                (!is_leads).then_some((EventKind::Health, text))
             }
             Event::PlanApproved { plan } => {
                 self.waiting.remove(plan);
@@ -301,10 +296,10 @@ impl Account {
                 step(format!("plan {plan} needs no answer: {}", first_line(reason)))
             }
             Event::QuestionAsked { who, kind, text, options, task, .. } => {
-                let (mut waits, told) = waits::question(n, *kind, text, options, *task);
+                let (mut waits, text) = waits::question(n, *kind, text, options, *task);
                 waits.who = self.name(&who.address);
                 self.waiting.insert(n, waits);
-                health(told)
+                health(text)
             }
             Event::QuestionAnswered { question, .. } => self.waiting.remove(question).and(None),
             Event::QuestionWithdrawn { question, reason } => {
@@ -312,29 +307,29 @@ impl Account {
                 step(format!("question {question} needs no answer: {}", first_line(reason)))
             }
             Event::ShutdownRequested { who, deadline_ms, .. } => {
-                self.asked.insert(n, (self.name(&who.address), deadline_ms / 1000));
+                self.shutdowns.insert(n, (self.name(&who.address), deadline_ms / 1000));
                 None
             }
-            Event::ShutdownAnswered { shutdown, .. } => self.asked.remove(shutdown).and(None),
+            Event::ShutdownAnswered { shutdown, .. } => self.shutdowns.remove(shutdown).and(None),
             Event::ShutdownTimedOut { shutdown } => {
-                let (name, seconds) = self.asked.remove(shutdown)?;
-                let told = format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");
-                self.deviation(None, told)
+                let (name, seconds) = self.shutdowns.remove(shutdown)?;
+                let text = format!("[SHUTDOWN] Timeout: {name} did not respond within {seconds}s.");
+                self.tell_deviation(None, text)
             }
             // To wait for what others make is the course of a playbook; the report tells what is left.
             Event::PhaseWaits { .. } => self.phases.take(&record.event),
             Event::PhaseBegan { .. } | Event::PhaseLeftToLead { .. } | Event::PhaseEnded { .. } => {
-                let (kind, told) = self.phases.take(&record.event)?;
+                let (kind, text) = self.phases.take(&record.event)?;
                 if kind != EventKind::Step {
-                    self.deviates(None, first_line(&told));
+                    self.add_deviation(None, first_line(&text));
                 }
-                Some((kind, told))
+                Some((kind, text))
             }
             Event::BreakerOpened { team } => {
                 self.open_breakers.insert(team.clone());
-                let told = format!("{BROKEN}: switching from teammate to task for {team}");
-                self.deviates(None, &format!("[FALLBACK] {told}"));
-                Some((EventKind::Fallback, told))
+                let text = format!("{BROKEN}: switching from teammate to task for {team}");
+                self.add_deviation(None, &format!("[FALLBACK] {text}"));
+                Some((EventKind::Fallback, text))
             }
             Event::BreakerClosed { team } => {
                 self.open_breakers.remove(team);
@@ -375,39 +370,41 @@ impl Account {
         }
     }
 
-    fn team_paused(&mut self, record: &Record, team: &Name, reason: &str) -> Told {
+    fn team_paused(&mut self, record: &Record, team: &Name, reason: &str) -> EventText {
         if self.is_stopping && record.by == Actor::Person {
             return None;
         }
         // Those below are paused with it, for the same reason.
-        let same = |other: &Pause| other.team != *team && other.reason == reason;
+        let same = |other: &TeamPause| other.team != *team && other.pause.reason == reason;
         if self.paused.as_ref().is_some_and(same) {
             return None;
         }
         // Somebody has to see all of it to say yes.
-        let is_question = PauseView::of_record(record)?.is_approval();
-        let shown = if is_question { reason } else { first_line(reason) };
+        let pause = Pause::of_record(record)?;
+        let shown = if pause.approval().is_some() { reason } else { first_line(reason) };
         let who = match &record.by {
             Actor::Teammate(who) => Some(self.name(&who.address)),
             Actor::Person | Actor::Runtime | Actor::Outside => None,
         };
-        let told = match &who {
+        let text = match &who {
             Some(who) => format!("{who} has paused the team: {shown}"),
             None => format!("the team waits: {shown}"),
         };
-        let by = match record.by == Actor::Runtime && !is_question {
-            true => PausedBy::Runtime,
-            false => PausedBy::Somebody,
-        };
-        if by == PausedBy::Runtime {
-            self.deviates(None, first_line(&told));
+        let paused = TeamPause { pause, team: team.clone(), who };
+        if paused.is_halt() {
+            self.add_deviation(None, first_line(&text));
         }
-        let (n, team, reason) = (record.n, team.clone(), reason.to_owned());
-        self.paused = Some(Pause { reason, by, n, team, is_question, who });
-        health(told)
+        self.paused = Some(paused);
+        health(text)
     }
 
-    fn message(&mut self, by: &Actor, to: &[Recipient], kind: &MessageKind, body: &str) -> Told {
+    fn message(
+        &mut self,
+        by: &Actor,
+        to: &[Recipient],
+        kind: &MessageKind,
+        body: &str,
+    ) -> EventText {
         // Whoever leads by a playbook is not always told that the work is done.
         self.led.is_done |= self.phases.over().is_some();
         if *kind == MessageKind::WorkDone {
@@ -424,12 +421,12 @@ impl Account {
             Actor::Person | Actor::Runtime => return None,
         };
         match to.contains(&Recipient::Person) {
-            true => self.led.says(&from, kind, body),
+            true => self.led.describe_message(&from, kind, body),
             false => None,
         }
     }
 
-    fn gate_ran(&mut self, run: &GateRun) -> Told {
+    fn gate_ran(&mut self, run: &GateRun) -> EventText {
         self.tries_gate = false;
         for id in &run.tasks {
             if let Some(task) = self.tasks.get_mut(*id) {
@@ -452,6 +449,11 @@ impl Account {
         health(format!("the gate is red on task {}", ids.join(", ")))
     }
 
+    /// The runtime has stopped the team, and says why.
+    pub(crate) fn halt(&self) -> Option<&Pause> {
+        self.paused.as_ref().filter(|paused| paused.is_halt()).map(|paused| &paused.pause)
+    }
+
     pub(crate) fn done(&self) -> usize {
         self.tasks.counts().done
     }
@@ -463,32 +465,29 @@ impl Account {
         now_ms: u64,
         events: Vec<progress::Event>,
     ) -> RunView {
-        let mut held: BTreeMap<&str, (u32, String)> = BTreeMap::new();
-        for (id, task) in self.tasks.iter().filter(|(_, task)| task.status() == Status::Claimed) {
-            held.entry(&task.owner).or_insert_with(|| (id, task.subject.clone()));
-        }
+        let held = |name: &String, id: &u32| {
+            let task = self.tasks.get(*id).filter(|task| task.owner == *name)?;
+            Some((*id, task.subject.clone()))
+        };
         let rows = self.mates.iter().map(|(name, mate)| Row {
             name: name.clone(),
-            state_word: mate.word.to_owned(),
-            task: held.get(name.as_str()).cloned(),
-            since: Duration::from_millis(now_ms.saturating_sub(mate.since_ms)),
+            state_word: mate.word,
+            task: mate.held.iter().find_map(|id| held(name, id)),
+            since_ms: now_ms.saturating_sub(mate.since_ms),
             last_words: String::new(),
             tasks_done: mate.done,
         });
         RunView {
             title: title.to_owned(),
             team: team.to_owned(),
-            here: String::new(),
             phase: self.phases.now(),
-            phases: Vec::new(),
             tasks: self.tasks.counts(),
             teammates: rows.collect(),
             critical_path: self.tasks.path(|task| task.status() == Status::Completed),
-            gate: None,
             stopping: self.is_stopping.then(|| self.left_to_stop()),
             waiting: if self.is_stopping { Vec::new() } else { self.decisions() },
-            link: None,
             events,
+            ..RunView::default()
         }
     }
 }

@@ -51,8 +51,8 @@ pub(super) fn decide(
     match wish {
         Wish::Approve => return approve(&plan, yes, session),
         Wish::Reject(feedback) => {
-            let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: false });
-            tell_refusal(said, session)?;
+            let answer = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: false });
+            print_refusal(answer, session)?;
         }
         Wish::Stop => return Ok(Decided::Stop),
         Wish::Leave => commands(id, session)?,
@@ -61,9 +61,9 @@ pub(super) fn decide(
 }
 
 /// A teammate's plan that was approved before it came.
-pub(super) fn say_yes(plan: u64, session: &mut Session) -> Result<(), Failure> {
-    let said = session.ask(verbs::PlanApprove { plan });
-    tell_refusal(said, session)
+pub(super) fn approve_teammate_plan(plan: u64, session: &mut Session) -> Result<(), Failure> {
+    let answer = session.ask(verbs::PlanApprove { plan });
+    print_refusal(answer, session)
 }
 
 fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
@@ -88,20 +88,20 @@ const SENT_BACK_MAX: usize = 3;
 /// By itself: what cannot be approved goes back to the lead with the reason.
 fn approve(plan: &PlanView, yes: bool, session: &mut Session) -> Result<Decided, Failure> {
     let (id, lead) = (plan.id, seat(&plan.who));
-    let said = session.ask(verbs::PlanApprove { plan: id });
-    let refused = said.as_ref().err().and_then(|failure| failure.refused()).cloned();
+    let answer = session.ask(verbs::PlanApprove { plan: id });
+    let refused = answer.as_ref().err().and_then(|failure| failure.refused()).cloned();
     let Some(refused) = refused.filter(|_| yes) else {
-        return tell_refusal(said, session).map(|()| Decided::GoesOn);
+        return print_refusal(answer, session).map(|()| Decided::GoesOn);
     };
     let feedback = format!("it cannot be carried out: {}", refused.one_line());
     let plans = session.ask(verbs::Plans { all: true })?;
     let is_ours = |plan: &&PlanView| seat(&plan.who) == lead && plan.unworkable;
     if plans.iter().filter(is_ours).count() >= SENT_BACK_MAX {
-        tell_refusal(said, session)?;
+        print_refusal(answer, session)?;
         return Ok(Decided::Stop);
     }
-    let said = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: true });
-    tell_refusal(said, session).map(|()| Decided::GoesOn)
+    let answer = session.ask(verbs::PlanReject { plan: id, feedback, unworkable: true });
+    print_refusal(answer, session).map(|()| Decided::GoesOn)
 }
 
 /// `team/name`, whichever of its lives it was.
@@ -110,8 +110,8 @@ fn seat(who: &str) -> &str {
 }
 
 /// Somebody else was faster, say: the run goes on either way.
-fn tell_refusal<T>(said: Result<T, Failure>, session: &Session) -> Result<(), Failure> {
-    match said {
+fn print_refusal<T>(answer: Result<T, Failure>, session: &Session) -> Result<(), Failure> {
+    match answer {
         Ok(_) => Ok(()),
         Err(failure) => match failure.refused() {
             Some(refused) if !session.screen.json => {
@@ -127,8 +127,7 @@ fn commands(id: u64, session: &Session) -> Result<(), Failure> {
     if session.screen.json {
         return Ok(());
     }
-    let team = session.client.team.clone().unwrap_or_default();
-    let own = format!("shipmate{} --team {team}", session.here());
+    let own = session.command_for(Some(session.client.team.as_deref().unwrap_or_default()));
     session.screen.line(&format!(
         "it waits for you:\n  {own} plan approve {id}\n  {own} plan reject {id} \"what to change\""
     ))

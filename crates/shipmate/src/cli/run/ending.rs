@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Begun;
-use super::account::{Account, PausedBy};
-use super::report::{Asked, Outcome, Places, Report, Standing};
-use super::summary::{Summary, SummaryState, TestsSeen};
+use super::account::Account;
+use super::report::{OpenDecision, Outcome, Places, Report, Standing};
 use super::tasks::{Gated, Status, TaskLine};
 use crate::cli::failure::Failure;
+use crate::cli::screen::first_line;
 use crate::cli::session::Session;
-use shipmate_protocol::plan_file::{PlanFile, PlanHeader};
+use shipmate_protocol::plan_file::{PlanFile, PlanHeader, Summary, SummaryState, TestsSeen};
 use shipmate_protocol::verbs;
 
 /// Lines of what is to be done that are shown.
@@ -86,29 +86,27 @@ pub(super) fn report(
 
 /// How a command about this team begins. The team is named where it must be.
 fn own(team: &str, session: &mut Session) -> Result<String, Failure> {
-    let here = session.here();
     let teams = session.ask(verbs::Teams)?;
-    let is_alone = teams.iter().filter(|team| team.parent.is_none()).count() <= 1;
-    Ok(if is_alone { format!("shipmate{here}") } else { format!("shipmate{here} --team {team}") })
+    let many = teams.iter().filter(|team| team.parent.is_none()).count() > 1;
+    Ok(session.command_for(many.then_some(team)))
 }
 
 /// The last lines of why the runtime has stopped the team: its remedies.
 fn to_do(account: &Account) -> Vec<String> {
-    let stopped = account.paused.as_ref().filter(|pause| pause.by == PausedBy::Runtime);
-    let rest = stopped.into_iter().flat_map(|pause| pause.reason.lines().skip(1));
+    let rest = account.halt().into_iter().flat_map(|pause| pause.reason.lines().skip(1));
     let rest: Vec<String> = rest.map(str::to_owned).collect();
     rest[rest.len().saturating_sub(TO_DO_MAX)..].to_vec()
 }
 
 /// What waits for a person when the run ends.
-fn waiting(account: &Account, team: &str, session: &Session) -> Vec<Asked> {
+fn waiting(account: &Account, team: &str, session: &Session) -> Vec<OpenDecision> {
     if account.is_stopping {
         return Vec::new();
     }
     let asked = account.decisions().into_iter().map(|waits| {
-        let team = waits.team.as_deref().unwrap_or(team);
-        let command = format!("shipmate{} --team {team} {}", session.here(), waits.command);
-        Asked { what: waits.what.lines().next().unwrap_or_default().to_owned(), command }
+        let own = session.command_for(Some(waits.team.as_deref().unwrap_or(team)));
+        let command = format!("{own} {}", waits.command);
+        OpenDecision { what: first_line(&waits.what).to_owned(), command }
     });
     asked.collect()
 }
@@ -119,7 +117,8 @@ fn summary(
     account: &Account,
     repository: Option<&Path>,
 ) -> Summary {
-    let of_plan = |task: &TaskLine| task.group.as_deref() == Some(header.id.as_str());
+    let of_plan =
+        |task: &TaskLine| task.group.as_ref().is_some_and(|name| name.as_str() == header.id);
     let own = || account.tasks.iter().map(|(_, task)| task).filter(|task| of_plan(task));
     let completed = || own().filter(|task| task.status() == Status::Completed);
     let (done, total) =

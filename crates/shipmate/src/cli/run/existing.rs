@@ -8,7 +8,7 @@ use shipmate_protocol::verbs::TeamCreate;
 use shipmate_protocol::view::{Counts, PhaseState, TeamState, TeamView};
 use shipmate_protocol::{Ask, ClientFailure, Code, Refused, verbs};
 
-use super::take_back;
+use super::delete_team;
 use crate::cli::failure::Failure;
 use crate::cli::screen::plain;
 use crate::cli::session::Session;
@@ -33,7 +33,7 @@ pub(super) fn make_room(create: &TeamCreate, session: &mut Session) -> Result<()
     let teams = session.ask(verbs::Teams)?;
     let Some(there) = teams.iter().find(|there| there.name == team) else { return Ok(()) };
     if is_stillborn(there, &teams, description, session)? {
-        take_back(session);
+        delete_team(session);
         return Ok(());
     }
     match finished(there, &teams, session).filter(|_| by_playbook) {
@@ -116,7 +116,7 @@ fn not_merged(team: &str, commits: u64, session: &Session) -> Failure {
         1 => "1 commit of it is".to_owned(),
         commits => format!("{commits} commits of it are"),
     };
-    let own = format!("shipmate{} --team {team}", session.here());
+    let own = session.command_for(Some(team));
     refused(
         Code::TeamExists,
         format!("the team {team} is over, and {commits} not in your branch"),

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use shipmate_protocol::Ask;
 use shipmate_protocol::verbs::TeammateAdd;
 
-use super::{Begun, RunArgs, agent_of, found};
+use super::{Begun, RunArgs, agent_of, create_team};
 use crate::cli::failure::Failure;
+use crate::cli::screen::first_line;
 use crate::cli::session::Session;
 use crate::config::Config;
 use shipmate_protocol::plan_file::PlanFile;
@@ -80,21 +81,21 @@ pub(super) fn begin(args: &RunArgs, goal: &str, session: &mut Session) -> Result
     let plan = PlanFile { title: title(goal), ..PlanFile::default() };
     let team = session.client.team.clone().unwrap_or_else(|| name(goal));
     let cap = args.teammates.unwrap_or(config.team.cap as usize);
-    super::notes(&plan, &args.mode(&config, None), session)?;
+    super::print_notes(&plan, &args.mode(&config, None), session)?;
     let mut setup = super::setup(args, &plan, &config);
     setup.agent = args.agent.clone().unwrap_or_default();
     setup.model = args.model.clone().unwrap_or_default();
     setup.cap = Some(u32::try_from(cap).unwrap_or(u32::MAX));
-    found(&team, goal, setup, args.ceilings(), session)?;
-    if let Err(failure) = tell(lead, goal, session) {
-        super::take_back(session);
+    create_team(&team, goal, setup, args.ceilings(), session)?;
+    if let Err(failure) = brief_lead(lead, goal, session) {
+        super::delete_team(session);
         return Err(failure);
     }
     let summaries = session.place.team(&team).join("summaries");
     Ok(Begun { team, plan, summaries, goal: true, playbook: false, yes: args.yes })
 }
 
-fn tell(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<(), Failure> {
+fn brief_lead(lead: TeammateAdd, goal: &str, session: &mut Session) -> Result<(), Failure> {
     let to = lead.name.clone();
     session.ask(Ask::TeammateAdd(lead))?;
     session.ask(verbs::Send { to, body: goal.to_owned(), kind: None, reply_to: None })?;
@@ -136,7 +137,7 @@ fn lead(args: &RunArgs, config: &Config) -> Result<TeammateAdd, Failure> {
 
 /// The goal on one line.
 pub(super) fn title(goal: &str) -> String {
-    goal.trim().lines().next().unwrap_or_default().trim().to_owned()
+    first_line(goal.trim()).trim().to_owned()
 }
 
 /// `Add a GraphQL API beside REST` is `add-a-graphql-api-beside-rest`, whole words as far as they

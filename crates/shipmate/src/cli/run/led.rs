@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use shipmate_model::event::{MessageKind, Mode, Profile, Seat};
 
-use super::account::{Told, first_line};
+use super::account::EventText;
 use super::progress::EventKind;
+use crate::cli::screen::first_line;
 
 /// What a lead hands over that makes no plan.
 const NO_PLAN: &str = "no_plan";
@@ -88,7 +89,12 @@ impl Led {
 
     /// What a person hears of a message that `from` sent them. A report waits for the end of the
     /// run, and is shown at once when a later one takes its place.
-    pub(super) fn says(&mut self, from: &str, kind: &MessageKind, body: &str) -> Told {
+    pub(super) fn describe_message(
+        &mut self,
+        from: &str,
+        kind: &MessageKind,
+        body: &str,
+    ) -> EventText {
         let body = body.to_owned();
         match kind {
             MessageKind::Handoff(name) if name.as_str() == NO_PLAN && self.is_lead(from) => {

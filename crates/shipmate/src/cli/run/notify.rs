@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::cli::screen::{Screen, cut, plain};
+use crate::cli::screen::{Screen, cut, first_line, plain};
 use crate::config::NotifyConfig;
 
 const TITLE: &str = "shipmate";
@@ -20,8 +20,8 @@ const BODY_COLUMNS_MAX: usize = 200;
 pub(super) struct Notifier {
     how: NotifyConfig,
     escape: Escape,
-    /// Decisions that were told of.
-    told: BTreeSet<u64>,
+    /// Decisions that were notified of.
+    notified: BTreeSet<u64>,
 }
 
 /// The escape that a terminal is more likely to know.
@@ -56,24 +56,23 @@ impl Notifier {
         Notifier {
             how: if is_terminal { how } else { NotifyConfig::Off },
             escape: Escape::of_terminal(|name| std::env::var(name).ok()),
-            told: BTreeSet::new(),
+            notified: BTreeSet::new(),
         }
     }
 
     /// Tells of a decision, the first time it is heard of.
     pub(super) fn waits(&mut self, out: &mut impl Write, id: u64, what: &str) -> io::Result<()> {
-        match self.told.insert(id) {
-            true => self.tell(out, &format!("waits for you: {what}")),
+        match self.notified.insert(id) {
+            true => self.notify(out, &format!("waits for you: {what}")),
             false => Ok(()),
         }
     }
 
-    pub(super) fn tell(&self, out: &mut impl Write, body: &str) -> io::Result<()> {
+    pub(super) fn notify(&self, out: &mut impl Write, body: &str) -> io::Result<()> {
         if self.how == NotifyConfig::Off {
             return Ok(());
         }
-        let body = body.lines().next().unwrap_or_default();
-        let body = cut(&plain(body), BODY_COLUMNS_MAX).into_owned();
+        let body = cut(&plain(first_line(body)), BODY_COLUMNS_MAX).into_owned();
         let mut text = "\x07".to_owned();
         if self.how == NotifyConfig::Desktop {
             text.push_str(&self.escape.text(&body));
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     fn notifier(how: NotifyConfig, escape: Escape) -> Notifier {
-        Notifier { how, escape, told: BTreeSet::new() }
+        Notifier { how, escape, notified: BTreeSet::new() }
     }
 
     fn told(notifier: &mut Notifier, id: u64, what: &str) -> String {

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use serde::Serialize;
 
 use super::RunArgs;
-use super::report::{Outcome, Report};
-use super::watch::{interrupts, read_line, when_left};
+use super::report::{NextStep, Outcome, Report};
+use super::watch::{News, interrupts, read_line};
 use crate::cli::failure::Failure;
 use crate::cli::screen::{Screen, columns};
 use crate::cli::session::{Session, launch};
@@ -48,27 +48,20 @@ struct Ended {
     next: Vec<NextStep>,
 }
 
-#[derive(Debug, Serialize)]
-struct NextStep {
-    command: String,
-    why: String,
-}
-
 /// Shows on the page how the run ended, and serves it until the person leaves: by Enter, by Ctrl-C
 /// or by closing its last tab.
 pub(super) fn stay(page: &web::Beside, report: &Report, screen: &Screen) -> Result<(), Failure> {
-    let next = report.next().into_iter().map(|(command, why)| NextStep { command, why });
     let (outcome, text) = (report.outcome, report.in_short());
-    page.ended(&Ended { outcome, text, next: next.collect() });
+    page.ended(&Ended { outcome, text, next: report.next() });
     if !page.is_open() || !std::io::stdin().is_terminal() {
         return Ok(());
     }
     screen.line("the page stays open; press Enter to leave it, or close its tab")?;
-    let (tell, told) = channel();
+    let (tell, news) = channel();
     interrupts(tell.clone());
     read_line(tell.clone());
-    when_left(page, tell);
+    page.when_left(move || drop(tell.send(News::PageLeft)));
     // Whatever comes first.
-    drop(told.recv());
+    drop(news.recv());
     Ok(())
 }

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shipmate_model::phase::PhaseEnd;
 use shipmate_model::playbook::Playbook;
+use shipmate_model::status::PhaseState;
 use shipmate_model::{Event, Name};
 
-use super::account::Told;
+use super::account::EventText;
 use super::progress::EventKind;
 
 /// The phases of all teams of a run.
@@ -29,11 +30,10 @@ struct Course {
     led: Vec<Name>,
     now: Option<Name>,
     begun: bool,
-    missing: Vec<String>,
     /// What was said about the phase that waits.
     waits: Option<String>,
-    /// What is missing may come from outside.
-    outside: bool,
+    /// Something is missing that cannot come from outside.
+    is_held_up: bool,
     over: Option<bool>,
 }
 
@@ -43,8 +43,7 @@ pub(crate) struct PhaseLine {
     pub(crate) team: Name,
     pub(crate) phase: Name,
     pub(crate) round: u32,
-    /// `done`, `skipped`, `failed`, `passed` or `back`.
-    pub(crate) end: &'static str,
+    pub(crate) end: PhaseState,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) why: String,
 }
@@ -60,7 +59,7 @@ impl Phases {
     }
 
     /// What a person should hear of a record about a phase.
-    pub(crate) fn take(&mut self, event: &Event) -> Told {
+    pub(crate) fn take(&mut self, event: &Event) -> EventText {
         let (Event::PhaseWaits { team, phase, .. }
         | Event::PhaseBegan { team, phase, .. }
         | Event::PhaseLeftToLead { team, phase, .. }
@@ -75,21 +74,19 @@ impl Phases {
         let course = self.teams.entry(team.clone()).or_default();
         match event {
             Event::PhaseWaits { missing, outside, .. } => {
-                course.missing.clone_from(missing);
-                course.outside = *outside;
-                let told = match missing.as_slice() {
+                course.is_held_up = !missing.is_empty() && !outside;
+                let text = match missing.as_slice() {
                     [] => format!("{shown} has what it waited for"),
                     missing => format!("{shown} waits: {}", missing.join("; ")),
                 };
-                course.waits = Some(told.clone()).filter(|_| !missing.is_empty());
-                Some((EventKind::Health, told))
+                course.waits = Some(text.clone()).filter(|_| !missing.is_empty());
+                Some((EventKind::Health, text))
             }
             Event::PhaseBegan { round, notes, .. } => {
                 course.now = Some(phase.clone());
                 course.waits = None;
                 course.begun = true;
-                course.missing.clear();
-                course.outside = false;
+                course.is_held_up = false;
                 let again = if *round > 1 { format!(", round {round}") } else { String::new() };
                 let notes: String = notes.iter().map(|note| format!("\n  {note}")).collect();
                 Some((EventKind::Step, format!("{shown} begins{again}{notes}")))
@@ -104,30 +101,27 @@ impl Phases {
             Event::PhaseEnded { round, end, .. } => {
                 course.now = None;
                 course.waits = None;
-                let is_last = course.all.last() == Some(phase);
-                let (kind, word, told, why) = match end {
-                    PhaseEnd::Done { note } => (EventKind::Step, "done", "is done", note),
-                    PhaseEnd::Skipped { reason } => {
-                        (EventKind::Step, "skipped", "is left out", reason)
-                    }
-                    PhaseEnd::Back { reason, .. } => {
-                        (EventKind::Health, "back", "goes back", reason)
-                    }
+                let (end, words, why) = match end {
+                    PhaseEnd::Done { note } => (PhaseState::Done, "is done", note),
+                    PhaseEnd::Skipped { reason } => (PhaseState::Skipped, "is left out", reason),
+                    PhaseEnd::Back { reason, .. } => (PhaseState::Back, "goes back", reason),
                     PhaseEnd::Passed { reason } => {
-                        (EventKind::Health, "passed", "failed, and the team goes on", reason)
+                        (PhaseState::Passed, "failed, and the team goes on", reason)
                     }
-                    PhaseEnd::Failed { reason } => (EventKind::Health, "failed", "failed", reason),
+                    PhaseEnd::Failed { reason } => (PhaseState::Failed, "failed", reason),
                 };
                 match end {
-                    PhaseEnd::Failed { .. } => course.over = Some(false),
-                    PhaseEnd::Back { .. } => {}
-                    _ if is_last => course.over = Some(true),
+                    PhaseState::Failed => course.over = Some(false),
+                    PhaseState::Back => {}
+                    _ if course.all.last() == Some(phase) => course.over = Some(true),
                     _ => {}
                 }
+                let is_step = matches!(end, PhaseState::Done | PhaseState::Skipped);
+                let kind = if is_step { EventKind::Step } else { EventKind::Health };
                 let (team, phase, why) = (team.clone(), phase.clone(), why.clone());
                 let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
-                self.ended.push(PhaseLine { team, phase, round: *round, end: word, why });
-                Some((kind, format!("{shown} {told}{reason}")))
+                self.ended.push(PhaseLine { team, phase, round: *round, end, why });
+                Some((kind, format!("{shown} {words}{reason}")))
             }
             _ => None,
         }
@@ -150,8 +144,7 @@ impl Phases {
     /// Every phase that could go on waits for something.
     pub(crate) fn all_wait(&self) -> bool {
         let open = || self.teams.iter().filter(|(_, course)| course.over.is_none());
-        let waits =
-            |course: &Course| course.now.is_none() && !course.missing.is_empty() && !course.outside;
+        let waits = |course: &Course| course.now.is_none() && course.is_held_up;
         // The team above the departments waits for them, in a phase of its own.
         let is_above = |team: &Name| self.root.as_ref() == Some(team) && open().count() > 1;
         open().all(|(team, course)| waits(course) || is_above(team))

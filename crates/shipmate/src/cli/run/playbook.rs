@@ -10,7 +10,7 @@ use shipmate_protocol::plan_file::{self, PlanFile};
 use shipmate_protocol::verbs;
 use shipmate_protocol::verbs::PlaybookOrder;
 
-use super::{Begun, RunArgs, found};
+use super::{Begun, RunArgs, create_team};
 use crate::cli::failure::Failure;
 use crate::cli::playbook::{Choice, choice, given};
 use crate::cli::screen::plain;
@@ -19,7 +19,7 @@ use crate::config::TeamMode;
 
 /// The playbook that this run works by, if any. What the repository or the settings have chosen
 /// is said in one line.
-pub(super) fn chosen(args: &RunArgs, session: &mut Session) -> Result<Option<String>, Failure> {
+pub(super) fn choose(args: &RunArgs, session: &mut Session) -> Result<Option<String>, Failure> {
     match args.playbook.as_deref() {
         Some("none") => return Ok(None),
         Some(name) => return Ok(Some(name.to_owned())),
@@ -105,7 +105,7 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
     values.entry("goal".to_owned()).or_insert(title);
     let team = session.client.team.clone().unwrap_or(first);
     let mode = args.mode(&config, view.row.env.as_deref());
-    super::notes(&plan, &mode, session)?;
+    super::print_notes(&plan, &mode, session)?;
     let mut setup = super::setup(args, &plan, &config);
     setup.one_shot = mode.mode == TeamMode::Task;
     setup.agent = args.agent.clone().unwrap_or_default();
@@ -119,15 +119,15 @@ pub(super) fn begin(args: &RunArgs, name: &str, session: &mut Session) -> Result
         lead: args.lead.clone().unwrap_or_default(),
         compiled: None,
     });
-    left_over(session)?;
-    found(&team, &plan.title, setup, args.ceilings(), session)?;
+    print_leftovers(session)?;
+    create_team(&team, &plan.title, setup, args.ceilings(), session)?;
     let summaries = session.place.team(&team).join("summaries");
     Ok(Begun { team, plan, summaries, goal: false, playbook: true, yes: args.yes })
 }
 
 /// What earlier teams left is told before a new one begins, a line for each of them; nothing of it
 /// is removed here, and nothing of it is a reason not to begin.
-fn left_over(session: &mut Session) -> Result<(), Failure> {
+fn print_leftovers(session: &mut Session) -> Result<(), Failure> {
     session.client.team = None;
     if session.screen.json {
         return Ok(());

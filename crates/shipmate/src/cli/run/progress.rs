@@ -11,7 +11,8 @@ mod parts;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::time::Duration;
+
+use shipmate_protocol::view::PhaseView;
 
 use crate::cli::screen::{Paint, Screen, columns, hanging};
 use crate::time::time_of_day;
@@ -32,7 +33,7 @@ pub(crate) struct RunView {
     /// Where it is in its playbook.
     pub(crate) phase: Option<String>,
     /// The phases of its playbook and of its departments', in their order.
-    pub(crate) phases: Vec<PhaseRow>,
+    pub(crate) phases: Vec<TeamPhases>,
     pub(crate) tasks: TaskCounts,
     pub(crate) teammates: Vec<Row>,
     /// Milliseconds of the longest path: behind us, and altogether.
@@ -63,24 +64,15 @@ pub(crate) struct TaskCounts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    pub(crate) state_word: String,
+    pub(crate) state_word: &'static str,
     pub(crate) task: Option<(u32, String)>,
-    pub(crate) since: Duration,
+    pub(crate) since_ms: u64,
     pub(crate) last_words: String,
     pub(crate) tasks_done: usize,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct PhaseRow {
-    /// The department whose phase it is; none for the run's own team.
-    pub(crate) team: Option<String>,
-    pub(crate) name: String,
-    /// `ahead`, `waits`, `runs`, `done`, `skipped`, `failed`, `passed` or `back`.
-    pub(crate) state: String,
-    pub(crate) round: u32,
-    /// What it waits for, or why it ended so.
-    pub(crate) why: String,
-}
+/// The name of a department, or none for the run's own team; and its phases.
+pub(crate) type TeamPhases = (Option<String>, Vec<PhaseView>);
 
 /// Something that waits for a person, and the words that decide it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! command away.
 
 use serde::Serialize;
+use shipmate_model::status::PhaseState;
 use shipmate_model::usage::Usage;
 
 use super::phases::PhaseLine;
@@ -44,7 +45,7 @@ pub(crate) struct Report {
     pub(crate) no_plan: Option<String>,
     /// What waits for a person.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) waiting: Vec<Asked>,
+    pub(crate) waiting: Vec<OpenDecision>,
     /// What went otherwise than planned.
     pub(crate) deviations: Vec<String>,
     pub(crate) gates: GateTally,
@@ -75,9 +76,16 @@ pub(crate) struct Report {
 
 /// Something that waits for a person, and the command that decides it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Asked {
+pub(crate) struct OpenDecision {
     pub(crate) what: String,
     pub(crate) command: String,
+}
+
+/// A command that goes on from here.
+#[derive(Debug, Serialize)]
+pub(crate) struct NextStep {
+    pub(crate) command: String,
+    pub(crate) why: String,
 }
 
 /// What agents have used, as far as they say so.
@@ -209,7 +217,7 @@ impl Report {
         fact("used", self.spent.text());
         fact("output", self.places.output.clone().unwrap_or_default());
         fact("summaries", self.places.summaries.join(", "));
-        for (index, (command, why)) in self.next().into_iter().enumerate() {
+        for (index, NextStep { command, why }) in self.next().into_iter().enumerate() {
             let label = if index == 0 { "next" } else { "" };
             lines.push(fitted(format!("{label:<10} {command:<28} {why}"), screen));
         }
@@ -252,19 +260,16 @@ impl Report {
         if self.outcome != Outcome::Partial || self.tasks.completed < self.tasks.total {
             return String::new();
         }
-        match self.phases.iter().rev().find(|phase| phase.end == "failed") {
+        match self.phases.iter().rev().find(|phase| phase.end == PhaseState::Failed) {
             Some(failed) => format!(", but phase {} failed,", failed.phase),
             None => ", but not all phases,".to_owned(),
         }
     }
 
     fn merged(&self) -> String {
-        let commits = match self.commits.len() {
-            0 => return String::new(),
-            1 => "1 commit".to_owned(),
-            count => format!("{count} commits"),
-        };
+        let commits = counted(self.commits.len(), "commit");
         match &self.places.branch {
+            _ if self.commits.is_empty() => String::new(),
             Some(branch) => format!("{commits} on {branch}"),
             None => commits,
         }
@@ -274,8 +279,7 @@ impl Report {
         let GateTally { runs, green, red } = self.gates;
         match runs {
             0 => String::new(),
-            1 => format!("1 run, {green} green, {red} red"),
-            _ => format!("{runs} runs, {green} green, {red} red"),
+            _ => format!("{}, {green} green, {red} red", counted(runs, "run")),
         }
     }
 
@@ -286,10 +290,7 @@ impl Report {
         if !is_known || self.tasks.completed < self.tasks.total {
             return took;
         }
-        let team = match self.teammates.len() {
-            1 => "1 teammate".to_owned(),
-            count => format!("{count} teammates"),
-        };
+        let team = counted(self.teammates.len(), "teammate");
         format!("{took} (critical path {path}; best possible with {team} {bound})")
     }
 
@@ -310,17 +311,16 @@ impl Report {
     }
 
     /// Commands that go on from here, the likeliest first.
-    pub(crate) fn next(&self) -> Vec<(String, String)> {
+    pub(crate) fn next(&self) -> Vec<NextStep> {
         let mut next = Vec::new();
         let own = &self.own;
-        let mut add = |command: String, why: &str| next.push((command, why.to_owned()));
+        let mut add =
+            |command: String, why: &str| next.push(NextStep { command, why: why.to_owned() });
+        let base = self.places.base.as_deref().unwrap_or("your branch");
+        let bring = format!("bring the work to {base}");
         if self.course == Standing::Gone {
             if !self.commits.is_empty() {
-                let base = self.places.base.as_deref().unwrap_or("your branch");
-                add(
-                    format!("git merge shipmate/{}", self.team),
-                    &format!("bring the work to {base}"),
-                );
+                add(format!("git merge shipmate/{}", self.team), &bring);
             }
             return next;
         }
@@ -339,8 +339,7 @@ impl Report {
             add(format!("{own} resume"), "then: go on with what is not done");
         }
         if !self.commits.is_empty() {
-            let base = self.places.base.as_deref().unwrap_or("your branch");
-            add(format!("{own} merge"), &format!("bring the work to {base}"));
+            add(format!("{own} merge"), &bring);
         }
         if let Standing::WaitsOn(branch) = &self.course {
             let why = "bring what is missing, once it is committed: the team goes on by itself";
@@ -360,6 +359,11 @@ impl Report {
         add(format!("{own} log"), "what happened");
         next
     }
+}
+
+/// `1 run`, `3 runs`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn fitted(line: String, screen: &Screen) -> String {
@@ -499,7 +503,7 @@ next       shipmate task show 2         what is known about its failure
 
     #[test]
     fn what_waits_for_a_person_comes_with_the_command_that_decides_it() {
-        let asked = Asked {
+        let asked = OpenDecision {
             what: "question 65: Which one?".to_owned(),
             command: "shipmate --team search answer 65 JWT".to_owned(),
         };

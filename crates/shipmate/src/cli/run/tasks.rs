@@ -4,17 +4,19 @@
 //! have a hundred thousand tasks, and every record of it passes here. Whether a task waits is a
 //! number that is kept, never looked up among the others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use shipmate_model::Name;
+use shipmate_model::event::{Dependency, TaskId, TaskSpec};
 
 use super::progress::TaskCounts;
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct TaskLine {
     pub(crate) subject: String,
-    pub(crate) group: Option<String>,
+    pub(crate) group: Option<Name>,
     pub(crate) owner: String,
-    pub(crate) needs: Vec<u32>,
-    pub(crate) needs_groups: Vec<String>,
+    pub(crate) needs: Vec<Dependency>,
     pub(crate) planned_ms: Option<u64>,
     pub(crate) claimed_ms: u64,
     pub(crate) took_ms: Option<u64>,
@@ -22,7 +24,7 @@ pub(crate) struct TaskLine {
     pub(crate) why: String,
     pub(crate) gated: Gated,
     status: Status,
-    /// Of `needs` and `needs_groups`, those that are not completed.
+    /// How many of `needs` are not completed.
     unmet: usize,
 }
 
@@ -65,6 +67,16 @@ impl Gated {
 }
 
 impl TaskLine {
+    pub(crate) fn of(spec: &TaskSpec) -> TaskLine {
+        TaskLine {
+            subject: spec.subject.clone(),
+            group: spec.group.clone(),
+            needs: spec.blocked_by.clone(),
+            planned_ms: spec.duration_ms,
+            ..TaskLine::default()
+        }
+    }
+
     pub(crate) fn status(&self) -> Status {
         self.status
     }
@@ -87,31 +99,25 @@ impl TaskLine {
     }
 }
 
+/// What tasks wait for: one task, or a group. A group is a node of its own, so that a plan that
+/// waits for another is one edge and not as many as both have tasks.
 #[derive(Debug, Default)]
-struct Group {
+struct Node {
+    /// The tasks in it; a task that is not there yet has none.
     members: usize,
-    /// Members that are neither completed nor deleted.
+    /// How many of them are still waited for.
     left: usize,
-    dependents: Vec<u32>,
+    dependents: Vec<TaskId>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    lines: BTreeMap<u32, TaskLine>,
+    lines: BTreeMap<TaskId, TaskLine>,
     counts: TaskCounts,
-    dependents: HashMap<u32, Vec<u32>>,
-    groups: HashMap<String, Group>,
+    nodes: BTreeMap<Dependency, Node>,
     /// How often a task was looked at: what a record costs.
     #[cfg(test)]
     pub(crate) looks: std::cell::Cell<u64>,
-}
-
-/// A step of the longest path. A group is a step of its own, so that a plan that waits for another
-/// is one edge and not as many as both have tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Step<'a> {
-    Task(u32),
-    Group(&'a str),
 }
 
 impl Tasks {
@@ -120,18 +126,18 @@ impl Tasks {
         self.looks.set(self.looks.get() + 1);
     }
 
-    pub(crate) fn get(&self, id: u32) -> Option<&TaskLine> {
+    pub(crate) fn get(&self, id: TaskId) -> Option<&TaskLine> {
         self.look();
         self.lines.get(&id)
     }
 
     /// For everything but its status, which others count on.
-    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut TaskLine> {
+    pub(crate) fn get_mut(&mut self, id: TaskId) -> Option<&mut TaskLine> {
         self.look();
         self.lines.get_mut(&id)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &TaskLine)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TaskId, &TaskLine)> {
         self.lines.iter().inspect(|_| self.look()).map(|(id, task)| (*id, task))
     }
 
@@ -139,98 +145,74 @@ impl Tasks {
         self.counts
     }
 
-    pub(crate) fn create(&mut self, id: u32, mut task: TaskLine) {
+    pub(crate) fn create(&mut self, id: TaskId, mut task: TaskLine) {
         task.needs.sort_unstable();
         task.needs.dedup();
-        task.needs_groups.sort_unstable();
-        task.needs_groups.dedup();
         for need in &task.needs {
-            self.dependents.entry(*need).or_default().push(id);
-            task.unmet += usize::from(!self.is_completed(*need));
-        }
-        for need in &task.needs_groups {
-            let group = self.groups.entry(need.clone()).or_default();
-            group.dependents.push(id);
-            task.unmet += usize::from(group.left > 0);
+            let node = self.node(need);
+            node.dependents.push(id);
+            task.unmet += usize::from(node.left > 0);
         }
         self.counts.total += 1;
         if let Some(count) = task.place(&mut self.counts) {
             *count += 1;
         }
+        self.node(&Dependency::Task(id)).members = 1;
         let group = task.group.clone();
         self.lines.insert(id, task);
-        if let Some(name) = group {
-            self.groups.entry(name.clone()).or_default().members += 1;
-            self.regroup(&name, Change::Opened);
+        if let Some(group) = group.map(Dependency::Group) {
+            self.node(&group).members += 1;
+            self.settle(&group, true, false);
         }
     }
 
-    pub(crate) fn set_status(&mut self, id: u32, status: Status) {
+    pub(crate) fn set_status(&mut self, id: TaskId, status: Status) {
         let Some(task) = self.lines.get(&id) else { return };
         let (was, group) = (task.status, task.group.clone());
         self.recount(id, |task| task.status = status);
-        if was == status {
-            return;
+        let [completed, is_completed] = [was, status].map(|status| status == Status::Completed);
+        self.settle(&Dependency::Task(id), completed, is_completed);
+        if let Some(group) = group.map(Dependency::Group) {
+            self.settle(&group, was.is_settled(), status.is_settled());
         }
-        let is = [was, status].map(|status| status == Status::Completed);
-        if is[0] != is[1] {
-            let change = if is[1] { Change::Settled } else { Change::Opened };
-            let dependents = self.dependents.remove(&id).unwrap_or_default();
-            self.tell(&dependents, change);
-            self.dependents.insert(id, dependents);
-        }
-        let is = [was, status].map(Status::is_settled);
-        if let Some(name) = group.filter(|_| is[0] != is[1]) {
-            self.regroup(&name, if is[1] { Change::Settled } else { Change::Opened });
-        }
-        match (was, status) {
-            (_, Status::Deleted) => self.counts.total -= 1,
-            (Status::Deleted, _) => self.counts.total += 1,
-            _ => {}
-        }
+        self.counts.total += usize::from(was == Status::Deleted);
+        self.counts.total -= usize::from(status == Status::Deleted);
     }
 
-    pub(crate) fn is_completed(&self, id: u32) -> bool {
+    /// Whether somebody has to wait for it.
+    pub(crate) fn is_open(&self, on: &Dependency) -> bool {
         self.look();
-        self.lines.get(&id).is_some_and(|task| task.status == Status::Completed)
+        self.nodes.get(on).is_some_and(|node| node.left > 0)
     }
 
-    pub(crate) fn is_group_open(&self, name: &str) -> bool {
-        self.groups.get(name).is_some_and(|group| group.left > 0)
+    fn node(&mut self, on: &Dependency) -> &mut Node {
+        // A task is waited for before it is there; a group without members is not.
+        let left = usize::from(matches!(on, Dependency::Task(_)));
+        self.nodes.entry(on.clone()).or_insert_with(|| Node { left, ..Node::default() })
     }
 
-    /// One member of a group has become settled or open.
-    fn regroup(&mut self, name: &str, change: Change) {
-        let group = self.groups.get_mut(name).expect("a group is there since its first member");
-        match change {
-            Change::Opened => group.left += 1,
-            Change::Settled => group.left -= 1,
-        }
-        let turned = match change {
-            Change::Opened => group.left == 1,
-            Change::Settled => group.left == 0,
-        };
-        if !turned {
+    /// One member of a node was settled or not, and is now or not.
+    fn settle(&mut self, on: &Dependency, was: bool, is: bool) {
+        if was == is {
             return;
         }
-        let dependents = std::mem::take(&mut group.dependents);
-        self.tell(&dependents, change);
-        if let Some(group) = self.groups.get_mut(name) {
-            group.dependents = dependents;
+        let node = self.node(on);
+        let was_open = node.left > 0;
+        node.left = if is { node.left - 1 } else { node.left + 1 };
+        if was_open == (node.left > 0) {
+            return;
         }
-    }
-
-    fn tell(&mut self, dependents: &[u32], change: Change) {
-        for id in dependents {
-            self.recount(*id, |task| match change {
-                Change::Opened => task.unmet += 1,
-                Change::Settled => task.unmet -= 1,
+        let dependents = std::mem::take(&mut node.dependents);
+        for id in &dependents {
+            self.recount(*id, |task| {
+                task.unmet = if is { task.unmet - 1 } else { task.unmet + 1 };
             });
         }
+        self.node(on).dependents = dependents;
     }
 
     /// Changes what decides in which count a task is.
-    fn recount(&mut self, id: u32, change: impl FnOnce(&mut TaskLine)) {
+    fn recount(&mut self, id: TaskId, change: impl FnOnce(&mut TaskLine)) {
         self.look();
         let Some(task) = self.lines.get_mut(&id) else { return };
         if let Some(count) = task.place(&mut self.counts) {
@@ -247,56 +229,44 @@ impl Tasks {
     pub(crate) fn path(&self, counted: impl Fn(&TaskLine) -> bool) -> (u64, u64) {
         let took = || self.lines.values().filter_map(|task| task.took_ms);
         let unknown_ms = took().sum::<u64>() / (took().count() as u64).max(1);
-        let mut waits: HashMap<Step<'_>, usize> = HashMap::new();
-        for (id, task) in &self.lines {
-            let tasks = task.needs.iter().filter(|need| self.lines.contains_key(need)).count();
-            let filled = |name: &&String| self.groups.get(*name).is_some_and(|g| g.members > 0);
-            waits.insert(Step::Task(*id), tasks + task.needs_groups.iter().filter(filled).count());
+        let is_there = |on: &&Dependency| self.nodes[*on].members > 0;
+        let mut waits: BTreeMap<Dependency, usize> = BTreeMap::new();
+        for step in self.nodes.keys().filter(is_there) {
+            let count = match step {
+                Dependency::Task(id) => self.lines[id].needs.iter().filter(is_there).count(),
+                Dependency::Group(_) => self.nodes[step].members,
+            };
+            waits.insert(step.clone(), count);
         }
-        let filled = self.groups.iter().filter(|(_, group)| group.members > 0);
-        waits.extend(filled.map(|(name, group)| (Step::Group(name), group.members)));
         let ready = waits.iter().filter(|(_, count)| **count == 0);
-        let mut ready: Vec<Step<'_>> = ready.map(|(step, _)| *step).collect();
-        let mut before: HashMap<Step<'_>, (u64, u64)> = HashMap::new();
+        let mut ready: Vec<Dependency> = ready.map(|(step, _)| step.clone()).collect();
+        let mut before: BTreeMap<Dependency, (u64, u64)> = BTreeMap::new();
         let mut longest = (0, 0);
         while let Some(step) = ready.pop() {
             let (mut all, mut part) = before.remove(&step).unwrap_or_default();
-            if let Step::Task(id) = step {
+            let mut group = None;
+            if let Dependency::Task(id) = step {
                 let task = &self.lines[&id];
                 let own = task.took_ms.or(task.planned_ms).unwrap_or(unknown_ms);
                 let own = if task.status == Status::Deleted { 0 } else { own };
                 all += own;
                 part += if counted(task) { own } else { 0 };
                 longest = longest.max((all, part));
+                group = task.group.clone().map(Dependency::Group);
             }
-            for next in self.after(step) {
-                let reached = before.entry(next).or_default();
-                *reached = (*reached).max((all, part));
+            let dependents = self.nodes[&step].dependents.iter();
+            for next in dependents.map(|id| Dependency::Task(*id)).chain(group) {
                 let left = waits.get_mut(&next).expect("every step has its count");
                 *left -= 1;
                 if *left == 0 {
-                    ready.push(next);
+                    ready.push(next.clone());
                 }
+                let reached = before.entry(next).or_default();
+                *reached = (*reached).max((all, part));
             }
         }
         (longest.1, longest.0)
     }
-
-    fn after<'a>(&'a self, step: Step<'a>) -> impl Iterator<Item = Step<'a>> {
-        let (dependents, group) = match step {
-            Step::Task(id) => (self.dependents.get(&id), self.lines[&id].group.as_deref()),
-            Step::Group(name) => (self.groups.get(name).map(|group| &group.dependents), None),
-        };
-        let tasks = dependents.into_iter().flatten().map(|id| Step::Task(*id));
-        tasks.chain(group.map(Step::Group))
-    }
-}
-
-/// What has become of something that others wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Opened,
-    Settled,
 }
 
 #[cfg(test)]
@@ -304,10 +274,11 @@ mod tests {
     use super::*;
 
     fn task(group: &str, needs: &[u32], needs_groups: &[&str], planned_ms: u64) -> TaskLine {
+        let name = |name: &str| name.parse::<Name>().unwrap();
+        let groups = needs_groups.iter().map(|group| Dependency::Group(name(group)));
         TaskLine {
-            group: Some(group.to_owned()).filter(|name| !name.is_empty()),
-            needs: needs.to_vec(),
-            needs_groups: needs_groups.iter().map(|name| (*name).to_owned()).collect(),
+            group: Some(group).filter(|group| !group.is_empty()).map(name),
+            needs: needs.iter().map(|id| Dependency::Task(*id)).chain(groups).collect(),
             planned_ms: Some(planned_ms),
             ..TaskLine::default()
         }

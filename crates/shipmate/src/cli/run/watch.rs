@@ -17,16 +17,16 @@ use shipmate_protocol::view::TeammateState;
 
 use super::Begun;
 use super::account::Account;
-use super::decide::{Decided, decide, say_yes};
+use super::decide::{Decided, approve_teammate_plan, decide};
 use super::ending::report;
 use super::notify::Notifier;
-use super::progress::{Event, EventKind, Live, PhaseRow, RunView, is_unicode, write_plain};
+use super::progress::{Event, EventKind, Live, RunView, is_unicode, write_plain};
 use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use news::{News, follow};
-pub(super) use news::{interrupts, read_line, when_left};
+use news::follow;
+pub(super) use news::{News, interrupts, read_line};
 use quiet::Quiet;
 use rest::{REPORT_WITHIN, STUCK_FOR, Stuck};
 use shipmate_protocol::verbs;
@@ -66,17 +66,17 @@ pub(crate) fn watch(
     mut session: Session,
     how: Watching,
 ) -> Result<Option<Watched>, Failure> {
-    let (tell, told) = channel();
+    let (tell, news) = channel();
     follow(session.again()?, tell.clone());
     interrupts(tell.clone());
     let mut watcher = Watcher::new(begun, &session, how, tell)?;
-    let outcome = watcher.until_over(&told, &mut session)?;
+    let outcome = watcher.until_over(&news, &mut session)?;
     watcher.clear()?;
     if watcher.asking {
         eprintln!();
     }
     let Some(outcome) = outcome else {
-        left(begun, &session, watcher.stopping.is_some())?;
+        leave(begun, &session, watcher.stopping.is_some())?;
         return Ok(None);
     };
     let Watcher { account, notifier, .. } = watcher;
@@ -88,19 +88,15 @@ pub(crate) fn watch(
         true => session.screen.json(&report)?,
         false => session.screen.print(&report.text(&session.screen))?,
     }
-    let told = notifier.tell(&mut std::io::stdout(), &report.in_short());
-    told.map_err(|_| Failure::PipeClosed)?;
+    let notified = notifier.notify(&mut std::io::stdout(), &report.in_short());
+    notified.map_err(|_| Failure::PipeClosed)?;
     Ok(Some(Watched { account, report }))
 }
 
 /// Says how it stands with a team whose run is not watched any more.
-fn left(begun: &Begun, session: &Session, is_stopping: bool) -> Result<(), Failure> {
-    let team = &begun.team;
-    if session.screen.json {
-        return session.screen.json(&serde_json::json!({ "team": team, "detached": true }));
-    }
-    let own = format!("shipmate{} --team {team}", session.here());
-    session.screen.line(&match is_stopping {
+fn leave(begun: &Begun, session: &Session, is_stopping: bool) -> Result<(), Failure> {
+    let own = session.command_for(Some(&begun.team));
+    let text = match is_stopping {
         true => format!(
             "the team is still stopping: `{own} status`; go on later with `{own} resume`, take what \
              is done with `{own} merge`"
@@ -108,11 +104,9 @@ fn left(begun: &Begun, session: &Session, is_stopping: bool) -> Result<(), Failu
         false => format!(
             "left at work: `{own} status`, `{own} tui`, `{own} log --follow`, `{own} shutdown`"
         ),
-    })?;
-    match begun.plans_hint(&own).filter(|_| begun.yes && !is_stopping) {
-        Some(hint) => session.screen.line(&hint),
-        None => Ok(()),
-    }
+    };
+    let hint = begun.plans_hint(&own).filter(|_| begun.yes && !is_stopping);
+    begun.leave(&text, hint, session)
 }
 
 struct Watcher<'a> {
@@ -135,12 +129,12 @@ struct Watcher<'a> {
     /// A shutdown was asked for: the run is over when nobody runs and nothing is at the gate.
     stopping: Option<Outcome>,
     /// What was last said about what a team that is being ended waits for.
-    stopping_told: String,
+    stopping_text: String,
     /// Since when only a person's word is missing, and nobody is there to give it.
     waits_since: Option<Instant>,
     patience: Duration,
     /// The last words of everybody when that was looked at.
-    said: Vec<String>,
+    last_words: Vec<String>,
     /// The person was asked what Ctrl-C should mean.
     asking: bool,
     /// A line of the terminal is being read.
@@ -177,10 +171,10 @@ impl<'a> Watcher<'a> {
             done_since: None,
             shown: None,
             stopping: None,
-            stopping_told: String::new(),
+            stopping_text: String::new(),
             waits_since: None,
             patience: how.patience,
-            said: Vec::new(),
+            last_words: Vec::new(),
             asking: false,
             reading: false,
             backlog: VecDeque::new(),
@@ -192,11 +186,11 @@ impl<'a> Watcher<'a> {
     /// `None` when the person leaves before it is over.
     fn until_over(
         &mut self,
-        told: &Receiver<News>,
+        news: &Receiver<News>,
         session: &mut Session,
     ) -> Result<Option<Outcome>, Failure> {
         loop {
-            match self.wait(told) {
+            match self.wait(news) {
                 Some(News::Record(record)) => self.events.extend(self.account.take(&record)),
                 Some(News::Unreadable) => self.account.skip(),
                 Some(News::Interrupted) => {
@@ -216,7 +210,7 @@ impl<'a> Watcher<'a> {
                 Some(News::Resized) => self.drawn_at = None,
                 Some(News::Following | News::PageLeft) | None => {}
             }
-            self.tell_stopping();
+            self.announce_stopping();
             if !self.asking {
                 self.draw(Some(session))?;
             }
@@ -248,7 +242,7 @@ impl<'a> Watcher<'a> {
                 }));
             }
             if self.stopping.is_none() && !self.asking {
-                self.look_after_lead(told, session)?;
+                self.look_after_lead(news, session)?;
             }
             if self.stopping.is_none() && !self.asking {
                 self.notice_idle(session)?;
@@ -264,15 +258,15 @@ impl<'a> Watcher<'a> {
     }
 
     /// What a team that is being ended waits for, wherever no table shows it.
-    fn tell_stopping(&mut self) {
+    fn announce_stopping(&mut self) {
         if self.stopping.is_none() || self.live.is_some() {
             return;
         }
         let left = self.account.left_to_stop();
-        if left.is_empty() || left == self.stopping_told {
+        if left.is_empty() || left == self.stopping_text {
             return;
         }
-        self.stopping_told.clone_from(&left);
+        self.stopping_text.clone_from(&left);
         let (at_ms, text) = (self.account.now_ms, format!("stopping: {left}"));
         self.events.push(Event { at_ms, kind: EventKind::Step, text, tally: None });
     }
@@ -292,7 +286,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Waits for news, or for the time to draw the clock or to give up on a stuck run.
-    fn wait(&mut self, told: &Receiver<News>) -> Option<News> {
+    fn wait(&mut self, news: &Receiver<News>) -> Option<News> {
         if let Some(news) = self.backlog.pop_front() {
             return Some(news);
         }
@@ -308,8 +302,8 @@ impl<'a> Watcher<'a> {
         let idle = idle.map(|since| left(STUCK_FOR, since));
         let report = self.done_since.map(|since| left(REPORT_WITHIN, since));
         match stuck.or(draw).into_iter().chain(report).chain(waits).chain(idle).min() {
-            Some(wait) => told.recv_timeout(wait).ok(),
-            None => told.recv().ok(),
+            Some(wait) => news.recv_timeout(wait).ok(),
+            None => news.recv().ok(),
         }
     }
 
@@ -317,7 +311,7 @@ impl<'a> Watcher<'a> {
     /// done and the lead does not say so.
     fn look_after_lead(
         &mut self,
-        told: &Receiver<News>,
+        news: &Receiver<News>,
         session: &mut Session,
     ) -> Result<(), Failure> {
         if self.begun.goal && self.account.led.no_plan.is_some() {
@@ -327,14 +321,14 @@ impl<'a> Watcher<'a> {
             self.shown = Some(plan);
             self.clear()?;
             let decided =
-                decide(plan, self.begun.yes, session, &mut |text| self.prompt(text, told))?;
+                decide(plan, self.begun.yes, session, &mut |text| self.prompt(text, news))?;
             if decided == Decided::Stop {
                 return self.shut_down(session, Outcome::Stopped);
             }
         }
         if self.begun.yes {
             for plan in self.account.led.undecided() {
-                say_yes(plan, session)?;
+                approve_teammate_plan(plan, session)?;
             }
         }
         if !self.begun.goal || !self.account.awaits_report() {
@@ -346,7 +340,7 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         self.done_since = None;
-        self.account.deviates(None, "the lead did not report within 2 minutes");
+        self.account.add_deviation(None, "the lead did not report within 2 minutes");
         self.shut_down(session, Outcome::Complete)
     }
 
@@ -396,10 +390,10 @@ impl<'a> Watcher<'a> {
 
     /// A line of the person's; nothing when there are no more, or at Ctrl-C, which is then heard.
     /// What happens meanwhile is taken in afterwards.
-    fn prompt(&mut self, text: &str, told: &Receiver<News>) -> Option<String> {
+    fn prompt(&mut self, text: &str, news: &Receiver<News>) -> Option<String> {
         self.begin_line(text);
         loop {
-            match told.recv().ok()? {
+            match news.recv().ok()? {
                 News::Typed(line) => {
                     self.reading = false;
                     return line;
@@ -429,10 +423,10 @@ impl<'a> Watcher<'a> {
         let mut out = std::io::stdout().lock();
         let Some(live) = &mut self.live else {
             // What is done in another way than asked is said where errors are said.
-            let (aside, told): (Vec<Event>, Vec<Event>) =
+            let (aside, lines): (Vec<Event>, Vec<Event>) =
                 events.into_iter().partition(|event| event.kind == EventKind::Fallback);
             drop(write_plain(&mut std::io::stderr().lock(), &aside));
-            return write_plain(&mut out, &told).map_err(|_| Failure::PipeClosed);
+            return write_plain(&mut out, &lines).map_err(|_| Failure::PipeClosed);
         };
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
@@ -442,7 +436,7 @@ impl<'a> Watcher<'a> {
             live.resize(width, rows);
         }
         if let Some(session) = session {
-            add_words(&mut view, session);
+            add_status(&mut view, session);
             self.quiet_keys.get_or_insert_with(Quiet::begin);
         }
         live.draw(&mut out, &view).map_err(|_| Failure::PipeClosed)
@@ -468,20 +462,14 @@ fn size() -> Option<(usize, usize)> {
 
 /// What only the coordinator knows: how the phases stand, the agents' last words and what the queue
 /// does.
-fn add_words(view: &mut RunView, session: &mut Session) {
+fn add_status(view: &mut RunView, session: &mut Session) {
     let Ok(status) = session.ask(verbs::Status) else { return };
     view.gate.clone_from(&status.queue);
     let mut teams: Vec<_> = status.teams.iter().collect();
     teams.sort_by_key(|team| team.name != view.team);
-    for team in teams {
+    for team in teams.into_iter().filter(|team| !team.phases.is_empty()) {
         let department = (team.name != view.team).then(|| team.name.clone());
-        view.phases.extend(team.phases.iter().map(|phase| PhaseRow {
-            team: department.clone(),
-            name: phase.name.clone(),
-            state: phase.state.to_string(),
-            round: phase.round,
-            why: phase.why.clone(),
-        }));
+        view.phases.push((department, team.phases.clone()));
     }
     for row in &mut view.teammates {
         let (team, name) = row.name.split_once('/').unwrap_or((&view.team, &row.name));

@@ -1,10 +1,10 @@
 //! What the records say about tasks: who works on each, and what became of it.
 
-use shipmate_model::event::{Dependency, TaskId, TaskSpec};
-use shipmate_model::{Address, Name};
+use shipmate_model::Address;
+use shipmate_model::event::TaskId;
 
 use super::super::tasks::{Status, TaskLine};
-use super::{Account, Told, step};
+use super::{Account, EventText, step};
 
 impl Account {
     /// A task, and how it is told of.
@@ -25,22 +25,7 @@ impl Account {
         };
     }
 
-    pub(super) fn task_created(&mut self, id: TaskId, spec: &TaskSpec) -> Told {
-        let mut line = TaskLine::default();
-        line.subject.clone_from(&spec.subject);
-        line.group = spec.group.as_ref().map(Name::to_string);
-        for need in &spec.blocked_by {
-            match need {
-                Dependency::Task(id) => line.needs.push(*id),
-                Dependency::Group(name) => line.needs_groups.push(name.to_string()),
-            }
-        }
-        line.planned_ms = spec.duration_ms;
-        self.tasks.create(id, line);
-        None
-    }
-
-    pub(super) fn task_claimed(&mut self, id: TaskId, by: &Address) -> Told {
+    pub(super) fn task_claimed(&mut self, id: TaskId, by: &Address) -> EventText {
         let (owner, at) = (self.name(by), self.now_ms);
         let (task, name) = self.task(id)?;
         (task.owner, task.claimed_ms) = (owner.clone(), at);
@@ -50,17 +35,16 @@ impl Account {
         step(format!("{owner} takes {name}"))
     }
 
-    pub(super) fn task_submitted(&mut self, id: TaskId) -> Told {
+    pub(super) fn task_submitted(&mut self, id: TaskId) -> EventText {
         let at = self.now_ms;
         let (task, name) = self.task(id)?;
         let (owner, busy_ms) = (task.owner.clone(), at.saturating_sub(task.claimed_ms));
         self.set_task(id, Status::Submitted);
-        self.mates.entry(owner.clone()).or_default().busy_ms += busy_ms;
-        self.set_mate(&owner, "idle");
+        self.set_mate(&owner, "idle").busy_ms += busy_ms;
         step(format!("{owner} hands in {name}"))
     }
 
-    pub(super) fn task_completed(&mut self, id: TaskId, commit: Option<&String>) -> Told {
+    pub(super) fn task_completed(&mut self, id: TaskId, commit: Option<&String>) -> EventText {
         let at = self.now_ms;
         let (task, name) = self.task(id)?;
         let owner = task.owner.clone();
@@ -69,7 +53,7 @@ impl Account {
         self.set_task(id, Status::Completed);
         self.mates.entry(owner.clone()).or_default().done += 1;
         if self.has_trees && commit.is_none() {
-            self.deviates(Some(id), &format!("{name} changed nothing"));
+            self.add_deviation(Some(id), &format!("{name} changed nothing"));
             return step(format!("{name} completed ({owner}), without any change"));
         }
         step(format!("{name} completed ({owner})"))

@@ -1,22 +1,22 @@
 //! What the records say about teammates: their lives, and who takes nothing any more.
 
 use shipmate_model::event::{Loss, Outcome, Supervision};
+use shipmate_model::pause::{Pause, PauseCause};
 use shipmate_model::{Actor, Address, Record};
-use shipmate_protocol::view::{PauseKind, PauseView};
 
-use super::{Account, BROKEN, EventKind, Told, first_line, health, step};
+use super::{Account, BROKEN, EventKind, EventText, MateLine, first_line, health, step};
 
 impl Account {
-    pub(super) fn set_mate(&mut self, name: &str, word: &'static str) {
+    pub(super) fn set_mate(&mut self, name: &str, word: &'static str) -> &mut MateLine {
         let mate = self.mates.entry(name.to_owned()).or_default();
         (mate.word, mate.since_ms) = (word, self.now_ms);
+        mate
     }
 
-    pub(super) fn mate_started(&mut self, who: &Address, supervision: Supervision) -> Told {
+    pub(super) fn mate_started(&mut self, who: &Address, supervision: Supervision) -> EventText {
         let name = self.name(who);
         let plans = self.led.plans(&name);
-        self.set_mate(&name, if plans { "plans" } else { "idle" });
-        let mate = self.mates.get_mut(&name)?;
+        let mate = self.set_mate(&name, if plans { "plans" } else { "idle" });
         mate.running = true;
         mate.by_hand = supervision == Supervision::None;
         mate.lives += 1;
@@ -35,12 +35,11 @@ impl Account {
         }
     }
 
-    pub(super) fn mate_disappeared(&mut self, name: &str, reason: &str, loss: Loss) -> Told {
-        self.set_mate(name, "gone");
-        self.mates.get_mut(name)?.running = false;
+    pub(super) fn mate_disappeared(&mut self, name: &str, reason: &str, loss: Loss) -> EventText {
+        self.set_mate(name, "gone").running = false;
         self.disappeared += 1;
         let why = first_line(reason);
-        self.deviation(
+        self.tell_deviation(
             None,
             match loss {
                 // A key, a program, an address: nobody vanished.
@@ -54,26 +53,29 @@ impl Account {
         )
     }
 
-    pub(super) fn mate_stopped(&mut self, name: &str, outcome: &Outcome) -> Told {
-        self.set_mate(name, "stopped");
-        self.mates.get_mut(name)?.running = false;
-        if self.asked.extract_if(.., |_, (who, _)| *who == name).next().is_some() {
-            let told = format!(
+    pub(super) fn mate_stopped(&mut self, name: &str, outcome: &Outcome) -> EventText {
+        self.set_mate(name, "stopped").running = false;
+        if self.shutdowns.extract_if(.., |_, (who, _)| *who == name).next().is_some() {
+            let text = format!(
                 "[SHUTDOWN] Protocol failed, force-proceeding with cleanup. {name} ended without \
                  an answer"
             );
-            return self.deviation(None, told);
+            return self.tell_deviation(None, text);
         }
         if *outcome == Outcome::Clean {
             return None;
         }
-        self.deviation(None, format!("{name} did not stop cleanly: {outcome}"))
+        self.tell_deviation(None, format!("{name} did not stop cleanly: {outcome}"))
     }
 
-    pub(super) fn mate_paused(&mut self, record: &Record, who: &Address, reason: &str) -> Told {
+    pub(super) fn mate_paused(
+        &mut self,
+        record: &Record,
+        who: &Address,
+        reason: &str,
+    ) -> EventText {
         let (name, reason) = (self.name(who), first_line(reason));
-        self.set_mate(&name, "paused");
-        let told = match &record.by {
+        let text = match &record.by {
             Actor::Teammate(by) if by.address == *who => format!("{name} takes no more: {reason}"),
             Actor::Teammate(by) => {
                 format!("{} has paused {name}: {reason}", self.name(&by.address))
@@ -82,18 +84,17 @@ impl Account {
                 format!("{name} is paused: {reason}")
             }
         };
-        let spent = PauseView::of_record(record)?.kind == PauseKind::Budget;
-        let mate = self.mates.get_mut(&name)?;
+        let spent = Pause::of_record(record)?.cause == PauseCause::Budget;
+        let mate = self.set_mate(&name, "paused");
         (mate.paused, mate.spent) = (true, spent);
         if spent {
-            self.deviates(None, &told);
+            self.add_deviation(None, &text);
         }
-        health(told)
+        health(text)
     }
 
-    pub(super) fn mate_continued(&mut self, name: &str) -> Told {
-        self.set_mate(name, "idle");
-        let mate = self.mates.get_mut(name)?;
+    pub(super) fn mate_continued(&mut self, name: &str) -> EventText {
+        let mate = self.set_mate(name, "idle");
         (mate.paused, mate.spent) = (false, false);
         health(format!("{name} goes on"))
     }

@@ -1,7 +1,7 @@
 //! Whether a run has come to rest: everything is done, somebody has to decide, or nothing can go on.
 
 use super::super::tasks::Status;
-use super::{Account, MateLine, PausedBy};
+use super::{Account, MateLine};
 
 impl Account {
     /// Every task is completed and nobody runs any more.
@@ -38,7 +38,7 @@ impl Account {
     /// Tasks that were handed in and land or come back by themselves.
     fn at_the_gate(&self) -> usize {
         // A queue that the runtime has stopped goes on with nothing that is handed in.
-        if self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime) {
+        if self.halt().is_some() {
             return 0;
         }
         let waits = self.waiting.values().filter_map(|waits| waits.task);
@@ -146,8 +146,8 @@ impl Account {
             return self.is_gone(self.led.lead());
         }
         // A queue that the runtime has stopped goes on with nothing that is handed in.
-        let halted = self.paused.as_ref().is_some_and(|pause| pause.by == PausedBy::Runtime);
-        let nothing_on = counts.in_progress == 0 && (counts.submitted == 0 || halted);
+        let nothing_on =
+            counts.in_progress == 0 && (counts.submitted == 0 || self.halt().is_some());
         // A lead hands out work and takes none.
         let takes = |(name, mate): (&String, &MateLine)| !mate.spent && !self.led.is_lead(name);
         let nobody = self.nobody_takes == Some(true) || !self.running().any(takes);

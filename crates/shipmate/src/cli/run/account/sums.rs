@@ -1,8 +1,10 @@
 //! What a run comes to at its end: tasks, commits, teammates, and how fast it could have been.
 
+use shipmate_model::event::Dependency;
+
 use super::super::report::{Commit, NotDone, TaskTally, TeammateTally};
 use super::super::tasks::{Status, TaskLine};
-use super::{Account, PausedBy, first_line};
+use super::{Account, first_line};
 
 impl Account {
     /// What no team of this size could have beaten, from how long tasks really took.
@@ -32,8 +34,7 @@ impl Account {
     /// What keeps work that was handed in from landing.
     fn handed_in(&self, id: u32, task: &TaskLine) -> String {
         let asks = self.waiting.values().find(|waits| waits.task == Some(id));
-        let halted = self.paused.as_ref().filter(|pause| pause.by == PausedBy::Runtime);
-        let why = match (asks, halted) {
+        let why = match (asks, self.halt()) {
             (Some(waits), _) => format!("waits for the answer to question {}", waits.id),
             (None, Some(pause)) => first_line(&pause.reason).to_owned(),
             (None, None) => "waits for the gate".to_owned(),
@@ -42,10 +43,12 @@ impl Account {
     }
 
     fn blocked_by(&self, task: &TaskLine) -> String {
-        let open = |id: &&u32| !self.tasks.is_completed(**id);
-        let mut on: Vec<String> = task.needs.iter().filter(open).map(ToString::to_string).collect();
-        let groups = task.needs_groups.iter().filter(|group| self.tasks.is_group_open(group));
-        on.extend(groups.map(|group| format!("group {group}")));
+        let open = task.needs.iter().filter(|need| self.tasks.is_open(need));
+        let on = open.map(|need| match need {
+            Dependency::Task(id) => id.to_string(),
+            Dependency::Group(_) => need.to_string(),
+        });
+        let on: Vec<String> = on.collect();
         format!("waits for {}", on.join(", "))
     }
 

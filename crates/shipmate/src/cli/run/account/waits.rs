@@ -1,41 +1,35 @@
 //! What waits for a person, and the command that decides it.
 
-use shipmate_model::Name;
 use shipmate_model::event::{QuestionKind, TaskId};
+use shipmate_model::{Actor, Name};
 
-use super::{Account, PausedBy, first_line};
+use super::{Account, TeamPause, first_line};
 use crate::cli::run::progress::Waiting;
 use crate::plain::shell_word;
 
 impl Account {
     /// Everything that waits for a person now.
     pub(crate) fn decisions(&self) -> Vec<Waiting> {
-        let pause = self.paused.as_ref().map(|pause| Waiting {
+        let pause = self.paused.as_ref().map(|TeamPause { pause, team, who }| Waiting {
             id: pause.n,
-            what: match &pause.who {
+            what: match who {
                 Some(who) => format!("{who} has paused the team: {}", first_line(&pause.reason)),
                 None => first_line(&pause.reason).to_owned(),
             },
-            command: if pause.is_question { "continue" } else { "resume" }.to_owned(),
-            team: Some(&pause.team)
-                .filter(|team| self.phases.root() != Some(*team))
-                .map(Name::to_string),
+            command: if pause.approval().is_some() { "continue" } else { "resume" }.to_owned(),
+            team: Some(team).filter(|team| self.phases.root() != Some(*team)).map(Name::to_string),
             // Who paused it knows.
-            calls: pause.by == PausedBy::Runtime || pause.is_question || pause.who.is_some(),
+            calls: pause.approval().is_some()
+                || !matches!(pause.by, Actor::Person | Actor::Outside),
             ..Waiting::default()
         });
         let own = self.mates.iter().filter(|(_, mate)| mate.running && mate.paused);
-        let own = own.map(|(name, mate)| match mate.spent {
-            true => Waiting {
-                what: format!("{name} says that its budget is spent"),
-                command: "team budget --cost DOLLARS".to_owned(),
-                ..Waiting::default()
-            },
-            false => Waiting {
-                what: format!("{name} is paused"),
-                command: format!("continue {name}"),
-                ..Waiting::default()
-            },
+        let own = own.map(|(name, mate)| {
+            let (what, command) = match mate.spent {
+                true => ("says that its budget is spent", "team budget --cost DOLLARS".to_owned()),
+                false => ("is paused", format!("continue {name}")),
+            };
+            Waiting { what: format!("{name} {what}"), command, ..Waiting::default() }
         });
         pause.into_iter().chain(self.waiting.values().cloned()).chain(own).collect()
     }
@@ -53,7 +47,7 @@ pub(super) fn plan(n: u64) -> Waiting {
 }
 
 /// All that a person sees of a teammate's plan where there is no terminal.
-pub(super) fn plan_told(n: u64, who: &str, task: Option<TaskId>, body: &str) -> String {
+pub(super) fn describe_plan(n: u64, who: &str, task: Option<TaskId>, body: &str) -> String {
     let task = task.map(|task| format!(" for task {task}")).unwrap_or_default();
     let first = first_line(body.trim());
     format!("plan {n} of {who}{task}: {first} (shipmate plan list, shipmate plan approve {n})")
@@ -69,7 +63,7 @@ pub(super) fn question(
 ) -> (Waiting, String) {
     let answer = if options.is_empty() { "…".to_owned() } else { options.join("|") };
     let what = format!("question {n}: {text}");
-    let told = format!("{what} (shipmate answer {n} {answer})");
+    let text = format!("{what} (shipmate answer {n} {answer})");
     let (first, others) = match options {
         [] => ("\"…\"".to_owned(), String::new()),
         [first, others @ ..] => {
@@ -89,7 +83,7 @@ pub(super) fn question(
         may_go_on: kind == QuestionKind::Question,
         ..Waiting::default()
     };
-    (waits, told)
+    (waits, text)
 }
 
 #[cfg(test)]
@@ -141,12 +135,12 @@ mod tests {
         take(&mut account, "person", created);
         let reason = "approval: phase deploy begins when you say so\nworker: deploys";
         let fields = json!({ "team": "alpha", "reason": reason, "cause": "asked" });
-        let told = take(&mut account, "alpha/lea@1", json!({ "team.paused": fields })).unwrap();
-        assert_eq!(told, "lea has paused the team: approval: phase deploy begins when you say so");
+        let text = take(&mut account, "alpha/lea@1", json!({ "team.paused": fields })).unwrap();
+        assert_eq!(text, "lea has paused the team: approval: phase deploy begins when you say so");
         let cause = json!({ "approval": { "phase": "deploy" } });
         let fields = json!({ "team": "alpha", "reason": reason, "cause": cause });
-        let told = take(&mut account, "runtime", json!({ "team.paused": fields })).unwrap();
-        assert_eq!(told, format!("the team waits: {reason}"));
+        let text = take(&mut account, "runtime", json!({ "team.paused": fields })).unwrap();
+        assert_eq!(text, format!("the team waits: {reason}"));
         for (who, by, cause, spent) in [
             ("alpha/ana", "alpha/ana@1", "budget", true),
             ("alpha/bo", "alpha/lea@1", "asked", false),

@@ -1,7 +1,9 @@
 //! The parts of the table: what is known of a run, in lines that fit.
 
-use super::{Live, PhaseRow, Row, RunView, Waiting};
-use crate::cli::screen::{Paint, columns, cut, plain};
+use shipmate_protocol::view::{PhaseState, PhaseView};
+
+use super::{Live, Row, RunView, Waiting};
+use crate::cli::screen::{Paint, columns, cut, first_line, plain};
 use crate::time::about;
 
 const WAITING_MAX: usize = 3;
@@ -69,9 +71,10 @@ impl Live {
     /// for.
     pub(super) fn phases(&self, view: &RunView) -> Vec<String> {
         let mut lines = Vec::new();
-        for rows in view.phases.chunk_by(|one, next| one.team == next.team) {
-            let label = rows[0].team.as_deref().unwrap_or("phases");
-            let behind = |row: &&PhaseRow| matches!(row.state.as_str(), "done" | "skipped");
+        for (department, rows) in &view.phases {
+            let label = department.as_deref().unwrap_or("phases");
+            let behind =
+                |row: &&PhaseView| matches!(row.state, PhaseState::Done | PhaseState::Skipped);
             let many = rows.len() > PHASES_NAMED_MAX;
             let counted = if many { rows.iter().take_while(behind).count() } else { 0 };
             let count = (counted > 0).then(|| format!("{counted} done"));
@@ -80,8 +83,8 @@ impl Live {
             lines.push(self.labelled(label, &plain(&states.join(", "))));
             let open = rows.iter().filter(|row| !behind(row) && !row.why.is_empty());
             lines.extend(open.map(|row| {
-                let why = row.why.lines().next().unwrap_or_default();
-                self.labelled("", &plain(&format!("{} {}: {why}", row.name, row.state)))
+                let line = format!("{} {}: {}", row.name, row.state, first_line(&row.why));
+                self.labelled("", &plain(&line))
             }));
         }
         lines.truncate(PHASES_MAX);
@@ -118,7 +121,7 @@ impl Live {
             cells.chain([title.len()]).max().unwrap_or(0).min(most)
         };
         let name = widest(|row| &row.name, "NAME", 14);
-        let state = widest(|row| &row.state_word, "STATE", 11);
+        let state = widest(|row| row.state_word, "STATE", 11);
         let left = self.width.saturating_sub(name + state + 6 + 4 + 4 * 2);
         // Two columns of a few letters each say less than one.
         let words = if left < 40 { 0 } else { left / 2 - 2 };
@@ -134,12 +137,10 @@ impl Live {
         let mut lines = vec![line(titles, Paint::Plain)];
         for row in &rows[..shown] {
             let on = row.task.as_ref().map(|(id, subject)| format!("{id} {subject}"));
-            let (done, since) = (row.tasks_done.to_string(), about(row.since.as_millis() as u64));
+            let (done, since) = (row.tasks_done.to_string(), about(row.since_ms));
             let (on, said) = (on.as_deref().unwrap_or("-"), row.last_words.trim());
-            lines.push(line(
-                [&row.name, &row.state_word, &done, &since, on, said],
-                state_paint(&row.state_word),
-            ));
+            let paint = if row.state_word == "paused" { Paint::Busy } else { Paint::Dim };
+            lines.push(line([&row.name, row.state_word, &done, &since, on, said], paint));
         }
         if shown < rows.len() {
             lines.push(format!("and {} more: shipmate teammate list", rows.len() - shown));
@@ -151,8 +152,8 @@ impl Live {
     pub(super) fn waiting(&self, view: &RunView) -> Vec<String> {
         let mut lines = Vec::new();
         for waits in view.waiting.iter().take(WAITING_MAX) {
-            let what = waits.what.lines().next().unwrap_or_default();
-            let line = self.fit(&format!("waits for you: {what}"), self.width);
+            let line = format!("waits for you: {}", first_line(&waits.what));
+            let line = self.fit(&line, self.width);
             lines.push(self.screen.paint(Paint::Busy, &line));
             lines.extend(self.command(view, waits));
         }
@@ -212,17 +213,8 @@ impl Live {
     }
 }
 
-fn state_paint(word: &str) -> Paint {
-    match word {
-        "active" | "working" => Paint::Good,
-        "stalled" | "paused" | "starting" | "stopping" => Paint::Busy,
-        "disappeared" | "failed" => Paint::Bad,
-        _ => Paint::Dim,
-    }
-}
-
 /// `layers runs (round 2)`
-fn phase_words(row: &PhaseRow) -> String {
+fn phase_words(row: &PhaseView) -> String {
     let round = if row.round > 1 { format!(" (round {})", row.round) } else { String::new() };
     format!("{} {}{round}", row.name, row.state)
 }

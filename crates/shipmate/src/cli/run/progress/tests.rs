@@ -6,12 +6,12 @@ fn event(kind: EventKind, text: &str, tally: Option<(usize, usize)>) -> Event {
     Event { at_ms: 43_381_000, kind, text: text.to_owned(), tally }
 }
 
-fn row(name: &str, state: &str, task: Option<(u32, &str)>, secs: u64, said: &str) -> Row {
+fn row(name: &str, state: &'static str, task: Option<(u32, &str)>, secs: u64, said: &str) -> Row {
     Row {
         name: name.to_owned(),
-        state_word: state.to_owned(),
+        state_word: state,
         task: task.map(|(id, subject)| (id, subject.to_owned())),
-        since: Duration::from_secs(secs),
+        since_ms: secs * 1000,
         last_words: said.to_owned(),
         tasks_done: 2,
     }
@@ -28,9 +28,9 @@ fn waiting(id: u64) -> Waiting {
     }
 }
 
-fn phase(team: Option<&str>, name: &str, state: &str, round: u32, why: &str) -> PhaseRow {
-    let [name, state, why] = [name, state, why].map(str::to_owned);
-    PhaseRow { team: team.map(str::to_owned), name, state, round, why }
+fn phase(name: &str, state: &str, round: u32, why: &str) -> PhaseView {
+    let [name, why] = [name, why].map(str::to_owned);
+    PhaseView { name, state: state.parse().unwrap(), round, why, ..PhaseView::default() }
 }
 
 fn view() -> RunView {
@@ -144,7 +144,8 @@ fn no_line_is_wider_than_the_terminal_and_no_table_higher() {
     view.team = "t".repeat(64);
     view.gate = Some("g".repeat(300));
     view.waiting = (0..9).map(|id| Waiting { what: "w".repeat(200), ..waiting(id) }).collect();
-    view.phases = (0..30).map(|_| phase(None, &"p".repeat(30), "waits", 7, "for all")).collect();
+    let phases = (0..30).map(|_| phase(&"p".repeat(30), "waits", 7, "for all"));
+    view.phases = vec![(None, phases.collect())];
     view.teammates = (0..200)
         .map(|n| row(&format!("name-{n:060}"), "disappeared", Some((n, "漢字漢字")), 9, "x\ny"))
         .collect();
@@ -199,13 +200,16 @@ fn the_first_locale_that_is_set_decides_about_unicode() {
 
 #[test]
 fn phases_are_told_with_their_state_their_round_and_what_they_wait_for() {
-    let phases = vec![
-        phase(None, "contracts", "done", 1, "all there"),
-        phase(None, "layers", "runs", 2, "waits: docs/api.md is not there\nand more"),
-        phase(None, "review", "ahead", 0, ""),
-        phase(Some("backend"), "design", "skipped", 0, "small"),
-        phase(Some("backend"), "build", "waits", 1, "frontend is at work on src/shared.rs"),
+    let own = vec![
+        phase("contracts", "done", 1, "all there"),
+        phase("layers", "runs", 2, "waits: docs/api.md is not there\nand more"),
+        phase("review", "ahead", 0, ""),
     ];
+    let backend = vec![
+        phase("design", "skipped", 0, "small"),
+        phase("build", "waits", 1, "frontend is at work on src/shared.rs"),
+    ];
+    let phases = vec![(None, own), (Some("backend".to_owned()), backend)];
     let text = drawn(&mut live(80, 24, true), &RunView { phases, ..view() });
     let told = "\
 phases contracts done, layers runs (round 2), review ahead
@@ -214,9 +218,10 @@ backend design skipped, build waits
        build waits: frontend is at work on src/shared.rs
 ";
     assert!(text.contains(told), "{text}");
-    let many = (0..12)
-        .map(|n| phase(None, &format!("p{n}"), if n < 10 { "done" } else { "ahead" }, 1, ""));
-    let text = drawn(&mut live(80, 24, true), &RunView { phases: many.collect(), ..view() });
+    let many =
+        (0..12).map(|n| phase(&format!("p{n}"), if n < 10 { "done" } else { "ahead" }, 1, ""));
+    let phases = vec![(None, many.collect())];
+    let text = drawn(&mut live(80, 24, true), &RunView { phases, ..view() });
     assert!(text.contains("phases 10 done, p10 ahead, p11 ahead\n"), "{text}");
 }
 

@@ -11,7 +11,6 @@ use shipmate_protocol::{Ask, Notice, verbs};
 
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::web;
 
 pub(in crate::cli::run) enum News {
     Record(Box<Record>),
@@ -98,9 +97,4 @@ pub(in crate::cli::run) fn read_line(tell: Sender<News>) {
         // Nobody waits for it any more: the run is over.
         drop(tell.send(News::Typed(line)));
     });
-}
-
-/// Tells when the last tab of the page was closed.
-pub(in crate::cli::run) fn when_left(page: &web::Beside, tell: Sender<News>) {
-    page.when_left(move || drop(tell.send(News::PageLeft)));
 }

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use shipmate_protocol::Code;
 use shipmate_protocol::verbs;
 
-use super::super::account::PausedBy;
-use super::super::decide::say_yes;
+use super::super::decide::approve_teammate_plan;
 use super::super::report::Outcome;
 use super::Watcher;
 use crate::cli::failure::Failure;
@@ -75,7 +74,7 @@ impl Watcher<'_> {
         let status = session.ask(verbs::Status)?;
         let said: Vec<String> = status.teammates.into_iter().map(|mate| mate.last_words).collect();
         let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
-        Ok(asks && std::mem::replace(&mut self.said, said.clone()) != said)
+        Ok(asks && std::mem::replace(&mut self.last_words, said.clone()) != said)
     }
 
     /// Asks, once after each news, whether somebody who is there can take what is on the board: only
@@ -97,8 +96,7 @@ impl Watcher<'_> {
     /// left as it is, paused: whoever asked waits for the answer.
     pub(super) fn notice_waiting(&mut self, session: &mut Session) -> Result<bool, Failure> {
         // What the runtime found wrong is no question, unless somebody asks something beside it.
-        let halted = self.account.paused.as_ref().is_some_and(|p| p.by == PausedBy::Runtime)
-            && self.account.waiting.is_empty();
+        let halted = self.account.halt().is_some() && self.account.waiting.is_empty();
         let somebody = session.screen.width.is_some() && !session.screen.json;
         let says_yes = self.begun.yes && !self.account.led.others.is_empty();
         if (somebody && !says_yes) || halted || !self.account.waits_for_person() {
@@ -119,8 +117,8 @@ impl Watcher<'_> {
         if says_yes {
             for plan in std::mem::take(&mut self.account.led.others) {
                 let text = format!("plan {plan} was approved by --yes: the lead left it open");
-                self.account.deviates(None, &text);
-                say_yes(plan, session)?;
+                self.account.add_deviation(None, &text);
+                approve_teammate_plan(plan, session)?;
             }
             self.waits_since = None;
             return Ok(false);
@@ -136,7 +134,7 @@ impl Watcher<'_> {
     pub(super) fn notice_stuck(&mut self, session: &mut Session) -> Result<(), Failure> {
         // Whoever paused it may let it go on; what the runtime found wrong nobody may see.
         let pause = self.account.paused.as_ref();
-        let person = pause.is_some_and(|p| self.live.is_some() || p.by == PausedBy::Somebody);
+        let person = pause.is_some_and(|pause| self.live.is_some() || !pause.is_halt());
         // At a terminal a budget may still be raised.
         let person = person || self.account.is_spent();
         if !self.account.is_stuck() || person || !self.account.waiting.is_empty() {

@@ -7,13 +7,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::time::date_and_time;
+use crate::view::moment::date;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum SummaryState {
+pub enum SummaryState {
     Complete,
     Partial,
     Failed,
@@ -21,7 +21,7 @@ pub(crate) enum SummaryState {
 
 impl SummaryState {
     /// Complete is only what is complete; a plan of which nothing came is failed.
-    pub(crate) fn of(completed: usize, total: usize) -> SummaryState {
+    pub fn of(completed: usize, total: usize) -> SummaryState {
         match completed {
             done if done >= total => SummaryState::Complete,
             0 => SummaryState::Failed,
@@ -33,68 +33,49 @@ impl SummaryState {
 /// What the tests of a plan have shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum TestsSeen {
+pub enum TestsSeen {
     /// Red before the work and green after it.
     RedGreen,
     GreenOnly,
     NoTests,
 }
 
-/// What became of one plan.
-#[derive(Debug, Clone)]
-pub(crate) struct Summary {
-    pub(crate) p: String,
-    pub(crate) n: String,
-    pub(crate) title: String,
-    pub(crate) state: SummaryState,
+/// What became of one plan, key by key as it is written.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    pub p: String,
+    pub n: String,
+    #[serde(rename = "t")]
+    pub title: String,
+    #[serde(rename = "s")]
+    pub state: SummaryState,
     /// Milliseconds since 1970; the date is that of UTC.
-    pub(crate) at_ms: u64,
-    pub(crate) tasks_completed: usize,
-    pub(crate) tasks_total: usize,
-    pub(crate) commits: Vec<String>,
-    pub(crate) files_modified: Vec<String>,
-    pub(crate) deviations: Vec<String>,
+    #[serde(rename = "dt", serialize_with = "as_date")]
+    pub at_ms: u64,
+    #[serde(rename = "tc")]
+    pub tasks_completed: usize,
+    #[serde(rename = "tt")]
+    pub tasks_total: usize,
+    #[serde(rename = "ch")]
+    pub commits: Vec<String>,
+    #[serde(rename = "fm")]
+    pub files_modified: Vec<String>,
+    #[serde(rename = "dv")]
+    pub deviations: Vec<String>,
     /// What is there now and was not before.
-    pub(crate) built: Vec<String>,
-    pub(crate) tests: TestsSeen,
+    pub built: Vec<String>,
+    #[serde(rename = "tst")]
+    pub tests: TestsSeen,
 }
 
-/// The line as it is written, key by key.
-#[derive(Serialize)]
-struct Line<'a> {
-    p: &'a str,
-    n: &'a str,
-    t: &'a str,
-    s: SummaryState,
-    dt: &'a str,
-    tc: usize,
-    tt: usize,
-    ch: &'a [String],
-    fm: &'a [String],
-    dv: &'a [String],
-    built: &'a [String],
-    tst: TestsSeen,
+fn as_date<S: Serializer>(at_ms: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&date(*at_ms))
 }
 
 impl Summary {
     /// One line of JSON, with its end.
-    pub(crate) fn line(&self) -> String {
-        let moment = date_and_time(self.at_ms);
-        let line = Line {
-            p: &self.p,
-            n: &self.n,
-            t: &self.title,
-            s: self.state,
-            dt: moment.split(' ').next().unwrap_or_default(),
-            tc: self.tasks_completed,
-            tt: self.tasks_total,
-            ch: &self.commits,
-            fm: &self.files_modified,
-            dv: &self.deviations,
-            built: &self.built,
-            tst: self.tests,
-        };
-        serde_json::to_string(&line).expect("texts and numbers are always JSON") + "\n"
+    pub fn line(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers are always JSON") + "\n"
     }
 
     fn file_name(&self) -> io::Result<String> {
@@ -109,7 +90,7 @@ impl Summary {
 
     /// Writes the summary into a folder, which is made if need be, over an earlier one of the
     /// same plan.
-    pub(crate) fn write(&self, folder: &Path) -> io::Result<PathBuf> {
+    pub fn write(&self, folder: &Path) -> io::Result<PathBuf> {
         let name = self.file_name()?;
         fs::create_dir_all(folder)?;
         let path = folder.join(&name);
