@@ -220,7 +220,7 @@ impl Watching {
             false => None,
         };
         let mut picture = self.picture();
-        let mut delta = picture.story_delta(&pending.touched);
+        let mut delta = picture.story.delta(&pending.touched);
         // They were heard before it was looked, so the look is newer.
         picture.take_signs(pending.signs, pending.queue, &mut delta);
         if let Some(look) = look {

@@ -1,6 +1,6 @@
 //! Durations as people write them, and moments as people read them.
 
-pub(crate) use shipmate_protocol::view::moment::{date_and_time, time_of_day};
+pub(crate) use shipmate_protocol::view::moment::{date_and_time, now_ms, time_of_day};
 pub(crate) use shipmate_protocol::view::words::duration;
 
 /// Milliseconds of `500ms`, `90s`, `10m`, `2h` or `1d`; a number alone is seconds.

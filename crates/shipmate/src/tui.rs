@@ -25,10 +25,11 @@ mod world;
 
 use std::io::Result;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use shipmate_protocol::view::TeamView;
 
+use crate::time::now_ms;
 use app::App;
 use message::{Effect, Message};
 use terminal::Screen;
@@ -142,9 +143,4 @@ impl Running {
         }
         Ok(None)
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_millis() as u64
 }

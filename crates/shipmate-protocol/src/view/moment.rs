@@ -3,9 +3,16 @@
 //! In UTC: the time zone of the machine would need its database, and teams on several machines would
 //! read different times for the same record.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use time::UtcDateTime;
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
+
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
 
 /// `2026-02-17`.
 pub fn date(at_ms: u64) -> String {

@@ -13,7 +13,7 @@ use shipmate_model::{Event, Record, TaskId, TeammateRef};
 
 use super::words;
 use super::{
-    CostRow, Decided, DecidedRow, Delivery, GateMark, GateRow, LifeEnd, LifeRow, LogLine,
+    CostRow, Decided, DecidedRow, Delivery, Delta, GateMark, GateRow, LifeEnd, LifeRow, LogLine,
     MessageRow, Span, SpanEnd, SpanKind, SpanPart,
 };
 
@@ -326,6 +326,19 @@ impl Story {
         touched.costs.insert(key);
     }
 
+    /// What records have changed, as it is now.
+    pub fn delta(&self, touched: &Touched) -> Delta {
+        Delta {
+            messages: rows(&self.messages, &touched.messages),
+            spans: rows(&self.spans, &touched.spans),
+            lives: rows(&self.lives, &touched.lives),
+            costs: rows(&self.costs, &touched.costs),
+            lines: touched.lines.clone(),
+            decided: touched.decided.clone(),
+            ..Delta::default()
+        }
+    }
+
     /// The latest decisions, oldest first.
     pub fn decided(&self, max: usize) -> Vec<DecidedRow> {
         self.decided.rows(max)
@@ -337,10 +350,6 @@ impl Story {
             self.messages.range(..before).rev().take(max).map(|(_, row)| row.clone()).collect();
         rows.reverse();
         rows
-    }
-
-    pub fn message_rows(&self, ids: &BTreeSet<u64>) -> Vec<MessageRow> {
-        ids.iter().filter_map(|id| self.messages.get(id).cloned()).collect()
     }
 
     /// Messages that name a task as people do (`task 7`, `#7`) or lie in a conversation that does.
@@ -359,10 +368,6 @@ impl Story {
         self.spans.values().cloned().collect()
     }
 
-    pub fn span_rows(&self, ids: &BTreeSet<u64>) -> Vec<Span> {
-        ids.iter().filter_map(|id| self.spans.get(id).cloned()).collect()
-    }
-
     pub fn spans_of(&self, task: u32) -> Vec<Span> {
         self.spans.values().filter(|span| span.task == task).cloned().collect()
     }
@@ -371,16 +376,8 @@ impl Story {
         self.lives.values().cloned().collect()
     }
 
-    pub fn life_rows(&self, keys: &BTreeSet<(String, u32)>) -> Vec<LifeRow> {
-        keys.iter().filter_map(|key| self.lives.get(key).cloned()).collect()
-    }
-
     pub fn costs(&self) -> Vec<CostRow> {
         self.costs.values().cloned().collect()
-    }
-
-    pub fn cost_rows(&self, keys: &BTreeSet<Cost>) -> Vec<CostRow> {
-        keys.iter().filter_map(|key| self.costs.get(key).cloned()).collect()
     }
 
     pub fn costs_of(&self, task: u32) -> Vec<CostRow> {
@@ -424,6 +421,10 @@ impl Story {
         }
         moments
     }
+}
+
+fn rows<K: Ord, V: Clone>(all: &BTreeMap<K, V>, keys: &BTreeSet<K>) -> Vec<V> {
+    keys.iter().filter_map(|key| all.get(key).cloned()).collect()
 }
 
 fn part(kind: SpanKind, from: u64) -> SpanPart {

@@ -1,11 +1,11 @@
 //! The picture of a tree of teams that screens show, and the differences between two of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::view::story::{Story, Touched};
+use crate::view::moment::now_ms;
+use crate::view::story::Story;
 use crate::view::{
     Card, CostRow, DecisionView, Delta, GateRow, LogLine, Look, MessageRow, Span, TaskStatus,
     TeamView, TeammateView,
@@ -40,11 +40,6 @@ pub struct TaskPage {
     pub messages: Vec<MessageRow>,
     pub spans: Vec<Span>,
     pub costs: Vec<CostRow>,
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_millis() as u64
 }
 
 impl Picture {
@@ -82,7 +77,7 @@ impl Picture {
 
     /// Everything, for a screen that knows nothing yet.
     pub fn whole(&self) -> Delta {
-        Delta {
+        let mut whole = Delta {
             whole: true,
             teams: self.teams.clone(),
             teammates: self.teammates.values().cloned().collect(),
@@ -91,19 +86,19 @@ impl Picture {
             decided: self.story.decided(DECIDED),
             messages: self.story.messages(u64::MAX, MESSAGES),
             lines: self.story.lines(LINES),
-            ..self.heading()
-        }
+            ..Delta::default()
+        };
+        self.head(&mut whole);
+        whole
     }
 
-    fn heading(&self) -> Delta {
-        Delta {
-            position: self.position,
-            root: self.root.clone(),
-            log: self.log.clone(),
-            queue: self.queue.clone(),
-            now: now_ms(),
-            ..Delta::default()
-        }
+    /// How things stand now, beside what changed.
+    fn head(&self, delta: &mut Delta) {
+        delta.position = self.position;
+        delta.root.clone_from(&self.root);
+        delta.log.clone_from(&self.log);
+        delta.queue.clone_from(&self.queue);
+        delta.now = now_ms();
     }
 
     /// A look at another moment, as a whole of its own.
@@ -111,18 +106,6 @@ impl Picture {
         let mut picture = Picture::new(root);
         picture.take_look(look, &BTreeSet::new(), &mut Delta::default());
         picture.whole()
-    }
-
-    pub(super) fn story_delta(&self, touched: &Touched) -> Delta {
-        Delta {
-            messages: self.story.message_rows(&touched.messages),
-            spans: self.story.span_rows(&touched.spans),
-            lives: self.story.life_rows(&touched.lives),
-            costs: self.story.cost_rows(&touched.costs),
-            lines: touched.lines.clone(),
-            decided: touched.decided.clone(),
-            ..Delta::default()
-        }
     }
 
     /// Takes in a look and adds to the delta what it changed. Tasks in `asked` that the look does
@@ -172,15 +155,6 @@ impl Picture {
             delta.decisions = Some(self.decisions.clone());
         }
         self.head(delta);
-    }
-
-    fn head(&self, delta: &mut Delta) {
-        let heading = self.heading();
-        delta.position = heading.position;
-        delta.root = heading.root;
-        delta.log = heading.log;
-        delta.queue = heading.queue;
-        delta.now = heading.now;
     }
 
     fn take_teammate(&mut self, mut teammate: TeammateView, delta: &mut Delta) {

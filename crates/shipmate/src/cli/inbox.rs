@@ -10,7 +10,7 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::view::InboxMessage;
 
 use crate::cli::failure::Failure;
-use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::screen::{Screen, plain};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
 
@@ -81,12 +81,7 @@ pub(crate) fn envelope(message: &InboxMessage, screen: &Screen) -> String {
         plain(&message.from),
         date_and_time(message.sent_at)
     );
-    let mut text = screen.paint(Paint::Bold, &head);
-    text.push('\n');
-    for line in plain_lines(&message.body).lines() {
-        text.push_str(&format!("│ {line}\n"));
-    }
-    text
+    screen.quote(&head, &message.body)
 }
 
 #[cfg(test)]

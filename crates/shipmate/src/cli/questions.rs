@@ -4,7 +4,7 @@ use shipmate_protocol::verbs;
 use shipmate_protocol::view::QuestionView;
 
 use crate::cli::failure::Failure;
-use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::screen::{Screen, plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
 
@@ -41,11 +41,7 @@ fn one(question: &QuestionView, screen: &Screen) -> String {
         plain(question.state.word()),
         date_and_time(question.asked_at)
     );
-    let mut text = screen.paint(Paint::Bold, &head);
-    text.push('\n');
-    for line in plain_lines(&question.text).lines() {
-        text.push_str(&format!("│ {line}\n"));
-    }
+    let mut text = screen.quote(&head, &question.text);
     if !question.options.is_empty() {
         text.push_str(&format!("  options: {}\n", plain(&question.options.join(", "))));
     }

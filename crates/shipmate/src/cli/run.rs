@@ -385,10 +385,8 @@ impl RunArgs {
     }
 
     fn team(&self, plan: &PlanFile, first: &Path, session: &Session) -> String {
-        let given = session.client.team.clone();
-        let named = || plan.team.clone();
-        let from_file = || plan_file::team_name(first);
-        given.or_else(named).unwrap_or_else(from_file)
+        let named = session.client.team.as_ref().or(plan.team.as_ref());
+        named.cloned().unwrap_or_else(|| plan_file::team_name(first))
     }
 }
 

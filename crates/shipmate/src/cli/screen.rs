@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::failure::Failure;
 
-pub(crate) use crate::plain::{columns, cut, first_line, hanging, plain, plain_lines};
+pub(crate) use crate::plain::{columns, counted, cut, first_line, hanging, plain, plain_lines};
 
 /// How a command shows what it found.
 #[derive(Debug, Clone)]
@@ -78,6 +78,13 @@ impl Screen {
             .map_err(|e| Failure::Bug(format!("a view is not JSON: {e}")))?;
         text.push('\n');
         self.print(&text)
+    }
+
+    /// A heading, and below it somebody's words: each line of theirs is marked.
+    pub(crate) fn quote(&self, head: &str, words: &str) -> String {
+        let lines =
+            plain_lines(words).lines().map(|line| format!("│ {line}\n")).collect::<String>();
+        format!("{}\n{lines}", self.paint(Paint::Bold, head))
     }
 
     pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {

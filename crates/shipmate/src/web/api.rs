@@ -2,7 +2,7 @@
 //! has it, from the coordinator.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -12,6 +12,7 @@ use serde_json::json;
 use shipmate_protocol::watch::Picture;
 use shipmate_protocol::{Code, verbs};
 
+use crate::time::now_ms;
 use crate::web::Deck;
 use crate::web::output::{self, Output, Slice};
 use crate::web::reply::{self, Refusal};
@@ -94,11 +95,6 @@ pub(super) async fn diff(
 ) -> Read {
     let diff = verbs::TaskDiff { task: id.to_string() };
     Ok(reply::json(&deck.clients.ask(Some(root), diff).await?))
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_millis() as u64
 }
 
 pub(super) async fn timeline(State(deck): State<Arc<Deck>>, Path(root): Path<String>) -> Read {

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
@@ -22,6 +22,7 @@ use shipmate_protocol::view::TeammateView;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::time::now_ms;
 use crate::web::output::{Follower, Piece, teammate};
 use crate::web::reply::Refusal;
 use crate::web::shapes::OutputPiece;
@@ -70,8 +71,7 @@ pub(super) async fn stream(
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     // What is said over the line may have been written long before; this is the time now.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    response.headers_mut().insert(NOW, HeaderValue::from(now as u64));
+    response.headers_mut().insert(NOW, HeaderValue::from(now_ms()));
     Ok(response)
 }
 

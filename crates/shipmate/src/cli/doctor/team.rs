@@ -5,6 +5,7 @@ use shipmate_protocol::{Code, verbs};
 
 use super::state::unanswered;
 use super::{Finding, Verdict};
+use crate::cli::screen::counted;
 use crate::cli::session::Session;
 
 /// How many changed paths are named.
@@ -144,13 +145,9 @@ fn merged(quiet: &[Leftover]) -> Option<Finding> {
         let fits = |left: &&Leftover| (left.kind == "record") == record && left.removed == removed;
         quiet.iter().filter(fits).count()
     };
-    let several = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        count => Some(format!("{count} {what}s")),
-    };
-    let parts = [several(count(false), "merged ref"), several(count(true), "log")];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts = [(count(false), "merged ref"), (count(true), "log")].into_iter();
+    let parts = parts.filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what));
+    let parts: Vec<String> = parts.collect();
     let what = format!("{} of deleted teams", parts.join(" and "));
     match (parts.is_empty(), removed) {
         (true, _) => None,

@@ -5,7 +5,7 @@ use shipmate_protocol::view::PlanView;
 
 use super::work;
 use crate::cli::failure::Failure;
-use crate::cli::screen::{Paint, Screen, plain, plain_lines};
+use crate::cli::screen::{Screen, plain, plain_lines};
 use crate::cli::session::Session;
 use crate::time::date_and_time;
 
@@ -42,11 +42,7 @@ fn one(plan: &PlanView, screen: &Screen) -> String {
         plain(plan.state.word()),
         date_and_time(plan.submitted_at)
     );
-    let mut text = screen.paint(Paint::Bold, &head);
-    text.push('\n');
-    for line in plain_lines(&plan.body).lines() {
-        text.push_str(&format!("│ {line}\n"));
-    }
+    let mut text = screen.quote(&head, &plan.body);
     for line in plan.work.iter().flat_map(|planned| work::lines(planned)) {
         text.push_str(&format!("  {line}\n"));
     }

@@ -3,7 +3,7 @@
 use shipmate_protocol::Mode;
 use shipmate_protocol::view::{PlannedTaskView, PlannedTeammateView, WorkView};
 
-use crate::cli::screen::plain;
+use crate::cli::screen::{counted, plain};
 use crate::time::about;
 
 /// Tasks with their files and what they wait for, who does them, and why so many.
@@ -65,13 +65,6 @@ fn one(mate: &PlannedTeammateView) -> String {
         parts.push(format!("mode {}", plain(mate.mode.word())));
     }
     format!("{:<12} {}", plain(&mate.name), parts.join("; "))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    }
 }
 
 #[cfg(test)]

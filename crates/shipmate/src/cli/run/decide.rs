@@ -7,7 +7,7 @@ use shipmate_protocol::view::PlanView;
 
 use crate::cli::failure::Failure;
 use crate::cli::plan::work;
-use crate::cli::screen::{Paint, plain, plain_lines};
+use crate::cli::screen::plain;
 use crate::cli::session::Session;
 
 /// What a person wants done with a plan.
@@ -71,11 +71,7 @@ fn show(plan: &PlanView, session: &Session) -> Result<(), Failure> {
     if screen.json {
         return screen.json(&serde_json::json!({ "plan": plan }));
     }
-    let mut text = screen.paint(Paint::Bold, &format!("plan {} of the lead", plan.id));
-    text.push('\n');
-    for line in plain_lines(&plan.body).lines() {
-        text.push_str(&format!("│ {line}\n"));
-    }
+    let mut text = screen.quote(&format!("plan {} of the lead", plan.id), &plan.body);
     for line in plan.work.iter().flat_map(|planned| work::lines(planned)) {
         text.push_str(&format!("{line}\n"));
     }

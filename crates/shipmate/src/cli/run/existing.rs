@@ -14,15 +14,6 @@ use crate::cli::screen::plain;
 use crate::cli::session::Session;
 use crate::cli::status::unmerged;
 
-/// How it stands with a team whose playbook is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Finished {
-    /// All that it made is in the branch that is checked out.
-    Merged,
-    /// So many commits are not.
-    Unmerged(u64),
-}
-
 /// Asked before anything else: a team at work has a branch too, and that is not what is in the way.
 /// What is left of a run that was killed before it had a task is taken away, and so is a team that
 /// has nothing left to do or to give.
@@ -37,13 +28,13 @@ pub(super) fn make_room(create: &TeamCreate, session: &mut Session) -> Result<()
         return Ok(());
     }
     match finished(there, &teams, session).filter(|_| by_playbook) {
-        Some(Finished::Merged) => {
+        Some(0) => {
             // A run that is refused has not cost the team that was there.
             let check = TeamCreate { check: true, ..create.clone() };
             session.ask(Ask::TeamCreate(check)).map_err(|e| session.advise_repository(e))?;
             replace(team, session)
         }
-        Some(Finished::Unmerged(commits)) => Err(not_merged(team, commits, session)),
+        Some(commits) => Err(not_merged(team, commits, session)),
         None => Err(in_the_way(there)),
     }
 }
@@ -67,8 +58,9 @@ fn is_stillborn(
     Ok(mates.iter().all(|mate| mate.epoch == 0 && mate.unread == 0))
 }
 
-/// Nothing where the playbook is not over, somebody still runs, or nobody knows where its work is.
-fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<Finished> {
+/// How many commits of a team whose playbook is over are not in the branch that is checked out.
+/// Nothing where it is not over, somebody still runs, or nobody knows where its work is.
+fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<u64> {
     if there.phase != TeamState::Active || !there.is_over() {
         return None;
     }
@@ -78,11 +70,8 @@ fn finished(there: &TeamView, teams: &[TeamView], session: &Session) -> Option<F
         return None;
     }
     match &there.branch {
-        None => Some(Finished::Merged),
-        Some(branch) => Some(match unmerged(branch, &session.place.workspace)? {
-            0 => Finished::Merged,
-            commits => Finished::Unmerged(commits),
-        }),
+        None => Some(0),
+        Some(branch) => unmerged(branch, &session.place.workspace),
     }
 }
 

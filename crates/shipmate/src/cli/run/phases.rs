@@ -24,10 +24,8 @@ pub(crate) struct Phases {
 
 #[derive(Debug, Default)]
 struct Course {
-    /// Names of its phases, in order.
-    all: Vec<Name>,
-    /// Those of them in which the lead makes the tasks.
-    led: Vec<Name>,
+    /// Its phases in order, each with whether the lead makes its tasks.
+    all: Vec<(Name, bool)>,
     now: Option<Name>,
     begun: bool,
     /// What was said about the phase that waits.
@@ -35,6 +33,13 @@ struct Course {
     /// Something is missing that cannot come from outside.
     is_held_up: bool,
     over: Option<bool>,
+}
+
+impl Course {
+    /// Which of its phases the team is in.
+    fn place(&self) -> Option<usize> {
+        self.all.iter().position(|(name, _)| self.now.as_ref() == Some(name))
+    }
 }
 
 /// A phase that is over.
@@ -52,10 +57,8 @@ impl Phases {
     pub(crate) fn created(&mut self, team: &Name, playbook: Option<&Playbook>) {
         self.root.get_or_insert_with(|| team.clone());
         let Some(playbook) = playbook else { return };
-        let all = playbook.course().map(|phase| phase.name.clone()).collect();
-        let led = playbook.phases.iter().filter(|phase| phase.lead_plans);
-        let led = led.map(|phase| phase.name.clone()).collect();
-        self.teams.insert(team.clone(), Course { all, led, ..Course::default() });
+        let all = playbook.course().map(|phase| (phase.name.clone(), phase.lead_plans)).collect();
+        self.teams.insert(team.clone(), Course { all, ..Course::default() });
     }
 
     /// What a person should hear of a record about a phase.
@@ -113,7 +116,9 @@ impl Phases {
                 match end {
                     PhaseState::Failed => course.over = Some(false),
                     PhaseState::Back => {}
-                    _ if course.all.last() == Some(phase) => course.over = Some(true),
+                    _ if course.all.last().is_some_and(|(last, _)| last == phase) => {
+                        course.over = Some(true)
+                    }
                     _ => {}
                 }
                 let is_step = matches!(end, PhaseState::Done | PhaseState::Skipped);
@@ -157,16 +162,15 @@ impl Phases {
 
     /// The run's team is in a phase whose tasks its lead makes.
     pub(crate) fn is_led(&self) -> bool {
-        let course = self.root_course();
-        course.is_some_and(|course| course.now.as_ref().is_some_and(|now| course.led.contains(now)))
+        let is_led = |course: &Course| course.place().is_some_and(|at| course.all[at].1);
+        self.root_course().is_some_and(is_led)
     }
 
     /// The phase that the run's team is in, and what it waits for.
     pub(crate) fn now(&self) -> Option<String> {
         let course = self.root_course()?;
-        let place = |name: &Name| course.all.iter().position(|one| one == name).map(|at| at + 1);
-        let now = course.now.as_ref()?;
-        Some(format!("phase {now} ({}/{})", place(now)?, course.all.len()))
+        let at = course.place()?;
+        Some(format!("phase {} ({}/{})", course.all[at].0, at + 1, course.all.len()))
     }
 
     fn root_course(&self) -> Option<&Course> {

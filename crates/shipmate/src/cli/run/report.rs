@@ -9,7 +9,7 @@ use shipmate_model::status::PhaseState;
 use shipmate_model::usage::Usage;
 
 use super::phases::PhaseLine;
-use crate::cli::screen::{Paint, Screen, cut, plain, plain_lines};
+use crate::cli::screen::{Paint, Screen, counted, cut, plain};
 use crate::money::used;
 use crate::time::about;
 
@@ -190,8 +190,7 @@ impl Report {
             [("the lead reports", &self.report), ("there is no plan", &self.no_plan)]
         {
             let Some(words) = words else { continue };
-            lines.push(screen.paint(Paint::Bold, head));
-            lines.extend(plain_lines(words).lines().map(|line| format!("│ {line}")));
+            lines.extend(screen.quote(head, words).lines().map(str::to_owned));
         }
         lines.push(self.verdict(screen));
         let not_done = self.tasks.not_done.iter().map(|task| {
@@ -359,11 +358,6 @@ impl Report {
         add(format!("{own} log"), "what happened");
         next
     }
-}
-
-/// `1 run`, `3 runs`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn fitted(line: String, screen: &Screen) -> String {

@@ -10,7 +10,7 @@ mod rest;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use shipmate_protocol::Ask;
 use shipmate_protocol::view::TeammateState;
@@ -25,6 +25,7 @@ use super::report::{Outcome, Report};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
+use crate::time::now_ms;
 use news::follow;
 pub(super) use news::{News, interrupts, read_line};
 use quiet::Quiet;
@@ -428,9 +429,8 @@ impl<'a> Watcher<'a> {
             drop(write_plain(&mut std::io::stderr().lock(), &aside));
             return write_plain(&mut out, &lines).map_err(|_| Failure::PipeClosed);
         };
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
-        let mut view = self.account.view(title, team, now_ms as u64, events);
+        let mut view = self.account.view(title, team, now_ms(), events);
         (view.link, view.here) = (self.link.clone(), self.here.clone());
         if let Some((width, rows)) = size() {
             live.resize(width, rows);
