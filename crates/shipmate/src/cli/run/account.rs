@@ -19,7 +19,7 @@ use shipmate_model::{Actor, Address, Event, Name, Record};
 use super::led::Led;
 use super::phases::Phases;
 use super::progress::{self, EventKind, Row, RunView, Waiting};
-use super::report::{GateTally, Spent};
+use super::report::{GateTally, Outcome, Spent};
 use super::tasks::{Status, TaskLine, Tasks};
 use crate::cli::screen::first_line;
 
@@ -64,8 +64,9 @@ pub(crate) struct Account {
     pub(crate) spent: Spent,
     /// The last lines of a gate that is red where the team began.
     pub(crate) gate_output: String,
-    /// This command is ending the team: that nobody begins any more is its own doing.
-    pub(crate) is_stopping: bool,
+    /// This command is ending the team, with this outcome: that nobody begins any more is its own
+    /// doing. It is over when nobody runs and nothing is at the gate.
+    pub(crate) stopping: Option<Outcome>,
     /// Whether nobody who is there can take what is on the board, as far as that was asked since the
     /// last record.
     pub(crate) nobody_takes: Option<bool>,
@@ -371,7 +372,7 @@ impl Account {
     }
 
     fn team_paused(&mut self, record: &Record, team: &Name, reason: &str) -> EventText {
-        if self.is_stopping && record.by == Actor::Person {
+        if self.stopping.is_some() && record.by == Actor::Person {
             return None;
         }
         // Those below are paused with it, for the same reason.
@@ -484,8 +485,8 @@ impl Account {
             tasks: self.tasks.counts(),
             teammates: rows.collect(),
             critical_path: self.tasks.path(|task| task.status() == Status::Completed),
-            stopping: self.is_stopping.then(|| self.left_to_stop()),
-            waiting: if self.is_stopping { Vec::new() } else { self.decisions() },
+            stopping: self.stopping.map(|_| self.left_to_stop()),
+            waiting: if self.stopping.is_some() { Vec::new() } else { self.decisions() },
             events,
             ..RunView::default()
         }

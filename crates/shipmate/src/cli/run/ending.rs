@@ -100,7 +100,7 @@ fn to_do(account: &Account) -> Vec<String> {
 
 /// What waits for a person when the run ends.
 fn waiting(account: &Account, team: &str, session: &Session) -> Vec<OpenDecision> {
-    if account.is_stopping {
+    if account.stopping.is_some() {
         return Vec::new();
     }
     let asked = account.decisions().into_iter().map(|waits| {

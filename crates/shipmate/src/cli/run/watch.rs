@@ -77,7 +77,7 @@ pub(crate) fn watch(
         eprintln!();
     }
     let Some(outcome) = outcome else {
-        leave(begun, &session, watcher.stopping.is_some())?;
+        leave(begun, &session, watcher.account.stopping.is_some())?;
         return Ok(None);
     };
     let Watcher { account, notifier, .. } = watcher;
@@ -115,7 +115,7 @@ struct Watcher<'a> {
     account: Account,
     live: Option<Live>,
     notifier: Notifier,
-    link: Option<String>,
+    how: Watching,
     here: String,
     quiet: bool,
     events: Vec<Event>,
@@ -127,13 +127,10 @@ struct Watcher<'a> {
     done_since: Option<Instant>,
     /// The last plan of the lead's that was shown.
     shown: Option<u64>,
-    /// A shutdown was asked for: the run is over when nobody runs and nothing is at the gate.
-    stopping: Option<Outcome>,
     /// What was last said about what a team that is being ended waits for.
     stopping_text: String,
     /// Since when only a person's word is missing, and nobody is there to give it.
     waits_since: Option<Instant>,
-    patience: Duration,
     /// The last words of everybody when that was looked at.
     last_words: Vec<String>,
     /// The person was asked what Ctrl-C should mean.
@@ -162,7 +159,7 @@ impl<'a> Watcher<'a> {
             account: Account::default(),
             live: Live::new(session.screen.clone(), rows, unicode),
             notifier: Notifier::new(notify, &session.screen),
-            link: how.link,
+            how,
             here: session.here(),
             quiet: session.screen.json,
             events: Vec::new(),
@@ -171,10 +168,8 @@ impl<'a> Watcher<'a> {
             idle_since: None,
             done_since: None,
             shown: None,
-            stopping: None,
             stopping_text: String::new(),
             waits_since: None,
-            patience: how.patience,
             last_words: Vec::new(),
             asking: false,
             reading: false,
@@ -216,43 +211,20 @@ impl<'a> Watcher<'a> {
                 self.draw(Some(session))?;
             }
             self.call()?;
-            if self.account.is_gone {
-                let counts = self.account.tasks.counts();
-                let all = counts.done == counts.total;
-                let is_done = match self.account.phases.over() {
-                    Some(through) => through && all,
-                    // A lead that was told so ends its team before the phase is.
-                    None if self.account.phases.are_open() => self.account.led.is_done && all,
-                    None => counts.total > 0 && all,
-                };
-                return Ok(Some(match self.stopping {
-                    None if is_done => Outcome::Complete,
-                    stopping => stopping.unwrap_or(Outcome::Stopped),
-                }));
+            if let Some(outcome) = self.account.outcome() {
+                return Ok(Some(outcome));
             }
-            if self.account.is_over() {
-                // A playbook may go on without what failed, and is not done for that.
-                let counts = self.account.tasks.counts();
-                let over = self.account.phases.over();
-                let left = over.is_some() && counts.done < counts.total;
-                let stopped = over == Some(false) || left;
-                return Ok(Some(match (stopped, self.account.done()) {
-                    (false, _) => Outcome::Complete,
-                    (true, 0) => Outcome::Failed,
-                    (true, _) => Outcome::Partial,
-                }));
-            }
-            if self.stopping.is_none() && !self.asking {
+            if self.account.stopping.is_none() && !self.asking {
                 self.look_after_lead(news, session)?;
             }
-            if self.stopping.is_none() && !self.asking {
+            if self.account.stopping.is_none() && !self.asking {
                 self.notice_idle(session)?;
                 if self.notice_waiting(session)? {
                     return Ok(Some(Outcome::Waits));
                 }
                 self.notice_stuck(session)?;
             }
-            if let Some(outcome) = self.stopping.filter(|_| self.account.has_stopped()) {
+            if let Some(outcome) = self.account.stopping.filter(|_| self.account.has_stopped()) {
                 return Ok(Some(outcome));
             }
         }
@@ -260,7 +232,7 @@ impl<'a> Watcher<'a> {
 
     /// What a team that is being ended waits for, wherever no table shows it.
     fn announce_stopping(&mut self) {
-        if self.stopping.is_none() || self.live.is_some() {
+        if self.account.stopping.is_none() || self.live.is_some() {
             return;
         }
         let left = self.account.left_to_stop();
@@ -278,7 +250,7 @@ impl<'a> Watcher<'a> {
         let own = self.account.led.open.filter(|_| yes);
         let mut out = std::io::stdout().lock();
         for waits in self.account.decisions() {
-            if waits.calls && own != Some(waits.id) && self.stopping.is_none() {
+            if waits.calls && own != Some(waits.id) && self.account.stopping.is_none() {
                 let called = self.notifier.waits(&mut out, waits.id, &waits.what);
                 called.map_err(|_| Failure::PipeClosed)?;
             }
@@ -348,7 +320,7 @@ impl<'a> Watcher<'a> {
     /// Ctrl-C: the first asks what is meant, the second leaves.
     fn interrupted(&mut self) -> Result<Choice, Failure> {
         let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        if self.stopping.is_some() || self.asking || !terminal {
+        if self.account.stopping.is_some() || self.asking || !terminal {
             return Ok(Choice::Leave);
         }
         self.clear()?;
@@ -431,7 +403,7 @@ impl<'a> Watcher<'a> {
         };
         let (title, team) = (&self.begun.plan.title, &self.begun.team);
         let mut view = self.account.view(title, team, now_ms(), events);
-        (view.link, view.here) = (self.link.clone(), self.here.clone());
+        (view.link, view.here) = (self.how.link.clone(), self.here.clone());
         if let Some((width, rows)) = size() {
             live.resize(width, rows);
         }

@@ -1,9 +1,33 @@
 //! Whether a run has come to rest: everything is done, somebody has to decide, or nothing can go on.
 
+use super::super::report::Outcome;
 use super::super::tasks::Status;
 use super::{Account, MateLine};
 
 impl Account {
+    /// How the run ended, where it is over.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        let counts = self.tasks.counts();
+        let (over, all) = (self.phases.over(), counts.done == counts.total);
+        if self.is_gone {
+            let is_done = match over {
+                Some(through) => through && all,
+                // A lead that was told so ends its team before the phase is.
+                None if self.phases.are_open() => self.led.is_done && all,
+                None => counts.total > 0 && all,
+            };
+            let ended = if is_done { Outcome::Complete } else { Outcome::Stopped };
+            return Some(self.stopping.unwrap_or(ended));
+        }
+        // A playbook may go on without what failed, and is not done for that.
+        let is_short = over.is_some_and(|through| !through || !all);
+        self.is_over().then_some(match (is_short, counts.done) {
+            (false, _) => Outcome::Complete,
+            (true, 0) => Outcome::Failed,
+            (true, _) => Outcome::Partial,
+        })
+    }
+
     /// Every task is completed and nobody runs any more.
     pub(crate) fn is_over(&self) -> bool {
         match self.phases.over() {
@@ -110,6 +134,11 @@ impl Account {
             && self.at_work() == 0
             && self.at_the_gate() == 0
             && self.running().next().is_some()
+    }
+
+    /// Whoever asked something may work on meanwhile.
+    pub(crate) fn asker_may_go_on(&self) -> bool {
+        self.waiting.values().any(|waits| waits.may_go_on)
     }
 
     /// A lead is there that may still answer instead of the person.

@@ -60,21 +60,20 @@ impl Watcher<'_> {
 
     /// How long a run waits for a person where none is there.
     pub(super) fn waits_for(&self) -> Duration {
-        let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
         let least = match self.account.lead_may_answer() {
             true => LEAD_ANSWERS_WITHIN,
-            false if asks => ASKER_QUIET_FOR,
+            false if self.account.asker_may_go_on() => ASKER_QUIET_FOR,
             false => STUCK_FOR,
         };
-        least.max(self.patience)
+        least.max(self.how.patience)
     }
 
     /// Whether whoever asked has said something new, and so goes on meanwhile.
     fn goes_on(&mut self, session: &mut Session) -> Result<bool, Failure> {
         let status = session.ask(verbs::Status)?;
-        let said: Vec<String> = status.teammates.into_iter().map(|mate| mate.last_words).collect();
-        let asks = self.account.waiting.values().any(|waits| waits.may_go_on);
-        Ok(asks && std::mem::replace(&mut self.last_words, said.clone()) != said)
+        let words = status.teammates.into_iter().map(|mate| mate.last_words).collect();
+        let may_go_on = self.account.asker_may_go_on();
+        Ok(may_go_on && std::mem::replace(&mut self.last_words, words) != self.last_words)
     }
 
     /// Asks, once after each news, whether somebody who is there can take what is on the board: only
@@ -165,8 +164,7 @@ impl Watcher<'_> {
         session: &mut Session,
         outcome: Outcome,
     ) -> Result<(), Failure> {
-        self.stopping = Some(outcome);
-        self.account.is_stopping = true;
+        self.account.stopping = Some(outcome);
         let deadline_ms = session.config()?.config.shutdown_deadline_seconds * 1000;
         // Nobody new may begin while the others end.
         let reason = ENDED.to_owned();
