@@ -7,7 +7,7 @@ mod commands;
 mod order;
 #[cfg(test)]
 mod tests;
-pub mod texts;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,434 +16,364 @@ use shipmate_protocol::plan_file::bad_name;
 use shipmate_protocol::problem::{listed, nearest, quoted};
 use shipmate_protocol::tools::{self, Seat, SeatKind};
 
-use super::file::{Back, Condition, File, OrText, Phase, Task};
+use super::document::Node;
 use super::formats::FORMATS;
-use super::lines::{Page, Path, way};
+use super::table::did_you_mean;
 use super::work;
 
 /// Kinds of messages that need no description.
 const PLAIN_KINDS: [&str; 2] = ["message", "broadcast"];
 /// Whoever is above all roles.
 const PERSON: &str = "person";
+/// Conditions that a phase waits for or leaves.
+const OF_A_PHASE: [&str; 4] = ["entry", "unless", "makes", "exit"];
+/// Lists of conditions, beside those of a task and of a gate.
+const CONDITIONS: [&str; 6] = [
+    "departments.*.entry",
+    "phases.*.entry",
+    "phases.*.unless",
+    "phases.*.makes",
+    "phases.*.exit",
+    "crossings.*.needs",
+];
 
 /// `here`: the workspace in which its commands have to be found, where that matters.
-pub fn check(file: &File, page: &Page<'_>, here: Option<&std::path::Path>) {
+pub(crate) fn check(root: &Node<'_, '_>, here: Option<&std::path::Path>) {
+    let phases = root.to("phases").list();
+    let departments = root.to("departments").list();
     let check = Check {
-        file,
-        page,
-        roles: file.roles.keys().map(String::as_str).collect(),
-        phases: file.phases.iter().map(|phase| phase.name.as_str()).collect(),
-        departments: file.departments.iter().map(|own| own.name.as_str()).collect(),
-        gates: file.gates.keys().map(String::as_str).collect(),
-        crossings: file.crossings.keys().map(String::as_str).collect(),
+        root: root.clone(),
+        roles: keys(&root.to("roles")),
+        phase_names: phases.iter().map(|phase| phase.to("name").text()).collect(),
+        departments: departments.iter().map(|own| own.to("name").text()).collect(),
+        phases,
     };
+    check.references();
     check.whole();
     check.roles();
-    for (at, phase) in file.phases.iter().enumerate() {
+    for (at, phase) in check.phases.iter().enumerate() {
         check.phase(at, phase);
     }
     check.departments();
     check.routes();
-    check.others();
+    check.gates();
     order::check(&check);
-    texts::check(&check);
+    texts::check(root);
     if let Some(workspace) = here {
-        commands::check(&check, workspace);
+        commands::check(root, workspace);
     }
 }
 
 struct Check<'a, 't> {
-    file: &'a File,
-    page: &'a Page<'t>,
+    root: Node<'a, 't>,
+    phases: Vec<Node<'a, 't>>,
     roles: Vec<&'a str>,
-    phases: Vec<&'a str>,
+    phase_names: Vec<&'a str>,
     departments: Vec<&'a str>,
-    gates: Vec<&'a str>,
-    crossings: Vec<&'a str>,
 }
 
-impl Check<'_, '_> {
-    fn add(&self, path: &Path, fact: String, remedy: impl Into<String>) {
-        self.page.add(path, fact, remedy);
-    }
+fn keys<'a>(table: &Node<'a, '_>) -> Vec<&'a str> {
+    table.entries().into_iter().map(|(key, _)| key).collect()
+}
 
-    /// Whether something of this name is there; where it is not, it is told with what is.
-    fn known(&self, path: &Path, what: &str, name: &str, known: &[&str]) -> bool {
-        if known.contains(&name) || name.trim().is_empty() {
-            return known.contains(&name);
+/// Tells of a name that nothing has, with the names that there are.
+fn known(node: &Node<'_, '_>, what: &str, known: &[&str]) {
+    let name = node.text();
+    if known.contains(&name) || name.trim().is_empty() {
+        return;
+    }
+    let there: BTreeSet<&str> = known.iter().copied().filter(|name| !name.is_empty()).collect();
+    let all = match there.is_empty() {
+        true => format!("the playbook has no {what}s"),
+        false => format!("the {what}s are {}", listed(there)),
+    };
+    let near = nearest(name, known.iter().copied());
+    node.add(format!("there is no {what} {}", quoted(name)), did_you_mean(near, &all));
+}
+
+/// No two of a list have one name.
+fn distinct(list: &[Node<'_, '_>], key: &str, what: &str) {
+    let mut first: BTreeMap<&str, Node<'_, '_>> = BTreeMap::new();
+    for node in list.iter().map(|one| one.to(key)).filter(|node| !node.text().is_empty()) {
+        let name = node.text();
+        if let Some(earlier) = first.get(name) {
+            let fact = format!("{what} {name} is there already: line {}", earlier.line());
+            node.add(fact, format!("give each {what} its own {key}"));
+        } else {
+            first.insert(name, node);
         }
-        let fact = format!("there is no {what} {}", quoted(name));
-        let there: BTreeSet<&str> = known.iter().copied().filter(|name| !name.is_empty()).collect();
-        let all = match there.is_empty() {
-            true => format!("the playbook has no {what}s"),
-            false => format!("the {what}s are {}", listed(there)),
-        };
-        let remedy = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean {near:?}? {all}"),
-            None => all,
-        };
-        self.add(path, fact, remedy);
-        false
     }
+}
 
-    fn all_known(&self, path: &Path, what: &str, names: &[String], known: &[&str]) {
-        for (at, name) in names.iter().enumerate() {
-            self.known(&path.to(at), what, name, known);
-        }
-    }
-
-    /// No two of a list have one name.
-    fn distinct<'n>(
-        &self,
-        list: &Path,
-        key: &str,
-        what: &str,
-        names: impl Iterator<Item = &'n str>,
-    ) {
-        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        for (at, name) in names.enumerate().filter(|(_, name)| !name.is_empty()) {
-            let earlier = *first.entry(name).or_insert(at);
-            if earlier != at {
-                let line = self.page.line(&list.to(earlier).to(key));
-                let fact = format!("{what} {name} is there already: line {line}");
-                self.add(&list.to(at).to(key), fact, format!("give each {what} its own {key}"));
+impl<'a, 't> Check<'a, 't> {
+    /// Everything that is named is there.
+    fn references(&self) {
+        let (roles, phases, departments) = (&self.roles, &self.phase_names, &self.departments);
+        let [gates, crossings, kinds] =
+            ["gates", "crossings", "kinds"].map(|key| keys(&self.root.to(key)));
+        let kinds: Vec<&str> = PLAIN_KINDS.into_iter().chain(kinds).collect();
+        let readers: Vec<&str> = roles.iter().copied().chain([PERSON]).collect();
+        for node in self.root.all("roles.*.reports-to") {
+            if node.text() != PERSON {
+                known(&node, "role", roles);
             }
+        }
+        for (way, what, names) in [
+            ("roles.*.tools.*", "tool", &tools()),
+            ("roles.*.before-claim", "gate", &gates),
+            ("phases.*.roles.*", "role", roles),
+            ("phases.*.gate", "gate", &gates),
+            ("phases.*.late.back", "phase", phases),
+            ("phases.*.failed.back", "phase", phases),
+            ("phases.*.deliberation.by.*", "role", roles),
+            ("phases.*.deliberation.critics.*", "role", roles),
+            ("phases.*.deliberation.judge", "role", roles),
+            ("phases.*.tasks.*.role", "role", roles),
+            ("phases.*.tasks.*.gate", "gate", &gates),
+            ("phases.*.tasks.*.only.*", "department", departments),
+            ("phases.*.tasks.*.with.*", "department", departments),
+            ("departments.*.after.*", "department", departments),
+            ("departments.*.without.*", "phase", phases),
+            ("crossings.*.of.*", "department", departments),
+            ("routes.*.from.*", "role", roles),
+            ("routes.*.to.*", "role", &readers),
+            ("routes.*.kinds.*", "kind", &kinds),
+            ("escalation.levels.*", "role", roles),
+            ("cap.from", "phase", phases),
+            ("gates.*.otherwise", "gate", &gates),
+            ("gates.*.red.on", "phase", phases),
+            ("artifacts.*.format", "format", &FORMATS.to_vec()),
+        ] {
+            self.root.all(way).iter().for_each(|node| known(node, what, names));
+        }
+        let lists = CONDITIONS.into_iter().chain(["phases.*.tasks.*.when", "gates.*.exit"]);
+        for one in lists.flat_map(|way| self.root.all(&format!("{way}.*"))) {
+            known(&one.to("department"), "department", departments);
+            known(&one.to("crossing"), "crossing", &crossings);
+            known(&one.to("phase"), "phase", phases);
         }
     }
 
     fn whole(&self) {
-        if self.file.phases.is_empty() {
+        if self.phases.is_empty() {
             let fact = "the playbook has no phases".to_owned();
-            self.add(&way!["phases"], fact, "add [[phases]] with name = \"…\" below it");
+            self.root.to("phases").add(fact, "add [[phases]] with name = \"…\" below it");
         }
-        let (file, name) = (self.page.name(), &self.file.name);
-        if file.is_some_and(|file| file != name && bad_name(name).is_none()) {
-            let file = file.unwrap_or_default();
-            let fact = format!("the file is {file}.toml, and its name is {name:?}");
-            self.add(&way!["name"], fact, format!("write name = {file:?}, or rename the file"));
+        let (file, name) = (self.root.document.name(), self.root.to("name"));
+        if let Some(file) = file.filter(|file| *file != name.text())
+            && bad_name(name.text()).is_none()
+        {
+            let fact = format!("the file is {file}.toml, and its name is {:?}", name.text());
+            name.add(fact, format!("write name = {file:?}, or rename the file"));
         }
-        self.distinct(&way!["phases"], "name", "phase", self.phases.iter().copied());
-        let departments = self.departments.iter().copied();
-        self.distinct(&way!["departments"], "name", "department", departments);
-        let teams = self.file.departments.iter();
-        let teams = teams.map(|own| own.team.as_deref().unwrap_or_default());
-        self.distinct(&way!["departments"], "team", "team", teams);
+        distinct(&self.phases, "name", "phase");
+        let departments = self.root.to("departments").list();
+        distinct(&departments, "name", "department");
+        distinct(&departments, "team", "team");
     }
 
     fn roles(&self) {
-        for (name, role) in &self.file.roles {
-            let at = way!["roles", name.as_str()];
-            if let Some(to) = role.reports_to.as_deref().filter(|to| *to != PERSON) {
-                self.known(&at.to("reports-to"), "role", to, &self.roles);
-            }
-            if role.one_shot && role.lead {
-                let fact = format!("role {name} leads, and has a life for one task only");
-                self.add(&at.to("one-shot"), fact, "take out lead or one-shot");
-            }
-            if role.lead && role.cap.is_some_and(|cap| cap > 1) {
-                let fact = format!("role {name} leads, and there may be {}", role.cap.unwrap_or(1));
-                self.add(&at.to("cap"), fact, "take out cap: a team has one lead");
-            }
-            for (n, tool) in role.tools.iter().enumerate() {
-                self.known(&at.to("tools").to(n), "tool", tool, &tools());
-            }
-            if let Some(gate) = &role.before_claim {
-                self.known(&at.to("before-claim"), "gate", gate, &self.gates);
-            }
-            if let Some(when) = &role.plan_when {
-                self.weighs(&at.to("plan-when"), when);
-            }
-            for (n, upgrade) in role.upgrades.iter().enumerate() {
-                self.weighs(&at.to("upgrades").to(n).to("when"), &upgrade.when);
-            }
-        }
+        let roles = self.root.to("roles").entries();
         let mut called: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-        for (name, role) in &self.file.roles {
-            let own = if role.called.is_empty() { name.as_str() } else { role.called.as_str() };
-            let level = self.level(role.level.as_deref());
+        let mut leads: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, role) in &roles {
+            let (lead, level) = (role.to("lead").is_true(), self.level(role));
+            if role.to("one-shot").is_true() && lead {
+                let fact = format!("role {name} leads, and has a life for one task only");
+                role.to("one-shot").add(fact, "take out lead or one-shot");
+            }
+            let cap = role.to("cap");
+            if let Some(many) = cap.number().filter(|many| lead && *many > 1) {
+                let fact = format!("role {name} leads, and there may be {many}");
+                cap.add(fact, "take out cap: a team has one lead");
+            }
+            let plan_when = Some(role.to("plan-when")).filter(Node::is_there);
+            for when in plan_when.into_iter().chain(role.all("upgrades.*.when")) {
+                self.weighs(&when);
+            }
+            let own = Some(role.to("called").text()).filter(|own| !own.is_empty()).unwrap_or(name);
             if let Some(other) = called.insert((level, own), name) {
                 let fact =
                     format!("members of {name} are called {}, as those of {other}", quoted(own));
-                let remedy = "give each role its own called";
-                self.add(&way!["roles", name.as_str(), "called"], fact, remedy);
+                role.to("called").add(fact, "give each role its own called");
             }
-        }
-        for level in ["team", "root"] {
-            let lead = |(name, role): (&String, &super::file::Role)| {
-                (role.lead && self.level(role.level.as_deref()) == level).then(|| name.clone())
-            };
-            let leads: Vec<String> = self.file.roles.iter().filter_map(lead).collect();
-            for other in leads.iter().skip(1) {
-                let fact = format!("role {other} leads, and role {} does already", leads[0]);
+            if !lead || !["team", "root"].contains(&level) {
+                continue;
+            }
+            let first = *leads.entry(level).or_insert(name);
+            if first != *name {
+                let fact = format!("role {name} leads, and role {first} does already");
                 let remedy = match self.departments.is_empty() {
                     true => "a team has one lead: take out lead = true of one of them",
                     false => "each level has one lead: give one of them another level",
                 };
-                self.add(&way!["roles", other.as_str(), "lead"], fact, remedy);
+                role.to("lead").add(fact, remedy);
             }
         }
     }
 
-    fn weighs(&self, at: &Path, when: &super::file::Weight) {
-        let some = when.files_min.or(when.modules_min).is_some() || when.always || when.shared;
-        let some = some || !when.having.is_empty();
-        let torn = ["files-min", "modules-min", "touches", "words", "having", "shared", "always"];
-        let torn = torn.iter().any(|key| self.page.is_torn(&at.to(*key)));
-        for (n, field) in when.having.iter().enumerate() {
-            self.field(&at.to("having").to(n), field);
-        }
-        if !torn && !some && when.touches.is_empty() && when.words.is_empty() {
-            let fact = format!("{at} never holds: it names nothing");
+    /// A weight says something.
+    fn weighs(&self, when: &Node<'a, 't>) {
+        let keys = ["files-min", "modules-min", "touches", "words", "having", "shared", "always"];
+        when.to("having").list().iter().for_each(|field| self.field(field));
+        let says = |node: Node<'a, 't>| {
+            node.is_torn() || node.is_true() || node.number().is_some() || !node.list().is_empty()
+        };
+        if !keys.iter().any(|key| says(when.to(*key))) {
+            let fact = format!("{} never holds: it names nothing", when.path);
             let remedy =
                 "say files-min, modules-min, touches, words, having or shared, or always = true";
-            self.add(at, fact, remedy);
+            when.add(fact, remedy);
         }
     }
 
-    /// Where there are no departments there is one level.
-    fn level<'l>(&self, level: Option<&'l str>) -> &'l str {
-        if self.departments.is_empty() { "team" } else { level.unwrap_or("team") }
+    /// The level of a phase or a role. Where there are no departments there is one level.
+    fn level(&self, of: &Node<'a, 't>) -> &'a str {
+        let level = of.to("level");
+        if self.departments.is_empty() || !level.is_there() { "team" } else { level.text() }
     }
 
-    fn phase(&self, at: usize, phase: &Phase) {
-        let here = way!["phases", at];
-        self.all_known(&here.to("roles"), "role", &phase.roles, &self.roles);
-        if let Some(gate) = &phase.gate {
-            self.known(&here.to("gate"), "gate", gate, &self.gates);
-        }
-        for (key, list) in [
-            ("entry", &phase.entry),
-            ("unless", &phase.unless),
-            ("makes", &phase.makes),
-            ("exit", &phase.exit),
-        ] {
-            self.conditions(&here.to(key), list, Some((at, key)));
-        }
-        for (key, rule) in [("late", &phase.late), ("failed", &phase.failed)] {
-            let Some(OrText::Long(rule)) = rule else { continue };
-            let path = here.to(key).to("back");
-            if !self.known(&path, "phase", &rule.back, &self.phases) {
-                continue;
+    fn phase(&self, at: usize, phase: &Node<'a, 't>) {
+        let (name, tasks) = (phase.to("name").text(), phase.to("tasks").list());
+        let position = |node: &Node<'a, 't>| {
+            let mut names = self.phase_names.iter();
+            names.position(|name| node.is_there() && *name == node.text())
+        };
+        for key in OF_A_PHASE {
+            for waits in phase.to(key).list().iter().map(|one| one.to("phase")) {
+                let Some(position) = position(&waits) else { continue };
+                self.same_level(&waits, phase, position);
+                if position >= at {
+                    let name = waits.text();
+                    let fact = format!("{key} waits for phase {name}, which is not over by then");
+                    waits.add(fact, "name an earlier phase");
+                }
             }
-            let to = self.phases.iter().position(|name| *name == rule.back);
-            if to.is_some_and(|to| to > at) {
-                let fact = format!("{key} goes back to {}, which comes later", rule.back);
-                self.add(&path, fact, "name this phase or an earlier one");
-            }
-            self.same_level(&path, phase, &rule.back);
         }
-        if phase.late.is_some() && phase.minutes.is_none() && phase.seconds.is_none() {
+        for key in ["late", "failed"] {
+            let back = phase.to(key).to("back");
+            let Some(to) = position(&back) else { continue };
+            if to > at {
+                let fact = format!("{key} goes back to {}, which comes later", back.text());
+                back.add(fact, "name this phase or an earlier one");
+            }
+            self.same_level(&back, phase, to);
+        }
+        let has_time = ["minutes", "seconds"].iter().any(|key| phase.to(*key).is_there());
+        if phase.to("late").is_there() && !has_time {
             let fact = "late says nothing: the phase has no time".to_owned();
-            self.add(&here.to("late"), fact, "add minutes = …, or take it out");
+            phase.to("late").add(fact, "add minutes = …, or take it out");
         }
-        if phase.lead_plans && !phase.tasks.is_empty() {
-            let fact = format!("in phase {} the lead plans, and there are tasks", phase.name);
-            self.add(&here.to("lead-plans"), fact, "take out lead-plans or [[phases.tasks]]");
+        if phase.to("lead-plans").is_true() && !tasks.is_empty() {
+            let fact = format!("in phase {name} the lead plans, and there are tasks");
+            phase.to("lead-plans").add(fact, "take out lead-plans or [[phases.tasks]]");
         }
-        if let Some(own) = &phase.deliberation {
-            let here = here.to("deliberation");
-            self.all_known(&here.to("by"), "role", &own.by, &self.roles);
-            self.all_known(&here.to("critics"), "role", &own.critics, &self.roles);
-            if let Some(judge) = &own.judge {
-                self.known(&here.to("judge"), "role", judge, &self.roles);
-            }
+        let departments = phase.to("departments");
+        if departments.is_true() && self.departments.is_empty() {
+            let fact = format!("phase {name} is for departments, and there are none");
+            departments.add(fact, "add [[departments]], or take it out");
+        } else if departments.is_true() && self.level(phase) != "root" {
+            let fact = format!("phase {name} begins the departments, and is theirs");
+            departments.add(fact, "add level = \"root\"");
         }
-        self.departments_work(&here, phase);
-        self.called(&here, phase);
-        self.distinct(&here.to("tasks"), "id", "task", phase.tasks.iter().map(|t| t.id.as_str()));
-        for (n, task) in phase.tasks.iter().enumerate() {
-            self.task(&here.to("tasks").to(n), phase, task);
+        // A phase on call is gone through only when another goes back to it.
+        let others = self.phases.iter().filter(|other| other.to("name").text() != name);
+        let mut back =
+            others.flat_map(|other| ["late", "failed"].map(|key| other.to(key).to("back")));
+        if phase.to("on-call").is_true() && !back.any(|back| back.is_there() && back.text() == name)
+        {
+            let fact = format!("phase {name} is on call, and no other goes back to it");
+            let remedy = format!("add failed = {{ back = {name:?}, … }} to a later phase");
+            phase.to("on-call").add(fact, remedy);
+        }
+        distinct(&tasks, "id", "task");
+        let ids: Vec<&str> = tasks.iter().map(|task| task.to("id").text()).collect();
+        for task in &tasks {
+            task.all("needs.*").iter().for_each(|other| known(other, "task", &ids));
+            self.task(task);
         }
     }
 
     /// A team goes through the phases of its own level only.
-    fn same_level(&self, path: &Path, phase: &Phase, other: &str) {
-        let other = self.file.phases.iter().find(|phase| phase.name == other);
-        let Some(other) = other else { return };
-        let (own, level) = (self.level(phase.level.as_deref()), self.level(other.level.as_deref()));
+    fn same_level(&self, node: &Node<'a, 't>, phase: &Node<'a, 't>, other: usize) {
+        let (own, level) = (self.level(phase), self.level(&self.phases[other]));
         if own != level {
-            let fact = format!("phase {} is of level {level}, and this is of {own}", other.name);
-            self.add(path, fact, "name a phase of the same level");
+            let other = self.phase_names[other];
+            let fact = format!("phase {other} is of level {level}, and this is of {own}");
+            node.add(fact, "name a phase of the same level");
         }
     }
 
-    /// A phase on call is gone through only when another goes back to it.
-    fn called(&self, here: &Path, phase: &Phase) {
-        let goes_back = |rule: &Option<OrText<Back>>| match rule {
-            Some(OrText::Long(rule)) => rule.back == phase.name,
-            _ => false,
-        };
-        let others = self.file.phases.iter().filter(|other| other.name != phase.name);
-        let mut others = others.flat_map(|other| [&other.late, &other.failed]);
-        if phase.on_call && !others.any(goes_back) {
-            let fact = format!("phase {} is on call, and no other goes back to it", phase.name);
-            let remedy = format!("add failed = {{ back = {:?}, … }} to a later phase", phase.name);
-            self.add(&here.to("on-call"), fact, remedy);
+    fn task(&self, task: &Node<'a, 't>) {
+        let (id, each) = (task.to("id").text(), task.to("each"));
+        let [having, weight] = ["having", "weight"].map(|key| task.to(key));
+        if task.to("role").is_there() && task.to("lead").is_true() {
+            let fact = format!("task {id} is for the lead and for a role");
+            task.to("lead").add(fact, "keep one of lead and role");
         }
-    }
-
-    fn departments_work(&self, here: &Path, phase: &Phase) {
-        if !phase.departments {
-            return;
+        if ["item", "group"].contains(&each.text()) && !self.root.to("work").is_there() {
+            let fact = format!("task {id} is for each {}, and there is no work", each.text());
+            each.add(fact, "add [work] with format and files");
         }
-        if self.departments.is_empty() {
-            let fact = format!("phase {} is for departments, and there are none", phase.name);
-            self.add(&here.to("departments"), fact, "add [[departments]], or take it out");
-        } else if self.level(phase.level.as_deref()) != "root" {
-            let fact = format!("phase {} begins the departments, and is theirs", phase.name);
-            self.add(&here.to("departments"), fact, "add level = \"root\"");
+        if weight.is_there() {
+            self.weighs(&weight);
         }
-    }
-
-    fn task(&self, here: &Path, phase: &Phase, task: &Task) {
-        if let Some(role) = &task.role {
-            self.known(&here.to("role"), "role", role, &self.roles);
+        if each.text() == "item" {
+            self.field(&having);
         }
-        if task.role.is_some() && task.lead {
-            let fact = format!("task {} is for the lead and for a role", task.id);
-            self.add(&here.to("lead"), fact, "keep one of lead and role");
-        }
-        if let Some(gate) = &task.gate {
-            self.known(&here.to("gate"), "gate", gate, &self.gates);
-        }
-        self.all_known(&here.to("only"), "department", &task.only, &self.departments);
-        self.all_known(&here.to("with"), "department", &task.with, &self.departments);
-        let others: Vec<&str> = phase.tasks.iter().map(|task| task.id.as_str()).collect();
-        self.all_known(&here.to("needs"), "task", &task.needs, &others);
-        self.conditions(&here.to("when"), &task.when, None);
-        let each = task.each.as_deref().unwrap_or("once");
-        if ["item", "group"].contains(&each) && self.file.work.is_none() {
-            let fact = format!("task {} is for each {each}, and there is no work", task.id);
-            self.add(&here.to("each"), fact, "add [work] with format and files");
-        }
-        if let Some(weight) = &task.weight {
-            self.weighs(&here.to("weight"), weight);
-            if each != "item" {
-                let fact = format!("weight says nothing: task {} is not for each item", task.id);
-                self.add(&here.to("weight"), fact, "add each = \"item\", or take it out");
+        for only in [weight, having] {
+            if only.is_there() && each.text() != "item" {
+                let fact = format!("{} says nothing: task {id} is not for each item", only.path);
+                only.add(fact, "add each = \"item\", or take it out");
             }
-        }
-        if task.having.is_some() && each != "item" {
-            let fact = format!("having says nothing: task {} is not for each item", task.id);
-            self.add(&here.to("having"), fact, "add each = \"item\", or take it out");
-        } else if let Some(field) = &task.having {
-            self.field(&here.to("having"), field);
         }
     }
 
     /// A field that pieces of work can have.
-    fn field(&self, path: &Path, field: &str) {
-        let Some(work) = &self.file.work else { return };
-        let (piece, group) = work::fields(&work.format);
-        let known: Vec<&str> = piece.iter().chain(group).copied().collect();
+    fn field(&self, field: &Node<'a, 't>) {
+        let format = self.root.to("work").to("format").text();
+        let (piece, group) = work::fields(format);
+        let fields: Vec<&str> = piece.iter().chain(group).copied().collect();
         // A feature may have fields that nobody knows here.
-        let is_open = work.format == "features" && nearest(field, known.iter().copied()).is_none();
-        if !known.is_empty() && !is_open {
-            self.known(path, "field", field, &known);
-        }
-    }
-
-    /// Conditions of a phase, or of a department.
-    fn conditions(&self, list: &Path, conditions: &[OrText<Condition>], of: Option<(usize, &str)>) {
-        for (n, condition) in conditions.iter().enumerate() {
-            let OrText::Long(condition) = condition else { continue };
-            let here = list.to(n);
-            if let Some(name) = &condition.department {
-                self.known(&here.to("department"), "department", name, &self.departments);
-            }
-            if let Some(name) = &condition.crossing {
-                self.known(&here.to("crossing"), "crossing", name, &self.crossings);
-            }
-            let Some(name) = &condition.phase else { continue };
-            let path = here.to("phase");
-            if !self.known(&path, "phase", name, &self.phases) {
-                continue;
-            }
-            let position = self.phases.iter().position(|phase| phase == name);
-            if let Some((at, _)) = of {
-                self.same_level(&path, &self.file.phases[at], name);
-            }
-            if let Some((at, key)) = of
-                && position.is_some_and(|position| position >= at)
-            {
-                let fact = format!("{key} waits for phase {name}, which is not over by then");
-                self.add(&path, fact, "name an earlier phase");
-            }
+        let is_open =
+            format == "features" && nearest(field.text(), fields.iter().copied()).is_none();
+        if !fields.is_empty() && !is_open {
+            known(field, "field", &fields);
         }
     }
 
     fn departments(&self) {
-        for (at, own) in self.file.departments.iter().enumerate() {
-            let here = way!["departments", at];
-            self.all_known(&here.to("after"), "department", &own.after, &self.departments);
-            self.all_known(&here.to("without"), "phase", &own.without, &self.phases);
-            self.conditions(&here.to("entry"), &own.entry, None);
-        }
-        for (name, crossing) in &self.file.crossings {
-            let here = way!["crossings", name.as_str()];
-            self.all_known(&here.to("of"), "department", &crossing.of, &self.departments);
-            self.conditions(&here.to("needs"), &crossing.needs, None);
-        }
-        let begins = self.file.phases.iter().any(|phase| phase.departments);
+        let begins = self.phases.iter().any(|phase| phase.to("departments").is_true());
         if !self.departments.is_empty() && !begins {
             let fact = "there are departments, and no phase for them".to_owned();
             let remedy = "add departments = true and level = \"root\" to one of the phases";
-            self.add(&way!["departments"], fact, remedy);
+            self.root.to("departments").add(fact, remedy);
         }
     }
 
     fn routes(&self) {
-        let kinds: Vec<&str> =
-            PLAIN_KINDS.into_iter().chain(self.file.kinds.keys().map(String::as_str)).collect();
-        let heard: Vec<&str> = self.roles.iter().copied().chain([PERSON]).collect();
-        for (at, route) in self.file.routes.iter().enumerate() {
-            let here = way!["routes", at];
-            self.all_known(&here.to("from"), "role", &route.from, &self.roles);
-            self.all_known(&here.to("to"), "role", &route.to, &heard);
-            self.all_known(&here.to("kinds"), "kind", &route.kinds, &kinds);
-            for (n, kind) in route.kinds.iter().enumerate() {
-                let kind = self.file.kinds.get_key_value(kind);
-                if let Some((name, _)) = kind.filter(|(_, kind)| kind.internal) {
-                    let fact = format!("kind {name} is internal, and nobody sends it");
-                    self.add(&here.to("kinds").to(n), fact, "take it out");
-                }
+        for kind in self.root.all("routes.*.kinds.*") {
+            if self.root.to("kinds").to(kind.text()).to("internal").is_true() {
+                let fact = format!("kind {} is internal, and nobody sends it", kind.text());
+                kind.add(fact, "take it out");
             }
-            for (n, to) in route.to.iter().enumerate() {
-                if self.file.roles.get(to).is_some_and(|role| role.one_shot) {
-                    let fact = format!("role {to} has a life for one task and reads no messages");
-                    let remedy = "take it out, or take one-shot out of the role";
-                    self.add(&here.to("to").to(n), fact, remedy);
-                }
+        }
+        for to in self.root.all("routes.*.to.*") {
+            if self.root.to("roles").to(to.text()).to("one-shot").is_true() {
+                let name = to.text();
+                let fact = format!("role {name} has a life for one task and reads no messages");
+                to.add(fact, "take it out, or take one-shot out of the role");
             }
         }
     }
 
-    fn others(&self) {
-        if let Some(escalation) = &self.file.escalation {
-            let path = way!["escalation", "levels"];
-            self.all_known(&path, "role", &escalation.levels, &self.roles);
-        }
-        if let Some(from) = self.file.cap.as_ref().and_then(|cap| cap.from.as_deref()) {
-            self.known(&way!["cap", "from"], "phase", from, &self.phases);
-        }
-        for (name, gate) in &self.file.gates {
-            let here = way!["gates", name.as_str()];
-            if let Some(other) = &gate.otherwise {
-                self.known(&here.to("otherwise"), "gate", other, &self.gates);
-            }
-            if gate.otherwise.is_some() && gate.needs.is_empty() {
+    fn gates(&self) {
+        for (name, gate) in self.root.to("gates").entries() {
+            let otherwise = gate.to("otherwise");
+            if otherwise.is_there() && gate.to("needs").list().is_empty() {
                 let fact = format!("otherwise says nothing: gate {name} needs no value");
-                self.add(&here.to("otherwise"), fact, "add needs = [\"…\"], or take it out");
+                otherwise.add(fact, "add needs = [\"…\"], or take it out");
             }
-            self.conditions(&here.to("exit"), &gate.exit, None);
-            if let Some(on) = gate.red.as_ref().and_then(|red| red.on.as_deref()) {
-                self.known(&here.to("red").to("on"), "phase", on, &self.phases);
-            }
-        }
-        let formats = FORMATS;
-        for (at, artifact) in self.file.artifacts.iter().enumerate() {
-            let path = way!["artifacts", at, "format"];
-            self.known(&path, "format", &artifact.format, &formats);
         }
     }
 }

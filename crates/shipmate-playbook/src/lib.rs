@@ -6,24 +6,23 @@
 //! through its phases is the coordinator's `phases`.
 
 pub mod ahead;
-pub mod check;
+mod check;
 pub mod compile;
 pub mod config;
 pub mod coverage;
 mod deliberation;
 pub mod departments;
-pub mod file;
+mod document;
 pub mod fill;
 pub mod find;
 pub mod formats;
 pub mod ground;
 pub mod handoff;
-pub mod lines;
 #[cfg(test)]
 mod numbers;
-pub mod read;
 pub mod schema;
 pub mod shown;
+mod table;
 pub mod weight;
 pub mod work;
 

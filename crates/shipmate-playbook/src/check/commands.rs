@@ -8,93 +8,32 @@ use std::path::Path as File;
 
 use shipmate_protocol::problem::quoted;
 
-use super::Check;
-use crate::fill::fill;
-use crate::lines::way;
+use crate::document::{Node, Step};
+use crate::fill::{Values, fill};
 
 /// What a shell does itself, bash among them.
-const OF_THE_SHELL: [&str; 60] = [
-    ".",
-    ":",
-    "[",
-    "alias",
-    "bg",
-    "break",
-    "builtin",
-    "case",
-    "cd",
-    "command",
-    "continue",
-    "declare",
-    "dirs",
-    "echo",
-    "enable",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "false",
-    "fc",
-    "fg",
-    "for",
-    "function",
-    "getopts",
-    "hash",
-    "help",
-    "if",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "select",
-    "set",
-    "shift",
-    "shopt",
-    "source",
-    "test",
-    "time",
-    "times",
-    "trap",
-    "true",
-    "type",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "until",
-    "wait",
-    "while",
-];
+const OF_THE_SHELL: &str = "\
+    . : [ alias bg break builtin case cd command continue declare dirs echo enable eval exec \
+    exit export false fc fg for function getopts hash help if jobs kill let local mapfile \
+    popd printf pushd pwd read readarray readonly return select set shift shopt source test \
+    time times trap true type typeset ulimit umask unalias unset until wait while";
 
-pub(crate) fn check(check: &Check<'_, '_>, workspace: &File) {
-    for (name, gate) in &check.file.gates {
-        let own = gate.commands.iter().enumerate();
-        let own = own.map(|(at, line)| (way!["gates", name.as_str(), "commands", at], line));
-        let red = gate.red.iter().flat_map(|red| red.commands.iter().enumerate());
-        let red = red.map(|(at, line)| (way!["gates", name.as_str(), "red", "commands", at], line));
-        for (path, line) in own.chain(red) {
-            let line = fill(line, &check.file.values);
-            let Some(program) = program(&line) else { continue };
-            let fact = match program.contains('/') {
-                true if is_program(&workspace.join(program)) => continue,
-                true => {
-                    format!("gate {name}: {} is no program in this repository", quoted(program))
-                }
-                false if in_path(program) => continue,
-                false => format!("gate {name}: there is no program {} here", quoted(program)),
-            };
-            check.add(&path, fact, "name one that can be started; a script has to be executable");
-        }
+pub(crate) fn check(root: &Node<'_, '_>, workspace: &File) {
+    let values = root.to("values").entries().into_iter();
+    let values: Values =
+        values.map(|(name, value)| (name.to_owned(), value.text().to_owned())).collect();
+    let red = root.all("gates.*.red.commands.*");
+    for command in root.all("gates.*.commands.*").iter().chain(&red) {
+        let Some(Step::Key(name)) = command.path.0.get(1) else { continue };
+        let line = fill(command.text(), &values);
+        let Some(program) = program(&line) else { continue };
+        let fact = match program.contains('/') {
+            true if is_program(&workspace.join(program)) => continue,
+            true => format!("gate {name}: {} is no program in this repository", quoted(program)),
+            false if in_path(program) => continue,
+            false => format!("gate {name}: there is no program {} here", quoted(program)),
+        };
+        command.add(fact, "name one that can be started; a script has to be executable");
     }
 }
 
@@ -102,7 +41,8 @@ pub(crate) fn check(check: &Check<'_, '_>, workspace: &File) {
 fn program(line: &str) -> Option<&str> {
     let first = line.split_whitespace().next()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+".contains(c);
-    (first.chars().all(plain) && !OF_THE_SHELL.contains(&first)).then_some(first)
+    (first.chars().all(plain) && !OF_THE_SHELL.split(' ').any(|word| word == first))
+        .then_some(first)
 }
 
 fn in_path(program: &str) -> bool {

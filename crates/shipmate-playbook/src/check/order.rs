@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use shipmate_protocol::problem::nearest;
 
 use super::Check;
-use crate::file::{Condition, OrText, Phase};
-use crate::lines::{Path, way};
+use crate::document::Node;
 
 pub(crate) fn check(check: &Check<'_, '_>) {
-    reports(check);
+    let fact = "roles report to each other in a circle";
+    one_each(&check.root.to("roles"), "reports-to", fact);
     departments(check);
-    for (at, phase) in check.file.phases.iter().enumerate() {
-        needs(check, at, phase);
-    }
-    gates(check);
+    check.phases.iter().for_each(needs);
+    let fact = "gates stand in for each other in a circle";
+    one_each(&check.root.to("gates"), "otherwise", fact);
     joined(check);
     leads(check);
     hands(check);
@@ -61,59 +60,44 @@ fn shown(circle: &[&str]) -> String {
     all.join(" -> ")
 }
 
-fn reports(check: &Check<'_, '_>) {
-    let edges = check.file.roles.iter().filter_map(|(name, role)| {
-        Some((name.as_str(), BTreeSet::from([role.reports_to.as_deref()?])))
-    });
+/// Entries of a table that each name another one.
+fn one_each(table: &Node<'_, '_>, key: &str, fact: &str) {
+    let entries = table.entries();
+    let edges = entries
+        .iter()
+        .filter_map(|(name, entry)| Some((*name, BTreeSet::from([entry.to(key).maybe_text()?]))));
     for circle in circles(&edges.collect()) {
-        let fact = format!("roles report to each other in a circle: {}", shown(&circle));
-        let path = way!["roles", circle[0], "reports-to"];
-        check.add(&path, fact, "take out one reports-to of them");
+        let node = table.to(circle[0]).to(key);
+        node.add(format!("{fact}: {}", shown(&circle)), format!("take out one {key} of them"));
     }
 }
 
 fn departments(check: &Check<'_, '_>) {
-    let waits = |own: &'_ super::super::file::Department| -> Vec<String> {
-        let entry = own.entry.iter().filter_map(|one| match one {
-            OrText::Long(Condition { department, .. }) => department.clone(),
-            OrText::Text(_) => None,
-        });
-        own.after.iter().cloned().chain(entry).collect()
-    };
-    let waits: Vec<(&str, Vec<String>)> =
-        check.file.departments.iter().map(|own| (own.name.as_str(), waits(own))).collect();
+    let all = check.root.to("departments").list();
     let mut edges = Edges::new();
-    for (name, on) in &waits {
-        edges.entry(name).or_default().extend(on.iter().map(String::as_str));
+    for own in &all {
+        let entry = own.all("entry.*.department");
+        let entry = entry.iter().filter_map(Node::maybe_text);
+        let waits = own.to("after").texts().into_iter().chain(entry);
+        edges.entry(own.to("name").text()).or_default().extend(waits);
     }
     for circle in circles(&edges) {
         let fact = format!("departments wait for each other in a circle: {}", shown(&circle));
         let at = check.departments.iter().position(|name| *name == circle[0]).unwrap_or_default();
-        check.add(&way!["departments", at, "after"], fact, "take out one after of them");
+        all[at].to("after").add(fact, "take out one after of them");
     }
 }
 
-fn needs(check: &Check<'_, '_>, at: usize, phase: &Phase) {
-    let edges = phase.tasks.iter();
-    let edges = edges
-        .map(|task| (task.id.as_str(), task.needs.iter().map(String::as_str).collect()))
-        .collect();
+fn needs(phase: &Node<'_, '_>) {
+    let tasks = phase.to("tasks").list();
+    let edges = tasks.iter().map(|task| (task.to("id").text(), task.to("needs").texts()));
+    let edges = edges.map(|(id, needs)| (id, needs.into_iter().collect())).collect();
     for circle in circles(&edges) {
         let fact = format!("tasks wait for each other in a circle: {}", shown(&circle));
-        let task = phase.tasks.iter().position(|task| task.id == circle[0]).unwrap_or_default();
-        let path = way!["phases", at, "tasks", task, "needs"];
-        check.add(&path, fact, "take out one of the needs");
-    }
-}
-
-fn gates(check: &Check<'_, '_>) {
-    let edges = check.file.gates.iter().filter_map(|(name, gate)| {
-        Some((name.as_str(), BTreeSet::from([gate.otherwise.as_deref()?])))
-    });
-    for circle in circles(&edges.collect()) {
-        let fact = format!("gates stand in for each other in a circle: {}", shown(&circle));
-        let path = way!["gates", circle[0], "otherwise"];
-        check.add(&path, fact, "take out one otherwise of them");
+        let task = tasks.iter().find(|task| task.to("id").text() == circle[0]);
+        if let Some(task) = task {
+            task.to("needs").add(fact, "take out one of the needs");
+        }
     }
 }
 
@@ -121,23 +105,20 @@ fn gates(check: &Check<'_, '_>) {
 fn joined(check: &Check<'_, '_>) {
     for level in ["team", "root"] {
         let mut there: BTreeSet<&str> = BTreeSet::new();
-        for (at, phase) in check.file.phases.iter().enumerate() {
-            if check.level(phase.level.as_deref()) != level {
-                continue;
-            }
+        for phase in check.phases.iter().filter(|phase| check.level(phase) == level) {
             // Who joins here is not known: it was told, and says nothing about the tasks.
-            if check.page.is_torn(&way!["phases", at, "roles"]) {
+            if phase.to("roles").is_torn() {
                 break;
             }
-            let roles = phase.roles.iter().map(String::as_str);
+            let roles = phase.to("roles").texts().into_iter();
             there.extend(roles.clone());
             there.extend(roles.filter_map(|role| nearest(role, check.roles.iter().copied())));
-            for (n, task) in phase.tasks.iter().enumerate() {
-                let Some(role) = task.role.as_deref() else { continue };
-                if check.roles.contains(&role) && !there.contains(role) {
-                    let fact = format!("task {} is for role {role}, which has not joined", task.id);
-                    let remedy = format!("add {role:?} to the roles of this phase or before");
-                    check.add(&way!["phases", at, "tasks", n, "role"], fact, remedy);
+            for task in phase.to("tasks").list() {
+                let (id, role) = (task.to("id").text(), task.to("role"));
+                let name = role.text();
+                if role.is_there() && check.roles.contains(&name) && !there.contains(name) {
+                    let fact = format!("task {id} is for role {name}, which has not joined");
+                    role.add(fact, format!("add {name:?} to the roles of this phase or before"));
                 }
             }
         }
@@ -147,26 +128,25 @@ fn joined(check: &Check<'_, '_>) {
 /// A lead that only leads has no task: in its mode it could write nothing.
 fn hands(check: &Check<'_, '_>) {
     for level in ["team", "root"] {
-        let of_level = |own: Option<&str>| check.level(own) == level;
-        let mut roles = check.file.roles.values();
-        let lead = roles.find(|role| role.lead && of_level(role.level.as_deref()));
-        let mut mode = lead.and_then(|role| role.mode.as_deref());
-        for (at, phase) in check.file.phases.iter().enumerate() {
-            if !of_level(phase.level.as_deref()) {
-                continue;
-            }
-            let now = phase.lead_mode.as_deref().or(mode);
+        let mut roles = check.root.all("roles.*").into_iter();
+        let lead = roles.find(|role| role.to("lead").is_true() && check.level(role) == level);
+        let mut mode = lead.and_then(|role| role.to("mode").maybe_text());
+        for phase in check.phases.iter().filter(|phase| check.level(phase) == level) {
+            let now = phase.to("lead-mode").maybe_text().or(mode);
             // What is gone through only in trouble says nothing about what comes after it.
-            if !phase.on_call {
+            if !phase.to("on-call").is_true() {
                 mode = now;
             }
             let Some(now) = now.filter(|mode| ["delegate", "read-only"].contains(mode)) else {
                 continue;
             };
-            for (n, task) in phase.tasks.iter().enumerate().filter(|(_, task)| task.lead) {
-                let fact = format!("task {} is for the lead, whose mode is {now}", task.id);
-                let remedy = format!("add lead-mode = \"normal\" to phase {}", phase.name);
-                check.add(&way!["phases", at, "tasks", n, "lead"], fact, remedy);
+            let tasks = phase.to("tasks").list();
+            for task in tasks.iter().filter(|task| task.to("lead").is_true()) {
+                let id = task.to("id").text();
+                let fact = format!("task {id} is for the lead, whose mode is {now}");
+                let name = phase.to("name").text();
+                let remedy = format!("add lead-mode = \"normal\" to phase {name}");
+                task.to("lead").add(fact, remedy);
             }
         }
     }
@@ -174,37 +154,23 @@ fn hands(check: &Check<'_, '_>) {
 
 /// Where the lead has something to do there is one.
 fn leads(check: &Check<'_, '_>) {
-    let level_of = |phase: &Phase| check.level(phase.level.as_deref()).to_owned();
-    let mut levels: BTreeSet<String> = BTreeSet::new();
-    for role in check.file.roles.values().filter(|role| role.lead) {
-        levels.insert(check.level(role.level.as_deref()).to_owned());
-    }
-    for (at, phase) in check.file.phases.iter().enumerate() {
-        if levels.contains(&level_of(phase)) {
-            continue;
-        }
-        let here = way!["phases", at];
-        let mut wants: Vec<(Path, &str)> = Vec::new();
-        for (n, _) in phase.tasks.iter().enumerate().filter(|(_, task)| task.lead) {
-            wants.push((here.to("tasks").to(n).to("lead"), "has a task for the lead"));
-        }
-        if phase.lead_plans {
-            wants.push((here.to("lead-plans"), "is planned by the lead"));
-        }
-        if phase.dispatch {
-            wants.push((here.to("dispatch"), "is given out by the lead"));
-        }
-        if phase.lead_mode.is_some() {
-            wants.push((here.to("lead-mode"), "gives the lead a mode"));
-        }
-        for (key, rule) in [("late", &phase.late), ("failed", &phase.failed)] {
-            if matches!(rule, Some(OrText::Text(word)) if word == "lead") {
-                wants.push((here.to(key), "leaves the rest to the lead"));
-            }
-        }
-        for (path, what) in wants {
-            let fact = format!("phase {} {what}, and no role leads", phase.name);
-            check.add(&path, fact, "add lead = true to a role of this level");
+    let roles = check.root.all("roles.*");
+    let leads = roles.iter().filter(|role| role.to("lead").is_true());
+    let levels: BTreeSet<&str> = leads.map(|role| check.level(role)).collect();
+    for phase in check.phases.iter().filter(|phase| !levels.contains(check.level(phase))) {
+        let tasks = phase.all("tasks.*.lead").into_iter();
+        let tasks = tasks.map(|lead| (lead, "has a task for the lead"));
+        let flags =
+            [("lead-plans", "is planned by the lead"), ("dispatch", "is given out by the lead")];
+        let flags = flags.map(|(key, what)| (phase.to(key), what));
+        let wants = tasks.chain(flags).filter(|(node, _)| node.is_true());
+        let mode = Some((phase.to("lead-mode"), "gives the lead a mode"));
+        let mode = mode.filter(|(node, _)| node.is_there());
+        let trouble = ["late", "failed"].map(|key| (phase.to(key), "leaves the rest to the lead"));
+        let trouble = trouble.into_iter().filter(|(node, _)| node.text() == "lead");
+        for (node, what) in wants.chain(mode).chain(trouble) {
+            let fact = format!("phase {} {what}, and no role leads", phase.to("name").text());
+            node.add(fact, "add lead = true to a role of this level");
         }
     }
 }

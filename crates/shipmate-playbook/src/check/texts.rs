@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use shipmate_protocol::problem::{listed, nearest};
 
-use super::Check;
-use crate::file::{OrText, Task};
+use super::CONDITIONS;
+use crate::document::Node;
 use crate::fill::placeholders;
-use crate::lines::{Path, way};
 use crate::work;
 
 /// What the run fills in.
@@ -32,154 +31,82 @@ pub(crate) const GATE: [&str; 5] = ["files", "tests", "path", "task", "id"];
 
 type Known<'a> = BTreeSet<&'a str>;
 
-pub(super) fn check(check: &Check<'_, '_>) {
-    let file = check.file;
-    let own = file.values.keys().chain(file.departments.iter().flat_map(|own| own.values.keys()));
-    let read = file.config.iter().flat_map(|config| config.values.keys());
-    let known: Known<'_> = RUN.into_iter().chain(own.chain(read).map(String::as_str)).collect();
-    for (key, value) in &file.values {
-        text(check, &way!["values", key.as_str()], value, &known);
+/// Texts that know what every text does.
+const PLAIN: [&str; 17] = [
+    "values.*",
+    "roles.*.prompt",
+    "roles.*.agent",
+    "roles.*.called",
+    "roles.*.model",
+    "roles.*.upgrades.*.model",
+    "roles.*.scope.*",
+    "roles.*.may.*",
+    "departments.*.description",
+    "departments.*.values.*",
+    "phases.*.redo.file",
+    "phases.*.reverts.file",
+    "phases.*.deliberation.question",
+    "phases.*.deliberation.folder",
+    "work.files.*",
+    "work.malformed",
+    "work.overlap",
+];
+
+pub(super) fn check(root: &Node<'_, '_>) {
+    let known = ["values", "departments.*.values", "config.values"];
+    let known = known.iter().flat_map(|way| root.all(way)).flat_map(|table| table.entries());
+    let known: Known<'_> = RUN.into_iter().chain(known.map(|(key, _)| key)).collect();
+    let (piece, group) = work::fields(root.to("work").to("format").text());
+    let with = |more: &[&[&'static str]]| -> Known<'_> {
+        known.iter().copied().chain(more.iter().copied().flatten().copied()).collect()
+    };
+    let of_a_piece = with(&[&PIECE, piece, group]);
+    texts(root, &PLAIN, &known);
+    texts(root, &["roles.*.named"], &of_a_piece);
+    texts(root, &["artifacts.*.path"], &with(&[group]));
+    CONDITIONS.iter().for_each(|way| conditions(root, way, &known));
+    for task in root.all("phases.*.tasks.*") {
+        let each = task.to("each");
+        let known = match each.text() {
+            "once" => &known,
+            _ if !each.is_there() => &known,
+            "group" => &with(&[&["group"], group]),
+            _ => &of_a_piece,
+        };
+        texts(&task, &["subject", "description", "files.*"], known);
+        conditions(&task, "when", known);
     }
-    for (name, role) in &file.roles {
-        let here = way!["roles", name.as_str()];
-        text(check, &here.to("prompt"), &role.prompt, &known);
-        text(check, &here.to("agent"), &role.agent, &known);
-        piece(check, &here.to("named"), &role.named, &known);
-        text(check, &here.to("called"), &role.called, &known);
-        text(check, &here.to("model"), &role.model, &known);
-        for (n, upgrade) in role.upgrades.iter().enumerate() {
-            let path = here.to("upgrades").to(n).to("model");
-            text(check, &path, &upgrade.model, &known);
-        }
-        texts(check, &here.to("scope"), &role.scope, &known);
-        texts(check, &here.to("may"), &role.may, &known);
-    }
-    for (at, own) in file.departments.iter().enumerate() {
-        let here = way!["departments", at];
-        text(check, &here.to("description"), &own.description, &known);
-        conditions(check, &here.to("entry"), &own.entry, &known);
-        for (key, value) in &own.values {
-            text(check, &here.to("values").to(key.as_str()), value, &known);
-        }
-    }
-    for (at, phase) in file.phases.iter().enumerate() {
-        let here = way!["phases", at];
-        for (key, list) in [
-            ("entry", &phase.entry),
-            ("unless", &phase.unless),
-            ("makes", &phase.makes),
-            ("exit", &phase.exit),
-        ] {
-            conditions(check, &here.to(key), list, &known);
-        }
-        for (key, list) in [("redo", &phase.redo), ("reverts", &phase.reverts)] {
-            let file = list.as_ref().map_or("", |list| list.file.as_str());
-            text(check, &here.to(key).to("file"), file, &known);
-        }
-        if let Some(own) = &phase.deliberation {
-            let here = here.to("deliberation");
-            text(check, &here.to("question"), &own.question, &known);
-            text(check, &here.to("folder"), &own.folder, &known);
-        }
-        for (n, task) in phase.tasks.iter().enumerate() {
-            template(check, &here.to("tasks").to(n), task, &known);
-        }
-    }
-    let format = file.work.as_ref().map_or("", |work| work.format.as_str());
-    let piece = work::fields(format).0.iter().copied();
     // A task knows nothing of the phase that its gate stands in.
     let of_phases = |name: &&str| matches!(*name, "phase" | "round" | "trouble" | "root");
-    let gate = known.iter().copied().filter(|name| !of_phases(name));
-    let gate: Known<'_> = gate.chain(GATE).chain(piece).collect();
-    for (name, own) in &file.gates {
-        let here = way!["gates", name.as_str()];
-        texts(check, &here.to("commands"), &own.commands, &gate);
-        let found = own.finds.keys().map(String::as_str);
-        let known: Known<'_> = gate.iter().copied().chain(found).collect();
-        conditions(check, &here.to("exit"), &own.exit, &known);
-        if let Some(red) = &own.red {
-            texts(check, &here.to("red").to("commands"), &red.commands, &gate);
-            texts(check, &here.to("red").to("files"), &red.files, &gate);
+    let gates = known.iter().copied().filter(|name| !of_phases(name));
+    let gates: Known<'_> = gates.chain(GATE).chain(piece.iter().copied()).collect();
+    for gate in root.all("gates.*") {
+        texts(&gate, &["commands.*", "red.commands.*", "red.files.*"], &gates);
+        let finds = gate.to("finds").entries().into_iter().map(|(key, _)| key);
+        let known: Known<'_> = gates.iter().copied().chain(finds).collect();
+        conditions(&gate, "exit", &known);
+        texts(&gate, &["coverage.files.*", "coverage.target"], &known);
+    }
+}
+
+fn conditions(root: &Node<'_, '_>, list: &str, known: &Known<'_>) {
+    texts(root, &[&format!("{list}.*"), &format!("{list}.*.file")], known);
+}
+
+fn texts(root: &Node<'_, '_>, ways: &[&str], known: &Known<'_>) {
+    for node in ways.iter().flat_map(|way| root.all(way)) {
+        for name in unclosed(node.text()) {
+            let fact = format!("{}: {{{name} is not closed", node.path);
+            node.add(fact, format!("write {{{name}}}"));
         }
-        if let Some(coverage) = &own.coverage {
-            texts(check, &here.to("coverage").to("files"), &coverage.files, &known);
-            text(check, &here.to("coverage").to("target"), &coverage.target, &known);
+        for name in placeholders(node.text()).into_iter().filter(|name| !known.contains(name)) {
+            let fact = format!("{}: nothing is known as {{{name}}}", node.path);
+            let remedy = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean {{{near}}}?"),
+                None => format!("add {name} to [values], or use one of {}", listed(known)),
+            };
+            node.add(fact, remedy);
         }
-    }
-    let written = known.iter().copied().chain(work::fields(format).1.iter().copied()).collect();
-    for (at, artifact) in file.artifacts.iter().enumerate() {
-        text(check, &way!["artifacts", at, "path"], &artifact.path, &written);
-    }
-    for (name, crossing) in &file.crossings {
-        let here = way!["crossings", name.as_str()];
-        conditions(check, &here.to("needs"), &crossing.needs, &known);
-    }
-    if let Some(work) = &file.work {
-        texts(check, &way!["work", "files"], &work.files, &known);
-        text(check, &way!["work", "malformed"], &work.malformed, &known);
-        text(check, &way!["work", "overlap"], &work.overlap, &known);
-    }
-}
-
-fn template(check: &Check<'_, '_>, here: &Path, task: &Task, known: &Known<'_>) {
-    let format = check.file.work.as_ref().map_or("", |work| work.format.as_str());
-    let (piece, group) = work::fields(format);
-    let mut known = known.clone();
-    match task.each.as_deref() {
-        None | Some("once") => {}
-        Some("group") => known.extend(["group"].into_iter().chain(group.iter().copied())),
-        Some(_) => known.extend(PIECE.into_iter().chain(piece.iter().chain(group).copied())),
-    }
-    text(check, &here.to("subject"), &task.subject, &known);
-    text(check, &here.to("description"), &task.description, &known);
-    texts(check, &here.to("files"), task.files.as_deref().unwrap_or_default(), &known);
-    conditions(check, &here.to("when"), &task.when, &known);
-}
-
-/// A text that may name what a piece of work has.
-fn piece(check: &Check<'_, '_>, path: &Path, own: &str, known: &Known<'_>) {
-    let format = check.file.work.as_ref().map_or("", |work| work.format.as_str());
-    let (piece, group) = work::fields(format);
-    let all = known.iter().copied().chain(PIECE).chain(piece.iter().chain(group).copied());
-    text(check, path, own, &all.collect());
-}
-
-fn conditions(
-    check: &Check<'_, '_>,
-    list: &Path,
-    conditions: &[OrText<crate::file::Condition>],
-    known: &Known<'_>,
-) {
-    for (n, condition) in conditions.iter().enumerate() {
-        match condition {
-            OrText::Text(path) => text(check, &list.to(n), path, known),
-            OrText::Long(table) => {
-                let path = table.file.as_deref().unwrap_or_default();
-                text(check, &list.to(n).to("file"), path, known);
-            }
-        }
-    }
-}
-
-fn texts(check: &Check<'_, '_>, list: &Path, all: &[String], known: &Known<'_>) {
-    for (n, one) in all.iter().enumerate() {
-        text(check, &list.to(n), one, known);
-    }
-}
-
-fn text(check: &Check<'_, '_>, path: &Path, text: &str, known: &Known<'_>) {
-    for name in unclosed(text) {
-        let fact = format!("{path}: {{{name} is not closed");
-        check.add(path, fact, format!("write {{{name}}}"));
-    }
-    for name in placeholders(text).into_iter().filter(|name| !known.contains(name)) {
-        let fact = format!("{path}: nothing is known as {{{name}}}");
-        let all = format!("add {name} to [values], or use one of {}", listed(known));
-        let remedy = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean {{{near}}}?"),
-            None => all,
-        };
-        check.add(path, fact, remedy);
     }
 }
 

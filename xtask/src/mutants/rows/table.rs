@@ -333,8 +333,8 @@ pub(super) const ROWS: &[RowMutant] = &[
     RowMutant {
         row: "R602",
         file: "crates/shipmate-playbook/src/compile.rs",
-        find: "seconds.map(|seconds| seconds * 1000)",
-        replace: "phase.seconds.map(|seconds| seconds * 1000)",
+        find: "seconds.or(minutes.map(|minutes| minutes.saturating_mul(60)))",
+        replace: "seconds",
         test: concat!(
             "shipmate-playbook/src/numbers.rs",
             "::contract_first_has_two_clocks_and_two_deadlines",
