@@ -5,9 +5,9 @@
 
 pub(crate) mod condition;
 pub(crate) mod gates;
-pub(crate) mod part;
-pub(crate) mod proof;
 pub(crate) mod red;
+pub(crate) mod requirements;
+pub(crate) mod role_brief;
 
 use shipmate_model::setup::Setup;
 use shipmate_playbook::fill;

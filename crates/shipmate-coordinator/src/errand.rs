@@ -24,7 +24,7 @@ use crate::board::Job;
 use crate::crew::hooked::IDLE_REJECTIONS_MAX;
 use crate::crew::{Comes, hooked};
 use crate::hooks::{HookEvent, How, Payload};
-use crate::phases::{artifact, closing};
+use crate::phases::{artifact, final_files};
 use crate::scene;
 use crate::settings::Settings;
 use crate::staffing::money;
@@ -35,7 +35,7 @@ pub(crate) use leftovers::{Cleaning, left_of, left_of_department, leftovers};
 pub(crate) use merge::settle_at_start;
 use merge::{merge, update};
 use resume::resume;
-use shipmate_playbook::shown;
+use shipmate_playbook::catalog;
 use shipmate_programs::fence;
 use shipmate_programs::programs;
 use shipmate_protocol::refused;
@@ -218,7 +218,7 @@ async fn run(crew: Rc<Attendance>, job: Job) {
             answer_to::<verbs::TaskDiff>(diff::find(&crew, &job, task).await)
         }
         Errand::PhasesClose => {
-            closing::close(&crew.phases).await;
+            final_files::close(&crew.phases).await;
             answer_to::<verbs::PhasesClose>(Ok(Changed::Unchanged))
         }
         Errand::Attach(_) | Errand::Signs => unreachable!("these are answered at once"),
@@ -240,12 +240,12 @@ pub(crate) async fn of_workspace(
         OfWorkspace::Agents => {
             answer_to::<verbs::Agents>(Ok(programs::here(place, &settings.agents).await))
         }
-        OfWorkspace::Playbooks => answer_to::<verbs::Playbooks>(shown::playbooks(place).await),
+        OfWorkspace::Playbooks => answer_to::<verbs::Playbooks>(catalog::playbooks(place).await),
         OfWorkspace::PlaybookShow(file) => {
-            answer_to::<verbs::PlaybookFile>(shown::playbook(place, by, file.clone()).await)
+            answer_to::<verbs::PlaybookFile>(catalog::playbook(place, by, file.clone()).await)
         }
         OfWorkspace::PlaybookCheck(verbs::PlaybookCheck { files }) => {
-            answer_to::<verbs::PlaybookCheck>(shown::checked(place, by, files.clone()).await)
+            answer_to::<verbs::PlaybookCheck>(catalog::checked(place, by, files.clone()).await)
         }
         OfWorkspace::TryHooks => answer_to::<verbs::TryHooks>(try_hooks(settings).await),
         OfWorkspace::Survey => answer_to::<verbs::Survey>(survey(settings).await),

@@ -62,7 +62,7 @@ fn waiting(state: &State, team: &Name, max: usize) -> Vec<Submission> {
             files: task.spec.files.clone(),
             granted: task.granted.clone(),
             scope: profile.scope.clone(),
-            may: crate::demands::part::of(state, &claim.by.address).free(),
+            may: crate::demands::role_brief::of(state, &claim.by.address).free(),
             piece: task.spec.metadata.get(PIECE).cloned(),
             gate: task.spec.gate.clone(),
             must_change: must_change(state, task),

@@ -5,19 +5,18 @@
 //! playbook; formats of files have their readers in `shipmate-playbook` and their writers in
 //! `artifact`.
 
-mod alone;
 mod approval;
 pub(crate) mod artifact;
 pub(crate) mod branch;
-pub(crate) mod closing;
 pub(crate) mod dispatch;
 pub(crate) mod engine;
+mod external_files;
+pub(crate) mod final_files;
 pub(crate) mod leading;
-mod outside;
-mod posts;
 mod push;
 mod revert;
-mod single;
+mod role_members;
+mod single_agent;
 mod staff;
 mod stage;
 mod tasks;
@@ -67,7 +66,7 @@ impl Phases {
 
     /// Nobody is left who works here: what is written at the very end is.
     pub(crate) fn look_at_end(self: &Rc<Self>) {
-        closing::end(self);
+        final_files::end(self);
     }
 }
 

@@ -5,9 +5,10 @@
 //! other systems. Nothing here knows any particular playbook, a team or its state: what takes a team
 //! through its phases is the coordinator's `phases`.
 
-pub mod ahead;
+pub mod catalog;
 mod check;
 pub mod compile;
+pub mod complexity;
 pub mod config;
 pub mod coverage;
 mod deliberation;
@@ -16,14 +17,13 @@ mod document;
 pub mod fill;
 pub mod find;
 pub mod formats;
-pub mod ground;
 pub mod handoff;
+pub mod lookahead;
 #[cfg(test)]
 mod numbers;
+pub mod project_files;
 pub mod schema;
-pub mod shown;
 mod table;
-pub mod weight;
 pub mod work;
 
 use shipmate_protocol::json_text;

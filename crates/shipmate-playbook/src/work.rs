@@ -18,7 +18,7 @@ use shipmate_protocol::plan_file;
 
 use super::fill::placeholders;
 use super::fill::{Values, fill};
-use super::ground::Ground;
+use super::project_files::ProjectFiles;
 
 /// A piece of work.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +92,7 @@ pub fn fields(format: &str) -> (&'static [&'static str], &'static [&'static str]
     }
 }
 
-pub fn read(source: &Source, ground: &Ground, values: &Values) -> Result<Work, String> {
+pub fn read(source: &Source, ground: &ProjectFiles, values: &Values) -> Result<Work, String> {
     let mut files = Vec::new();
     for pattern in &source.files {
         for path in ground.find(&fill(pattern, values))? {

@@ -36,7 +36,7 @@ impl Crew {
                 kind => kind,
             };
             let profile = &mate.profile;
-            let part = crate::demands::part::of(state, &who.address);
+            let part = crate::demands::role_brief::of(state, &who.address);
             let label = format!("{}.{}", who.address.team, who.address.name);
             let grounds = Grounds::of(
                 &self.settings.place,

@@ -8,12 +8,12 @@ use shipmate_core::state::Team;
 use shipmate_model::Name;
 use shipmate_model::playbook::{Condition, Playbook, Test, Which};
 use shipmate_playbook::fill::{Values, fill};
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_workspace::Commit;
 
 /// What a condition may look at.
 pub(crate) struct Scene<'a> {
-    pub(crate) ground: &'a Ground,
+    pub(crate) ground: &'a ProjectFiles,
     pub(crate) values: &'a Values,
     /// Where the team began.
     pub(crate) base: Option<&'a Commit>,

@@ -31,7 +31,7 @@ pub(crate) async fn begin(
     let playbook = ordered(setup, &settings.place).await?;
     match setup.trees.is_some() {
         true => based(settings, &create.name, setup, create.check).await?,
-        false => shipmate_playbook::ahead::look(setup, &settings.place, None).await?,
+        false => shipmate_playbook::lookahead::look(setup, &settings.place, None).await?,
     }
     usual_agent(settings, setup).await?;
     match playbook {
@@ -108,7 +108,7 @@ async fn based(
         retire(workspace, name, departments).await?;
     }
     let base = setup.base.get_or_insert(found.base).clone();
-    shipmate_playbook::ahead::look(setup, &settings.place, Some(&base)).await
+    shipmate_playbook::lookahead::look(setup, &settings.place, Some(&base)).await
 }
 
 /// Makes room for the branch of a new team: what an earlier one of this name left is put away where it

@@ -9,7 +9,7 @@ use shipmate_model::Act;
 use shipmate_model::event::TaskChanges;
 use shipmate_model::playbook::{Expect, Gate};
 use shipmate_model::setup::Setup;
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 use shipmate_workspace::{Commit, Repository, Tree};
 
@@ -17,7 +17,7 @@ use super::Submission;
 use super::gate;
 use super::verify::{Bench, give_back};
 use crate::crew::Crew;
-use crate::demands::{gates, proof, red};
+use crate::demands::{gates, red, requirements};
 
 impl Bench {
     /// What its own gate asks beyond its commands; what is missing sends it back.
@@ -30,7 +30,7 @@ impl Bench {
         one: &Submission,
     ) -> Result<bool, String> {
         let Some(gate) = self.own.clone() else { return Ok(true) };
-        let is_proven = match proof::asks(&gate) {
+        let is_proven = match requirements::asks(&gate) {
             true => prove(crew, one, self.weigh(setup, open, (from, to), one, gate).await?),
             false => true,
         };
@@ -44,7 +44,7 @@ impl Bench {
         (from, to): (&Commit, &Commit),
         one: &Submission,
         gate: Gate,
-    ) -> Result<proof::Found, String> {
+    ) -> Result<requirements::Found, String> {
         let values = gates::gate_values(setup, one);
         let switch = gates::coverage_switch(setup, one).map(str::to_owned);
         let (open, from, to) = (Arc::clone(open), from.clone(), to.clone());
@@ -53,11 +53,11 @@ impl Bench {
             let (repository, tree) = &*open;
             let touched = repository.touched(&from, &to).map_err(|e| e.to_string())?;
             let repository = Arc::new(repository.clone());
-            proof::weigh(&proof::Case {
+            requirements::weigh(&requirements::Case {
                 gate: &gate,
                 values: &values,
                 files: &files,
-                ground: &Ground::Branch { repository, tip: to },
+                ground: &ProjectFiles::Branch { repository, tip: to },
                 tree: tree.path(),
                 base: Some(&from),
                 touched: Some(&touched),
@@ -118,16 +118,16 @@ impl Bench {
         tree: &Path,
         one: &Submission,
     ) -> Result<bool, String> {
-        let Some(gate) = self.own.clone().filter(proof::asks) else { return Ok(true) };
+        let Some(gate) = self.own.clone().filter(requirements::asks) else { return Ok(true) };
         let values = gates::gate_values(setup, one);
         let switch = gates::coverage_switch(setup, one).map(str::to_owned);
         let (files, tree): (_, PathBuf) = (one.files.clone(), tree.to_owned());
         let found = blocking(move || {
-            proof::weigh(&proof::Case {
+            requirements::weigh(&requirements::Case {
                 gate: &gate,
                 values: &values,
                 files: &files,
-                ground: &Ground::Folder(tree.clone()),
+                ground: &ProjectFiles::Folder(tree.clone()),
                 tree: &tree,
                 base: None,
                 touched: None,
@@ -139,7 +139,7 @@ impl Bench {
 }
 
 /// Keeps what was found with the task, or sends it back for what is missing.
-fn prove(crew: &Rc<Crew>, one: &Submission, found: proof::Found) -> bool {
+fn prove(crew: &Rc<Crew>, one: &Submission, found: requirements::Found) -> bool {
     match found {
         Ok(fields) => {
             let new = |(key, value): &(String, String)| one.fields.get(key) != Some(value);

@@ -21,7 +21,7 @@ use super::one::{Merge, Objection, base, merge_one};
 use super::words::blame;
 use crate::clones::MERGE_CLONE;
 use crate::crew::{Crew, hooked};
-use crate::demands::{gates, proof};
+use crate::demands::{gates, requirements};
 use crate::hooks::{HookEvent, Payload};
 use trial::red_without;
 
@@ -96,7 +96,7 @@ impl Bench {
                 continue;
             }
             if let Some(gate) = &self.own {
-                proof::forget_reports(gate, &cwd);
+                requirements::forget_reports(gate, &cwd);
             }
             if !setup.gate.is_empty() {
                 let result = gate::run(crew, team, setup, self.expect(), &cwd).await;
@@ -402,7 +402,7 @@ impl Bench {
         }
         let tree = self.check_out(open, commit).await?;
         if let Some(gate) = &self.own {
-            proof::forget_reports(gate, &tree);
+            requirements::forget_reports(gate, &tree);
         }
         let result = gate::run(crew, team, setup, self.expect(), &tree).await;
         if !result.killed {

@@ -30,7 +30,7 @@ use shipmate_core::State;
 use shipmate_model::Name;
 use shipmate_model::playbook::{Artifact, Playbook};
 use shipmate_playbook::fill::{Values, fill};
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_protocol::view::moment;
@@ -53,7 +53,7 @@ pub(super) struct Sight<'a> {
     pub(super) path: &'a str,
     pub(super) values: &'a Values,
     /// The files of the branch as they are; for a view there are none.
-    pub(super) ground: Option<&'a Ground>,
+    pub(super) ground: Option<&'a ProjectFiles>,
     /// Seconds since 1970.
     pub(super) now_s: u64,
 }
@@ -94,7 +94,7 @@ impl<'a> Sight<'a> {
 }
 
 /// The first line of a file as JSON, where it is there.
-fn first_line_of(ground: Option<&Ground>, path: &str) -> Option<Value> {
+fn first_line_of(ground: Option<&ProjectFiles>, path: &str) -> Option<Value> {
     let text = ground?.read(path).ok()??;
     serde_json::from_str(text.lines().find(|line| !line.trim().is_empty())?).ok()
 }
@@ -148,7 +148,7 @@ pub(super) async fn commit(
     let _turn = phases.turn.lock().await;
     for _ in 0..MOVED_MAX {
         let ground = first.ground(phases).await?;
-        let Ground::Branch { repository, tip } = ground.clone() else { return Ok(()) };
+        let ProjectFiles::Branch { repository, tip } = ground.clone() else { return Ok(()) };
         let state = phases.board.with_state(State::clone);
         let due = due.clone();
         let branch = first.setup.branch(&first.team).to_string();
@@ -165,7 +165,8 @@ pub(super) async fn commit(
                 let made = repository.commit_files(&last, &files, &lead, &message);
                 if let Some(made) = made.map_err(|e| text(&e))? {
                     last = made.clone();
-                    ground = Ground::Branch { repository: Arc::clone(&repository), tip: made };
+                    ground =
+                        ProjectFiles::Branch { repository: Arc::clone(&repository), tip: made };
                 }
             }
             if last == tip {
@@ -195,7 +196,7 @@ pub(super) async fn commit(
 fn on_ground(
     state: &State,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
     which: Due,
 ) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut files = Vec::new();

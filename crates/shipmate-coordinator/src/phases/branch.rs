@@ -11,7 +11,7 @@ use shipmate_core::State;
 use shipmate_model::Act;
 use shipmate_playbook::fill::fill;
 use shipmate_playbook::fill::placeholders;
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 
 use super::stage::Stage;
@@ -109,7 +109,9 @@ async fn move_to_tip(
     stage: &Stage,
     name: &str,
 ) -> Result<Option<String>, String> {
-    let Ground::Branch { repository, tip } = stage.ground(phases).await? else { return Ok(None) };
+    let ProjectFiles::Branch { repository, tip } = stage.ground(phases).await? else {
+        return Ok(None);
+    };
     let name = name.to_owned();
     blocking(move || repository.follow(&name, &tip).map_err(|e| e.to_string())).await
 }

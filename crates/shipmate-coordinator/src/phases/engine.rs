@@ -21,16 +21,16 @@ use shipmate_model::playbook::{Condition, Expect, Red};
 use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Actor, Command, Name, Refusal};
 use shipmate_playbook::fill::fill;
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_playbook::work;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_workspace::{Commit, Repository, Tree};
 
-use super::closing::family;
-use super::outside::Held;
+use super::external_files::Held;
+use super::final_files::family;
 use super::stage::Stage;
-use super::{alone, approval, artifact, branch, outside, push, revert, single, staff, tasks};
+use super::{approval, artifact, branch, external_files, push, revert, single_agent, staff, tasks};
 use crate::clones::PHASE_CLONE;
 use crate::demands::condition::{self, Scene};
 use crate::demands::{gates, red};
@@ -48,8 +48,8 @@ pub(crate) struct Memory {
     nudges: Cell<u64>,
     /// The record with which offers of first tasks were last looked at.
     pub(super) offers_seen: Cell<u64>,
-    pub(super) watches: outside::Watches,
-    pub(super) branches: outside::Watches,
+    pub(super) watches: external_files::Watches,
+    pub(super) branches: external_files::Watches,
     /// What is written at the very end has been.
     pub(super) ended: Cell<bool>,
 }
@@ -185,7 +185,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
     let ground = stage.ground(phases).await?;
     let missing = missing(phases, stage, &ground, &entry(stage)).await?;
     if !missing.is_empty() {
-        outside::follow_branch(phases, stage, &ground)?;
+        external_files::follow_branch(phases, stage, &ground)?;
         return Ok(Some(stage.hold(missing, false)));
     }
     phases.memory.branches.forget(&stage.team);
@@ -204,7 +204,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
         let reason = "it is not needed: what it is for is there".to_owned();
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
-    let alone = match alone::reason(stage, &ground).await {
+    let alone = match single_agent::reason(stage, &ground).await {
         Ok(alone) => alone,
         Err(reason) => return Ok(Some(stage.end(PhaseVerdict::Failed { reason }))),
     };
@@ -213,7 +213,7 @@ async fn look_in(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, Stri
         let reason = format!("one agent does it all: {reason}");
         return Ok(Some(stage.end(PhaseVerdict::Skip { reason })));
     }
-    let held = outside::held(phases, stage, &ground).await?;
+    let held = external_files::held(phases, stage, &ground).await?;
     if !held.why.is_empty() && shipmate_playbook::work::needs_all_pieces(&stage.phase) {
         return Ok(Some(stage.hold(held.why, true)));
     }
@@ -225,7 +225,7 @@ async fn look_again(phases: &Rc<Phases>, stage: &Stage) -> Result<Option<Act>, S
     let Some(look) = look(phases, &stage.team) else { return Ok(None) };
     phases.memory.looked.borrow_mut().insert(stage.team.clone(), look);
     let ground = stage.ground(phases).await?;
-    let held = outside::held(phases, stage, &ground).await?;
+    let held = external_files::held(phases, stage, &ground).await?;
     match begin(phases, stage, ground, None, held).await? {
         // It is not over for the others; a person has to see it.
         Act::EndPhase { verdict: PhaseVerdict::Failed { reason }, .. } => Err(reason),
@@ -267,7 +267,7 @@ fn entry(stage: &Stage) -> Vec<Condition> {
 async fn missing(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
     conditions: &[Condition],
 ) -> Result<Vec<String>, String> {
     let above = phases.board.with_state(|state| {
@@ -319,7 +319,11 @@ async fn missing(
 }
 
 /// The phase with those of its tasks that are for this department, with these others, now.
-async fn narrowed(phases: &Rc<Phases>, stage: &Stage, ground: &Ground) -> Result<Stage, String> {
+async fn narrowed(
+    phases: &Rc<Phases>,
+    stage: &Stage,
+    ground: &ProjectFiles,
+) -> Result<Stage, String> {
     let mut stage = stage.clone();
     let own = stage.playbook.department.clone();
     let playbook = stage.playbook.clone();
@@ -340,7 +344,7 @@ async fn narrowed(phases: &Rc<Phases>, stage: &Stage, ground: &Ground) -> Result
 async fn begin(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: Ground,
+    ground: ProjectFiles,
     alone: Option<String>,
     held: Held,
 ) -> Result<Act, String> {
@@ -376,7 +380,7 @@ async fn begin(
             return Ok(stage.end(PhaseVerdict::Failed { reason }));
         }
     }
-    let notes = single::note(stage, &work).into_iter().chain(branch::unnamed(phases, stage));
+    let notes = single_agent::note(stage, &work).into_iter().chain(branch::unnamed(phases, stage));
     let mut notes: Vec<String> = notes.collect();
     let phase = &stage.phase;
     let again = match &phase.redo {
@@ -499,7 +503,7 @@ fn unset(stage: &Stage) -> String {
 async fn gate_fails(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
 ) -> Result<Option<String>, String> {
     let gate = stage.phase.gate.as_ref();
     let gate = gate.and_then(|name| gates::gate(&stage.playbook, name, &stage.values));
@@ -507,8 +511,10 @@ async fn gate_fails(
         return Ok(None);
     };
     let cwd = match ground {
-        Ground::Folder(root) => root.clone(),
-        Ground::Branch { repository, tip } => check_out(phases, stage, repository, tip).await?,
+        ProjectFiles::Folder(root) => root.clone(),
+        ProjectFiles::Branch { repository, tip } => {
+            check_out(phases, stage, repository, tip).await?
+        }
     };
     let setup = Setup { gate: gate.commands.clone(), ..stage.setup.clone() };
     let result = gate::run(phases, &stage.team, &setup, gate.expect, &cwd).await;
@@ -516,7 +522,7 @@ async fn gate_fails(
         return Ok(Some(format!("the gate of the phase fails: {}", result.evidence)));
     }
     match (&gate.red, ground) {
-        (Some(red), Ground::Branch { repository, tip }) => {
+        (Some(red), ProjectFiles::Branch { repository, tip }) => {
             green_too_soon(phases, stage, red, (repository, tip)).await
         }
         _ => Ok(None),

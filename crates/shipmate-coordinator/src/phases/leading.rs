@@ -6,7 +6,7 @@
 
 use shipmate_model::playbook::{Condition, Phase, Playbook, Role};
 use shipmate_playbook::fill::{Values, fill, resolved};
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 use shipmate_programs::Agents;
 use shipmate_programs::programs;
@@ -32,7 +32,7 @@ pub(crate) async fn check(
     let (workspace, base) = (settings.place.workspace.clone(), setup.base.clone());
     let known = values.clone();
     let found = blocking(move || {
-        let ground = Ground::at(&workspace, base.as_deref())?;
+        let ground = ProjectFiles::at(&workspace, base.as_deref())?;
         let phase = planned(&playbook, &ground, &known).cloned();
         Ok((playbook, phase))
     });
@@ -85,7 +85,11 @@ fn has_agents(
 }
 
 /// The first phase that the lead plans, if it is sure to begin.
-fn planned<'a>(playbook: &'a Playbook, ground: &Ground, values: &Values) -> Option<&'a Phase> {
+fn planned<'a>(
+    playbook: &'a Playbook,
+    ground: &ProjectFiles,
+    values: &Values,
+) -> Option<&'a Phase> {
     let scene = Scene { ground, values, base: None };
     let holds = |conditions: &[Condition]| {
         let holds = |one: &Condition| {

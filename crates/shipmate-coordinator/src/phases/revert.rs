@@ -10,7 +10,7 @@ use shipmate_core::state::Status;
 use shipmate_model::playbook::Listed;
 use shipmate_model::{Act, Alias, TaskId};
 use shipmate_playbook::fill::fill;
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 use shipmate_programs::tenancy::author;
 use shipmate_workspace::{AdvanceFailure, Commit};
@@ -22,7 +22,7 @@ use crate::phases::Phases;
 /// The handles that a list in a file of JSON names; no file or no list names none.
 pub(super) fn listed(
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
     listed: &Listed,
 ) -> Result<Vec<String>, String> {
     let path = fill(&listed.file, &stage.values);
@@ -42,7 +42,7 @@ pub(super) fn listed(
 pub(super) async fn carry_out(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
     list: &Listed,
 ) -> Result<Result<(), String>, String> {
     let handles = match listed(stage, ground, list) {
@@ -107,7 +107,7 @@ async fn take_back(
     handles: &[String],
 ) -> Result<Result<Commit, String>, String> {
     let _turn = phases.turn.lock().await;
-    let Ground::Branch { repository, tip } = stage.ground(phases).await? else {
+    let ProjectFiles::Branch { repository, tip } = stage.ground(phases).await? else {
         return Ok(Err("without git nothing that landed can be taken back".to_owned()));
     };
     let branch = stage.setup.branch(&stage.team).to_string();

@@ -17,7 +17,7 @@ use shipmate_programs::FenceSetting;
 use shipmate_programs::programs;
 use shipmate_protocol::verbs::TeammateAdd;
 
-use super::posts::{Need, Post, posts};
+use super::role_members::{Need, Post, posts};
 use super::stage::Stage;
 use crate::phases::Phases;
 use crate::staffing::staffed::{require_runnable, staffed};

@@ -12,7 +12,7 @@ use shipmate_model::playbook::{Phase, Playbook, Role};
 use shipmate_model::setup::Setup;
 use shipmate_model::{Act, Name};
 use shipmate_playbook::fill::{Values, fill, resolved};
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_process::blocking;
 use shipmate_workspace::{Commit, Repository};
 
@@ -90,15 +90,15 @@ impl Stage {
     }
 
     /// The files of the team's branch as they are now.
-    pub(super) async fn ground(&self, phases: &Rc<Phases>) -> Result<Ground, String> {
+    pub(super) async fn ground(&self, phases: &Rc<Phases>) -> Result<ProjectFiles, String> {
         let workspace = phases.settings.place.workspace.clone();
-        let Some(trees) = &self.setup.trees else { return Ok(Ground::Folder(workspace)) };
+        let Some(trees) = &self.setup.trees else { return Ok(ProjectFiles::Folder(workspace)) };
         let (branch, base) = (self.setup.branch(&self.team).to_string(), trees.base.clone());
         blocking(move || {
             let repository = Repository::open(&workspace).map_err(|e| e.to_string())?;
             let tip = repository.tip(&branch).map_err(|e| e.to_string())?;
             let tip = tip.or_else(|| Commit::parse(&base)).ok_or("the team's base is no commit")?;
-            Ok(Ground::Branch { repository: Arc::new(repository), tip })
+            Ok(ProjectFiles::Branch { repository: Arc::new(repository), tip })
         })
         .await
     }

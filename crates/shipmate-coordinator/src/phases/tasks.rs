@@ -15,8 +15,8 @@ use shipmate_model::event::{Dependency, TaskChanges, TaskSpec};
 use shipmate_model::files::{FileSet, Pattern};
 use shipmate_model::limits::{PRIORITY_DEFAULT, RETRIES_DEFAULT};
 use shipmate_model::playbook::{Each, RoundRule, TaskTemplate};
+use shipmate_playbook::complexity;
 use shipmate_playbook::fill::{Values, fill};
-use shipmate_playbook::weight;
 use shipmate_playbook::work::{Item, TASK, Work, is_piece};
 use shipmate_process::beginning;
 
@@ -75,7 +75,10 @@ pub(super) fn make(
                 let having =
                     |item: &&Item| template.having.as_ref().is_none_or(|key| item.has(key));
                 let heavy = |item: &&Item| {
-                    template.weight.as_ref().is_none_or(|weight| weight::fits(weight, item, work))
+                    template
+                        .weight
+                        .as_ref()
+                        .is_none_or(|weight| complexity::fits(weight, item, work))
                 };
                 // Work about a piece that was done in this run comes after it.
                 let is_ours = |item: &&Item| on_board(state, &item.id).is_some();

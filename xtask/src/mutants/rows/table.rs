@@ -31,15 +31,15 @@ pub(super) const ROWS: &[RowMutant] = &[
     // Of work whose size nobody knows, only one piece alone is for one agent: two are a team's.
     RowMutant {
         row: "R407",
-        file: "crates/shipmate-coordinator/src/phases/single.rs",
+        file: "crates/shipmate-coordinator/src/phases/single_agent.rs",
         find: "rule.files_min.or(rule.files_each_min).is_some()",
         replace: "rule.files_min.is_some() && items.len() == 1",
-        test: "shipmate-coordinator/src/phases/single.rs::in_doubt_one_agent_begins",
+        test: "shipmate-coordinator/src/phases/single_agent.rs::in_doubt_one_agent_begins",
     },
     // A folder that selects a playbook counts only where features.json lies in it.
     RowMutant {
         row: "R401",
-        file: "crates/shipmate-playbook/src/shown.rs",
+        file: "crates/shipmate-playbook/src/catalog.rs",
         find: "workspace.join(path).exists()",
         replace: concat!(
             "{ let at = workspace.join(path); ",
@@ -371,10 +371,10 @@ pub(super) const ROWS: &[RowMutant] = &[
     // What a team saves is the work divided by its pieces, whatever waits for what.
     RowMutant {
         row: "R529",
-        file: "crates/shipmate-coordinator/src/phases/single.rs",
+        file: "crates/shipmate-coordinator/src/phases/single_agent.rs",
         find: "all - path",
         replace: "all - all / work.items.len()",
-        test: "shipmate-coordinator/src/phases/single.rs::a_chain_saves_nothing",
+        test: "shipmate-coordinator/src/phases/single_agent.rs::a_chain_saves_nothing",
     },
     // What was done about a conflict is not written into context_summary.md.
     RowMutant {

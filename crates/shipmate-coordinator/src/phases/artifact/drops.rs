@@ -19,7 +19,7 @@ use shipmate_model::{Act, Actor, Address, Command, Refusal};
 use shipmate_process::blocking;
 
 use crate::phases::Phases;
-use crate::phases::outside::Watch;
+use crate::phases::external_files::Watch;
 
 /// A line may hold a text of escapes, and words around it.
 const LINE_BYTES_MAX: usize = 6 * TEXT_BYTES_MAX + 1024;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use shipmate_core::state::Course;
 use shipmate_core::state::{Status, Task};
 use shipmate_model::TaskId;
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_protocol::plan_file::{Summary, SummaryState, TestsSeen};
 use shipmate_workspace::Commit;
 
@@ -39,7 +39,7 @@ fn summary(sight: &Sight<'_>, plan: &Plan<'_>) -> Result<Summary, String> {
         commits.extend(commit.as_deref().and_then(Commit::parse));
     }
     let files: BTreeSet<String> = match sight.ground {
-        Some(Ground::Branch { repository, .. }) => {
+        Some(ProjectFiles::Branch { repository, .. }) => {
             repository.changed_by(&commits).map_err(|e| e.to_string())?.into_iter().collect()
         }
         _ => BTreeSet::new(),

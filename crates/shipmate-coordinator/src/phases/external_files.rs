@@ -14,7 +14,7 @@ use std::rc::Rc;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use shipmate_model::Name;
 use shipmate_model::playbook::{Test, Which};
-use shipmate_playbook::ground::Ground;
+use shipmate_playbook::project_files::ProjectFiles;
 use shipmate_playbook::work::{self, Item, Work};
 use shipmate_process::blocking;
 use tokio::io::Interest;
@@ -78,7 +78,7 @@ impl Held {
 pub(super) async fn held(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
 ) -> Result<Held, String> {
     let pieces = shipmate_playbook::work::are_pieces(&stage.phase);
     let Some(source) = stage.playbook.work.clone().filter(|_| pieces) else {
@@ -113,16 +113,16 @@ pub(super) async fn held(
 pub(super) fn follow_branch(
     phases: &Rc<Phases>,
     stage: &Stage,
-    ground: &Ground,
+    ground: &ProjectFiles,
 ) -> Result<(), String> {
-    let Ground::Branch { repository, .. } = ground else { return Ok(()) };
+    let ProjectFiles::Branch { repository, .. } = ground else { return Ok(()) };
     let file = repository.branch_file(stage.setup.branch(&stage.team).as_str());
     watch(phases, &phases.memory.branches, &stage.team, BTreeSet::from([file]))
 }
 
 /// Why a file that others make is not there: on the branch first, else in the workspace. A summary
 /// has to say that its plan is complete.
-fn unmet(ground: &Ground, workspace: &Path, path: &str) -> Result<Option<String>, String> {
+fn unmet(ground: &ProjectFiles, workspace: &Path, path: &str) -> Result<Option<String>, String> {
     let test = match path.ends_with("summary.jsonl") {
         true => {
             let (which, key) = (Which::First, "s".to_owned());
@@ -131,7 +131,7 @@ fn unmet(ground: &Ground, workspace: &Path, path: &str) -> Result<Option<String>
         false => Test::Exists,
     };
     let mut why = "is not there".to_owned();
-    for ground in [ground, &Ground::Folder(workspace.to_owned())] {
+    for ground in [ground, &ProjectFiles::Folder(workspace.to_owned())] {
         match ground.read(path)?.map(|text| condition::fails(&text, &test)) {
             Some(None) => return Ok(None),
             Some(Some(other)) => why = other,

@@ -15,58 +15,54 @@ use shipmate_workspace::{Commit, Repository};
 const FILE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub enum Ground {
+pub enum ProjectFiles {
     Branch { repository: Arc<Repository>, tip: Commit },
     Folder(PathBuf),
 }
 
-impl Ground {
+impl ProjectFiles {
     /// The files of a commit; of the workspace itself where there is none.
-    pub fn at(workspace: &Path, commit: Option<&str>) -> Result<Ground, String> {
-        let Some(commit) = commit else { return Ok(Ground::Folder(workspace.to_owned())) };
+    pub fn at(workspace: &Path, commit: Option<&str>) -> Result<ProjectFiles, String> {
+        let Some(commit) = commit else { return Ok(ProjectFiles::Folder(workspace.to_owned())) };
         let repository = Repository::open(workspace).map_err(|e| e.to_string())?;
         let tip = Commit::parse(commit).ok_or("the team's base is no commit")?;
-        Ok(Ground::Branch { repository: Arc::new(repository), tip })
+        Ok(ProjectFiles::Branch { repository: Arc::new(repository), tip })
     }
 
     /// The files that a pattern covers, in order.
     pub fn find(&self, pattern: &str) -> Result<Vec<String>, String> {
         let pattern: Pattern = pattern.parse().map_err(|e| format!("{e}"))?;
-        let covered = |path: &String| path.parse().is_ok_and(|path| pattern.covers(&path));
         match self {
-            Ground::Branch { repository, tip } => {
+            ProjectFiles::Branch { repository, tip } => {
                 let files = repository.files_of(tip).map_err(|e| e.to_string())?;
-                Ok(files.into_iter().filter(covered).collect())
+                Ok(covered(&pattern, files))
             }
-            Ground::Folder(root) => {
-                let below = root.join(pattern.literal_prefix());
+            ProjectFiles::Folder(root) => {
                 let mut found = Vec::new();
-                walk(root, &below, &mut found);
-                found.retain(covered);
+                walk(root, &root.join(pattern.literal_prefix()), &mut found);
                 found.sort();
-                Ok(found)
+                Ok(covered(&pattern, found))
             }
         }
     }
 
     /// Those of them that are other than at a commit; all where there are no commits.
     pub fn changed(&self, since: Option<&Commit>, pattern: &str) -> Result<Vec<String>, String> {
-        let (Ground::Branch { repository, tip }, Some(since)) = (self, since) else {
+        let (ProjectFiles::Branch { repository, tip }, Some(since)) = (self, since) else {
             return self.find(pattern);
         };
         let pattern: Pattern = pattern.parse().map_err(|e| format!("{e}"))?;
-        let covered = |path: &String| path.parse().is_ok_and(|path| pattern.covers(&path));
         let files = repository.changed_between(since, tip).map_err(|e| e.to_string())?;
-        Ok(files.into_iter().filter(covered).collect())
+        Ok(covered(&pattern, files))
     }
 
     /// What a file holds, as text.
     pub fn read(&self, path: &str) -> Result<Option<String>, String> {
         let bytes = match self {
-            Ground::Branch { repository, tip } => {
+            ProjectFiles::Branch { repository, tip } => {
                 repository.read_file(tip, path).map_err(|e| e.to_string())?
             }
-            Ground::Folder(root) => match read_inside(root, path) {
+            ProjectFiles::Folder(root) => match read_inside(root, path) {
                 Ok(bytes) => Some(bytes),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
                 Err(e) => return Err(format!("{path}: {e}")),
@@ -80,19 +76,22 @@ impl Ground {
             None => Ok(None),
         }
     }
-}
 
-impl Ground {
     /// What a file held at another commit; nothing where there are no commits.
     pub fn read_at(&self, commit: Option<&Commit>, path: &str) -> Result<Option<String>, String> {
         match (self, commit) {
-            (Ground::Branch { repository, .. }, Some(commit)) => {
+            (ProjectFiles::Branch { repository, .. }, Some(commit)) => {
                 let bytes = repository.read_file(commit, path).map_err(|e| e.to_string())?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             }
             _ => Ok(None),
         }
     }
+}
+
+fn covered(pattern: &Pattern, files: Vec<String>) -> Vec<String> {
+    let is_covered = |path: &String| path.parse().is_ok_and(|path| pattern.covers(&path));
+    files.into_iter().filter(is_covered).collect()
 }
 
 pub fn read_inside(root: &Path, path: &str) -> io::Result<Vec<u8>> {
@@ -132,7 +131,7 @@ mod tests {
         link("/dev/zero", "zero");
         let pipe = std::process::Command::new("mkfifo").arg(root.join("pipe")).status();
         assert!(pipe.unwrap().success());
-        let ground = Ground::Folder(root.clone());
+        let ground = ProjectFiles::Folder(root.clone());
         for path in ["deep/file", "inward"] {
             assert_eq!(ground.read(path).unwrap().as_deref(), Some("text"), "{path}");
         }

@@ -7,7 +7,7 @@ use shipmate_model::{Address, Name};
 use shipmate_playbook::{fill, handoff};
 
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct RoleBrief {
     pub(crate) prompt: String,
     /// Empty: all that there are for it.
     pub(crate) tools: Vec<String>,
@@ -16,11 +16,11 @@ pub(crate) struct Part {
 }
 
 /// Nothing of a member whose team has no playbook, or that has no role in it.
-pub(crate) fn of(state: &State, who: &Address) -> Part {
+pub(crate) fn of(state: &State, who: &Address) -> RoleBrief {
     let own = state.teams.get(&who.team).and_then(|team| team.setup.playbook.as_deref());
     let playbook = state.lineage(&who.team).find_map(|team| team.setup.playbook.as_deref());
     let (Some(playbook), Some((name, role))) = (playbook, state.role(who)) else {
-        return Part::default();
+        return RoleBrief::default();
     };
     let values = fill::resolved(playbook, [("name", who.name.to_string())]);
     let mut parts = vec![fill::fill(role.prompt.trim(), &values)];
@@ -29,14 +29,14 @@ pub(crate) fn of(state: &State, who: &Address) -> Part {
         parts.extend(talk(playbook, name));
     }
     parts.retain(|part| !part.is_empty());
-    Part {
+    RoleBrief {
         prompt: parts.join("\n\n"),
         tools: role.tools.clone(),
         may: role.may.iter().map(|path| fill::pattern(path, &values)).collect(),
     }
 }
 
-impl Part {
+impl RoleBrief {
     /// What it may write of what is protected; what is no pattern frees nothing.
     pub(crate) fn free(&self) -> FileSet {
         let patterns = self.may.iter().filter_map(|path| path.parse::<Pattern>().ok());

@@ -10,7 +10,7 @@ use shipmate_protocol::refused;
 use shipmate_protocol::{Code, Place, Refused, verbs};
 
 use super::fill::resolved;
-use super::ground::Ground;
+use super::project_files::ProjectFiles;
 use super::work;
 
 const NOTHING: &str = "; nothing was started";
@@ -24,7 +24,7 @@ pub async fn look(setup: &verbs::Setup, place: &Place, base: Option<&str>) -> Re
     let mend = if base.is_some() { "mend it and commit it" } else { "mend it" };
     let (workspace, base) = (place.workspace.clone(), base.map(str::to_owned));
     let found = blocking(move || {
-        let ground = Ground::at(&workspace, base.as_deref())?;
+        let ground = ProjectFiles::at(&workspace, base.as_deref())?;
         mistakes(&playbook, &ground).map_or(Ok(()), Err)
     });
     // Plans say it themselves; it is said once.
@@ -33,7 +33,7 @@ pub async fn look(setup: &verbs::Setup, place: &Place, base: Option<&str>) -> Re
 }
 
 /// What is wrong with the work of the run's team, or with that of one of its departments.
-fn mistakes(playbook: &Playbook, ground: &Ground) -> Option<String> {
+fn mistakes(playbook: &Playbook, ground: &ProjectFiles) -> Option<String> {
     let source = playbook.work.as_ref()?;
     let departments = playbook.departments.iter().map(|own| playbook.of_department(own));
     let teams = [playbook.clone()].into_iter().chain(departments);

@@ -11,7 +11,7 @@ use shipmate_model::files::{FileSet, Pattern};
 use shipmate_model::playbook::{Coverage, Gate};
 use shipmate_playbook::coverage::{self, Touched};
 use shipmate_playbook::fill::{Values, is_test};
-use shipmate_playbook::ground::{Ground, read_inside};
+use shipmate_playbook::project_files::{ProjectFiles, read_inside};
 use shipmate_workspace::Commit;
 
 use super::condition::Scene;
@@ -25,7 +25,7 @@ pub(crate) struct Case<'a> {
     /// Of the task; empty: any.
     pub(crate) files: &'a FileSet,
     /// The merged files, and where they lie with what the gate has written.
-    pub(crate) ground: &'a Ground,
+    pub(crate) ground: &'a ProjectFiles,
     pub(crate) tree: &'a Path,
     /// Where the work began.
     pub(crate) base: Option<&'a Commit>,

@@ -10,7 +10,7 @@ use shipmate_model::Name;
 use shipmate_model::command::NewTask;
 use shipmate_model::event::{Mode, Profile};
 use shipmate_model::playbook::Role;
-use shipmate_playbook::weight;
+use shipmate_playbook::complexity;
 use shipmate_playbook::work::Work;
 
 use super::dispatch;
@@ -108,7 +108,7 @@ pub(super) fn posts(need: &Need<'_>, tasks: &mut [NewTask]) -> Result<Vec<Post>,
 
 fn kind(need: &Need<'_>, task: &NewTask) -> Kind {
     let Some(item) = need.work.item_of(&task.spec) else { return Kind::default() };
-    let fits = |weight| weight::fits(weight, item, need.work);
+    let fits = |weight| complexity::fits(weight, item, need.work);
     let upgrade = need.role.upgrades.iter().find(|upgrade| fits(&upgrade.when));
     Kind {
         model: upgrade.map(|upgrade| upgrade.model.clone()).unwrap_or_default(),

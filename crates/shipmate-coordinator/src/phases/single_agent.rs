@@ -1,13 +1,71 @@
-//! The advice when a team costs more than it brings, computed from the work and with its numbers.
+//! Whether one agent does the work: asked once, before the first phase begins, and computed from the
+//! work with its numbers.
 //!
-//! Where the numbers do not say that a team is worth it, one agent does the work. The advice
-//! changes who works, never what has to hold: gates, models and coverage stay as they are.
+//! Where these do not say that a team is worth it, one agent does it. The advice changes who works,
+//! never what has to hold: gates, models and coverage stay as they are.
 
-use shipmate_model::playbook::Single;
-use shipmate_playbook::weight;
-use shipmate_playbook::work::{Item, Work};
+use shipmate_model::playbook::{Playbook, Single, Weight};
+use shipmate_playbook::complexity;
+use shipmate_playbook::project_files::ProjectFiles;
+use shipmate_playbook::work::{self, Item, Work};
+use shipmate_process::blocking;
 
 use super::stage::Stage;
+
+/// Why one agent should do it all; nothing for a team, or where a phase has begun already.
+pub(super) async fn reason(stage: &Stage, ground: &ProjectFiles) -> Result<Option<String>, String> {
+    let (Some(single), Some(source)) = (stage.playbook.single, stage.playbook.work.clone()) else {
+        return Ok(None);
+    };
+    // Somebody may want a team all the same.
+    let is_wanted = stage.values.get("single").is_some_and(|word| word == "no");
+    if !stage.is_new() || is_wanted {
+        return Ok(None);
+    }
+    let (ground, values) = (ground.clone(), stage.values.clone());
+    let work = blocking(move || work::read(&source, &ground, &values)).await?;
+    match &work.absent {
+        Some(absent) => Err(absent.clone()),
+        None if is_risky(&stage.playbook, &work) && stage.wants_plans() => Ok(None),
+        None => Ok(too_little(&single, &work)),
+    }
+}
+
+/// A piece must be planned for what it is, not for its size: whoever does it alone would show its
+/// plan to nobody.
+fn is_risky(playbook: &Playbook, work: &Work) -> bool {
+    let rules = playbook.roles.values().filter_map(|role| role.plan_when.as_ref());
+    let own = rules.map(|rule| Weight {
+        having: rule.having.iter().filter(|key| *key != work::FIRST).cloned().collect(),
+        words: rule.words.clone(),
+        touches: rule.touches.clone(),
+        ..Weight::default()
+    });
+    { own }.any(|rule| work.items.iter().any(|item| complexity::fits(&rule, item, work)))
+}
+
+fn too_little(single: &Single, work: &Work) -> Option<String> {
+    if let Some(unclear) = &work.unclear {
+        return Some(format!("it is not clear which work is whose: {unclear}"));
+    }
+    let free = work.items.iter().filter(|item| item.needs.is_empty()).count();
+    let independent = work.independent.unwrap_or(free);
+    let min = single.independent_min.unwrap_or_default() as usize;
+    let few = (independent < min).then(|| {
+        let (pieces, names) = (work.items.len(), work.items.iter().map(|item| item.id.as_str()));
+        let names: Vec<&str> = names.collect();
+        format!(
+            "{independent} of {pieces} pieces ({}) can be worked on side by side, and a team is \
+             worth it from {min} on",
+            names.join(", ")
+        )
+    });
+    let reasons: Vec<String> = few.into_iter().chain(advice(single, work)).collect();
+    (!reasons.is_empty()).then(|| {
+        let reasons = reasons.join("; ");
+        format!("one agent is enough: {reasons} (--set single=no: a team all the same)")
+    })
+}
 
 /// What a person is told where a team does the work.
 pub(super) fn note(stage: &Stage, work: &Work) -> Option<String> {
@@ -72,7 +130,7 @@ fn time(rule: &Single, work: &Work) -> Vec<String> {
     }
     let path = longest(work, |item| minutes(rule, item).unwrap_or_default());
     let parts = match work.items.as_slice() {
-        [one] => weight::modules(one).len(),
+        [one] => complexity::modules(one).len(),
         _ => independent(work),
     };
     // One piece in several modules could be shared out: as far as that goes, it is not one path.

@@ -3,7 +3,7 @@
 //! Nothing here changes anything, and anybody may ask. But what a playbook's text says is looked
 //! for in the workspace, so only a person may give a text that is not there.
 
-mod page;
+mod description;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use shipmate_protocol::{Code, Place, Refused};
 
 use super::compile::{Compiled, compile, compile_in};
 use super::find::{BUILTIN, Found, find, given, own_playbooks, shown};
-use super::ground::Ground;
+use super::project_files::ProjectFiles;
 use super::schema;
 
 /// All that can be used here. Reads files, so it does not keep the coordinator; so do the others.
@@ -102,7 +102,9 @@ fn row(found: &Found, compiled: &Result<Compiled, Vec<Problem>>, workspace: &Pat
 
 fn is_there(workspace: &Path, path: &str) -> bool {
     match path.contains(['*', '?']) {
-        true => Ground::Folder(workspace.to_owned()).find(path).is_ok_and(|all| !all.is_empty()),
+        true => {
+            ProjectFiles::Folder(workspace.to_owned()).find(path).is_ok_and(|all| !all.is_empty())
+        }
         false => workspace.join(path).exists(),
     }
 }
@@ -115,7 +117,12 @@ fn show(found: &Found, workspace: &Path) -> Result<PlaybookView, Refused> {
     let schemas: BTreeMap<_, _> = schemas
         .map(|(name, kind)| (name.to_string(), schema::document(name.as_str(), kind)))
         .collect();
-    Ok(PlaybookView { row, toml: found.text.clone(), parts: page::parts(&compiled), schemas })
+    Ok(PlaybookView {
+        row,
+        toml: found.text.clone(),
+        parts: description::parts(&compiled),
+        schemas,
+    })
 }
 
 fn check(file: &PlaybookFile, place: &Place) -> Result<PlaybookChecked, Refused> {
